@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// conditionType is the one condition that the function sets, on the composite
+// and its claim, on every call.
+const conditionType = "ExportsReady"
+
+// reasonInvalidInput is the condition's reason on a fatal result. All other
+// reasons are states of the plan.
+const reasonInvalidInput = "InvalidInput"
+
+// environmentKey is where earlier steps leave the merged environment.
+const environmentKey = "apiextensions.crossplane.io/environment"
+
+// Function answers Crossplane. It keeps compiled inputs, and nothing of any
+// request.
+type Function struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	plans   *plan.Cache
+	metrics *metrics
+}
+
+// NewFunction returns a function. Its metrics may be nil.
+func NewFunction(m *metrics) (*Function, error) {
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	return &Function{plans: plan.NewCache(env), metrics: m}, nil
+}
+
+// RunFunction answers one call. The request is not written to: parts of it that
+// stay as they are stand in the response, too. There is never an error: what
+// goes wrong is a result that Crossplane shows to people.
+func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	rsp := response.To(req, plan.DefaultTTL)
+
+	p, faults, hit := f.plans.Get(req.GetInput())
+	f.metrics.planCache(hit)
+	if len(faults) > 0 {
+		return f.refuse(rsp, faultTexts(faults)), nil
+	}
+	result, err := p.Run(ctx, observe(req))
+	if err != nil {
+		return f.refuse(rsp, errorTexts(err)), nil
+	}
+	rsp.Meta.Ttl = ttl(p)
+	rsp.Requirements = require(result)
+	rsp.Desired = desire(req.GetDesired(), result)
+	report(rsp, result)
+	f.count(result)
+	return rsp, nil
+}
+
+// observe is the request as the plan sees it. Nothing is copied.
+func observe(req *fnv1.RunFunctionRequest) *plan.Request {
+	xr := req.GetObserved().GetComposite()
+	out := &plan.Request{
+		Observation: observation.Observation{
+			Composite:   observation.Resource{Object: xr.GetResource(), Details: xr.GetConnectionDetails()},
+			Resources:   make(map[string]observation.Resource, len(req.GetObserved().GetResources())),
+			Environment: req.GetContext().GetFields()[environmentKey].GetStructValue(),
+			Context:     req.GetContext(),
+		},
+		Found:         make(map[string][]*structpb.Struct, len(req.GetRequiredResources())),
+		Desired:       make(map[string]*structpb.Struct, len(req.GetDesired().GetResources())),
+		DesiredStatus: req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(),
+	}
+	for name, r := range req.GetObserved().GetResources() {
+		out.Observation.Resources[name] = observation.Resource{Object: r.GetResource(), Details: r.GetConnectionDetails()}
+	}
+	for name, r := range req.GetDesired().GetResources() {
+		out.Desired[name] = r.GetResource()
+	}
+	for name, found := range req.GetRequiredResources() {
+		objects := make([]*structpb.Struct, 0, len(found.GetItems()))
+		for _, r := range found.GetItems() {
+			objects = append(objects, r.GetResource())
+		}
+		out.Found[name] = objects
+	}
+	return out
+}
+
+// ttl is nil for an input that wants no call without a change.
+func ttl(p *plan.Plan) *durationpb.Duration {
+	if p.TTL() == 0 {
+		return nil
+	}
+	return durationpb.New(p.TTL())
+}
+
+func require(result *plan.Result) *fnv1.Requirements {
+	if len(result.Requirements) == 0 {
+		return nil
+	}
+	out := &fnv1.Requirements{Resources: make(map[string]*fnv1.ResourceSelector, len(result.Requirements))}
+	for _, r := range result.Requirements {
+		s := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind}
+		if r.Namespace != "" {
+			s.Namespace = &r.Namespace
+		}
+		s.Match = &fnv1.ResourceSelector_MatchName{MatchName: r.Name}
+		if r.Name == "" {
+			s.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.Labels}}
+		}
+		out.Resources[r.Key()] = s
+	}
+	return out
+}
+
+// desire adds the result to what earlier steps desire. A resource is ready if it
+// is as the input wants it, and the composite is not as long as one is not: one
+// that was not created yet would not keep it from being ready otherwise.
+func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
+	out := &fnv1.State{Composite: before.GetComposite(), Resources: maps.Clone(before.GetResources())}
+	if out.Resources == nil {
+		out.Resources = make(map[string]*fnv1.Resource, len(result.Objects))
+	}
+	details := maps.Clone(before.GetComposite().GetConnectionDetails())
+	for _, o := range result.Objects {
+		for k, v := range o.ConnectionDetails {
+			if details == nil {
+				details = map[string][]byte{}
+			}
+			details[k] = v.Reveal()
+		}
+		if o.Desired == nil {
+			continue
+		}
+		ready := fnv1.Ready_READY_TRUE
+		if o.State != plan.Available {
+			ready = fnv1.Ready_READY_FALSE
+		}
+		out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: ready}
+	}
+	ready := before.GetComposite().GetReady()
+	if worst(result) != plan.Available {
+		ready = fnv1.Ready_READY_FALSE
+	}
+	if xr := withStatus(before.GetComposite().GetResource(), result.Status); xr != nil || details != nil || ready != fnv1.Ready_READY_UNSPECIFIED {
+		out.Composite = &fnv1.Resource{Resource: xr, ConnectionDetails: details, Ready: ready}
+	}
+	return out
+}
+
+// withStatus is the desired composite with the status fields set. What changes
+// is copied.
+func withStatus(xr *structpb.Struct, fields []plan.Status) *structpb.Struct {
+	for _, s := range fields {
+		if s.Value != nil {
+			xr = with(xr, append([]string{"status"}, s.Segments...), s.Value)
+		}
+	}
+	return xr
+}
+
+func with(s *structpb.Struct, segments []string, v *structpb.Value) *structpb.Struct {
+	out := &structpb.Struct{Fields: maps.Clone(s.GetFields())}
+	if out.Fields == nil {
+		out.Fields = map[string]*structpb.Value{}
+	}
+	if len(segments) > 1 {
+		v = structpb.NewStructValue(with(s.GetFields()[segments[0]].GetStructValue(), segments[1:], v))
+	}
+	out.Fields[segments[0]] = v
+	return out
+}
+
+func outcomes(result *plan.Result) []plan.Outcome {
+	out := make([]plan.Outcome, 0, len(result.Objects)+len(result.Status))
+	for _, o := range result.Objects {
+		out = append(out, o.Outcome)
+	}
+	for _, s := range result.Status {
+		out = append(out, s.Outcome)
+	}
+	return out
+}
+
+func worst(result *plan.Result) plan.State {
+	state := plan.Available
+	for _, o := range outcomes(result) {
+		state = max(state, o.State)
+	}
+	return state
+}
+
+// report sets the condition, and warns of what waiting does not mend.
+func report(rsp *fnv1.RunFunctionResponse, result *plan.Result) {
+	var messages []string
+	for _, o := range outcomes(result) {
+		if o.State != plan.Available {
+			messages = append(messages, o.Message)
+		}
+		if o.Warn {
+			response.Warning(rsp, errors.New(message([]string{o.Message})))
+		}
+	}
+	state := worst(result)
+	c := response.ConditionFalse(rsp, conditionType, state.String())
+	if state == plan.Available {
+		rsp.Conditions = rsp.GetConditions()[:len(rsp.GetConditions())-1]
+		c = response.ConditionTrue(rsp, conditionType, state.String())
+	}
+	if len(messages) > 0 {
+		c = c.WithMessage(message(messages))
+	}
+	c.TargetCompositeAndClaim()
+}
+
+// refuse is fatal: Crossplane applies nothing.
+func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.RunFunctionResponse {
+	text := "invalid input: " + message(texts)
+	response.Fatal(rsp, errors.New(text))
+	response.ConditionFalse(rsp, conditionType, reasonInvalidInput).WithMessage(text).TargetCompositeAndClaim()
+	f.metrics.reconcile(outcomeInvalidInput)
+	return rsp
+}
+
+func faultTexts(faults field.ErrorList) []string {
+	out := make([]string, 0, len(faults))
+	for _, f := range faults {
+		out = append(out, f.Field+": "+f.Detail)
+	}
+	return out
+}
+
+// errorTexts are those of joined errors.
+func errorTexts(err error) []string { return strings.Split(err.Error(), "\n") }
+
+// message joins texts, as many as a message holds, and counts the rest.
+func message(texts []string) string {
+	var b strings.Builder
+	for i, t := range texts {
+		if i > 0 && b.Len()+len(t) > limits.MessageBytes {
+			fmt.Fprintf(&b, "; and %d more", len(texts)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(t)
+	}
+	return clip(b.String())
+}
+
+// clip a text that is too long by itself, between two runes.
+func clip(s string) string {
+	const mark = "…"
+	if len(s) <= limits.MessageBytes+len("; and 1000 more") {
+		return s
+	}
+	n := limits.MessageBytes
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}
+
+func (f *Function) count(result *plan.Result) {
+	f.metrics.reconcile(strings.ToLower(worst(result).String()))
+	f.metrics.evaluations(evaluationOK, result.OK)
+	f.metrics.evaluations(evaluationWaiting, result.Waiting)
+	f.metrics.evaluations(evaluationFailed, result.Failed)
+	for _, o := range result.Objects {
+		f.metrics.object(string(o.Kind), strings.ToLower(o.State.String()))
+	}
+}

@@ -1,0 +1,38 @@
+// Package main is function-export: a Crossplane composition function that
+// exports values of a composition as Secrets and ConfigMaps.
+//
+// It is the only room that knows gRPC, requests and responses, flags and logs.
+// RunFunction hands a request to the plan of its input, and turns the result
+// into a response; an error becomes a result here and nowhere else.
+package main
+
+import (
+	"errors"
+
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// cli is the command line. Without a command it serves, as every function does.
+type cli struct {
+	Serve  serveCmd  `cmd:"" default:"withargs" help:"Serve the function to Crossplane. The default command."`
+	Render renderCmd `cmd:"" help:"Run the function on local files, without a cluster."`
+}
+
+func main() {
+	k := kong.Parse(&cli{},
+		kong.Name("fn"),
+		kong.Description("A Crossplane composition function that exports values of a composition as Secrets and ConfigMaps."),
+		kong.Bind(functionMaker(func(_ logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error) {
+			return NewFunction(m)
+		})),
+		kong.BindToProvider(func() (fnv1.FunctionRunnerServiceServer, error) { return NewFunction(nil) }),
+	)
+	err := k.Run()
+	var fatal *renderFatalError
+	if errors.As(err, &fatal) {
+		k.Exit(1) // it was reported as a result already
+	}
+	k.FatalIfErrorf(err)
+}

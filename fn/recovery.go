@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// maxFrames of a stack are logged: enough for the depth of a CEL evaluation to
+// show where it came from.
+const maxFrames = 64
+
+// recoverPanic makes a panic in a request an Internal error with a fixed text,
+// so that one input cannot end the function for all others. The value of a
+// panic can hold anything the request held, a secret included: only its type is
+// logged. It cannot recover goroutines that the handler started.
+func recoverPanic(log logging.Logger) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (rsp any, err error) {
+		defer func() {
+			value := recover()
+			if value == nil {
+				return
+			}
+
+			log.Info("Recovered from a panic", "method", info.FullMethod, "type", fmt.Sprintf("%T", value), "stack", panicStack())
+			rsp, err = nil, status.Error(codes.Internal, "the function panicked; its log has the stack")
+		}()
+
+		return handle(ctx, req)
+	}
+}
+
+// panicStack of the panicking goroutine, innermost first. debug.Stack would print
+// arguments as well, and those of a by-value array or number are the data.
+func panicStack() []string {
+	pcs := make([]uintptr, maxFrames)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+
+	var lines []string
+
+	for {
+		frame, more := frames.Next()
+		lines = append(lines, fmt.Sprintf("%s %s:%d", frame.Function, frame.File, frame.Line))
+
+		if !more {
+			return lines
+		}
+	}
+}

@@ -1,0 +1,465 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+var updateRender = flag.Bool("update-render", false, "write the golden files of render anew")
+
+// A fakeFunction answers as its script says, and keeps what it was asked.
+type fakeFunction struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	requests []*fnv1.RunFunctionRequest
+	script   func(call int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error)
+}
+
+func (f *fakeFunction) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	f.requests = append(f.requests, proto.CloneOf(req))
+	if f.script == nil {
+		return &fnv1.RunFunctionResponse{Desired: req.GetDesired(), Context: req.GetContext()}, nil
+	}
+	return f.script(len(f.requests), req)
+}
+
+// answer is the script of a function that always says the same.
+func answer(t *testing.T, text string) func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	t.Helper()
+	rsp := renderResponse(t, text)
+	return func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { return rsp, nil }
+}
+
+// response reads a RunFunctionResponse from YAML.
+func renderResponse(t *testing.T, text string) *fnv1.RunFunctionResponse {
+	t.Helper()
+	rsp := &fnv1.RunFunctionResponse{}
+	j, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := protojson.Unmarshal(j, rsp); err != nil {
+		t.Fatal(err)
+	}
+	return rsp
+}
+
+// testFiles is a folder to render, by file name.
+type testFiles map[string]string
+
+// The least that renders.
+const (
+	testXR = `
+apiVersion: example.org/v1
+kind: App
+metadata: {name: demo, namespace: default, uid: 11111111-1111-1111-1111-111111111111}
+spec: {size: 3}
+`
+	testComposition = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: export
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports}
+`
+)
+
+// folder writes the files, with the least that renders below them. A file whose
+// text is "-" is left out.
+func folder(t *testing.T, files testFiles) string {
+	t.Helper()
+	dir := t.TempDir()
+	all := testFiles{"xr.yaml": testXR, "composition.yaml": testComposition}
+	maps.Copy(all, files)
+	for name, text := range all {
+		if text == "-" {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// rendered runs the command; stdout, stderr and the error as a user sees them,
+// without the folder in them.
+func rendered(t *testing.T, c renderCmd, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if err := c.run(t.Context(), fn, &out, &errs); err != nil {
+		failure = err.Error()
+	}
+	dir := ""
+	if len(c.Paths) > 0 {
+		dir = c.Paths[0]
+		if filepath.Ext(dir) != "" {
+			dir = filepath.Dir(dir)
+		}
+	}
+	short := func(s string) string { return strings.ReplaceAll(s, dir+"/", "") }
+	return out.String(), short(errs.String()), short(failure)
+}
+
+// TestRenderGolden renders each folder of testdata/render with the function that
+// answers what its response.yaml holds.
+func TestRenderGolden(t *testing.T) {
+	dirs, err := filepath.Glob("testdata/render/*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no folders to render: %v", err)
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(dir, "response.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, show := range []bool{false, true} {
+				c := renderCmd{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: show, IncludeFunctionResults: true, ShowSecrets: show}
+				stdout, stderr, failure := rendered(t, c, &fakeFunction{script: answer(t, string(text))})
+				got := fmt.Sprintf("%s# stderr\n%s# error\n%s\n", stdout, stderr, failure)
+				golden := filepath.Join(dir, map[bool]string{false: "golden.txt", true: "golden-shown.txt"}[show])
+				if *updateRender {
+					if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got); diff != "" {
+					t.Errorf("%s: -want +got, or -update-render:\n%s", golden, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestRenderIsTheSameEachTime(t *testing.T) {
+	text, err := os.ReadFile("testdata/render/all/response.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := renderCmd{Paths: []string{"testdata/render/all"}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}
+	first := ""
+	for range 20 {
+		stdout, stderr, _ := rendered(t, c, &fakeFunction{script: answer(t, string(text))})
+		if first == "" {
+			first = stdout + stderr
+		}
+		if diff := cmp.Diff(first, stdout+stderr); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+// TestRenderRequest holds what a request is made of.
+func TestRenderRequest(t *testing.T) {
+	fn := &fakeFunction{}
+	c := renderCmd{
+		Paths: []string{folder(t, testFiles{
+			"observed.yaml": `
+apiVersion: example.org/v1
+kind: Database
+metadata: {name: demo-db, namespace: default, annotations: {crossplane.io/composition-resource-name: db}}
+spec: {writeConnectionSecretToRef: {name: conn}}
+`,
+			"required/conn.yaml": `
+apiVersion: v1
+kind: Secret
+metadata: {name: conn, namespace: default}
+stringData: {password: hunter2}
+`,
+			"environment.yaml": "apiVersion: internal.crossplane.io/v1alpha1\nkind: Environment\nregion: eu\n",
+		})},
+		ContextValues: map[string]string{"example.org/n": `{"n": 1}`},
+	}
+	if _, _, failure := rendered(t, c, fn); failure != "" {
+		t.Fatal(failure)
+	}
+	want := &fnv1.RunFunctionRequest{}
+	if err := protojson.Unmarshal([]byte(`{
+		"meta": {"capabilities": ["CAPABILITY_CAPABILITIES", "CAPABILITY_REQUIRED_RESOURCES", "CAPABILITY_CREDENTIALS", "CAPABILITY_CONDITIONS", "CAPABILITY_REQUIRED_SCHEMAS"]},
+		"observed": {
+			"composite": {"resource": {"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "demo", "namespace": "default", "uid": "11111111-1111-1111-1111-111111111111"}, "spec": {"size": 3}}},
+			"resources": {"db": {
+				"resource": {"apiVersion": "example.org/v1", "kind": "Database", "metadata": {"name": "demo-db", "namespace": "default", "annotations": {"crossplane.io/composition-resource-name": "db"}}, "spec": {"writeConnectionSecretToRef": {"name": "conn"}}},
+				"connectionDetails": {"password": "aHVudGVyMg=="}
+			}}
+		},
+		"desired": {},
+		"input": {"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports"},
+		"context": {
+			"apiextensions.crossplane.io/environment": {"apiVersion": "internal.crossplane.io/v1alpha1", "kind": "Environment", "region": "eu"},
+			"example.org/n": {"n": 1}
+		}
+	}`), want); err != nil {
+		t.Fatal(err)
+	}
+	if len(fn.requests) != 1 {
+		t.Fatalf("%d calls, want 1", len(fn.requests))
+	}
+	if diff := cmp.Diff(want, fn.requests[0], protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const twoSteps = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: compose
+    functionRef: {name: function-patch-and-transform}
+    input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources}
+  - step: first
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, n: 1}
+  - step: no-input
+    functionRef: {name: function-auto-ready}
+  - step: other-kind
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exporters}
+  - step: second
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v2, kind: Exports, n: 2}
+`
+
+// TestRenderSteps: state and context flow from step to step, and other functions
+// are named.
+func TestRenderSteps(t *testing.T) {
+	fn := &fakeFunction{script: func(call int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+		// Like the SDK's response.To, with everything of the request in it.
+		rsp := &fnv1.RunFunctionResponse{Desired: req.GetDesired(), Context: req.GetContext()}
+		if rsp.Desired.Resources == nil {
+			rsp.Desired.Resources = map[string]*fnv1.Resource{}
+		}
+		rsp.Desired.Resources[fmt.Sprintf("from-%d", call)] = &fnv1.Resource{Resource: &structpb.Struct{}}
+		if rsp.Context.Fields == nil {
+			rsp.Context.Fields = map[string]*structpb.Value{}
+		}
+		rsp.Context.Fields["calls"] = structpb.NewNumberValue(float64(call))
+		// Nobody should see this.
+		req.Observed.Composite.Resource.Fields["spec"] = structpb.NewStringValue("spoilt")
+		req.Input.Fields["n"] = structpb.NewStringValue("spoilt")
+		return rsp, nil
+	}}
+	stdout, stderr, failure := rendered(t, renderCmd{Paths: []string{folder(t, testFiles{"composition.yaml": twoSteps})}}, fn)
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	wantErr := `skipped step "compose" (function-patch-and-transform): only function-export runs here
+skipped step "no-input" (function-auto-ready): only function-export runs here
+skipped step "other-kind" (function-export): only function-export runs here
+`
+	if diff := cmp.Diff(wantErr, stderr); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Count(stdout, "crossplane.io/composition-resource-name: from-") != 2 {
+		t.Errorf("want from-1 and from-2:\n%s", stdout)
+	}
+	if len(fn.requests) != 2 {
+		t.Fatalf("%d calls, want 2", len(fn.requests))
+	}
+	second := fn.requests[1]
+	if diff := cmp.Diff([]string{"from-1"}, slices.Collect(maps.Keys(second.GetDesired().GetResources()))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{"calls": 1.0}, second.GetContext().AsMap()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(fn.requests[0].GetObserved(), second.GetObserved(), protocmp.Transform()); diff != "" {
+		t.Errorf("a step changed what the next one observes: %s", diff)
+	}
+}
+
+// TestRenderDoesNotShareResponses: a function may keep its response and change it
+// later.
+func TestRenderDoesNotShareResponses(t *testing.T) {
+	kept := renderResponse(t, `{desired: {resources: {a: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}}}}`)
+	fn := &fakeFunction{script: func(call int, _ *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+		if call == 1 {
+			return kept, nil
+		}
+		kept.Desired.Resources["a"].Resource.Fields["kind"] = structpb.NewStringValue("spoilt")
+		return &fnv1.RunFunctionResponse{}, nil
+	}}
+	in := renderCmd{Paths: []string{folder(t, testFiles{"composition.yaml": twoSteps})}}
+	if _, _, failure := rendered(t, in, fn); failure != "" {
+		t.Fatal(failure)
+	}
+	if got := fn.requests[1].GetDesired().GetResources()["a"].GetResource().AsMap()["kind"]; got != "ConfigMap" {
+		t.Errorf("second step got kind %v", got)
+	}
+}
+
+func TestRenderFatal(t *testing.T) {
+	fn := &fakeFunction{script: answer(t, `
+desired: {resources: {a: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}}}
+results:
+- {severity: SEVERITY_WARNING, message: "first\nof two lines"}
+- {severity: SEVERITY_FATAL, message: "secrets[0].data[2].value: does not compile"}
+conditions:
+- {type: ExportsReady, status: STATUS_CONDITION_FALSE, reason: InvalidInput, message: see results}
+`)}
+	c := renderCmd{Paths: []string{folder(t, testFiles{"composition.yaml": twoSteps})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
+	var stdout, stderr bytes.Buffer
+	err := c.run(t.Context(), fn, &stdout, &stderr)
+	if fatal := (*renderFatalError)(nil); !errors.As(err, &fatal) || fatal.step != "first" {
+		t.Errorf("got error %v, want a *renderFatalError of step first", err)
+	}
+	if stdout.Len() > 0 {
+		t.Errorf("stdout has %q, want nothing", stdout.String())
+	}
+	want := `skipped step "compose" (function-patch-and-transform): only function-export runs here
+warning: first of two lines
+fatal: secrets[0].data[2].value: does not compile
+ExportsReady=False InvalidInput: see results
+`
+	if diff := cmp.Diff(want, stderr.String()); diff != "" {
+		t.Error(diff)
+	}
+	if len(fn.requests) != 1 {
+		t.Errorf("%d calls, want 1: nothing runs after a fatal result", len(fn.requests))
+	}
+}
+
+func TestRenderFunctionFails(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		script func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error)
+		want   string
+	}{
+		"Error": {
+			reason: "A gRPC error ends the pipeline, with its text.",
+			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+				return nil, errors.New("boom\nbang")
+			},
+			want: `cannot run pipeline step "export": boom bang`,
+		},
+		"Panic": {
+			reason: "The value of a panic can be anything; only its type is told.",
+			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { panic("hunter2") },
+			want:   `cannot run pipeline step "export": the function panicked with a string`,
+		},
+		"NotUTF8": {
+			reason: "What gRPC would not send is an error here, too.",
+			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+				return &fnv1.RunFunctionResponse{Results: []*fnv1.Result{{Message: "\xff"}}}, nil
+			},
+			want: `cannot run pipeline step "export": cannot encode RunFunctionResponse: string field contains invalid UTF-8`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, failure := rendered(t, renderCmd{Paths: []string{folder(t, nil)}}, &fakeFunction{script: tc.script})
+			if stdout != "" {
+				t.Errorf("stdout has %q, want nothing", stdout)
+			}
+			if diff := cmp.Diff(tc.want, failure); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRenderFlags: names and types are those of `crossplane composition render`.
+func TestRenderFlags(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		want renderCmd
+	}{
+		"Long": {
+			args: []string{"dir", "--observed-resources=o", "--required-resources=e", "--context-values=a=1;b=2", "--context-files", "c=f", "--include-function-results", "--include-context", "--include-full-xr", "--show-secrets"},
+			want: renderCmd{
+				Paths: []string{"dir"}, ObservedResources: []string{"o"}, RequiredResources: []string{"e"},
+				ContextValues: map[string]string{"a": "1", "b": "2"}, ContextFiles: map[string]string{"c": "f"},
+				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, ShowSecrets: true,
+			},
+		},
+		"Short": {
+			args: []string{"xr", "comp", "fns", "-o", "o1", "-o", "o2,3", "-e", "e1", "-e", "e2", "-rcx"},
+			want: renderCmd{
+				Paths: []string{"xr", "comp", "fns"}, ObservedResources: []string{"o1", "o2,3"}, RequiredResources: []string{"e1", "e2"},
+				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true,
+			},
+		},
+		"Alias": {
+			args: []string{"dir", "--extra-resources", "e", "-e", "f"},
+			want: renderCmd{Paths: []string{"dir"}, RequiredResources: []string{"e", "f"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := renderCmd{}
+			p, err := kong.New(&got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestRenderRun is the way from kong to the function.
+func TestRenderRun(t *testing.T) {
+	cli := struct {
+		Render renderCmd `cmd:""`
+	}{}
+	var stdout, stderr bytes.Buffer
+	p, err := kong.New(&cli, kong.Writers(&stdout, &stderr), kong.Exit(func(int) {}), kong.BindTo(&fakeFunction{}, (*fnv1.FunctionRunnerServiceServer)(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := p.Parse([]string{"render", folder(t, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Run(); err != nil {
+		t.Fatal(err)
+	}
+	want := "---\napiVersion: example.org/v1\nkind: App\nmetadata:\n  name: demo\n  namespace: default\n"
+	if diff := cmp.Diff(want, stdout.String()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := p.Parse([]string{"render", "--help"}); err != nil && !strings.Contains(stdout.String(), "fn render example/connection") {
+		t.Errorf("help has no example: %v\n%s", err, stdout.String())
+	}
+}

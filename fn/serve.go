@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/crossplane/function-sdk-go"
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	fnv1beta1 "github.com/crossplane/function-sdk-go/proto/v1beta1"
+	grpcprometheus "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+)
+
+const (
+	// connectTimeout bounds the TLS handshake of a new connection. A gRPC client
+	// gives an attempt 20 seconds before it starts over, so longer helps nobody,
+	// and a silent connection holds up a graceful stop for as long as this.
+	connectTimeout = 20 * time.Second
+
+	// stopTimeout bounds what happens after the grace period: closing the
+	// connections. grpc.Server.Stop waits for handshakes, too, which can take
+	// longer than Kubernetes waits before it kills the process.
+	stopTimeout = time.Second
+
+	// maxMessageMegabytes keeps --max-recv-message-size within the 32 bits that
+	// a gRPC message has for its length.
+	maxMessageMegabytes = 4095
+)
+
+// functionMaker makes the function that a server serves: the log is where it
+// writes, the metrics are where it counts. Bind one with kong.Bind.
+type functionMaker func(log logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error)
+
+// serveCmd serves the function to Crossplane. It takes every flag and
+// environment variable of the functions made from function-template-go, so that
+// a DeploymentRuntimeConfig fits all of them.
+type serveCmd struct {
+	Debug bool `help:"Emit debug logs in addition to info logs." short:"d"`
+
+	Network            string        `default:"tcp"              help:"Network on which to listen for gRPC connections."`
+	Address            string        `default:":9443"            help:"Address at which to listen for gRPC connections."`
+	TLSCertsDir        string        `env:"TLS_SERVER_CERTS_DIR" help:"Directory containing server certs (tls.key, tls.crt) and the CA used to verify client certificates (ca.crt)"`
+	Insecure           bool          `help:"Run without mTLS credentials. If you supply this flag --tls-certs-dir will be ignored."`
+	MaxRecvMessageSize int           `default:"4"                help:"Maximum size of received messages in MB."`
+	MetricsAddress     string        `default:":8080"            help:"Address at which to serve Prometheus metrics. Empty turns them off."`
+	GracePeriod        time.Duration `default:"25s"              help:"How long running requests may take to finish after SIGTERM. Keep it below the terminationGracePeriodSeconds of the pod."`
+}
+
+// Validate is called by kong once the flags are parsed.
+func (c *serveCmd) Validate() error {
+	if c.MaxRecvMessageSize < 1 || c.MaxRecvMessageSize > maxMessageMegabytes {
+		return fmt.Errorf("--max-recv-message-size must be between 1 and %d, not %d", maxMessageMegabytes, c.MaxRecvMessageSize)
+	}
+
+	if c.GracePeriod < 0 {
+		return fmt.Errorf("--grace-period must not be negative, not %s", c.GracePeriod)
+	}
+
+	return nil
+}
+
+// Run serves until SIGTERM or SIGINT, and returns nil then: a server that was
+// told to stop did not fail. A second signal ends the process at once.
+func (c *serveCmd) Run(build functionMaker) error {
+	log, err := function.NewLogger(c.Debug)
+	if err != nil {
+		return fmt.Errorf("cannot create logger: %w", err)
+	}
+
+	ctx, restore := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer restore()
+	context.AfterFunc(ctx, restore)
+
+	s, err := c.server(ctx, build, log)
+	if err != nil {
+		return err
+	}
+
+	return s.serve(ctx)
+}
+
+// server takes all that can be refused: certificates and addresses. What it
+// returns only needs serving.
+func (c *serveCmd) server(ctx context.Context, build functionMaker, log logging.Logger) (*server, error) {
+	creds, err := c.credentials(log)
+	if err != nil {
+		return nil, err
+	}
+
+	s := &server{
+		log:                log,
+		credentials:        creds,
+		maxRecvMessageSize: c.MaxRecvMessageSize * 1024 * 1024,
+		gracePeriod:        c.GracePeriod,
+		registry:           newRegistry(),
+	}
+
+	s.function, err = build(log, newMetrics(s.registry))
+	if err != nil {
+		return nil, fmt.Errorf("cannot create function: %w", err)
+	}
+
+	s.listener, err = (&net.ListenConfig{}).Listen(ctx, c.Network, c.Address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen at --address %q: %w", c.Address, err)
+	}
+
+	if c.MetricsAddress == "" {
+		return s, nil
+	}
+
+	s.metricsListener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.MetricsAddress)
+	if err != nil {
+		_ = s.listener.Close() // The first error is the one to report.
+		return nil, fmt.Errorf("cannot listen at --metrics-address %q: %w", c.MetricsAddress, err)
+	}
+
+	return s, nil
+}
+
+// credentials prefers --insecure to a certificate directory, as the SDK does:
+// every Crossplane pod has the environment variable of the latter.
+func (c *serveCmd) credentials(log logging.Logger) (credentials.TransportCredentials, error) {
+	if c.Insecure {
+		return insecure.NewCredentials(), nil
+	}
+
+	if c.TLSCertsDir == "" {
+		return nil, errors.New("cannot serve without credentials: set --tls-certs-dir (or $TLS_SERVER_CERTS_DIR) or --insecure")
+	}
+
+	certs, err := newCertificates(c.TLSCertsDir, log)
+	if err != nil {
+		return nil, err
+	}
+
+	return credentials.NewTLS(certs.config()), nil
+}
+
+// A server serves one function at one listener. It exists because
+// function.Serve of the SDK cannot stop gracefully, keeps the certificates it
+// started with, and goes on without metrics if their port is taken.
+type server struct {
+	function           fnv1.FunctionRunnerServiceServer
+	log                logging.Logger
+	credentials        credentials.TransportCredentials
+	maxRecvMessageSize int           // in bytes
+	gracePeriod        time.Duration // zero stops at once
+	registry           *prometheus.Registry
+	listener           net.Listener
+	metricsListener    net.Listener // nil serves no metrics
+}
+
+// serve blocks until the context ends, and returns nil then, or until a
+// listener fails. Both listeners are closed when it returns; requests that
+// outlast the grace period may still run, with their context cancelled. Call it
+// once.
+func (s *server) serve(ctx context.Context) error {
+	checks := health.NewServer()
+	runner := s.grpcServer(checks)
+	web := s.metricsServer()
+	failed := make(chan error, 2)
+
+	go func() {
+		failed <- fmt.Errorf("cannot serve gRPC connections: %w", runner.Serve(s.listener))
+	}()
+
+	if s.metricsListener != nil {
+		go func() {
+			failed <- fmt.Errorf("cannot serve metrics: %w", web.Serve(s.metricsListener))
+		}()
+	}
+
+	s.log.Info("Serving", "address", s.listener.Addr().String())
+
+	var err error
+	select {
+	case <-ctx.Done():
+		s.log.Info("Stopping", "grace-period", s.gracePeriod.String())
+	case err = <-failed:
+	}
+
+	// Whoever asks or watches learns of the end first. Metrics go last, so that
+	// the last request is counted where somebody can still read it.
+	checks.Shutdown()
+	s.stop(runner)
+	_ = web.Close()
+
+	return err
+}
+
+// stop lets running requests finish within the grace period. Streams count as
+// requests: a client that watches our health and never hangs up costs all of it.
+func (s *server) stop(runner *grpc.Server) {
+	if within(s.gracePeriod, runner.GracefulStop) {
+		return
+	}
+
+	s.log.Info("Stopping with requests still running")
+	within(stopTimeout, runner.Stop)
+}
+
+// within runs fn, waits for it at most so long, and says whether it returned.
+func within(limit time.Duration, fn func()) bool {
+	done := make(chan struct{})
+
+	go func() {
+		fn()
+		close(done)
+	}()
+
+	select {
+	case <-done:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// grpcServer has the services and the metrics of the SDK's server, and a health
+// service beside them. Metrics are outermost, so that they count a panic.
+func (s *server) grpcServer(checks *health.Server) *grpc.Server {
+	calls := grpcprometheus.NewServerMetrics()
+	s.registry.MustRegister(calls)
+
+	runner := grpc.NewServer(
+		grpc.Creds(s.credentials),
+		grpc.ConnectionTimeout(connectTimeout),
+		grpc.MaxRecvMsgSize(s.maxRecvMessageSize),
+		grpc.ChainUnaryInterceptor(calls.UnaryServerInterceptor(), recoverPanic(s.log)),
+		grpc.ChainStreamInterceptor(calls.StreamServerInterceptor()),
+	)
+	fnv1.RegisterFunctionRunnerServiceServer(runner, s.function)
+	fnv1beta1.RegisterFunctionRunnerServiceServer(runner, function.ServeBeta(s.function))
+	reflection.Register(runner)
+	grpc_health_v1.RegisterHealthServer(runner, checks)
+	checks.SetServingStatus(fnv1.FunctionRunnerService_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
+	calls.InitializeMetrics(runner)
+
+	return runner
+}
+
+// metricsServer serves /metrics and nothing else.
+func (s *server) metricsServer() *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
+
+	return &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second, WriteTimeout: time.Minute}
+}

@@ -1,0 +1,356 @@
+// Package v1beta1 is the input of function-export: the Exports type, as it
+// stands in a Composition's pipeline step.
+//
+// One rule for its reader: a field named value, valueMap or …Expression is CEL,
+// every other field is literal. The package holds types and markers only. It
+// compiles, evaluates and defaults nothing.
+//
+// +kubebuilder:object:generate=true
+// +groupName=export.fn.crossplane.io
+// +versionName=v1beta1
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The API version and kind of the input.
+const (
+	APIVersion = "export.fn.crossplane.io/v1beta1"
+	Kind       = "Exports"
+)
+
+// Exports says which values leave a composition, and as what.
+//
+// It is never stored: Crossplane hands it over as it stands in the Composition,
+// unvalidated, so the function refuses itself whatever this schema refuses.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=crossplane
+// +kubebuilder:validation:XValidation:rule="!has(self.secrets) || !has(self.configMaps) || !self.secrets.exists(s, self.configMaps.exists(c, c.name == s.name))",message="a name in secrets and configMaps is a composition resource name, and must be unique over both"
+type Exports struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Sources are other objects to read. Crossplane is asked for a source only
+	// if an expression uses it.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Sources []Source `json:"sources,omitempty"`
+
+	// Variables are named expressions, used as variables.<name>. A variable may
+	// use the ones above it, and is evaluated at most once, on first use.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Variables []Variable `json:"variables,omitempty"`
+
+	// Secrets to compose.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Secrets []SecretExport `json:"secrets,omitempty"`
+
+	// ConfigMaps to compose.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	ConfigMaps []ConfigMapExport `json:"configMaps,omitempty"`
+
+	// Status fields of the composite resource to write. A field that the
+	// composite's schema lacks makes Crossplane fail to write its status.
+	// +optional
+	// +listType=map
+	// +listMapKey=fieldPath
+	// +kubebuilder:validation:MaxItems=64
+	Status []StatusField `json:"status,omitempty"`
+
+	// TTL is how long Crossplane waits before it calls the function again when
+	// nothing changes. 0s is never. Defaults to 60s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
+	TTL *metav1.Duration `json:"ttl,omitempty"`
+}
+
+// A SourceScope says whether a source's kind is namespaced.
+// +kubebuilder:validation:Enum=Namespaced;Cluster
+type SourceScope string
+
+// The scopes of a source.
+const (
+	ScopeNamespaced SourceScope = "Namespaced"
+	ScopeCluster    SourceScope = "Cluster"
+)
+
+// A Source is an object, or with matchLabels a list of objects, that is neither
+// the composite nor a composed resource.
+//
+// A v1 Secret is secrets.<name>; anything else is sources.<name>.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.matchName) ? 1 : 0) + (has(self.nameExpression) ? 1 : 0) + (has(self.matchLabels) ? 1 : 0) <= 1",message="at most one of matchName, nameExpression and matchLabels may be set"
+// +kubebuilder:validation:XValidation:rule="!(has(self.scope) && self.scope == 'Cluster' && has(self.__namespace__))",message="namespace must not be set when scope is Cluster"
+// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",message="namespace must not be set beside the nameExpression of a Secret: it lies in the composite's own namespace"
+// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.scope) && self.scope == 'Cluster')",message="a Secret's scope is Namespaced"
+type Source struct {
+	// Name of the source in expressions. Unless matchName, nameExpression or
+	// matchLabels is set it is the name of the object, too.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// APIVersion of the object, for example v1.
+	// +kubebuilder:validation:MinLength=1
+	APIVersion string `json:"apiVersion"`
+
+	// Kind of the object, for example ConfigMap.
+	// +kubebuilder:validation:MinLength=1
+	Kind string `json:"kind"`
+
+	// Scope of the kind. Defaults to Namespaced.
+	// +optional
+	// +kubebuilder:default=Namespaced
+	Scope SourceScope `json:"scope,omitempty"`
+
+	// Namespace of the object. Defaults to the composite's own, which is the
+	// namespace of its claim if it has one.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	Namespace string `json:"namespace,omitempty"`
+
+	// MatchName is the name of the object.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	MatchName string `json:"matchName,omitempty"`
+
+	// NameExpression gives the name of the object. It may use no source.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	NameExpression string `json:"nameExpression,omitempty"`
+
+	// MatchLabels finds the objects that have all of these labels. For a Secret
+	// there must be just one.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	MatchLabels map[string]string `json:"matchLabels,omitempty"`
+
+	// Optional lets an expression go on without the object, where it has another
+	// way: secrets.?ca is empty then. Otherwise every expression that uses the
+	// source waits until the object is there.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}
+
+// A Variable is a named expression.
+type Variable struct {
+	// Name of the variable, a CEL identifier.
+	// +kubebuilder:validation:Pattern=`^[_a-zA-Z][_a-zA-Z0-9]*$`
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// Value of the variable, of any type.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Value string `json:"value"`
+}
+
+// A SecretExport is a Secret to compose.
+type SecretExport struct {
+	// Name of the export: the composition resource name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Metadata of the Secret.
+	// +optional
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// Type of the Secret. Fixed after creation. Defaults to Opaque.
+	// +optional
+	// +kubebuilder:default=Opaque
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="Kubernetes fills a kubernetes.io/service-account-token Secret itself"
+	Type string `json:"type,omitempty"`
+
+	// Immutable makes the Secret immutable: it is held as it was created when
+	// its values change.
+	// +optional
+	Immutable *bool `json:"immutable,omitempty"`
+
+	// From names the composed resource that is `resource`, `self` and `secret` in
+	// this export's expressions. Defaults to the composite.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	From string `json:"from,omitempty"`
+
+	// Data of the Secret. All of it resolves, or the Secret is held.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=atomic
+	Data []SecretData `json:"data"`
+
+	// ConnectionDetails publishes the data as connection details of the
+	// composite, too. Crossplane does so for legacy composites only.
+	// +optional
+	ConnectionDetails bool `json:"connectionDetails,omitempty"`
+}
+
+// A ConfigMapExport is a ConfigMap to compose.
+type ConfigMapExport struct {
+	// Name of the export: the composition resource name of the ConfigMap.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Metadata of the ConfigMap.
+	// +optional
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// Immutable makes the ConfigMap immutable: it is held as it was created when
+	// its values change.
+	// +optional
+	Immutable *bool `json:"immutable,omitempty"`
+
+	// From names the composed resource that is `resource`, `self` and `secret` in
+	// this export's expressions. Defaults to the composite.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	From string `json:"from,omitempty"`
+
+	// Data of the ConfigMap. All of it resolves, or the ConfigMap is held.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=atomic
+	Data []ConfigMapData `json:"data"`
+}
+
+// Metadata of an object to compose.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.name) && has(self.nameExpression))",message="at most one of name and nameExpression may be set"
+// +kubebuilder:validation:XValidation:rule="!(has(self.__namespace__) && has(self.namespaceExpression))",message="at most one of namespace and namespaceExpression may be set"
+type Metadata struct {
+	// Name of the object. Fixed after creation. Defaults to the composite's name
+	// and the export's name, joined by a dash.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// NameExpression gives the name of the object. It may use no source.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	NameExpression string `json:"nameExpression,omitempty"`
+
+	// Namespace of the object. Fixed after creation. Defaults to the composite's
+	// own, which is the namespace of its claim if it has one. A cluster scoped
+	// composite without a claim must set it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// NamespaceExpression gives the namespace of the object. It may use no
+	// source.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	NamespaceExpression string `json:"namespaceExpression,omitempty"`
+
+	// Labels of the object.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// LabelsExpression gives further labels, a map(string, string).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	LabelsExpression string `json:"labelsExpression,omitempty"`
+
+	// Annotations of the object.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// AnnotationsExpression gives further annotations, a map(string, string).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	AnnotationsExpression string `json:"annotationsExpression,omitempty"`
+
+	// NonSensitive lists the secret keys that these expressions may use all the
+	// same, as <input>.<key>, for example db.endpoint.
+	// +optional
+	// +listType=set
+	NonSensitive []string `json:"nonSensitive,omitempty"`
+}
+
+// SecretData is one key of a Secret, or with valueMap several.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.value) != has(self.valueMap)",message="exactly one of value and valueMap must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.value) == has(self.key)",message="key must be set with value, and only with value"
+type SecretData struct {
+	// Key in the object.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self != '.' && self != '..'",message="must not be . or .."
+	Key string `json:"key,omitempty"`
+
+	// Value of the key: a string, or bytes.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Value string `json:"value,omitempty"`
+
+	// ValueMap gives several keys and their values: a map(string, string).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ValueMap string `json:"valueMap,omitempty"`
+
+	// Optional leaves a key out while its value is missing, null or empty,
+	// instead of holding the object.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}
+
+// ConfigMapData is one key of a ConfigMap, or with valueMap several.
+type ConfigMapData struct {
+	SecretData `json:",inline"`
+
+	// NonSensitive lists the secret keys that this expression may use all the
+	// same, as <input>.<key>, for example db.endpoint.
+	// +optional
+	// +listType=set
+	NonSensitive []string `json:"nonSensitive,omitempty"`
+}
+
+// A StatusField is a status field of the composite to write.
+type StatusField struct {
+	// FieldPath below status, for example endpoint or network.addresses[0].
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	FieldPath string `json:"fieldPath"`
+
+	// Value of the field, of any type that JSON has.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Value string `json:"value"`
+
+	// Optional leaves the field out while its value is missing, instead of
+	// holding it as it was observed.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+
+	// NonSensitive lists the secret keys that this expression may use all the
+	// same, as <input>.<key>, for example db.endpoint.
+	// +optional
+	// +listType=set
+	NonSensitive []string `json:"nonSensitive,omitempty"`
+}

@@ -1,0 +1,147 @@
+// Package collect puts the keys of one object together.
+//
+// The results of an object's entries come in, one by one and in the order of
+// the input; its data comes out whole, or what each missing key waits for and
+// why others failed. A key that two entries write is refused, and both are
+// named. Nothing empty is ever collected, no value is ever in a text, and no
+// key either unless the input itself spells it: a computed one may hold data.
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// An Entry is where keys come from.
+type Entry struct {
+	// Path of the entry's expression in the input.
+	Path string
+
+	// Key that the entry writes, or empty if its expression computes the keys.
+	Key string
+
+	// Optional leaves out what is missing, null or empty.
+	Optional bool
+}
+
+// name is the entry in words.
+func (e Entry) name() string {
+	if e.Key != "" {
+		return fmt.Sprintf("key %q", e.Key)
+	}
+	return e.Path
+}
+
+// A Collection is an object's data while it is put together.
+type Collection struct {
+	data    map[string]sensitive.Bytes
+	writers map[string]Entry
+	waiting []string
+	failed  []string
+}
+
+// New returns an empty collection, with room for n keys.
+func New(n int) *Collection {
+	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]Entry, n)}
+}
+
+// Value collects the value of an entry's key. ok is false for an entry that has
+// no value on purpose, and err why it has none otherwise.
+func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
+	switch {
+	case err != nil:
+		c.fail(e, err)
+	case !ok:
+	case v.Len() == 0:
+		c.wait(e, "a value that is not empty")
+	default:
+		c.add(e, e.Key, v)
+	}
+}
+
+// Map collects the values of an entry that computes its keys. ok and err are as
+// for Value. Keys with an empty value wait, as those of Value do.
+func (c *Collection) Map(e Entry, m map[string]sensitive.Bytes, ok bool, err error) {
+	switch {
+	case err != nil:
+		c.fail(e, err)
+		return
+	case !ok:
+		return
+	case len(m) == 0:
+		c.wait(e, "a key")
+		return
+	}
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		switch {
+		case m[k].Len() == 0:
+			c.wait(e, "a value that is not empty")
+		case object.ValidateKey(k) != nil:
+			c.failed = append(c.failed, e.Path+": gives a key that no object can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
+			return
+		default:
+			c.add(e, k, m[k])
+		}
+	}
+}
+
+func (c *Collection) add(e Entry, key string, v sensitive.Bytes) {
+	if first, ok := c.writers[key]; ok {
+		what := "the same key"
+		if k := first.Key + e.Key; k != "" {
+			what = fmt.Sprintf("key %q", key) // one of the two spells it
+		}
+		c.failed = append(c.failed, fmt.Sprintf("%s and %s both write %s: keep one of them", first.Path, e.Path, what))
+		return
+	}
+	c.writers[key] = e
+	c.data[key] = v
+}
+
+func (c *Collection) fail(e Entry, err error) {
+	var w *expression.Waiting
+	if errors.As(err, &w) {
+		c.wait(e, w.Inputs...)
+		return
+	}
+	c.failed = append(c.failed, err.Error())
+}
+
+func (c *Collection) wait(e Entry, inputs ...string) {
+	if e.Optional {
+		return
+	}
+	c.waiting = append(c.waiting, e.name()+" for "+strings.Join(inputs, ", "))
+}
+
+// Data is what was collected: all of it, and no part of it unless Waiting and
+// Failed are empty.
+func (c *Collection) Data() map[string]sensitive.Bytes {
+	if len(c.waiting) > 0 || len(c.failed) > 0 {
+		return nil
+	}
+	return c.data
+}
+
+// Waiting lists the entries that wait and what for, in the order of the input.
+// An object that would have no key at all waits, too.
+func (c *Collection) Waiting() []string {
+	if len(c.waiting) == 0 && len(c.failed) == 0 && len(c.data) == 0 {
+		return []string{"it has no key: no optional value is there"}
+	}
+	return slices.Compact(c.waiting)
+}
+
+// Failed lists why entries failed, in the order of the input.
+func (c *Collection) Failed() []string { return c.failed }

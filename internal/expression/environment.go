@@ -1,0 +1,102 @@
+// Package expression is the one CEL environment of the function: it compiles an
+// expression once, finds what the expression can read, and evaluates it within
+// a budget.
+//
+// Source text and its path in the input come in; an immutable Expression comes
+// out, and from it, given the variables of one request, a value, or one of two
+// errors: Waiting for an input that is not there yet, or Failed. Neither holds
+// data: CEL's own run-time messages can quote a value and never leave this
+// package. There is no clock, no randomness and no state between evaluations
+// here, and maps are walked in the order of their keys, so that the same
+// variables always give the same value.
+package expression
+
+import (
+	"fmt"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/ext"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+)
+
+// The variables that an expression sees.
+const (
+	Composite   = "composite"
+	Resource    = "resource"
+	Self        = "self" // Azure Service Operator's name of Resource.
+	Secret      = "secret"
+	Resources   = "resources"
+	Secrets     = "secrets"
+	Sources     = "sources"
+	Env         = "environment"
+	Context     = "context"
+	Variables   = "variables"
+	orderedCall = "@ordered"
+)
+
+// Version pins of the libraries: a new version of one can change what an
+// expression means.
+const (
+	stringsVersion    = 5 // prints numbers exactly: 1e7 is 10000000
+	mathVersion       = 2
+	listsVersion      = 3
+	setsVersion       = 0
+	encodersVersion   = 0 // without its json.encode, which protojson spaces at random
+	bindingsVersion   = 0 // without cel.block, an optimizer's internal
+	regexVersion      = 0
+	twoVarVersion     = 0
+	optionalsVersion  = 2
+	regexLiteralLimit = limits.RegexInstructions
+)
+
+// An Environment compiles expressions. It is safe for concurrent use, and takes
+// so long to make that a process has one.
+type Environment struct {
+	env    *cel.Env
+	guards guards
+}
+
+// NewEnvironment makes the environment. An error is a defect of the program.
+func NewEnvironment() (*Environment, error) {
+	stringMap := cel.MapType(cel.StringType, cel.StringType)
+	dynMap := cel.MapType(cel.StringType, cel.DynType)
+
+	env, err := cel.NewEnv(
+		cel.OptionalTypes(cel.OptionalTypesVersion(optionalsVersion)),
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.EnableIdentifierEscapeSyntax(),
+		cel.ParserRecursionLimit(limits.ExpressionRecursion),
+		cel.ParserExpressionSizeLimit(limits.ExpressionCharacters),
+		cel.ASTValidators(literalValidator{}),
+		ext.Strings(ext.StringsVersion(stringsVersion)),
+		ext.Encoders(ext.EncodersVersion(encodersVersion)),
+		ext.Math(ext.MathVersion(mathVersion)),
+		ext.Lists(ext.ListsVersion(listsVersion), ext.ListsMaxRangeSize(limits.RangeElements)),
+		ext.Sets(ext.SetsVersion(setsVersion)),
+		ext.Bindings(ext.BindingsVersion(bindingsVersion)),
+		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(twoVarVersion)),
+		ext.Regex(ext.RegexVersion(regexVersion)),
+		library(),
+		ordered(),
+		cel.Variable(Composite, cel.DynType),
+		cel.Variable(Resource, cel.DynType),
+		cel.Variable(Self, cel.DynType),
+		cel.Variable(Secret, stringMap),
+		cel.Variable(Resources, dynMap),
+		cel.Variable(Secrets, cel.MapType(cel.StringType, stringMap)),
+		cel.Variable(Sources, dynMap),
+		cel.Variable(Env, dynMap),
+		cel.Variable(Context, dynMap),
+		cel.Variable(Variables, dynMap),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make CEL environment: %w", err)
+	}
+	g, err := newGuards(env)
+	if err != nil {
+		return nil, err
+	}
+	return &Environment{env: env, guards: g}, nil
+}

@@ -1,0 +1,301 @@
+package expression
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/url"
+	"strconv"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+)
+
+// library declares the functions that exports need and CEL's libraries lack:
+//
+//	url.queryEscape(string) -> string        for a user name, a password, a query
+//	url.pathEscape(string) -> string         for a segment of a path
+//	json.encode(dyn) -> string               sorted keys, no HTML escapes, whole numbers exact
+//	json.decode(string) -> dyn
+//	yaml.encode(dyn) -> string               sorted keys
+//	yaml.decode(string) -> dyn               one document
+//	sha256(string|bytes) -> string           in hexadecimal
+//	dockerconfigjson(registry, username, password string) -> string
+//
+// Their errors say no more than which function failed: what they fail on may be
+// a secret.
+func library() cel.EnvOption {
+	str, dyn := cel.StringType, cel.DynType
+	fns := []cel.EnvOption{
+		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(url.QueryEscape))),
+		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
+		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
+		cel.Function("json.decode", cel.Overload("json_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeJSON))),
+		cel.Function("yaml.encode", cel.Overload("yaml_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeYAML))),
+		cel.Function("yaml.decode", cel.Overload("yaml_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeYAML))),
+		cel.Function("sha256",
+			cel.Overload("sha256_string", []*cel.Type{str}, str, cel.UnaryBinding(hash)),
+			cel.Overload("sha256_bytes", []*cel.Type{cel.BytesType}, str, cel.UnaryBinding(hash))),
+		cel.Function("dockerconfigjson",
+			cel.Overload("dockerconfigjson", []*cel.Type{str, str, str}, str, cel.FunctionBinding(dockerConfig))),
+	}
+	return func(e *cel.Env) (*cel.Env, error) {
+		var err error
+		for _, f := range fns {
+			if e, err = f(e); err != nil {
+				return nil, err
+			}
+		}
+		return e, nil
+	}
+}
+
+func text(f func(string) string) cel.OverloadOpt {
+	return cel.UnaryBinding(func(v ref.Val) ref.Val {
+		s, ok := v.(types.String)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(v)
+		}
+		return types.String(f(string(s)))
+	})
+}
+
+func hash(v ref.Val) ref.Val {
+	var sum [sha256.Size]byte
+	switch t := v.(type) {
+	case types.String:
+		sum = sha256.Sum256([]byte(t))
+	case types.Bytes:
+		sum = sha256.Sum256(t)
+	default:
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	return types.String(hex.EncodeToString(sum[:]))
+}
+
+func dockerConfig(args ...ref.Val) ref.Val {
+	var s [3]string
+	for i, a := range args {
+		t, ok := a.(types.String)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(a)
+		}
+		s[i] = string(t)
+	}
+	type auth struct {
+		Username string `json:"username"`
+		Password string `json:"password"`
+		Auth     string `json:"auth"`
+	}
+	b, err := marshal(map[string]any{"auths": map[string]auth{
+		s[0]: {s[1], s[2], base64.StdEncoding.EncodeToString([]byte(s[1] + ":" + s[2]))},
+	}})
+	if err != nil {
+		return types.NewErr("cannot encode JSON")
+	}
+	return types.String(b)
+}
+
+func marshal(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+func encodeJSON(v ref.Val) ref.Val {
+	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes})
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	s, err := marshal(n)
+	if err != nil {
+		return types.NewErr("cannot encode JSON")
+	}
+	return types.String(s)
+}
+
+func encodeYAML(v ref.Val) ref.Val {
+	s, ok := encodeJSON(v).(types.String)
+	if !ok {
+		return types.NewErr("cannot encode YAML")
+	}
+	b, err := yaml.JSONToYAML([]byte(s))
+	if err != nil {
+		return types.NewErr("cannot encode YAML")
+	}
+	return types.String(b)
+}
+
+func decodeYAML(v ref.Val) ref.Val {
+	s, ok := v.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	b, err := yaml.YAMLToJSON([]byte(s))
+	if err != nil {
+		return types.NewErr("cannot decode YAML")
+	}
+	return decodeJSON(types.String(b))
+}
+
+func decodeJSON(v ref.Val) ref.Val {
+	s, ok := v.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(s)))
+	dec.UseNumber()
+	var n any
+	if err := dec.Decode(&n); err != nil {
+		return types.NewErr("cannot decode JSON")
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return types.NewErr("cannot decode JSON")
+	}
+	n, err := exact(n)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.DefaultTypeAdapter.NativeToValue(n)
+}
+
+// errNumber refuses a whole number that neither an int nor a double holds.
+var errNumber = &Failed{Reason: "cannot decode a whole number over 2^63 exactly: make it a string"}
+
+// exact turns the numbers below v into int64 where they are whole, and float64
+// otherwise.
+func exact(v any) (any, error) {
+	var err error
+	switch t := v.(type) {
+	case json.Number:
+		if i, err := t.Int64(); err == nil {
+			return i, nil
+		}
+		f, err := t.Float64()
+		if err != nil || (f == math.Trunc(f) && isDigits(t.String())) {
+			return nil, errNumber
+		}
+		return f, nil
+	case map[string]any:
+		for k, e := range t {
+			if t[k], err = exact(e); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i, e := range t {
+			if t[i], err = exact(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+func isDigits(s string) bool {
+	for _, r := range s {
+		if r != '-' && (r < '0' || r > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// A counter bounds a result while it is converted.
+type counter struct{ nodes, bytes int }
+
+func (c *counter) spend(bytes int) error {
+	c.nodes--
+	c.bytes -= bytes
+	if c.nodes < 0 {
+		return &Failed{Reason: "gives more than " + strconv.Itoa(limits.ResultNodes) + " values"}
+	}
+	if c.bytes < 0 {
+		return &Failed{Reason: "gives more than " + strconv.Itoa(limits.ResultBytes) + " bytes"}
+	}
+	return nil
+}
+
+// native turns a value into what encoding/json encodes.
+func native(v ref.Val, c *counter) (any, error) {
+	if err := c.spend(int(textLen(v))); err != nil {
+		return nil, err
+	}
+	switch t := v.(type) {
+	case types.String:
+		return string(t), nil
+	case types.Bytes:
+		return []byte(t), nil // base64, as JSON in Kubernetes has it
+	case types.Bool:
+		return bool(t), nil
+	case types.Int:
+		return int64(t), nil
+	case types.Uint:
+		return uint64(t), nil
+	case types.Double:
+		if math.IsNaN(float64(t)) || math.IsInf(float64(t), 0) {
+			return nil, &Failed{Reason: "gives a number that JSON does not have"}
+		}
+		return float64(t), nil
+	case types.Null:
+		return nil, nil //nolint:nilnil // JSON's null
+	case *types.Optional:
+		if !t.HasValue() {
+			return nil, nil //nolint:nilnil // JSON's null
+		}
+		return native(t.GetValue(), c)
+	case *types.Err:
+		return nil, t
+	case traits.Mapper:
+		return nativeMap(t, c)
+	case traits.Lister:
+		out := make([]any, 0, min(size(t), int64(max(c.nodes, 0))))
+		for it := t.Iterator(); it.HasNext() == types.True; {
+			e, err := native(it.Next(), c)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, e)
+		}
+		return out, nil
+	}
+	return nil, &Failed{Reason: "gives a " + v.Type().TypeName() + ", which JSON does not have: wrap it in string(...)"}
+}
+
+func nativeMap(m traits.Mapper, c *counter) (any, error) {
+	out := map[string]any{}
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+		s, ok := k.(types.String)
+		if !ok {
+			return nil, &Failed{Reason: "gives a map whose keys are " + k.Type().TypeName() + ", which JSON does not have: wrap them in string(...)"}
+		}
+		e, ok := m.Find(k)
+		if !ok {
+			continue
+		}
+		if err := c.spend(len(s)); err != nil {
+			return nil, err
+		}
+		n, err := native(e, c)
+		if err != nil {
+			return nil, err
+		}
+		out[string(s)] = n
+	}
+	return out, nil
+}

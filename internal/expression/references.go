@@ -1,0 +1,329 @@
+package expression
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+)
+
+// A Reference is one use that an expression can make of a variable: which path
+// below the variable is read, as far as the source says.
+type Reference struct {
+	// Variable that is read, for example resources.
+	Variable string
+
+	// Path below the variable.
+	Path []Step
+
+	presence bool  // only tested, by has() or hasValue()
+	iterated bool  // walked by a comprehension
+	branch   bool  // read only if something else is so
+	node     int64 // the outermost node of the path
+}
+
+// A Step is one step of a path.
+type Step struct {
+	// Key is a string, or an index as int64. It is nil when the source does not
+	// say which: a computed index, or the element of an iteration.
+	Key any
+
+	optional bool
+}
+
+// Any reports whether the source does not say which key or index is read.
+func (s Step) Any() bool { return s.Key == nil }
+
+// strict reports whether absence anywhere on the path makes the use fail.
+func (r Reference) strict() bool {
+	if r.presence {
+		return false
+	}
+	for _, s := range r.Path {
+		if s.optional {
+			return false
+		}
+	}
+	return true
+}
+
+// text is the reference in CEL's words, where from stands in for the variables
+// that mean another input in each export.
+func (r Reference) text(from string) string {
+	var b strings.Builder
+	switch {
+	case from != "" && (r.Variable == Resource || r.Variable == Self):
+		b.WriteString(Resources)
+		writeKey(&b, from)
+	case from != "" && r.Variable == Secret:
+		b.WriteString(Secrets)
+		writeKey(&b, from)
+	case r.Variable == Resource || r.Variable == Self:
+		b.WriteString(Composite)
+	default:
+		b.WriteString(r.Variable)
+	}
+	for _, s := range r.Path {
+		switch k := s.Key.(type) {
+		case nil:
+			b.WriteString("[*]")
+		case string:
+			writeKey(&b, k)
+		case int64:
+			b.WriteString("[" + strconv.FormatInt(k, 10) + "]")
+		}
+	}
+	return b.String()
+}
+
+func writeKey(b *strings.Builder, key string) {
+	if isIdentifier(key) {
+		b.WriteString("." + key)
+		return
+	}
+	b.WriteString("['" + strings.ReplaceAll(strings.ReplaceAll(key, `\`, `\\`), `'`, `\'`) + "']")
+}
+
+func isIdentifier(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z')
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// References that the expression can make, over all branches, in the order of
+// the source. Uses of variables that comprehensions and cel.bind declare are
+// followed to what they stand for, and never taken for a use of a variable of
+// the same name.
+func (x *Expression) References() []Reference { return x.references }
+
+// A path is what the value of a node may be: a variable, or something below it.
+type path struct {
+	variable string
+	steps    []Step
+}
+
+func (p path) then(s Step) path {
+	steps := make([]Step, len(p.steps), len(p.steps)+1)
+	copy(steps, p.steps)
+	return path{p.variable, append(steps, s)}
+}
+
+// A scope maps a local variable to the paths that its value may be. No paths:
+// a value that stands for no variable.
+type scope struct {
+	name   string
+	paths  []path
+	parent *scope
+}
+
+func (s *scope) find(name string) ([]path, bool) {
+	for ; s != nil; s = s.parent {
+		if s.name == name {
+			return s.paths, true
+		}
+	}
+	return nil, false
+}
+
+// A tracer walks a checked tree, and collects references.
+type tracer struct {
+	out    []Reference
+	branch int // how many conditions the node stands under
+}
+
+func findReferences(a *ast.AST) []Reference {
+	t := &tracer{}
+	t.use(a.Expr(), nil)
+	return t.out
+}
+
+func (t *tracer) add(p path, node int64, presence, iterated bool) {
+	t.out = append(t.out, Reference{Variable: p.variable, Path: p.steps, presence: presence, iterated: iterated, branch: t.branch > 0, node: node})
+}
+
+// use walks e, and records what its value may be as used.
+func (t *tracer) use(e ast.Expr, s *scope) {
+	for _, p := range t.paths(e, s) {
+		t.add(p, e.ID(), false, false)
+	}
+}
+
+func (t *tracer) under(e ast.Expr, s *scope) {
+	t.branch++
+	t.use(e, s)
+	t.branch--
+}
+
+// paths walks e, and returns what its value may be. What is used along the way
+// is recorded; what is returned is not.
+func (t *tracer) paths(e ast.Expr, s *scope) []path {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return identPaths(e.AsIdent(), s)
+	case ast.SelectKind:
+		return t.selectPaths(e, s)
+	case ast.CallKind:
+		return t.callPaths(e, s)
+	case ast.ComprehensionKind:
+		return t.comprehensionPaths(e.AsComprehension(), s)
+	case ast.ListKind:
+		for _, x := range e.AsList().Elements() {
+			t.use(x, s)
+		}
+	case ast.MapKind:
+		for _, x := range e.AsMap().Entries() {
+			t.use(x.AsMapEntry().Key(), s)
+			t.use(x.AsMapEntry().Value(), s)
+		}
+	case ast.StructKind:
+		for _, x := range e.AsStruct().Fields() {
+			t.use(x.AsStructField().Value(), s)
+		}
+	}
+	return nil
+}
+
+func identPaths(name string, s *scope) []path {
+	if global, ok := strings.CutPrefix(name, "."); ok {
+		return []path{{variable: global}} // the variable itself, even where a local one shadows it
+	}
+	if ps, ok := s.find(name); ok {
+		return ps
+	}
+	return []path{{variable: name}}
+}
+
+func (t *tracer) selectPaths(e ast.Expr, s *scope) []path {
+	sel := e.AsSelect()
+	ps := t.paths(sel.Operand(), s)
+	out := make([]path, 0, len(ps))
+	for _, p := range ps {
+		p = p.then(Step{Key: sel.FieldName()})
+		if sel.IsTestOnly() {
+			t.add(p, e.ID(), true, false)
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
+	c := e.AsCall()
+	args := c.Args()
+	switch fn := c.FunctionName(); {
+	case fn == "_[_]", fn == "_[?_]", fn == "_?._":
+		return t.indexPaths(args, fn != "_[_]", s)
+	case fn == "_?_:_":
+		t.use(args[0], s)
+		t.branch++
+		defer func() { t.branch-- }()
+		return append(t.paths(args[1], s), t.paths(args[2], s)...)
+	case fn == "_&&_", fn == "_||_":
+		for _, a := range args {
+			t.under(a, s) // either side may decide alone
+		}
+		return nil
+	case isIdentity(c):
+		return t.paths(args[0], s)
+	case fn == "value" && c.IsMemberFunction() && len(args) == 0:
+		return t.paths(c.Target(), s)
+	case (fn == "or" || fn == "orValue") && c.IsMemberFunction() && len(args) == 1:
+		ps := t.paths(c.Target(), s)
+		t.branch++
+		defer func() { t.branch-- }()
+		return append(ps, t.paths(args[0], s)...)
+	case fn == "hasValue" && c.IsMemberFunction() && len(args) == 0:
+		for _, p := range t.paths(c.Target(), s) {
+			t.add(p, e.ID(), true, false)
+		}
+		return nil
+	}
+	if c.IsMemberFunction() {
+		t.use(c.Target(), s)
+	}
+	for _, a := range args {
+		t.use(a, s)
+	}
+	return nil
+}
+
+// isIdentity reports whether a call gives what its one argument is.
+func isIdentity(c ast.CallExpr) bool {
+	switch c.FunctionName() {
+	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall:
+		return !c.IsMemberFunction() && len(c.Args()) == 1
+	}
+	return false
+}
+
+func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
+	step := Step{optional: optional, Key: literalKey(args[1])}
+	if step.Any() {
+		t.use(args[1], s)
+	}
+	ps := t.paths(args[0], s)
+	out := make([]path, 0, len(ps))
+	for _, p := range ps {
+		out = append(out, p.then(step))
+	}
+	return out
+}
+
+func literalKey(e ast.Expr) any {
+	if e.Kind() != ast.LiteralKind {
+		return nil
+	}
+	switch v := e.AsLiteral().(type) {
+	case types.String:
+		return string(v)
+	case types.Int:
+		return int64(v)
+	}
+	return nil // a uint or double may be an index as well: any key
+}
+
+func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
+	if isBind(c) {
+		return t.paths(c.Result(), &scope{c.AccuVar(), t.paths(c.AccuInit(), s), s})
+	}
+	ranged := t.paths(c.IterRange(), s)
+	elements := make([]path, 0, len(ranged))
+	for _, p := range ranged {
+		t.add(p, c.IterRange().ID(), false, true)
+		elements = append(elements, p.then(Step{}))
+	}
+	t.use(c.AccuInit(), s)
+
+	// One variable is the element of a list or the key of a map: take it for the
+	// element, since a key has nothing below it. Of two the second is the value.
+	inner := &scope{name: c.AccuVar(), parent: s}
+	if c.HasIterVar2() {
+		inner = &scope{name: c.IterVar(), parent: inner}
+		inner = &scope{c.IterVar2(), elements, inner}
+	} else {
+		inner = &scope{c.IterVar(), elements, inner}
+	}
+	t.under(c.LoopCondition(), inner)
+	t.under(c.LoopStep(), inner)
+	t.use(c.Result(), &scope{name: c.AccuVar(), parent: s})
+	return nil
+}
+
+// PathText is a path below a variable in CEL's words, for example
+// secrets.db['ca.crt'].
+func PathText(variable string, keys ...string) string {
+	r := Reference{Variable: variable}
+	for _, k := range keys {
+		r.Path = append(r.Path, Step{Key: k})
+	}
+	return r.text("")
+}
+
+// Place of a reference: the path of the expression, with line and column.
+func (x *Expression) Place(r Reference) string { return x.failedAt(r.node, "").Path }

@@ -1,0 +1,205 @@
+package expression
+
+import (
+	"errors"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// exactInteger is the largest whole number that JSON's readers, and a
+// google.protobuf.Value, hold exactly.
+const exactInteger = 1 << 53
+
+// Text is a result as the value of one key. It is false for optional.none(). An
+// error is *Waiting for a null, and *Failed for what is no text.
+func (x *Expression) Text(v ref.Val) (sensitive.Bytes, bool, error) {
+	v, ok := present(v)
+	if !ok {
+		return sensitive.Bytes{}, false, nil
+	}
+	b, err := x.text(v, &counter{nodes: 1, bytes: limits.ResultBytes})
+	return b, err == nil, err
+}
+
+// TextMap is a result as the values of several keys. It is false for
+// optional.none(). An entry whose value is optional.none() is left out. Errors
+// are those of Text: one entry that fails fails all.
+func (x *Expression) TextMap(v ref.Val) (map[string]sensitive.Bytes, bool, error) {
+	v, ok := present(v)
+	if !ok {
+		return nil, false, nil
+	}
+	if v == types.NullValue {
+		return nil, false, x.null()
+	}
+	m, isMap := v.(traits.Mapper)
+	if !isMap {
+		return nil, false, x.failedAt(0, "must return a map(string, string), but returns "+typeName(v))
+	}
+	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes}
+	out := make(map[string]sensitive.Bytes, min(size(v), limits.DataItems))
+	for it := order(m).(traits.Mapper).Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+		key, isString := k.(types.String)
+		if !isString {
+			return nil, false, x.failedAt(0, "must return a map(string, string), but a key is "+typeName(k))
+		}
+		e, _ := m.Find(k)
+		if e, ok = present(e); !ok {
+			continue
+		}
+		if err := c.spend(len(key)); err != nil {
+			return nil, false, x.placed(err)
+		}
+		b, err := x.text(e, c)
+		if err != nil {
+			return nil, false, err
+		}
+		out[string(key)] = b
+	}
+	return out, true, nil
+}
+
+// Name is a result as a name. It is false for optional.none(); errors are those
+// of Text.
+func (x *Expression) Name(v ref.Val) (string, bool, error) {
+	b, ok, err := x.Text(v)
+	return string(b.Reveal()), ok, err
+}
+
+// Labels is a result as labels or annotations. It is false for optional.none();
+// errors are those of Text.
+func (x *Expression) Labels(v ref.Val) (map[string]string, bool, error) {
+	m, ok, err := x.TextMap(v)
+	if err != nil || !ok {
+		return nil, ok, err
+	}
+	out := make(map[string]string, len(m))
+	for k, b := range m {
+		out[k] = string(b.Reveal())
+	}
+	return out, true, nil
+}
+
+// JSON is a result as a field. It is false for optional.none(). The value is a
+// copy. An error is a *Failed for what JSON does not have.
+func (x *Expression) JSON(v ref.Val) (*structpb.Value, bool, error) {
+	v, ok := present(v)
+	if !ok {
+		return nil, false, nil
+	}
+	if v == types.NullValue {
+		return nil, false, x.null()
+	}
+	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes})
+	if err != nil {
+		return nil, false, x.placed(err)
+	}
+	if !exactIntegers(n) {
+		return nil, false, x.failedAt(0, "gives a whole number over 2^53, which JSON cannot hold exactly: wrap it in string(...)")
+	}
+	out, err := structpb.NewValue(n)
+	if err != nil { // a string that is not UTF-8
+		return nil, false, x.failedAt(0, "gives a string that is not UTF-8: wrap it in base64.encode(bytes(...))")
+	}
+	return out, true, nil
+}
+
+// present is what an optional holds.
+func present(v ref.Val) (ref.Val, bool) {
+	for {
+		o, ok := v.(*types.Optional)
+		if !ok {
+			return v, true
+		}
+		if !o.HasValue() {
+			return nil, false
+		}
+		v = o.GetValue()
+	}
+}
+
+func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
+	if err := c.spend(int(textLen(v))); err != nil {
+		return sensitive.Bytes{}, x.placed(err)
+	}
+	switch t := v.(type) {
+	case types.String:
+		return sensitive.FromString(string(t)), nil
+	case types.Bytes:
+		if x.source.Want == WantText || x.source.Want == WantTextMap {
+			return sensitive.New(t), nil
+		}
+	case types.Null:
+		return sensitive.Bytes{}, x.null()
+	case *types.Err:
+		return sensitive.Bytes{}, x.placed(t)
+	}
+	return sensitive.Bytes{}, x.failedAt(0, "must return a string, but returns "+typeName(v)+mend(typeOf(v)))
+}
+
+// null waits: a null in what is observed is a field that has no value yet.
+func (x *Expression) null() error {
+	if i, ok := x.byNode[x.ast.Expr().ID()]; ok && !x.references[i].presence {
+		return NewWaiting(x.references[i].text(x.source.From))
+	}
+	return NewWaiting("a value of " + x.source.Path + " that is null")
+}
+
+// placed gives an error from below the place of the expression.
+func (x *Expression) placed(err error) error {
+	var waiting *Waiting
+	if errors.As(err, &waiting) {
+		return waiting
+	}
+	var failed *Failed
+	if errors.As(err, &failed) && failed.Path == "" {
+		return x.failedAt(0, failed.Reason)
+	}
+	if failed != nil {
+		return failed
+	}
+	return x.failedAt(0, "failed")
+}
+
+func typeOf(v ref.Val) *types.Type {
+	if t, ok := v.Type().(*types.Type); ok {
+		return t
+	}
+	return types.DynType
+}
+
+func typeName(v ref.Val) string {
+	if _, ok := v.(types.Null); ok {
+		return "null"
+	}
+	return v.Type().TypeName()
+}
+
+func exactIntegers(v any) bool {
+	switch t := v.(type) {
+	case int64:
+		return t <= exactInteger && t >= -exactInteger
+	case uint64:
+		return t <= exactInteger
+	case map[string]any:
+		for _, e := range t {
+			if !exactIntegers(e) {
+				return false
+			}
+		}
+	case []any:
+		for _, e := range t {
+			if !exactIntegers(e) {
+				return false
+			}
+		}
+	}
+	return true
+}

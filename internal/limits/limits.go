@@ -1,0 +1,115 @@
+// Package limits holds every number that can refuse work, each with its reason.
+//
+// Nothing happens here: the rooms that do the work compare against these
+// numbers, and name the limit in what they refuse. Sizes are in bytes unless
+// the name says otherwise.
+package limits
+
+import "time"
+
+// Limits of an input, known before anything runs. The CustomResourceDefinition
+// of the input repeats those that it can express.
+const (
+	// InputBytes is the size of one input as protobuf. A Composition has to fit
+	// into etcd's 1.5 MiB together with its other steps.
+	InputBytes = 512 << 10
+
+	// Expressions in one input. Checking the largest expression that is allowed
+	// takes up to 90 ms, so that this bounds a compilation to minutes at the
+	// very worst, and to a second for expressions of the usual size.
+	Expressions = 2048
+
+	// ListItems of one list of the input.
+	ListItems = 64
+
+	// DataItems of one object.
+	DataItems = 256
+)
+
+// Limits of the source of an expression. Checking grows faster than linearly
+// with the source and cannot be interrupted: a 22 KB list of 1,600
+// comprehensions takes seconds and gigabytes.
+const (
+	// ExpressionCharacters keeps the worst check seen at 90 ms.
+	ExpressionCharacters = 4096
+
+	// ExpressionRecursion is how deep the parser recurses.
+	ExpressionRecursion = 64
+
+	// ExpressionNodes of the parsed tree, after macros were expanded.
+	ExpressionNodes = 4000
+
+	// ComprehensionNesting is how deep comprehensions nest, where the range of
+	// one counts as inside of it: each level multiplies.
+	ComprehensionNesting = 8
+
+	// BindNesting is how deep cel.bind and its like nest: each level can double
+	// a shared structure.
+	BindNesting = 16
+
+	// RegexInstructions of a compiled regular expression: RE2 does that many
+	// steps per character at worst.
+	RegexInstructions = 1000
+
+	// RegexCharacters of a pattern: one that is computed is compiled anew in each
+	// evaluation.
+	RegexCharacters = 512
+)
+
+// Limits of one evaluation. CEL's own cost limit is charged after a call has
+// run, and so stops neither a call that takes gigabytes nor one that never
+// ends: these are looked at before.
+const (
+	// Fuel of one expression, in calls and in units of eight visited nodes or
+	// bytes. It is the limit that decides, since it does not depend on the
+	// machine. Honest work takes a hundredth of it.
+	Fuel = 250_000
+
+	// RequestFuel of all expressions of one request.
+	RequestFuel = 1_000_000
+
+	// EvaluationTime is a net below the fuel: it decides only where the fuel
+	// does not know what a call costs.
+	EvaluationTime = 100 * time.Millisecond
+
+	// CallVisits is how many nodes and bytes one call may look at.
+	CallVisits = 4 << 20
+
+	// CallBytes is how much one call may produce. Nothing larger fits into an
+	// object.
+	CallBytes = 1 << 20
+
+	// CallElements is how many list elements one call may produce.
+	CallElements = 100_000
+
+	// RangeElements is how many elements lists.range gives.
+	RangeElements = 10_000
+
+	// RegexVisits is what one regular expression may cost: characters of the
+	// text times instructions of the pattern.
+	RegexVisits = 64 << 20
+
+	// YAMLBytes of a document to decode: its aliases can multiply it.
+	YAMLBytes = 64 << 10
+
+	// ResultNodes of a result, counted as a tree: a structure that is shared
+	// inside the result counts each time it occurs, as it would be written.
+	ResultNodes = 64 << 10
+
+	// ResultBytes of a result. Nothing larger fits into an object.
+	ResultBytes = 1 << 20
+)
+
+// Limits of what is kept and answered.
+const (
+	// Plans that stay compiled. A plan takes 4 to 20 KB per expression.
+	Plans = 256
+
+	// MessageBytes of one message of a condition or a result. Crossplane turns
+	// results into events, whose notes hold 1 KiB at most; longer messages
+	// become hard to read long before a condition's 32 KiB.
+	MessageBytes = 4 << 10
+
+	// MessageItems listed in one message, before the rest is counted only.
+	MessageItems = 10
+)

@@ -1,0 +1,278 @@
+package observation
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+)
+
+// exactNumber is the largest whole number that a double, and so a
+// google.protobuf.Value, holds exactly.
+const exactNumber = 1 << 53
+
+// errRounded is what a larger one gives. It may have been rounded on its way
+// here, so that whatever is made of it may be wrong.
+func errRounded() ref.Val {
+	return types.WrapErr(&expression.Failed{Reason: "reads a whole number over 2^53, which was rounded on its way to the function: have it as a string in the resource"})
+}
+
+// value is a google.protobuf.Value as a CEL value: nothing is copied. Whole
+// numbers are ints.
+func value(v *structpb.Value) ref.Val {
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StringValue:
+		return types.String(k.StringValue)
+	case *structpb.Value_StructValue:
+		return object(k.StructValue)
+	case *structpb.Value_ListValue:
+		if k.ListValue == nil {
+			return (*list)(&structpb.ListValue{})
+		}
+		return (*list)(k.ListValue)
+	case *structpb.Value_NumberValue:
+		return number(k.NumberValue)
+	case *structpb.Value_BoolValue:
+		return types.Bool(k.BoolValue)
+	}
+	return types.NullValue
+}
+
+func number(f float64) ref.Val {
+	switch {
+	case f != math.Trunc(f):
+		return types.Double(f)
+	case f > exactNumber || f < -exactNumber:
+		return errRounded()
+	}
+	return types.Int(f)
+}
+
+// object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is
+// hidden, wherever the Struct comes from: a Secret can stand in a manifest, in
+// the context, in a status.
+func object(s *structpb.Struct) ref.Val {
+	if s == nil {
+		s = &structpb.Struct{}
+	}
+	if hidden := secretView(s); hidden != nil {
+		return hidden
+	}
+	return (*fields)(s)
+}
+
+// fields is a Struct. A pointer to the one is a pointer to the other.
+type fields structpb.Struct
+
+// The interfaces that cel-go looks for.
+var (
+	_ expression.KeyOrdered = (*fields)(nil)
+	_ traits.Foldable       = (*fields)(nil)
+	_ traits.Zeroer         = (*fields)(nil)
+	_ traits.Lister         = (*list)(nil)
+	_ traits.Foldable       = (*list)(nil)
+	_ traits.Zeroer         = (*list)(nil)
+)
+
+func (m *fields) KeyOrdered() {}
+
+func (m *fields) Find(key ref.Val) (ref.Val, bool) {
+	k, ok := key.(types.String)
+	if !ok {
+		return notAKey(key)
+	}
+	v, ok := m.Fields[string(k)]
+	if !ok {
+		return nil, false
+	}
+	return value(v), true
+}
+
+// notAKey is what Find gives for a key that is no string: an error, if the key
+// is one.
+func notAKey(key ref.Val) (ref.Val, bool) {
+	if types.IsUnknownOrError(key) {
+		return key, false
+	}
+	return nil, false
+}
+
+func (m *fields) Get(key ref.Val) ref.Val      { return get(m, key) }
+func (m *fields) Contains(key ref.Val) ref.Val { return contains(m, key) }
+func (m *fields) Size() ref.Val                { return types.Int(len(m.Fields)) }
+func (m *fields) IsZeroValue() bool            { return len(m.Fields) == 0 }
+func (m *fields) Type() ref.Type               { return types.MapType }
+func (m *fields) Value() any                   { return (*structpb.Struct)(m) }
+func (m *fields) Equal(other ref.Val) ref.Val  { return equalMaps(m, other) }
+
+func (m *fields) ConvertToType(t ref.Type) ref.Val { return convert(m, types.MapType, t) }
+
+func (m *fields) ConvertToNative(t reflect.Type) (any, error) { return nil, errNative }
+
+func (m *fields) keys() []string {
+	keys := make([]string, 0, len(m.Fields))
+	for k := range m.Fields {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (m *fields) Iterator() traits.Iterator { return &iterator{n: len(m.Fields), at: keyAt(m.keys())} }
+
+func (m *fields) Fold(f traits.Folder) {
+	for _, k := range m.keys() {
+		if !f.FoldEntry(types.String(k), value(m.Fields[k])) {
+			return
+		}
+	}
+}
+
+// errNative is the answer to a conversion into a Go type. No function of the
+// environment asks for one, and a result is converted by walking it.
+var errNative = errors.New("cannot convert an observed value to a Go value")
+
+func get(m traits.Mapper, key ref.Val) ref.Val {
+	v, ok := m.Find(key)
+	if !ok {
+		return types.ValOrErr(v, "no such key")
+	}
+	return v
+}
+
+func contains(m traits.Mapper, key ref.Val) ref.Val {
+	v, ok := m.Find(key)
+	if v != nil && types.IsUnknownOrError(v) {
+		return v
+	}
+	return types.Bool(ok)
+}
+
+func equalMaps(m traits.Mapper, other ref.Val) ref.Val {
+	o, ok := other.(traits.Mapper)
+	if !ok || m.Size() != o.Size() {
+		return types.False
+	}
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+		a, _ := m.Find(k)
+		b, ok := o.Find(k)
+		if !ok || types.Equal(a, b) != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+func convert(v ref.Val, own *types.Type, to ref.Type) ref.Val {
+	switch to {
+	case own:
+		return v
+	case types.TypeType:
+		return own
+	}
+	return types.NewErr("type conversion error from '%s' to '%s'", own, to)
+}
+
+// list is a ListValue. A pointer to the one is a pointer to the other.
+type list structpb.ListValue
+
+func (l *list) at(i int) ref.Val { return value(l.Values[i]) }
+
+func (l *list) Add(other ref.Val) ref.Val {
+	o, ok := other.(traits.Lister)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	out := make([]ref.Val, 0, len(l.Values))
+	for i := range l.Values {
+		out = append(out, l.at(i))
+	}
+	for it := o.Iterator(); it.HasNext() == types.True; {
+		out = append(out, it.Next())
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, out)
+}
+
+func (l *list) Contains(e ref.Val) ref.Val {
+	for i := range l.Values {
+		if types.Equal(e, l.at(i)) == types.True {
+			return types.True
+		}
+	}
+	return types.False
+}
+
+func (l *list) Get(index ref.Val) ref.Val {
+	i, err := types.IndexOrError(index)
+	if err != nil {
+		return types.ValOrErr(index, "invalid index")
+	}
+	if i < 0 || i >= len(l.Values) {
+		return types.NewErr("index out of bounds")
+	}
+	return l.at(i)
+}
+
+func (l *list) Equal(other ref.Val) ref.Val {
+	o, ok := other.(traits.Lister)
+	if !ok || l.Size() != o.Size() {
+		return types.False
+	}
+	for i := range l.Values {
+		if types.Equal(l.at(i), o.Get(types.Int(i))) != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+func (l *list) Size() ref.Val             { return types.Int(len(l.Values)) }
+func (l *list) IsZeroValue() bool         { return len(l.Values) == 0 }
+func (l *list) Type() ref.Type            { return types.ListType }
+func (l *list) Value() any                { return (*structpb.ListValue)(l) }
+func (l *list) Iterator() traits.Iterator { return &iterator{n: len(l.Values), at: l.at} }
+
+func (l *list) ConvertToType(t ref.Type) ref.Val { return convert(l, types.ListType, t) }
+
+func (l *list) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
+
+func (l *list) Fold(f traits.Folder) {
+	for i := range l.Values {
+		if !f.FoldEntry(types.Int(i), l.at(i)) {
+			return
+		}
+	}
+}
+
+func keyAt(keys []string) func(int) ref.Val {
+	return func(i int) ref.Val { return types.String(keys[i]) }
+}
+
+// An iterator gives n values.
+type iterator struct {
+	traits.Iterator // the methods of ref.Val that nothing calls
+
+	n, i int
+	at   func(int) ref.Val
+}
+
+func (it *iterator) HasNext() ref.Val { return types.Bool(it.i < it.n) }
+
+func (it *iterator) Next() ref.Val {
+	if it.i >= it.n {
+		return nil
+	}
+	it.i++
+	return it.at(it.i - 1)
+}
+
+func (it *iterator) Type() ref.Type { return types.IteratorType }
+func (it *iterator) Value() any     { return nil }

@@ -1,0 +1,259 @@
+// Package plan turns an input into an immutable plan, once, and runs it.
+//
+// An input comes in as the Struct that Crossplane hands over, and either all
+// its faults come out, each with its path, or a Plan. A Plan takes what one
+// request observes and gives what to require, which objects to desire, hold or
+// leave alone, and why. It keeps nothing between requests: the same request
+// gives the same answer. Secret data reaches the data of Secrets, and nothing
+// else that comes out of here.
+package plan
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/object"
+)
+
+// DefaultTTL is how long Crossplane waits before it calls again.
+const DefaultTTL = 60 * time.Second
+
+// A Plan is a compiled input. It is immutable, and safe for concurrent use.
+type Plan struct {
+	variables []variable
+	sources   []source
+	exports   []export
+	status    []statusField
+	ttl       time.Duration
+}
+
+// TTL is how long Crossplane shall wait before it calls again. 0 is for ever.
+func (p *Plan) TTL() time.Duration { return p.ttl }
+
+// An export is one object to compose.
+type export struct {
+	kind     object.Kind
+	name     string // in the pipeline
+	path     *field.Path
+	metadata metadata
+	from     string
+	data     []entry
+	secret   secretFields
+	// immutable as the input has it.
+	immutable *bool
+}
+
+// secretFields are those that a Secret has and a ConfigMap lacks.
+type secretFields struct {
+	objectType        string
+	connectionDetails bool
+}
+
+type metadata struct {
+	name, namespace                                                  string
+	labels, annotations                                              map[string]string
+	nameExpr, namespaceExpr, labelsExpression, annotationsExpression *expression.Expression
+}
+
+type entry struct {
+	path     string
+	key      string
+	optional bool
+	value    *expression.Expression
+}
+
+type variable struct {
+	name  string
+	value *expression.Expression
+}
+
+type statusField struct {
+	path     string
+	segments []string
+	optional bool
+	value    *expression.Expression
+}
+
+// Compile an input. Either the plan is nil or the faults are. Faults come in the
+// order of the input.
+func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, field.ErrorList) {
+	in, faults := decode(input)
+	if in == nil {
+		return nil, faults
+	}
+	faults = append(faults, validate(in)...)
+	c := &compiler{ctx: ctx, env: env, faults: faults, readings: map[string]reading{}}
+	p := c.plan(in)
+	if len(c.faults) > 0 {
+		return nil, c.faults
+	}
+	return p, nil
+}
+
+// A compiler collects the faults of one input, and what its expressions read.
+type compiler struct {
+	ctx       context.Context //nolint:containedctx // lives as long as one Compile
+	env       *expression.Environment
+	faults    field.ErrorList
+	sources   []v1beta1.Source
+	variables []string           // those compiled so far
+	readings  map[string]reading // of variables, by name
+	outputs   reading            // of all expressions but variables
+	count     int
+}
+
+func (c *compiler) plan(in *v1beta1.Exports) *Plan {
+	p := &Plan{ttl: DefaultTTL}
+	if in.TTL != nil {
+		p.ttl = in.TTL.Duration
+	}
+	c.sources = in.Sources
+	for i, v := range in.Variables {
+		at := field.NewPath("variables").Index(i)
+		x := c.compile(expression.Source{Text: v.Value, Path: at.Child("value").String(), Want: expression.WantAny})
+		if x != nil {
+			c.readings[v.Name] = c.reading(x)
+			p.variables = append(p.variables, variable{v.Name, x})
+		}
+		c.variables = append(c.variables, v.Name)
+	}
+	for i, s := range in.Secrets {
+		p.exports = append(p.exports, c.secret(field.NewPath("secrets").Index(i), s))
+	}
+	for i, m := range in.ConfigMaps {
+		p.exports = append(p.exports, c.configMap(field.NewPath("configMaps").Index(i), m))
+	}
+	for i, s := range in.Status {
+		p.status = append(p.status, c.statusField(field.NewPath("status").Index(i), s))
+	}
+	p.sources = c.compileSources() // last: which are read is known now
+	return p
+}
+
+func (c *compiler) secret(at *field.Path, s v1beta1.SecretExport) export {
+	e := export{kind: object.Secret, name: s.Name, path: at, from: s.From, immutable: s.Immutable, secret: secretFields{s.Type, s.ConnectionDetails}}
+	if e.secret.objectType == "" {
+		e.secret.objectType = "Opaque"
+	}
+	e.metadata = c.metadata(at.Child("metadata"), s.Metadata, s.From)
+	for i, d := range s.Data {
+		e.data = append(e.data, c.entry(at.Child("data").Index(i), d, s.From, nil, true))
+	}
+	return e
+}
+
+func (c *compiler) configMap(at *field.Path, m v1beta1.ConfigMapExport) export {
+	e := export{kind: object.ConfigMap, name: m.Name, path: at, from: m.From, immutable: m.Immutable}
+	e.metadata = c.metadata(at.Child("metadata"), m.Metadata, m.From)
+	for i, d := range m.Data {
+		e.data = append(e.data, c.entry(at.Child("data").Index(i), d.SecretData, m.From, d.NonSensitive, false))
+	}
+	return e
+}
+
+func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string, nonSensitive []string, secret bool) entry {
+	e := entry{path: at.Child("value").String(), key: d.Key, optional: d.Optional}
+	s := expression.Source{Text: d.Value, From: from, Want: expression.WantText}
+	if d.ValueMap != "" {
+		e.path = at.Child("valueMap").String()
+		s.Text, s.Want = d.ValueMap, expression.WantTextMap
+	}
+	if s.Text == "" {
+		return e // refused by validate
+	}
+	s.Path = e.path
+	e.value = c.output(s)
+	if !secret {
+		c.refuseSecrets(e.value, nonSensitive)
+	}
+	return e
+}
+
+func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) metadata {
+	if m == nil {
+		return metadata{}
+	}
+	out := metadata{name: m.Name, namespace: m.Namespace, labels: m.Labels, annotations: m.Annotations}
+	compile := func(name, text string, want expression.Want) *expression.Expression {
+		if text == "" {
+			return nil
+		}
+		x := c.output(expression.Source{Text: text, Path: at.Child(name).String(), From: from, Want: want})
+		c.refuseSecrets(x, m.NonSensitive)
+		return x
+	}
+	out.nameExpr = compile("nameExpression", m.NameExpression, expression.WantString)
+	out.namespaceExpr = compile("namespaceExpression", m.NamespaceExpression, expression.WantString)
+	out.labelsExpression = compile("labelsExpression", m.LabelsExpression, expression.WantLabels)
+	out.annotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
+	c.refuseSources(out.nameExpr)
+	c.refuseSources(out.namespaceExpr)
+	return out
+}
+
+func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField) statusField {
+	segments, _ := statusSegments(s.FieldPath) // refused by validate
+	out := statusField{path: s.FieldPath, segments: segments, optional: s.Optional}
+	if s.Value == "" {
+		return out
+	}
+	out.value = c.output(expression.Source{Text: s.Value, Path: at.Child("value").String(), Want: expression.WantJSON})
+	c.refuseSecrets(out.value, s.NonSensitive)
+	return out
+}
+
+// output compiles an expression whose result leaves the plan. Only what these
+// read, by themselves or through variables, is asked for.
+func (c *compiler) output(s expression.Source) *expression.Expression {
+	x := c.compile(s)
+	if x != nil {
+		r := c.reading(x)
+		c.outputs.uses = append(c.outputs.uses, r.uses...)
+		c.outputs.sources = append(c.outputs.sources, r.sources...)
+	}
+	return x
+}
+
+// compile one expression. It returns nil if there was a fault.
+func (c *compiler) compile(s expression.Source) *expression.Expression {
+	c.count++
+	if c.count == limits.Expressions+1 {
+		c.fault(s.Path, "is one expression over the limit of %d: split the input into several pipeline steps", limits.Expressions)
+	}
+	if c.count > limits.Expressions || c.ctx.Err() != nil {
+		return nil
+	}
+	x, faults := c.env.Compile(s)
+	for _, f := range faults {
+		c.fault(f.Path, "%s", f.Message)
+	}
+	if x == nil || !c.checkVariables(x) || !c.refuseMisplaced(x) {
+		return nil
+	}
+	return x
+}
+
+// checkVariables refuses a variable that is not there, or not above.
+func (c *compiler) checkVariables(x *expression.Expression) bool {
+	ok := true
+	for _, r := range x.References() {
+		name := stepName(r, 0)
+		if r.Variable != expression.Variables || name == anything || slices.Contains(c.variables, name) {
+			continue
+		}
+		ok = false
+		hint := suggestion(name, c.variables)
+		if hint == "" {
+			hint = ": a variable may use only the ones above it"
+		}
+		c.fault(x.Place(r), "undeclared variable %q%s", name, hint)
+	}
+	return ok
+}

@@ -1,0 +1,163 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+)
+
+// RequirementPrefix begins the names of our requirements, so that they are never
+// those of the Composition's own required resources.
+const RequirementPrefix = "export.fn.crossplane.io/"
+
+// A Requirement is an object, or with labels several, that Crossplane shall
+// read for us.
+type Requirement struct {
+	APIVersion, Kind string
+
+	// Namespace is empty for a cluster scoped kind.
+	Namespace string
+
+	// Name, or Labels: just one of them is set.
+	Name   string
+	Labels map[string]string
+}
+
+// Key names the requirement. It spells all that is asked for: on the first call
+// of a reconcile Crossplane hands over what it found for the same key before,
+// by whatever it was asked then.
+func (r Requirement) Key() string {
+	match := "name=" + r.Name
+	if r.Name == "" {
+		labels := make([]string, 0, len(r.Labels))
+		for _, k := range sortedKeys(r.Labels) {
+			labels = append(labels, k+"="+r.Labels[k])
+		}
+		match = "labels=" + strings.Join(labels, ",")
+	}
+	return fmt.Sprintf("%s%s/%s/%s/%s", RequirementPrefix, r.APIVersion, r.Kind, r.Namespace, match)
+}
+
+// matches reports whether an object is one that was asked for.
+func (r Requirement) matches(s *structpb.Struct) bool {
+	apiVersion, kind, namespace, name := object.Identity(s)
+	if apiVersion != r.APIVersion || kind != r.Kind || namespace != r.Namespace || r.Name != "" && name != r.Name {
+		return false
+	}
+	labels := s.GetFields()["metadata"].GetStructValue().GetFields()["labels"].GetStructValue().GetFields()
+	for k, v := range r.Labels {
+		if labels[k].GetStringValue() != v {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns what Crossplane found for the requirement, in the order of
+// namespace and name, and whether it has looked yet.
+func (r Requirement) find(found map[string][]*structpb.Struct) (objects []*structpb.Struct, read bool) {
+	all, read := found[r.Key()]
+	for _, s := range all {
+		if r.matches(s) {
+			objects = append(objects, s)
+		}
+	}
+	slices.SortFunc(objects, func(a, b *structpb.Struct) int {
+		_, _, ns1, n1 := object.Identity(a)
+		_, _, ns2, n2 := object.Identity(b)
+		return strings.Compare(ns1+"/"+n1, ns2+"/"+n2)
+	})
+	return objects, read
+}
+
+// A source is a source that an expression reads.
+type source struct {
+	v1beta1.Source
+
+	path     *field.Path
+	nameExpr *expression.Expression
+}
+
+// compileSources returns those that an expression reads, by itself or through
+// variables. The others are compiled, for their faults, and never asked for.
+func (c *compiler) compileSources() []source {
+	var out []source
+	for i, s := range c.sources {
+		at := field.NewPath("sources").Index(i)
+		n := source{Source: s, path: at}
+		if s.NameExpression != "" {
+			n.nameExpr = c.compile(expression.Source{Text: s.NameExpression, Path: at.Child("nameExpression").String(), Want: expression.WantString})
+			c.refuseSecrets(n.nameExpr, nil)
+			c.refuseSources(n.nameExpr)
+		}
+		if c.outputs.reads(s) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// requirement of a source. A Secret lies in the composite's own namespace, or in
+// one that the input spells: never where the composite's author can point.
+func (r *run) requirement(ctx context.Context, s source) (Requirement, error) {
+	req := Requirement{APIVersion: s.APIVersion, Kind: s.Kind, Namespace: s.Namespace, Labels: s.MatchLabels}
+	if req.Namespace == "" && s.Scope != v1beta1.ScopeCluster {
+		req.Namespace = r.namespace
+		if req.Namespace == "" {
+			return req, &Fault{s.path.Child("namespace").String(), "must be set: the composite is cluster scoped and has no claim"}
+		}
+	}
+	switch {
+	case len(s.MatchLabels) > 0:
+		return req, nil
+	case s.nameExpr != nil:
+		name, err := r.name(ctx, s.nameExpr, "")
+		if err == nil && name == "" {
+			err = expression.NewWaiting("a name that is not empty, from " + s.nameExpr.Source().Path)
+		}
+		req.Name = name
+		return req, err
+	case s.MatchName != "":
+		req.Name = s.MatchName
+	default:
+		req.Name = s.Name
+	}
+	return req, nil
+}
+
+// observe a source: what expressions see of what was found.
+func (s source) observe(req Requirement, found map[string][]*structpb.Struct) observation.Source {
+	out := observation.Source{Optional: s.Optional, Many: len(s.MatchLabels) > 0, Secret: isSecret(s.Source)}
+	out.Objects, out.Read = req.find(found)
+	if !out.Secret || len(out.Objects) == 0 {
+		return out
+	}
+	if len(out.Objects) > 1 {
+		names := make([]string, 0, len(out.Objects))
+		for _, o := range out.Objects {
+			_, _, _, n := object.Identity(o)
+			names = append(names, n)
+		}
+		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it has to be one", len(names), shorten(names))
+		return out
+	}
+	data, err := object.DataOf(out.Objects[0])
+	if err != nil {
+		out.Failed = err.Error()
+		return out
+	}
+	out.Details = make(observation.Details, len(data))
+	for k, v := range data {
+		out.Details[k] = v.Reveal()
+	}
+	return out
+}

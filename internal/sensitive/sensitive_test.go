@@ -1,0 +1,317 @@
+package sensitive
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/base64"
+	"encoding/gob"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	htmltemplate "html/template"
+	"io"
+	"log"
+	"log/slog"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+const canary = "c4n4ry-hunter2"
+
+// traces are the forms in which a canary could be found in an output: as text,
+// in hexadecimal, base64, and as the numbers that %d and %v print for bytes.
+func traces(value string) []string {
+	numbers := strings.Trim(fmt.Sprint([]byte(value)), "[]")
+	return []string{
+		value,
+		hex.EncodeToString([]byte(value)),
+		strings.ToUpper(hex.EncodeToString([]byte(value))),
+		base64.RawStdEncoding.EncodeToString([]byte(value))[:8],
+		numbers,
+		strings.ReplaceAll(numbers, " ", ","),
+		strings.Trim(strings.ReplaceAll(fmt.Sprintf("%#v", []byte(value)), "[]byte", ""), "{}"),
+		strings.Trim(fmt.Sprintf("%U", []byte(value)), "[]"),
+		strings.Trim(fmt.Sprintf("%o", []byte(value)), "[]"),
+		strings.Trim(fmt.Sprintf("%b", []byte(value)), "[]"),
+		strings.Trim(fmt.Sprintf("%q", []rune(value)), "[]"),
+		fmt.Sprintf("% x", value),
+	}
+}
+
+func assertNoTrace(t *testing.T, what, output string) {
+	t.Helper()
+	for _, trace := range traces(canary) {
+		if strings.Contains(output, trace) {
+			t.Errorf("%s shows the value as %q: %s", what, trace, output)
+		}
+	}
+}
+
+// exported and hidden hold a value where encoders and reflection find it.
+type exported struct {
+	Password Bytes            `json:"password"          xml:"password"`
+	Pointer  *Bytes           `json:"pointer"           xml:"pointer"`
+	Map      map[string]Bytes `json:"map"               xml:"-"`
+	Slice    []Bytes          `json:"slice"             xml:"slice"`
+	Any      any              `json:"any"               xml:"any"`
+	Attr     Bytes            `json:"-"                 xml:"attr,attr"`
+}
+
+type hidden struct {
+	password Bytes
+	pointer  *Bytes
+	all      map[string]Bytes
+	slice    []Bytes
+	iface    any
+	nested   struct{ Inner Bytes }
+}
+
+type embedding struct{ Bytes }
+
+type aliased Bytes // loses every method of Bytes
+
+func holders() map[string]any {
+	b := FromString(canary)
+	h := hidden{password: b, pointer: &b, all: map[string]Bytes{"k": b}, slice: []Bytes{b}, iface: b}
+	h.nested.Inner = b
+	e := exported{Password: b, Pointer: &b, Map: map[string]Bytes{"k": b}, Slice: []Bytes{b}, Any: b, Attr: b}
+	pp := &b
+	return map[string]any{
+		"value":            b,
+		"from bytes":       New([]byte(canary)),
+		"pointer":          &b,
+		"pointer pointer":  &pp,
+		"slice":            []Bytes{b},
+		"array":            [1]Bytes{b},
+		"map":              map[string]Bytes{"k": b},
+		"map of any":       map[string]any{"k": []any{b, &b}},
+		"exported fields":  e,
+		"pointer exported": &e,
+		"hidden fields":    h,
+		"pointer hidden":   &h,
+		"anonymous struct": struct{ B Bytes }{b},
+		"embedded":         embedding{b},
+		"aliased":          aliased(b),
+		"any":              any(b),
+		"method value":     b.Reveal,
+	}
+}
+
+func TestFmtShowsNoValue(t *testing.T) {
+	flags := []string{"", "+", "#", "-", " ", "0", "+#", "# ", "20", "-20", ".3", "20.3", "[1]"}
+	for name, holder := range holders() {
+		for verb := rune('!'); verb <= '~'; verb++ {
+			if verb == '%' {
+				continue
+			}
+			for _, flag := range flags {
+				format := "%" + flag + string(verb)
+				assertNoTrace(t, name+" "+format, fmt.Sprintf(format, holder))
+			}
+		}
+		assertNoTrace(t, name+" Sprint", fmt.Sprint(holder)+fmt.Sprintln(holder))
+		assertNoTrace(t, name+" in an error", fmt.Errorf("cannot use %v: %w", holder, io.EOF).Error())
+	}
+}
+
+func TestFmtPrintsRedacted(t *testing.T) {
+	b := FromString(canary)
+	for verb := rune('!'); verb <= '~'; verb++ {
+		if strings.ContainsRune("%pTw*.[0123456789+-#", verb) { // no verbs, or not left to the operand
+			continue
+		}
+		for _, format := range []string{"%" + string(verb), "%+" + string(verb), "%#" + string(verb)} {
+			if diff := cmp.Diff(Redacted, fmt.Sprintf(format, b)); diff != "" {
+				t.Errorf("Sprintf(%q): -want, +got:\n%s", format, diff)
+			}
+		}
+	}
+}
+
+func TestEncodersShowNoValue(t *testing.T) {
+	encoders := map[string]func(any) ([]byte, error){
+		"json":        json.Marshal,
+		"json indent": func(v any) ([]byte, error) { return json.MarshalIndent(v, "", " ") },
+		"yaml":        yaml.Marshal,
+		"xml":         xml.Marshal,
+		"gob": func(v any) ([]byte, error) {
+			var out bytes.Buffer
+			err := gob.NewEncoder(&out).Encode(v)
+			return out.Bytes(), err
+		},
+		"text template": func(v any) ([]byte, error) {
+			var out bytes.Buffer
+			tmpl := template.Must(template.New("").Parse(`{{.}} {{printf "%v %x %#v" . . .}} {{print .}} {{html .}} {{js .}}`))
+			err := tmpl.Execute(&out, v)
+			return out.Bytes(), err
+		},
+		"html template": func(v any) ([]byte, error) {
+			var out bytes.Buffer
+			tmpl := htmltemplate.Must(htmltemplate.New("").Parse(`<a href="{{.}}">{{.}}</a><script>var x = {{.}}</script>`))
+			err := tmpl.Execute(&out, v)
+			return out.Bytes(), err
+		},
+		"log": func(v any) ([]byte, error) {
+			var out bytes.Buffer
+			log.New(&out, "", 0).Print(v)
+			return out.Bytes(), nil
+		},
+	}
+	for encoder, encode := range encoders {
+		for name, holder := range holders() {
+			out, err := encode(holder)
+			assertNoTrace(t, encoder+" of "+name, string(out)+fmt.Sprint(err))
+		}
+	}
+}
+
+func TestEncodersOfMap(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		encode func(any) ([]byte, error)
+		want   string
+	}{
+		"JSON": {
+			reason: "JSON shows that there is a value, and no more",
+			encode: json.Marshal,
+			want:   `{"password":"[redacted]"}`,
+		},
+		"YAML": {
+			reason: "sigs.k8s.io/yaml goes by way of JSON",
+			encode: yaml.Marshal,
+			want:   "password: '[redacted]'\n",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := tc.encode(map[string]Bytes{"password": FromString(canary)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(out)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestBinaryIsRefused(t *testing.T) {
+	err := gob.NewEncoder(io.Discard).Encode(struct{ B Bytes }{FromString(canary)})
+	if !errors.Is(err, errBinary) {
+		t.Errorf("gob: want %v, got %v: a redacted value would be decoded as the value", errBinary, err)
+	}
+}
+
+func TestNothingIsDecoded(t *testing.T) {
+	var b Bytes
+	if err := json.Unmarshal([]byte(`"[redacted]"`), &b); err == nil {
+		t.Error("json.Unmarshal: want an error, or a redacted text becomes a value")
+	}
+	if _, ok := any(&b).(encoding.TextUnmarshaler); ok {
+		t.Error("a redacted text must not become a value")
+	}
+}
+
+func TestSlogShowsNoValue(t *testing.T) {
+	var out bytes.Buffer
+	options := &slog.HandlerOptions{AddSource: true}
+	handlers := map[string]slog.Handler{
+		"json": slog.NewJSONHandler(&out, options),
+		"text": slog.NewTextHandler(&out, options),
+	}
+	for kind, handler := range handlers {
+		for name, holder := range holders() {
+			out.Reset()
+			slog.New(handler).With("with", holder).Info("message",
+				"value", holder, slog.Group("group", "value", holder), "error", fmt.Errorf("cannot: %v", holder))
+			assertNoTrace(t, kind+" of "+name, out.String())
+		}
+		out.Reset()
+		slog.New(handler).Info("message", "password", FromString(canary))
+		if !strings.Contains(out.String(), Redacted) {
+			t.Errorf("%s: want %s, got %s", kind, Redacted, out.String())
+		}
+	}
+}
+
+func TestPanicShowsNoValue(t *testing.T) {
+	defer func() { assertNoTrace(t, "recovered", fmt.Sprint(recover())) }()
+	panic(FromString(canary))
+}
+
+func TestCmpShowsNoValue(t *testing.T) {
+	want, got := map[string]Bytes{"k": FromString(canary)}, map[string]Bytes{"k": FromString("other")}
+	diff := cmp.Diff(want, got)
+	if diff == "" {
+		t.Error("cmp.Diff must see that two values differ")
+	}
+	assertNoTrace(t, "cmp.Diff", diff)
+	if diff := cmp.Diff(want, map[string]Bytes{"k": New([]byte(canary))}); diff != "" {
+		t.Errorf("cmp.Diff of equal values: %s", diff)
+	}
+}
+
+func TestEqual(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		a, b   Bytes
+		want   bool
+	}{
+		"Same":       {reason: "values count, not identities", a: FromString(canary), b: New([]byte(canary)), want: true},
+		"Different":  {reason: "one byte is enough", a: FromString("secret-a"), b: FromString("secret-b")},
+		"Prefix":     {reason: "a prefix is another value", a: FromString("secret"), b: FromString("secret-b")},
+		"Zero":       {reason: "the zero value is empty", a: Bytes{}, b: New(nil), want: true},
+		"EmptyBytes": {reason: "nil and empty are one value", a: New([]byte{}), b: FromString(""), want: true},
+		"ZeroOrNot":  {reason: "empty is not a value", a: Bytes{}, b: FromString("x")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.a.Equal(tc.b); got != tc.want {
+				t.Errorf("%s: want %t, got %t", tc.reason, tc.want, got)
+			}
+			if got := tc.b.Equal(tc.a); got != tc.want {
+				t.Errorf("%s, the other way round: want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestZero(t *testing.T) {
+	var b Bytes
+	if b.Len() != 0 || b.Reveal() != nil {
+		t.Errorf("the zero value is not empty: %d bytes", b.Len())
+	}
+	if got := fmt.Sprint(b); got != Redacted {
+		t.Errorf("an empty value must not show that it is empty: got %q", got)
+	}
+}
+
+func TestNewKeepsItsOwnCopy(t *testing.T) {
+	in := []byte(canary)
+	b := New(in)
+	in[0] = 'X'
+	if diff := cmp.Diff(canary, string(b.Reveal())); diff != "" {
+		t.Errorf("a value must not change after New: -want, +got:\n%s", diff)
+	}
+}
+
+func FuzzRevealReturnsWhatCameIn(f *testing.F) {
+	for _, seed := range []string{"", canary, "\x00", "\xff\xfe", Redacted, "line\nbreak"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		a, b := New(in), FromString(string(in))
+		if !bytes.Equal(in, a.Reveal()) || !bytes.Equal(in, b.Reveal()) {
+			t.Errorf("%q went in, %q and %q came out", in, a.Reveal(), b.Reveal())
+		}
+		if !a.Equal(b) || a.Len() != len(in) {
+			t.Errorf("equality or length is wrong for %q", in)
+		}
+	})
+}
