@@ -171,7 +171,7 @@ func TestRenderBadFiles(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			fn := &fakeFunction{}
-			stdout, stderr, failure := rendered(t, renderCmd{Paths: []string{folder(t, tc.files)}}, fn)
+			stdout, stderr, failure := rendered(t, renderCmd{Paths: []string{renderDir(t, tc.files)}}, fn)
 			if diff := cmp.Diff(tc.want, strings.ReplaceAll(failure, "\n", "<line>")); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
@@ -183,7 +183,7 @@ func TestRenderBadFiles(t *testing.T) {
 }
 
 func TestRenderBadArguments(t *testing.T) {
-	dir := folder(t, testFiles{"bad.yaml": "{hunter2"})
+	dir := renderDir(t, testFiles{"bad.yaml": "{hunter2"})
 	file := func(name string) string { return filepath.Join(dir, name) }
 	cases := map[string]struct {
 		cmd  renderCmd
@@ -216,7 +216,7 @@ func TestRenderFilesAndFlags(t *testing.T) {
 	database := func(resource, name string) string {
 		return strings.NewReplacer("demo-db", name, "resource-name: db", "resource-name: "+resource).Replace(testDatabase)
 	}
-	dir := folder(t, testFiles{
+	dir := renderDir(t, testFiles{
 		"observed.yaml":     database("db", "from-file"),
 		"observed/b.yml":    database("cache", "from-folder"),
 		"observed/a/x.yaml": "not read: folders in folders are not",
@@ -306,7 +306,7 @@ func TestRenderFilesAndFlags(t *testing.T) {
 
 // TestRenderLinks: a folder of links is a folder; a link to nowhere is an error.
 func TestRenderLinks(t *testing.T) {
-	real := folder(t, testFiles{"observed/db.yaml": testDatabase, "required.yaml": testSecret})
+	real := renderDir(t, testFiles{"observed/db.yaml": testDatabase, "required.yaml": testSecret})
 	dir := t.TempDir()
 	link := func(from, to string) {
 		t.Helper()
@@ -355,7 +355,7 @@ func TestRenderUID(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := folder(t, testFiles{"xr.yaml": tc.xr})
+			dir := renderDir(t, testFiles{"xr.yaml": tc.xr})
 			xr, err := loadRenderXR(filepath.Join(dir, "xr.yaml"))
 			if err != nil {
 				t.Fatal(err)
@@ -443,7 +443,7 @@ func TestRenderConnectionDetails(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			fn := &fakeFunction{}
-			if _, _, failure := rendered(t, renderCmd{Paths: []string{folder(t, tc.files)}}, fn); failure != "" {
+			if _, _, failure := rendered(t, renderCmd{Paths: []string{renderDir(t, tc.files)}}, fn); failure != "" {
 				t.Fatal(failure)
 			}
 			observed := fn.requests[0].GetObserved()

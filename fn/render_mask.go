@@ -182,8 +182,8 @@ func walkText(text string, replace func(secretValue) any) (any, bool) {
 	found := false
 	for _, d := range docs {
 		out, f := d, false
-		if _, ok := d.(string); !ok {
-			// Text that is no more than text is YAML, too: the same text again.
+		// Mere text is YAML, too: the same text again, unless it was quoted.
+		if inner, ok := d.(string); !ok || len(inner) < len(text)-1 {
 			out, f = walkSecrets(d, replace)
 		}
 		found = found || f

@@ -42,8 +42,8 @@ func (f *fakeFunction) RunFunction(_ context.Context, req *fnv1.RunFunctionReque
 	return f.script(len(f.requests), req)
 }
 
-// answer is the script of a function that always says the same.
-func answer(t *testing.T, text string) func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+// renderAnswer is the script of a function that always says the same.
+func renderAnswer(t *testing.T, text string) func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	t.Helper()
 	rsp := renderResponse(t, text)
 	return func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { return rsp, nil }
@@ -88,9 +88,9 @@ spec:
 `
 )
 
-// folder writes the files, with the least that renders below them. A file whose
+// renderDir writes the files, with the least that renders below them. A file whose
 // text is "-" is left out.
-func folder(t *testing.T, files testFiles) string {
+func renderDir(t *testing.T, files testFiles) string {
 	t.Helper()
 	dir := t.TempDir()
 	all := testFiles{"xr.yaml": testXR, "composition.yaml": testComposition}
@@ -144,7 +144,7 @@ func TestRenderGolden(t *testing.T) {
 			}
 			for _, show := range []bool{false, true} {
 				c := renderCmd{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: show, IncludeFunctionResults: true, ShowSecrets: show}
-				stdout, stderr, failure := rendered(t, c, &fakeFunction{script: answer(t, string(text))})
+				stdout, stderr, failure := rendered(t, c, &fakeFunction{script: renderAnswer(t, string(text))})
 				got := fmt.Sprintf("%s# stderr\n%s# error\n%s\n", stdout, stderr, failure)
 				golden := filepath.Join(dir, map[bool]string{false: "golden.txt", true: "golden-shown.txt"}[show])
 				if *updateRender {
@@ -172,7 +172,7 @@ func TestRenderIsTheSameEachTime(t *testing.T) {
 	c := renderCmd{Paths: []string{"testdata/render/all"}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}
 	first := ""
 	for range 20 {
-		stdout, stderr, _ := rendered(t, c, &fakeFunction{script: answer(t, string(text))})
+		stdout, stderr, _ := rendered(t, c, &fakeFunction{script: renderAnswer(t, string(text))})
 		if first == "" {
 			first = stdout + stderr
 		}
@@ -186,7 +186,7 @@ func TestRenderIsTheSameEachTime(t *testing.T) {
 func TestRenderRequest(t *testing.T) {
 	fn := &fakeFunction{}
 	c := renderCmd{
-		Paths: []string{folder(t, testFiles{
+		Paths: []string{renderDir(t, testFiles{
 			"observed.yaml": `
 apiVersion: example.org/v1
 kind: Database
@@ -276,7 +276,7 @@ func TestRenderSteps(t *testing.T) {
 		req.Input.Fields["n"] = structpb.NewStringValue("spoilt")
 		return rsp, nil
 	}}
-	stdout, stderr, failure := rendered(t, renderCmd{Paths: []string{folder(t, testFiles{"composition.yaml": twoSteps})}}, fn)
+	stdout, stderr, failure := rendered(t, renderCmd{Paths: []string{renderDir(t, testFiles{"composition.yaml": twoSteps})}}, fn)
 	if failure != "" {
 		t.Fatal(failure)
 	}
@@ -316,7 +316,7 @@ func TestRenderDoesNotShareResponses(t *testing.T) {
 		kept.Desired.Resources["a"].Resource.Fields["kind"] = structpb.NewStringValue("spoilt")
 		return &fnv1.RunFunctionResponse{}, nil
 	}}
-	in := renderCmd{Paths: []string{folder(t, testFiles{"composition.yaml": twoSteps})}}
+	in := renderCmd{Paths: []string{renderDir(t, testFiles{"composition.yaml": twoSteps})}}
 	if _, _, failure := rendered(t, in, fn); failure != "" {
 		t.Fatal(failure)
 	}
@@ -326,7 +326,7 @@ func TestRenderDoesNotShareResponses(t *testing.T) {
 }
 
 func TestRenderFatal(t *testing.T) {
-	fn := &fakeFunction{script: answer(t, `
+	fn := &fakeFunction{script: renderAnswer(t, `
 desired: {resources: {a: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}}}
 results:
 - {severity: SEVERITY_WARNING, message: "first\nof two lines"}
@@ -334,7 +334,7 @@ results:
 conditions:
 - {type: ExportsReady, status: STATUS_CONDITION_FALSE, reason: InvalidInput, message: see results}
 `)}
-	c := renderCmd{Paths: []string{folder(t, testFiles{"composition.yaml": twoSteps})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
+	c := renderCmd{Paths: []string{renderDir(t, testFiles{"composition.yaml": twoSteps})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
 	err := c.run(t.Context(), fn, &stdout, &stderr)
 	if fatal := (*renderFatalError)(nil); !errors.As(err, &fatal) || fatal.step != "first" {
@@ -384,7 +384,7 @@ func TestRenderFunctionFails(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			stdout, _, failure := rendered(t, renderCmd{Paths: []string{folder(t, nil)}}, &fakeFunction{script: tc.script})
+			stdout, _, failure := rendered(t, renderCmd{Paths: []string{renderDir(t, nil)}}, &fakeFunction{script: tc.script})
 			if stdout != "" {
 				t.Errorf("stdout has %q, want nothing", stdout)
 			}
@@ -448,7 +448,7 @@ func TestRenderRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := p.Parse([]string{"render", folder(t, nil)})
+	k, err := p.Parse([]string{"render", renderDir(t, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,10 @@ func (x *Expression) classifyNode(vars cel.Activation, err *types.Err) error {
 	}
 	node := x.node(id)
 	if causeType(err) == missingError || isOptionalValue(node) {
-		return NewWaiting(append(x.absent(vars), x.below(node)...)...)
+		if inputs := x.absent(vars); len(inputs) > 0 {
+			return NewWaiting(inputs...)
+		}
+		return NewWaiting(x.below(node))
 	}
 	return x.classifyCall(vars, node, id)
 }
@@ -255,23 +258,18 @@ func (x *Expression) node(id int64) (found ast.Expr) {
 	return found
 }
 
-// below lists what is read below a node.
-func (x *Expression) below(node ast.Expr) []string {
-	if node == nil {
-		return []string{"a computed value of " + x.source.Path}
-	}
+// below names what is read below a node.
+func (x *Expression) below(node ast.Expr) string {
 	ids := map[int64]bool{}
-	ast.PostOrderVisit(node, ast.NewExprVisitor(func(e ast.Expr) { ids[e.ID()] = true }))
-	var out []string
+	if node != nil {
+		ast.PostOrderVisit(node, ast.NewExprVisitor(func(e ast.Expr) { ids[e.ID()] = true }))
+	}
 	for _, r := range x.references {
 		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
-			out = append(out, "an element of "+r.text(x.source.From))
+			return "an element of " + r.text(x.source.From)
 		}
 	}
-	if len(out) == 0 {
-		out = append(out, "a computed value of "+x.source.Path)
-	}
-	return out[:1]
+	return "a computed value of " + x.source.Path
 }
 
 // absent lists the paths that are missing for sure: read in any case, and by no
