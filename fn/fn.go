@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -130,8 +131,7 @@ func require(result *plan.Result) *fnv1.Requirements {
 }
 
 // desire adds the result to what earlier steps desire. A resource is ready if it
-// is as the input wants it, and the composite is not as long as one is not: one
-// that was not created yet would not keep it from being ready otherwise.
+// is as the input wants it.
 func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
 	out := &fnv1.State{Composite: before.GetComposite(), Resources: maps.Clone(before.GetResources())}
 	if out.Resources == nil {
@@ -155,13 +155,21 @@ func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
 		out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: ready}
 	}
 	ready := before.GetComposite().GetReady()
-	if worst(result) != plan.Available {
+	if unseen(result) {
 		ready = fnv1.Ready_READY_FALSE
 	}
 	if xr := withStatus(before.GetComposite().GetResource(), result.Status); xr != nil || details != nil || ready != fnv1.Ready_READY_UNSPECIFIED {
 		out.Composite = &fnv1.Resource{Resource: xr, ConnectionDetails: details, Ready: ready}
 	}
 	return out
+}
+
+// unseen reports whether something is not as the input wants it, and no resource
+// is there to be unready for it: the composite has to be so itself. Where one is
+// there it is not, for Crossplane then says which resource is unready.
+func unseen(result *plan.Result) bool {
+	return slices.ContainsFunc(result.Objects, func(o plan.Object) bool { return o.State != plan.Available && o.Desired == nil }) ||
+		slices.ContainsFunc(result.Status, func(s plan.Status) bool { return s.State != plan.Available })
 }
 
 // withStatus is the desired composite with the status fields set. What changes

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -207,14 +208,8 @@ func decodeJSON(text string) (any, bool) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, false
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, false
-	}
-	switch v.(type) {
-	case map[string]any, []any:
-		return v, true
-	}
-	return nil, false
+	_, err := dec.Token()
+	return v, errors.Is(err, io.EOF)
 }
 
 // encodeJSON is v as JSON; of what it cannot encode, original, only the length.

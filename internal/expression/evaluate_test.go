@@ -130,7 +130,7 @@ func TestEvaluate(t *testing.T) {
 		"LiteralKeyOrder":       {"those made in the expression, too", "{'c': 1, 'a': 2, 'e': 3, 'b': 4, 'd': 5}.map(k, k).join('')", "", "abcde"},
 		"TransformedKeyOrder":   {"", "resource.metadata.labels.transformMap(k, v, v).map(k, k).join('')", "db", "abcdefg"},
 		"TwoVariables":          {"", "resource.metadata.labels.transformList(k, v, k + string(v)).join(',')", "db", "a1,b2,c3,d4,e5,f6,g7"},
-		"QueryEscape":           {"", "url.queryEscape('p@ss w/rd')", "", "p%40ss+w%2Frd"},
+		"QueryEscape":           {"", "url.queryEscape('p@ss w/rd')", "", "p%40ss%20w%2Frd"},
 		"PathEscape":            {"", "url.pathEscape('a b/c')", "", "a%20b%2Fc"},
 		"JSON":                  {"sorted, not HTML escaped, whole numbers", "json.encode({'b': '<&>', 'a': [1, 2.5, true, null]})", "", `{"a":[1,2.5,true,null],"b":"<&>"}`},
 		"JSONOfData":            {"", "json.encode(resource.status.conditions[0])", "db", `{"status":"True","type":"Ready"}`},

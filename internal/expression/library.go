@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -37,7 +38,7 @@ import (
 func library() cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	fns := []cel.EnvOption{
-		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(url.QueryEscape))),
+		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
 		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
 		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
 		cel.Function("json.decode", cel.Overload("json_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeJSON))),
@@ -68,6 +69,13 @@ func text(f func(string) string) cel.OverloadOpt {
 		}
 		return types.String(f(string(s)))
 	})
+}
+
+// queryEscape escapes all but letters, digits and -_.~ in percent form, so that
+// the result is good in a user name, a password and a query alike. Go's own form
+// of a space, a plus sign, is a plus sign everywhere but in a query.
+func queryEscape(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
 func hash(v ref.Val) ref.Val {

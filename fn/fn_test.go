@@ -1,0 +1,422 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+)
+
+// request parses a RunFunctionRequest from the YAML of its JSON.
+func request(t testing.TB, text string) *fnv1.RunFunctionRequest {
+	t.Helper()
+	b, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &fnv1.RunFunctionRequest{}
+	if err := protojson.Unmarshal(b, req); err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func newFunction(t testing.TB) *Function {
+	t.Helper()
+	f, err := NewFunction(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// reconcile calls the function as Crossplane does: until what it requires is
+// stable, with the answer to each requirement from found, by namespace/name.
+func reconcile(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, found map[string]string) *fnv1.RunFunctionResponse {
+	t.Helper()
+	var rsp *fnv1.RunFunctionResponse
+	for range 5 {
+		var err error
+		rsp, err = f.RunFunction(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req = proto.Clone(req).(*fnv1.RunFunctionRequest)
+		asked := len(req.GetRequiredResources())
+		for key, s := range rsp.GetRequirements().GetResources() {
+			if req.RequiredResources == nil {
+				req.RequiredResources = map[string]*fnv1.Resources{}
+			}
+			req.RequiredResources[key] = &fnv1.Resources{}
+			if text, ok := found[s.GetNamespace()+"/"+s.GetMatchName()]; ok {
+				req.RequiredResources[key].Items = []*fnv1.Resource{{Resource: parse(t, text)}}
+			}
+		}
+		if len(req.GetRequiredResources()) == asked {
+			return rsp
+		}
+	}
+	return rsp
+}
+
+func parse(t testing.TB, text string) *structpb.Struct {
+	t.Helper()
+	b, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &structpb.Struct{}
+	if err := protojson.Unmarshal(b, s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const observedDatabase = `
+observed:
+  composite:
+    resource:
+      apiVersion: example.org/v1
+      kind: Database
+      metadata: {name: orders, namespace: team-a, uid: "1"}
+      spec: {size: 3}
+  resources:
+    db:
+      resource:
+        apiVersion: rds.aws.m.upbound.io/v1beta1
+        kind: Instance
+        metadata: {name: orders-db, namespace: team-a}
+        status: {endpoint: db.example.org, port: 5432}
+      connectionDetails: {username: YXBw, password: Y2FuYXJ5LXBhc3N3b3Jk}
+`
+
+// secretInput is the start of an input with one Secret.
+const secretInput = `
+input:
+  apiVersion: export.fn.crossplane.io/v1beta1
+  kind: Exports
+  secrets:
+  - name: connection
+    from: db
+    data:
+`
+
+func TestRunFunction(t *testing.T) {
+	type want struct {
+		condition string // status, reason, message
+		results   []string
+		desired   string // YAML of the desired resources, or empty for none
+		notReady  bool   // the composite is explicitly not ready
+	}
+	cases := map[string]struct {
+		reason  string
+		request string
+		found   map[string]string
+		want    want
+	}{
+		"Available": {
+			reason:  "All keys resolve: the Secret is created as a whole, and is ready.",
+			request: observedDatabase + secretInput + "    - {key: url, value: \"'postgres://%s@%s:%d'.format([secret.username, resource.status.endpoint, resource.status.port])\"}",
+			want: want{
+				condition: "STATUS_CONDITION_TRUE Available",
+				desired: `
+connection:
+  ready: READY_TRUE
+  resource:
+    apiVersion: v1
+    kind: Secret
+    type: Opaque
+    metadata: {name: orders-connection, namespace: team-a}
+    data: {url: cG9zdGdyZXM6Ly9hcHBAZGIuZXhhbXBsZS5vcmc6NTQzMg==}
+`,
+			},
+		},
+		"Waiting": {
+			reason:  "A missing key: nothing is created half, and the composite is not ready.",
+			request: observedDatabase + secretInput + "    - {key: username, value: secret.username}\n    - {key: token, value: secret.token}",
+			want: want{
+				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" is not created: waiting: key "token" for secrets.db.token`,
+				notReady:  true,
+			},
+		},
+		"Foreign": {
+			reason:  "A Secret of that name that is not ours is not touched.",
+			request: observedDatabase + secretInput + "    - {key: username, value: secret.username}",
+			found:   map[string]string{"team-a/orders-connection": "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"},
+			want: want{
+				condition: `STATUS_CONDITION_FALSE Conflict Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name`,
+				results:   []string{`SEVERITY_WARNING Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name`},
+				notReady:  true,
+			},
+		},
+		"Fatal": {
+			reason:  "A fault of the input is fatal, and nothing but it is said.",
+			request: observedDatabase + secretInput + "    - {key: username, value: secrt.username}",
+			want: want{
+				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].data[0].value:1:1: undeclared reference to 'secrt'`,
+				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: undeclared reference to 'secrt'`},
+			},
+		},
+		"Failed": {
+			reason:  "A failure warns, and says where.",
+			request: observedDatabase + secretInput + "    - {key: port, value: resource.status.port}",
+			want: want{
+				condition: `STATUS_CONDITION_FALSE Held Secret "connection" is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`,
+				results:   []string{`SEVERITY_WARNING Secret "connection" is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+				notReady:  true,
+			},
+		},
+		"EarlierStep": {
+			reason: "What earlier steps desire stays as it is.",
+			request: observedDatabase + `
+desired:
+  composite: {resource: {status: {phase: up}}}
+  resources:
+    db: {resource: {apiVersion: rds.aws.m.upbound.io/v1beta1, kind: Instance}}
+` + secretInput + "    - {key: username, value: secret.username}",
+			want: want{
+				condition: "STATUS_CONDITION_TRUE Available",
+				desired: `
+db: {resource: {apiVersion: rds.aws.m.upbound.io/v1beta1, kind: Instance}}
+connection:
+  ready: READY_TRUE
+  resource:
+    apiVersion: v1
+    kind: Secret
+    type: Opaque
+    metadata: {name: orders-connection, namespace: team-a}
+    data: {username: YXBw}
+`,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rsp := reconcile(t, newFunction(t), request(t, tc.request), tc.found)
+
+			c := rsp.GetConditions()
+			if len(c) != 1 || c[0].GetType() != "ExportsReady" || c[0].GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+				t.Fatalf("%s\nwant just the condition ExportsReady, on composite and claim, got %v", tc.reason, c)
+			}
+			got := strings.TrimSpace(c[0].GetStatus().String() + " " + c[0].GetReason() + " " + c[0].GetMessage())
+			if diff := cmp.Diff(tc.want.condition, got); diff != "" {
+				t.Errorf("%s\ncondition: -want, +got:\n%s", tc.reason, diff)
+			}
+			var results []string
+			for _, r := range rsp.GetResults() {
+				results = append(results, r.GetSeverity().String()+" "+r.GetMessage())
+			}
+			if diff := cmp.Diff(tc.want.results, results); diff != "" {
+				t.Errorf("%s\nresults: -want, +got:\n%s", tc.reason, diff)
+			}
+			want := request(t, "desired: {resources: {}}").GetDesired()
+			if tc.want.desired != "" {
+				want = request(t, "desired:\n  resources:\n"+indent(tc.want.desired)).GetDesired()
+			}
+			if diff := cmp.Diff(want.GetResources(), rsp.GetDesired().GetResources(), protocmp.Transform()); len(want.GetResources())+len(rsp.GetDesired().GetResources()) > 0 && diff != "" {
+				t.Errorf("%s\ndesired: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_FALSE; got != tc.want.notReady {
+				t.Errorf("%s\nwant composite not ready %v, got %v", tc.reason, tc.want.notReady, got)
+			}
+		})
+	}
+}
+
+func indent(s string) string { return "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ") }
+
+// canaryRequest has a value in every place of a request that can hold a secret.
+const canaryRequest = `
+observed:
+  composite:
+    resource:
+      apiVersion: example.org/v1
+      kind: Database
+      metadata: {name: orders, namespace: team-a, uid: "1"}
+    connectionDetails: {legacy: CANARY}
+  resources:
+    db:
+      resource:
+        apiVersion: rds.aws.m.upbound.io/v1beta1
+        kind: Instance
+        metadata: {name: orders-db, namespace: team-a}
+        status: {endpoint: db.example.org, port: 5432, manifest: {apiVersion: v1, kind: Secret, data: {k: CANARY}}}
+      connectionDetails: {username: CANARY, password: CANARY}
+    held:
+      resource: {apiVersion: v1, kind: Secret, metadata: {name: orders-held, namespace: team-a}, data: {old: CANARY}}
+context:
+  step: {apiVersion: v1, kind: Secret, data: {k: CANARY}}
+  apiextensions.crossplane.io/environment: {secret: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}}}
+requiredResources:
+  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, data: {k: CANARY}}}]}
+`
+
+const canaryInput = `
+input:
+  apiVersion: export.fn.crossplane.io/v1beta1
+  kind: Exports
+  sources:
+  - {name: ca, apiVersion: v1, kind: Secret}
+  variables:
+  - {name: url, value: "'x://' + secrets.db.password"}
+  - {name: all, value: secrets}
+  secrets:
+  - name: ok
+    from: db
+    metadata: {annotationsExpression: "{'host': resource.status.endpoint, 'all': json.encode(context) + json.encode(environment) + json.encode(resources) + json.encode(sources)}"}
+    data:
+    - {key: url, value: variables.url}
+    - {key: ca, value: "secrets.ca['tls.crt']"}
+    - {valueMap: secret}
+  - name: failed
+    from: db
+    data:
+    - {key: a, value: "string(int(secret.password))"}
+    - {key: b, value: "{'a': 'b'}[secret.password]"}
+    - {key: c, value: "string(timestamp(secret.username + variables.url))"}
+    - {key: d, value: "json.decode(secrets.ca['tls.crt']).x"}
+    - {valueMap: "{secret.password + '/': 'x'}"}
+    - {valueMap: "secret.transformMapEntry(k, v, {v: k})"}
+  - name: held
+    data:
+    - {key: old, value: secrets.gone.password}
+  - name: empty
+    data:
+    - {key: x, value: "resources[secrets.db.password].x"}
+  configMaps:
+  - name: everything
+    data:
+    - {key: context, value: json.encode(context)}
+    - {key: environment, value: json.encode(environment)}
+    - {key: resources, value: json.encode(resources)}
+    - {key: sources, value: json.encode(sources)}
+    - {key: composite, value: json.encode(composite)}
+  status:
+  - {fieldPath: everything, value: "[context, environment, resources, sources, composite]"}
+`
+
+// The law: secret data leaves in the data of a Secret, and nowhere else.
+func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
+	const canary = "canary-7f3a9"
+	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
+	req := request(t, strings.ReplaceAll(canaryRequest, "CANARY", encoded)+canaryInput)
+	found := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: " + encoded + "}}"}
+	rsp := reconcile(t, newFunction(t), req, found)
+
+	ok := rsp.GetDesired().GetResources()["ok"].GetResource().GetFields()["data"].GetStructValue().GetFields()
+	if len(ok) != 4 || ok["ca"].GetStringValue() != encoded || ok["password"].GetStringValue() != encoded {
+		t.Fatalf("the Secret lacks its data: %d keys; %v", len(ok), rsp.GetConditions())
+	}
+	if rsp.GetDesired().GetResources()["everything"] == nil || rsp.GetDesired().GetResources()["held"] == nil {
+		t.Fatal("the ConfigMap or the held Secret is missing")
+	}
+	out := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
+	out.Context = nil // passed through as it came
+	for _, r := range out.GetDesired().GetResources() {
+		if r.GetResource().GetFields()["kind"].GetStringValue() == "Secret" {
+			delete(r.GetResource().GetFields(), "data")
+		}
+	}
+	text, err := protojson.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, s := range map[string]string{"value": canary, "base64": encoded, "part": canary[:9]} {
+		if bytes.Contains(text, []byte(s)) {
+			t.Errorf("the response holds the %s outside of the data of a Secret:\n%s", what, text)
+		}
+	}
+}
+
+// The law: the same request gives the same response, byte for byte, from any
+// replica, and is not changed.
+func TestSameRequestSameResponse(t *testing.T) {
+	req := request(t, strings.ReplaceAll(canaryRequest, "CANARY", "Y2FuYXJ5")+canaryInput)
+	before := proto.Clone(req)
+	var first []byte
+	for range 20 {
+		f := newFunction(t)
+		for range 2 {
+			rsp, err := f.RunFunction(context.Background(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := proto.MarshalOptions{Deterministic: true}.Marshal(rsp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = b
+			}
+			if !bytes.Equal(first, b) {
+				t.Fatal("two responses to one request differ")
+			}
+		}
+	}
+	if !proto.Equal(before, req) {
+		t.Error("the request was changed")
+	}
+}
+
+// The law: requirements are the same on every call of one reconcile.
+func TestRequirementsAreStable(t *testing.T) {
+	f := newFunction(t)
+	req := request(t, strings.ReplaceAll(canaryRequest, "CANARY", "Y2FuYXJ5")+canaryInput)
+	first, err := f.RunFunction(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first.GetRequirements().GetResources()) == 0 {
+		t.Fatal("nothing is required")
+	}
+	last := reconcile(t, f, req, nil)
+	if diff := cmp.Diff(first.GetRequirements(), last.GetRequirements(), protocmp.Transform()); diff != "" {
+		t.Errorf("requirements differ between calls: -first, +last:\n%s", diff)
+	}
+}
+
+// FuzzRunFunctionNeverPanics takes any bytes for a request: the function answers,
+// the same each time, and with just one condition.
+func FuzzRunFunctionNeverPanics(f *testing.F) {
+	for _, text := range []string{
+		observedDatabase + secretInput + "    - {key: url, value: secret.username}",
+		strings.ReplaceAll(canaryRequest, "CANARY", "Y2FuYXJ5") + canaryInput,
+		"input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports}",
+		"{}",
+	} {
+		b, err := proto.Marshal(request(f, text))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	fn := newFunction(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		req := &fnv1.RunFunctionRequest{}
+		if proto.Unmarshal(b, req) != nil {
+			return
+		}
+		var answers [2][]byte
+		for i := range answers {
+			rsp, err := fn.RunFunction(context.Background(), req)
+			if err != nil || len(rsp.GetConditions()) != 1 {
+				t.Fatalf("want an answer with one condition, got %v, %v", rsp.GetConditions(), err)
+			}
+			if answers[i], err = (proto.MarshalOptions{Deterministic: true}).Marshal(rsp); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(answers[0], answers[1]) {
+			t.Error("two responses to one request differ")
+		}
+	})
+}

@@ -1,0 +1,35 @@
+// Command build builds the programs that the end-to-end tests run the function
+// with, and prints where they are. Run it before the tests where those have a
+// time limit: go run ./internal/e2e/build.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+
+	p, err := e2e.BuildPeers(ctx)
+	if err != nil {
+		return err
+	}
+
+	fmt.Println(p.CLI)
+	fmt.Println(p.Core)
+
+	return nil
+}

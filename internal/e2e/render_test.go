@@ -1,0 +1,270 @@
+package e2e
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write what is rendered as expected.yaml of each example, instead of comparing them")
+
+// unreadyEvent is the event by which Crossplane says that a resource is not
+// ready.
+var unreadyEvent = regexp.MustCompile(`(?m)^kind: Result\nmessage: Composed resource .* is not yet ready$`)
+
+// TestRender runs every example through the real reconciler of Crossplane, by
+// its own command line tool, with the function as a process of its own.
+func TestRender(t *testing.T) {
+	p := buildPeers(t)
+
+	if *update && os.Getenv("CI") != "" {
+		t.Fatal("-update in CI would make every example expect whatever it gives")
+	}
+
+	program := buildFunction(t)
+	address, logged := serveFunction(t, program)
+	targets := map[string]string{
+		"function-export":              address,
+		"function-patch-and-transform": servePatchAndTransform(t),
+	}
+
+	for name, dir := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			before := logged.String()
+			args := renderArgs(t, p, targets, dir)
+			got, again := render(t, p, args), render(t, p, args)
+
+			if diff := cmp.Diff(got.stdout, again.stdout); diff != "" {
+				t.Errorf("a second run gives another result: -first, +second:\n%s", diff)
+			}
+
+			own := mustRun(t, program, "render", dir, "--show-secrets")
+
+			checkNoLeak(t, dir, got.stdout, map[string]string{
+				"stderr of crossplane": got.stderr,
+				"stderr of fn render":  own.stderr,
+				"the function's log":   strings.TrimPrefix(logged.String(), before),
+			})
+			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout)
+			checkOwnRender(t, dir, got.stdout, own.stdout)
+		})
+	}
+}
+
+// render renders an example. Crossplane's own events are put in order: it says
+// which resources are not ready in that of a Go map.
+func render(t *testing.T, p Peers, args []string) output {
+	t.Helper()
+
+	const start = "---\n"
+
+	out := mustRun(t, p.CLI, args...)
+	docs := strings.Split(strings.TrimPrefix(out.stdout, start), start)
+
+	var unready []string
+
+	for _, doc := range docs {
+		if unreadyEvent.MatchString(doc) {
+			unready = append(unready, doc)
+		}
+	}
+
+	slices.Sort(unready)
+
+	for i, doc := range docs {
+		if unreadyEvent.MatchString(doc) {
+			docs[i], unready = unready[0], unready[1:]
+		}
+	}
+
+	out.stdout = start + strings.Join(docs, start)
+
+	return out
+}
+
+// renderArgs are the arguments of crossplane that render an example.
+func renderArgs(t *testing.T, p Peers, targets map[string]string, dir string) []string {
+	t.Helper()
+
+	functions := readObjects(t, filepath.Join(dir, "functions.yaml"))
+	for _, f := range functions {
+		target, ok := targets[f.GetName()]
+		if !ok {
+			t.Fatalf("there is nobody to play the function %q", f.GetName())
+		}
+
+		f.SetAnnotations(map[string]string{
+			"render.crossplane.io/runtime":                    "Development",
+			"render.crossplane.io/runtime-development-target": target,
+		})
+	}
+
+	path := filepath.Join(t.TempDir(), "functions.yaml")
+	writeObjects(t, path, functions)
+
+	args := []string{
+		"composition", "render",
+		filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), path,
+		"--crossplane-binary=" + p.Core, "--include-function-results",
+	}
+
+	for file, flag := range map[string]string{
+		"observed.yaml":    "--observed-resources=",
+		"required.yaml":    "--required-resources=",
+		"environment.yaml": "--context-files=apiextensions.crossplane.io/environment=",
+		"xrd.yaml":         "--xrd=",
+	} {
+		if path := filepath.Join(dir, file); exists(path) {
+			args = append(args, flag+path)
+		}
+	}
+
+	return args
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// checkGolden compares what was rendered with what is expected, or with -update
+// makes it so.
+func checkGolden(t *testing.T, path, got string) {
+	t.Helper()
+
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // A file of the repository.
+			t.Fatal(err)
+		}
+
+		return
+	}
+
+	want, err := os.ReadFile(path) //nolint:gosec // A path inside this repository.
+	if err != nil {
+		t.Fatalf("%v: write it with -update, and read it before you believe it", err)
+	}
+
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// checkNoLeak looks for values of Secrets where none may be: in texts for people,
+// in events, in the composite and in ConfigMaps. Values are those of the files
+// and those that were made of them.
+func checkNoLeak(t *testing.T, dir, stdout string, texts map[string]string) {
+	t.Helper()
+
+	rendered := parseObjects(t, stdout)
+	values := secretValues(t, slices.Concat(
+		readObjects(t, filepath.Join(dir, "observed.yaml")),
+		readObjects(t, filepath.Join(dir, "required.yaml")),
+		rendered,
+	))
+	public := maps.Clone(texts)
+
+	for i, o := range rendered {
+		// The composite comes first. Of the others, the specs of composed
+		// resources may say of a database's user name what its Secret says.
+		if i == 0 || o.GetKind() == "Result" || o.GetKind() == "ConfigMap" {
+			b, err := yaml.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			public["the rendered "+o.GetKind()+" "+o.GetName()] = string(b)
+		}
+	}
+
+	for where, text := range public {
+		for value, key := range values {
+			if strings.Contains(text, value) {
+				t.Errorf("%s holds the value of Secret key %s", where, key)
+			}
+		}
+	}
+}
+
+// checkOwnRender compares what the function's own render prints with what
+// Crossplane's did, as far as the function has a say in it.
+func checkOwnRender(t *testing.T, dir, crossplane, own string) {
+	t.Helper()
+
+	names := exportNames(t, dir)
+
+	want, got := projected(parseObjects(t, crossplane), names), projected(parseObjects(t, own), names)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fn render gives something else: -crossplane, +fn:\n%s", diff)
+	}
+}
+
+// exportNames are the composition resource names of an example's exports.
+func exportNames(t *testing.T, dir string) []string {
+	t.Helper()
+
+	var names []string
+
+	for _, list := range []string{"secrets", "configMaps"} {
+		exports, _, err := unstructured.NestedSlice(exportsInput(t, dir).Object, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, e := range exports {
+			m, _ := e.(map[string]any)
+			name, _ := m["name"].(string)
+			names = append(names, name)
+		}
+	}
+
+	return names
+}
+
+// projected is what the function has a say in, by composition resource name, of
+// the objects that have one of the names.
+func projected(objects []*unstructured.Unstructured, names []string) map[string]map[string]any {
+	out := map[string]map[string]any{}
+
+	for _, o := range objects {
+		name := o.GetAnnotations()[resourceName]
+		if !slices.Contains(names, name) {
+			continue
+		}
+
+		out[name] = map[string]any{
+			"kind":        o.GetKind(),
+			"name":        o.GetName(),
+			"namespace":   o.GetNamespace(),
+			"labels":      withoutCrossplane(o.GetLabels()),
+			"annotations": withoutCrossplane(o.GetAnnotations()),
+			"type":        o.Object["type"],
+			"immutable":   o.Object["immutable"],
+			"data":        o.Object["data"],
+			"binaryData":  o.Object["binaryData"],
+		}
+	}
+
+	return out
+}
+
+// withoutCrossplane leaves out what Crossplane itself writes.
+func withoutCrossplane(m map[string]string) map[string]string {
+	out := maps.Clone(m)
+	maps.DeleteFunc(out, func(key, _ string) bool { return strings.HasPrefix(key, "crossplane.io/") })
+
+	if len(out) == 0 {
+		return nil
+	}
+
+	return out
+}

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// schema is the input's CustomResourceDefinition.
+const schema = root + "/package/input/export.fn.crossplane.io_exports.yaml"
+
+// TestValidate holds the input of every example against the input's schema, and
+// every object that an example expects us to make against Kubernetes' own types.
+func TestValidate(t *testing.T) {
+	p := buildPeers(t)
+
+	for name, dir := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			objects := []*unstructured.Unstructured{exportsInput(t, dir)}
+			names := exportNames(t, dir)
+
+			for _, o := range readObjects(t, filepath.Join(dir, "expected.yaml")) {
+				if _, ok := projected([]*unstructured.Unstructured{o}, names)[o.GetAnnotations()[resourceName]]; ok {
+					objects = append(objects, o)
+				}
+			}
+
+			if diff := cmp.Diff([]string(nil), validate(t, p, objects...)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestValidateRefuses guards TestValidate: a validation that finds no fault
+// anywhere would pass it.
+func TestValidateRefuses(t *testing.T) {
+	p := buildPeers(t)
+
+	cases := map[string]struct {
+		reason string
+		object string
+		want   string
+	}{
+		"UnknownField": {
+			reason: "A field that is misspelt is refused, not ignored.",
+			object: `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, secret: []}`,
+			want:   "unknown field",
+		},
+		"Rule": {
+			reason: "The rules of the schema are evaluated, not only its types.",
+			object: `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, secrets: [{name: a, data: [{key: b}]}]}`,
+			want:   "exactly one of value and valueMap must be set",
+		},
+		"Secret": {
+			reason: "Objects of Kubernetes' own kinds are decoded strictly.",
+			object: `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: not base64}}`,
+			want:   "base64",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(validate(t, p, parseObjects(t, tc.object)...), "\n")
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("%s\nwant an error with %q, got: %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// validate returns what crossplane resource validate has against the objects. It
+// reads nothing from the network.
+func validate(t *testing.T, p Peers, objects ...*unstructured.Unstructured) []string {
+	t.Helper()
+
+	path := filepath.Join(t.TempDir(), "objects.yaml")
+	writeObjects(t, path, objects)
+
+	// An empty image keeps it from downloading the schemas of Crossplane itself.
+	// Its exit code says no more than its report.
+	out, _ := run(t, p.CLI, "resource", "validate", schema, path, "--output=json",
+		"--error-on-missing-schemas", "--crossplane-image=", "--cache-dir="+t.TempDir())
+
+	var report struct {
+		Resources []struct {
+			Kind   string `json:"kind"`
+			Name   string `json:"name"`
+			Status string `json:"status"`
+			Errors []struct {
+				Message string `json:"message"`
+			} `json:"errors"`
+		} `json:"resources"`
+	}
+
+	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil {
+		t.Fatalf("cannot read the report: %v\n%s%s", err, out.stdout, out.stderr)
+	}
+
+	if len(report.Resources) != len(objects) {
+		t.Fatalf("the report is about %d objects, not %d:\n%s", len(report.Resources), len(objects), out.stdout)
+	}
+
+	var faults []string
+
+	for _, r := range report.Resources {
+		if r.Status == "valid" {
+			continue
+		}
+
+		for _, e := range r.Errors {
+			faults = append(faults, r.Kind+" "+r.Name+": "+e.Message)
+		}
+
+		if len(r.Errors) == 0 {
+			faults = append(faults, r.Kind+" "+r.Name+": "+r.Status)
+		}
+	}
+
+	return faults
+}

@@ -1,0 +1,140 @@
+// Package internal holds the map of the house, and the test that keeps it.
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/crossplane-contrib/function-export/"
+
+// A room says what a package may import beside the standard library: rooms of
+// this module, and modules from outside. Test files may import more.
+type room struct {
+	rooms, outside []string
+}
+
+// The map. A package that is not on it fails the test.
+var rooms = map[string]room{
+	"fn": {
+		rooms: []string{"input/v1beta1", "internal/expression", "internal/limits", "internal/observation", "internal/plan"},
+		outside: []string{
+			"github.com/alecthomas/kong", "github.com/crossplane/function-sdk-go", "github.com/google/uuid", "github.com/grpc-ecosystem/go-grpc-middleware",
+			"github.com/prometheus/client_golang", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "sigs.k8s.io/yaml",
+		},
+	},
+	"input":              {},
+	"input/v1beta1":      {outside: []string{"k8s.io/apimachinery"}},
+	"internal/limits":    {},
+	"internal/sensitive": {outside: []string{"log/slog"}}, // to redact itself there
+	"internal/expression": {
+		rooms:   []string{"internal/limits", "internal/sensitive"},
+		outside: []string{"github.com/google/cel-go", "google.golang.org/protobuf/types", "sigs.k8s.io/yaml"},
+	},
+	"internal/observation": {
+		rooms:   []string{"internal/expression"},
+		outside: []string{"github.com/google/cel-go", "google.golang.org/protobuf/types"},
+	},
+	"internal/object": {
+		rooms:   []string{"internal/sensitive"},
+		outside: []string{"google.golang.org/protobuf/types", "k8s.io/apimachinery"},
+	},
+	"internal/collect": {rooms: []string{"internal/expression", "internal/object", "internal/sensitive"}},
+	"internal/plan": {
+		rooms: []string{"input/v1beta1", "internal/collect", "internal/expression", "internal/limits", "internal/object", "internal/observation", "internal/sensitive"},
+		outside: []string{
+			"github.com/crossplane/crossplane-runtime", "github.com/google/cel-go/common/types", "google.golang.org/protobuf",
+			"k8s.io/apimachinery", "k8s.io/utils/lru",
+		},
+	},
+	"internal/e2e":       {},
+	"internal/e2e/build": {rooms: []string{"internal/e2e"}},
+}
+
+// Below fn nothing knows gRPC, requests, the clock, logs or flags.
+var onlyInFn = []string{"google.golang.org/grpc", "github.com/crossplane/function-sdk-go", "log", "log/slog", "flag", "os", "net", "net/http"}
+
+// It parses the files in process: a go command run by the test would be outside
+// of what the test cache looks at.
+func TestImports(t *testing.T) {
+	for dir, files := range packages(t) {
+		r, ok := rooms[dir]
+		if !ok {
+			t.Errorf("package %s is not on the map: say what it may import", dir)
+			continue
+		}
+		for _, file := range files {
+			for _, path := range imports(t, file) {
+				if why := r.refuse(dir, path); why != "" {
+					t.Errorf("%s imports %s: %s", file, path, why)
+				}
+			}
+		}
+	}
+}
+
+func (r room) refuse(dir, path string) string {
+	known := slices.ContainsFunc(r.outside, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+	below := strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/e2e")
+	switch own, isOwn := strings.CutPrefix(path, module); {
+	case below && slices.Contains(onlyInFn, path) && !slices.Contains(r.outside, path):
+		return "only fn may know of it"
+	case isOwn && !slices.Contains(r.rooms, own):
+		return "that room is not below this one"
+	case !isOwn && strings.Contains(strings.SplitN(path, "/", 2)[0], ".") && !known:
+		return "the map does not have it for this room"
+	}
+	return ""
+}
+
+// packages are the product's files by folder, tests left out.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != ".." {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" {
+				return filepath.SkipDir // a module of its own, or no code
+			}
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			dir, err := filepath.Rel("..", filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			out[filepath.ToSlash(dir)] = append(out[filepath.ToSlash(dir)], path)
+		}
+		return nil
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("cannot find packages: %v", err)
+	}
+	return out
+}
+
+func imports(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]string, 0, len(f.Imports))
+	for _, i := range f.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, path)
+	}
+	return out
+}
