@@ -232,7 +232,9 @@ connection:
 	}
 }
 
-func indent(s string) string { return "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ") }
+func indent(s string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ")
+}
 
 // canaryRequest has a value in every place of a request that can hold a secret.
 const canaryRequest = `

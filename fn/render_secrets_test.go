@@ -107,6 +107,7 @@ func FuzzMaskSecretsHidesValue(f *testing.F) {
 	f.Add("password", "s3cret-v4lue", uint16(0))
 	f.Add("a.b", "line\nline\t\"quoted\" \\ <&>", uint16(0b11_01_10))
 	f.Add("kind", "Secret: {data: []}", uint16(0b01_11_10_11))
+	f.Add("\x7f", "0", uint16(0b10_10_01_10)) // a string that is JSON, but not YAML
 	f.Fuzz(func(t *testing.T, key, value string, wraps uint16) {
 		if len(key)+len(value) > 64 {
 			t.Skip("each wrap may double it")

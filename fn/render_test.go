@@ -129,10 +129,10 @@ func rendered(t *testing.T, c renderCmd, fn fnv1.FunctionRunnerServiceServer) (s
 	return out.String(), short(errs.String()), short(failure)
 }
 
-// TestRenderGolden renders each folder of testdata/render with the function that
+// TestRenderGolden renders each folder of testdata/render/golden with the function that
 // answers what its response.yaml holds.
 func TestRenderGolden(t *testing.T) {
-	dirs, err := filepath.Glob("testdata/render/*")
+	dirs, err := filepath.Glob("testdata/render/golden/*")
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no folders to render: %v", err)
 	}
@@ -165,11 +165,11 @@ func TestRenderGolden(t *testing.T) {
 }
 
 func TestRenderIsTheSameEachTime(t *testing.T) {
-	text, err := os.ReadFile("testdata/render/all/response.yaml")
+	text, err := os.ReadFile("testdata/render/golden/all/response.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := renderCmd{Paths: []string{"testdata/render/all"}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}
+	c := renderCmd{Paths: []string{"testdata/render/golden/all"}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}
 	first := ""
 	for range 20 {
 		stdout, stderr, _ := rendered(t, c, &fakeFunction{script: renderAnswer(t, string(text))})

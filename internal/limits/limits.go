@@ -10,7 +10,7 @@ import "time"
 // Limits of an input, known before anything runs. The CustomResourceDefinition
 // of the input repeats those that it can express.
 const (
-	// InputBytes is the size of one input as protobuf. A Composition has to fit
+	// InputBytes is the size of one input, much as it is in protobuf. A Composition has to fit
 	// into etcd's 1.5 MiB together with its other steps.
 	InputBytes = 512 << 10
 

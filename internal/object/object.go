@@ -62,7 +62,8 @@ type Object struct {
 // Call [Object.Validate] first: the Struct of an object that does not pass may
 // be one that protobuf cannot marshal.
 func (o *Object) Struct() *structpb.Struct {
-	s := newSlab(4 + len(o.Labels) + len(o.Annotations) + len(o.State) + len(o.Data) + 1)
+	const ownTexts = 5 // apiVersion, kind, name, namespace, type
+	s := newSlab(ownTexts + len(o.Labels) + len(o.Annotations) + len(o.State) + len(o.Data))
 	metadata := fields(4)
 	metadata["name"] = s.str(o.Name)
 	metadata["namespace"] = s.str(o.Namespace)

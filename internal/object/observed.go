@@ -147,8 +147,11 @@ func Changed(observed *structpb.Struct, desired *Object) bool {
 	return err != nil || !maps.EqualFunc(data, desired.Data, sensitive.Bytes.Equal)
 }
 
+// reader reads one value as it stands in a Struct.
+type reader func(string) (sensitive.Bytes, error)
+
 // decode adds all of in to out, and returns out unless it fails.
-func decode(out map[string]sensitive.Bytes, in map[string]*structpb.Value, read func(string) (sensitive.Bytes, error)) (map[string]sensitive.Bytes, error) {
+func decode(out map[string]sensitive.Bytes, in map[string]*structpb.Value, read reader) (map[string]sensitive.Bytes, error) {
 	var bad []string
 	for key, value := range in {
 		_, isText := value.GetKind().(*structpb.Value_StringValue)

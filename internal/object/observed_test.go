@@ -224,7 +224,7 @@ func TestChanged(t *testing.T) {
 		want   bool
 	}{
 		"Same":       {reason: "the same data is no change, whatever the metadata", change: func(o *Object) { o.Labels = map[string]string{"a": "b"} }},
-		"Value":      {reason: "one value is a change", change: func(o *Object) { o.Data["user"] = sensitive.FromString("root") }, want: true},
+		"Value":      {reason: "one value is a change, also one of the same length", change: func(o *Object) { o.Data["user"] = sensitive.FromString("ADMIN") }, want: true},
 		"More":       {reason: "a new key is a change", change: func(o *Object) { o.Data["port"] = sensitive.FromString("1") }, want: true},
 		"Less":       {reason: "a key that goes is a change", change: func(o *Object) { delete(o.Data, "user") }, want: true},
 		"Renamed":    {reason: "the same values under other keys are a change", change: func(o *Object) { o.Data["name"] = o.Data["user"]; delete(o.Data, "user") }, want: true},

@@ -10,8 +10,7 @@ import (
 )
 
 // The types of Secrets whose data the API server judges, and their keys. Source:
-// ValidateSecret in pkg/apis/core/validation of Kubernetes, the same from v1.18
-// to v1.36.
+// ValidateSecret in pkg/apis/core/validation of Kubernetes v1.36.3.
 const (
 	typeOpaque           = "Opaque"
 	typeServiceAccount   = "kubernetes.io/service-account-token"

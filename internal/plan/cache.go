@@ -2,10 +2,8 @@ package plan
 
 import (
 	"context"
-	"crypto/sha256"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/lru"
@@ -21,7 +19,7 @@ type Cache struct {
 	env *expression.Environment
 
 	mu      sync.Mutex
-	entries *lru.Cache // of *compilation, by the hash of the input
+	entries *lru.Cache // of *compilation, by the digest of the input
 }
 
 // A compilation is one input, compiled or about to be.
@@ -39,14 +37,11 @@ func NewCache(env *expression.Environment) *Cache {
 // Get the plan of an input, or its faults. hit reports whether the cache had it.
 // The input is not kept.
 func (c *Cache) Get(input *structpb.Struct) (p *Plan, faults field.ErrorList, hit bool) {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(input)
-	if err != nil {
-		return nil, field.ErrorList{invalid(nil, "cannot be read")}, false
+	key, size := digestOf(input)
+	if size > limits.InputBytes {
+		return nil, field.ErrorList{invalid(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size, limits.InputBytes)}, false
 	}
-	if len(b) > limits.InputBytes {
-		return nil, field.ErrorList{invalid(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", len(b), limits.InputBytes)}, false
-	}
-	e, hit := c.entry(sha256.Sum256(b))
+	e, hit := c.entry(key)
 	e.once.Do(func() {
 		// Not with the context of whoever came first: the others wait for it.
 		e.plan, e.faults = Compile(context.Background(), c.env, input)
@@ -54,7 +49,7 @@ func (c *Cache) Get(input *structpb.Struct) (p *Plan, faults field.ErrorList, hi
 	return e.plan, e.faults, hit
 }
 
-func (c *Cache) entry(key [sha256.Size]byte) (*compilation, bool) {
+func (c *Cache) entry(key digest) (*compilation, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries.Get(key); ok {

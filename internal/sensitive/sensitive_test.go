@@ -201,6 +201,22 @@ func TestEncodersOfMap(t *testing.T) {
 	}
 }
 
+// Each way out by itself: fmt, for one, never gets as far as String.
+func TestMethodsReturnRedacted(t *testing.T) {
+	b := FromString(canary)
+	viaYAML, errYAML := b.MarshalYAML()
+	viaText, errText := b.MarshalText()
+	viaJSON, errJSON := b.MarshalJSON()
+	if err := errors.Join(errYAML, errText, errJSON); err != nil {
+		t.Fatal(err)
+	}
+	want := []any{Redacted, Redacted, Redacted, Redacted, Redacted, `"` + Redacted + `"`}
+	got := []any{b.String(), b.GoString(), b.LogValue().String(), viaYAML, string(viaText), string(viaJSON)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func TestBinaryIsRefused(t *testing.T) {
 	err := gob.NewEncoder(io.Discard).Encode(struct{ B Bytes }{FromString(canary)})
 	if !errors.Is(err, errBinary) {

@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// FuzzDigestTellsInputsApart takes two inputs: equal ones have one digest, and
+// others two, or a plan would be run for another input than its own.
+func FuzzDigestTellsInputsApart(f *testing.F) {
+	for _, pair := range [][2]string{
+		{`{"a": "b"}`, `{"a": "b"}`},
+		{`{"a": "b", "c": "d"}`, `{"a": "bc", "": "d"}`},
+		{`{"a": ["b", "c"]}`, `{"a": ["bc"]}`},
+		{`{"a": [["b"], "c"]}`, `{"a": [["b", "c"]]}`},
+		{`{"a": {"b": "c"}, "d": null}`, `{"a": {"b": "c", "d": null}}`},
+		{`{"a": "1"}`, `{"a": 1}`},
+		{`{"a": true}`, `{"a": false}`},
+		{`{"a": 0}`, `{"a": null}`},
+		{`{"a": {}}`, `{"a": []}`},
+	} {
+		f.Add([]byte(pair[0]), []byte(pair[1]))
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		x, y := &structpb.Struct{}, &structpb.Struct{}
+		if protojson.Unmarshal(a, x) != nil || protojson.Unmarshal(b, y) != nil {
+			return
+		}
+		dx, _ := digestOf(x)
+		dy, _ := digestOf(y)
+		if equal := proto.Equal(x, y); equal != (dx == dy) {
+			t.Errorf("equal inputs: %v, equal digests: %v", equal, dx == dy)
+		}
+		if again, _ := digestOf(proto.Clone(x).(*structpb.Struct)); again != dx {
+			t.Error("two digests of one input differ")
+		}
+	})
+}
