@@ -55,6 +55,7 @@ var rooms = map[string]room{
 		},
 	},
 	"internal/e2e":       {},
+	"internal/figures":   {},
 	"internal/e2e/build": {rooms: []string{"internal/e2e"}},
 }
 

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Each input in the README compiles.
+func TestReadmeInputs(t *testing.T) {
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
+	if len(blocks) < 5 {
+		t.Fatalf("want at least 5 inputs, got %d", len(blocks))
+	}
+	for _, b := range blocks {
+		text := b[1]
+		if strings.HasPrefix(text, "- step:") { // a whole step
+			var steps []struct {
+				Input map[string]any `json:"input"`
+			}
+			if err := yaml.Unmarshal([]byte(text), &steps); err != nil {
+				t.Fatal(err)
+			}
+			step, err := yaml.Marshal(steps[0].Input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(step)
+		}
+		j, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, text)
+		}
+		input := &structpb.Struct{}
+		if err := protojson.Unmarshal(j, input); err != nil {
+			t.Fatal(err)
+		}
+		if _, faults := plan.Compile(context.Background(), env, input); len(faults) > 0 {
+			t.Errorf("%v:\n%s", faults, text)
+		}
+	}
+}
+
+// What the README links to, and tells to render, is there.
+func TestReadmePaths(t *testing.T) {
+	text := readme(t)
+	var paths []string
+	for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text, -1) {
+		paths = append(paths, m[1])
+	}
+	for _, m := range regexp.MustCompile(`go run \./fn render (example/\S+)`).FindAllStringSubmatch(text, -1) {
+		paths = append(paths, m[1])
+	}
+	if len(paths) < 10 {
+		t.Fatalf("want at least 10 paths, got %v", paths)
+	}
+	for _, p := range paths {
+		if _, err := os.Stat(filepath.Join("..", p)); err != nil {
+			t.Error(err)
+		}
+	}
+	// A heading that is linked to exists.
+	for _, m := range regexp.MustCompile(`\]\(#([^)]+)\)`).FindAllStringSubmatch(text, -1) {
+		found := false
+		for _, h := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(text, -1) {
+			anchor := strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")
+			found = found || anchor == m[1]
+		}
+		if !found {
+			t.Errorf("no heading #%s", m[1])
+		}
+	}
+}
