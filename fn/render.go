@@ -19,7 +19,7 @@ import (
 // Flags have the names, types and meaning of `crossplane composition render`.
 // Two things are more than there: -o may be repeated, and --show-secrets.
 type renderCmd struct {
-	Paths []string `arg:"" help:"A folder (see below), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files"`
+	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files"`
 
 	// Flags. Keep them in alphabetical order.
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
@@ -46,12 +46,13 @@ Connection details of an observed resource are read from the Secret that its
 spec.writeConnectionSecretToRef names, if that Secret is among the files.
 An observed resource needs the annotation crossplane.io/composition-resource-name.
 
-Objects are printed on stdout; results and conditions on stderr. A fatal result
+Objects are printed on stdout; results and conditions on stderr. A value of a
+Secret is printed as its length, unless --show-secrets is given. A fatal result
 prints no object and exits with 1.
 
 Examples:
 
-    fn render example/connection
+    fn render example/postgresql-url
 
     fn render xr.yaml composition.yaml -o observed.yaml -e required.yaml \
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
@@ -104,10 +105,9 @@ func (e *renderFatalError) Error() string {
 // renderRun is one way through the pipeline: what flows from step to step, and
 // what is left at its end.
 type renderRun struct {
-	fn      fnv1.FunctionRunnerServiceServer
-	stderr  io.Writer
-	store   renderStore
-	secrets *renderSecrets
+	fn     fnv1.FunctionRunnerServiceServer
+	stderr io.Writer
+	store  renderStore
 
 	observed *fnv1.State
 	desired  *fnv1.State
@@ -138,7 +138,6 @@ func newRenderRun(in *renderInputs, fn fnv1.FunctionRunnerServiceServer, stderr 
 		fn:       fn,
 		stderr:   stderr,
 		store:    store,
-		secrets:  newRenderSecrets(in),
 		observed: observed,
 		desired:  &fnv1.State{},
 		context:  pipelineContext,
@@ -165,9 +164,8 @@ func (r *renderRun) step(ctx context.Context, s renderStep) error {
 		RequiredResources: r.store.bootstrap(s),
 	})
 	if err != nil {
-		return fmt.Errorf("cannot run pipeline step %q: %s", s.Step, r.line(err.Error()))
+		return fmt.Errorf("cannot run pipeline step %q: %s", s.Step, oneLine(err.Error()))
 	}
-	r.secrets.learn(rsp)
 	return r.take(s.Step, rsp)
 }
 
@@ -200,13 +198,12 @@ func (r *renderRun) take(step string, rsp *fnv1.RunFunctionResponse) error {
 // say writes one line for a person. A line that cannot be written is lost: the
 // objects and the exit code are what counts.
 func (r *renderRun) say(format string, args ...any) {
-	_, _ = fmt.Fprintln(r.stderr, r.line(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintln(r.stderr, oneLine(fmt.Sprintf(format, args...)))
 }
 
-// line makes a text of the function fit to be seen: no value of a Secret, no
-// second line, no control character.
-func (r *renderRun) line(text string) string {
-	text = r.secrets.redact(text)
+// oneLine makes a text of the function fit to be seen: no second line, no control
+// character.
+func oneLine(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || (c >= 0x80 && c < 0xa0) {
 			return ' '

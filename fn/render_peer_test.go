@@ -21,11 +21,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-)
 
-// peersVariable names a folder with the programs crossplane-cli (CLI v2.5.0) and
-// crossplane (core v2.4.0). Without it the comparison is skipped.
-const peersVariable = "FN_TEST_PEERS"
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+)
 
 // A recorder keeps what a function is asked.
 type recorder struct {
@@ -48,9 +46,12 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 // render and by `crossplane composition render`, and the same objects are
 // printed, but for what Crossplane alone keeps in them.
 func TestRenderLikeCrossplane(t *testing.T) {
-	peers := os.Getenv(peersVariable)
-	if peers == "" {
-		t.Skipf("%s names no folder with crossplane-cli and crossplane", peersVariable)
+	if testing.Short() {
+		t.Skip("with -short the real Crossplane is not built")
+	}
+	peers, err := e2e.BuildPeers(t.Context())
+	if err != nil {
+		t.Fatalf("cannot build the real Crossplane: %v", err)
 	}
 	function, err := NewFunction(nil)
 	if err != nil {
@@ -167,7 +168,7 @@ func writeYAML(t *testing.T, file string, v any) {
 
 // crossplaneRender is what the real command prints for a folder, with fn served
 // to it.
-func crossplaneRender(t *testing.T, peers, dir string, fn fnv1.FunctionRunnerServiceServer) string {
+func crossplaneRender(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRunnerServiceServer) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -188,7 +189,7 @@ func crossplaneRender(t *testing.T, peers, dir string, fn fnv1.FunctionRunnerSer
 		"spec": map[string]any{"package": "xpkg.crossplane.io/crossplane-contrib/function-export:v0.0.0"},
 	})
 	args := []string{"composition", "render", filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), functions,
-		"--crossplane-binary=" + filepath.Join(peers, "crossplane"), "-c"}
+		"--crossplane-binary=" + peers.Core, "-c"}
 	for flag, file := range map[string]string{
 		"--observed-resources=": "observed.yaml", "--required-resources=": "required.yaml", "--xrd=": "xrd.yaml",
 		"--context-files=" + renderEnvironmentKey + "=": "environment.yaml",
@@ -198,7 +199,7 @@ func crossplaneRender(t *testing.T, peers, dir string, fn fnv1.FunctionRunnerSer
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), filepath.Join(peers, "crossplane-cli"), args...)
+	cmd := exec.CommandContext(t.Context(), peers.CLI, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())

@@ -42,7 +42,7 @@ func (c *renderCmd) print(in *renderInputs, r *renderRun) ([]byte, error) {
 	var out bytes.Buffer
 	for i, d := range docs {
 		if !c.ShowSecrets {
-			d, _ = r.secrets.redactTree(maskSecrets(d)).(map[string]any)
+			d, _ = maskSecrets(d).(map[string]any)
 		}
 		if err := printDoc(&out, d); err != nil {
 			return nil, fmt.Errorf("cannot print document %d", i+1)

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// TestMaskSecrets: where the values of a Secret lie, and what is in their place.
+func TestMaskSecrets(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		in, want string
+	}{
+		"Data":       {in: `{apiVersion: v1, kind: Secret, type: Opaque, data: {a: czNjcmV0}}`, want: `{apiVersion: v1, kind: Secret, type: Opaque, data: {a: "[6 bytes]"}}`},
+		"StringData": {in: `{apiVersion: v1, kind: Secret, stringData: {a: grüße, b: ""}}`, want: `{apiVersion: v1, kind: Secret, stringData: {a: "[7 bytes]", b: "[0 bytes]"}}`},
+		"NoData":     {in: `{apiVersion: v1, kind: Secret, data: null}`, want: `{apiVersion: v1, kind: Secret, data: {}}`},
+		"NotBase64":  {in: `{apiVersion: v1, kind: Secret, data: {a: s3cret!}}`, want: `{apiVersion: v1, kind: Secret, data: {a: "[not base64]"}}`},
+		"NotStrings": {in: `{apiVersion: v1, kind: Secret, data: {a: 5, b: [s3cret], c: {d: s3cret}, e: null}}`, want: `{apiVersion: v1, kind: Secret, data: {a: "[not a string]", b: "[not a string]", c: "[not a string]", e: "[not a string]"}}`},
+		"NotAMap":    {in: `{apiVersion: v1, kind: Secret, data: s3cret, stringData: [s3cret]}`, want: `{apiVersion: v1, kind: Secret, data: "[6 bytes]", stringData: "[not a string]"}`},
+		"Metadata": {
+			reason: "All else of a Secret stays.",
+			in:     `{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {data: x}, annotations: {data: x}}, immutable: true}`,
+			want:   `{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {data: x}, annotations: {data: x}}, immutable: true}`,
+		},
+		"LastApplied": {
+			in:   `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"v1","kind":"Secret","stringData":{"a":"s3cret"}}'}}}`,
+			want: `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "[63 bytes]"}}}`,
+		},
+		"NestedInMapAndList": {
+			in:   `{spec: {manifests: [{apiVersion: v1, kind: Secret, data: {a: czNjcmV0}}]}}`,
+			want: `{spec: {manifests: [{apiVersion: v1, kind: Secret, data: {a: "[6 bytes]"}}]}}`,
+		},
+		"SecretList": {
+			reason: "Items of a list leave out what they are.",
+			in:     `{apiVersion: v1, kind: SecretList, items: [{data: {a: czNjcmV0}}]}`,
+			want:   `{apiVersion: v1, kind: SecretList, items: [{data: {a: "[6 bytes]"}}]}`,
+		},
+		"OtherSecret": {
+			reason: "Not every kind Secret is that of Kubernetes.",
+			in:     `{apiVersion: secretsmanager.aws.upbound.io/v1beta1, kind: Secret, data: {a: b}}`,
+			want:   `{apiVersion: secretsmanager.aws.upbound.io/v1beta1, kind: Secret, data: {a: b}}`,
+		},
+		"ConfigMap": {in: `{apiVersion: v1, kind: ConfigMap, data: {a: czNjcmV0}}`, want: `{apiVersion: v1, kind: ConfigMap, data: {a: czNjcmV0}}`},
+		"Reference": {in: `{ref: {apiVersion: v1, kind: Secret, name: x}}`, want: `{ref: {apiVersion: v1, kind: Secret, name: x}}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in, want := parseTestYAML(t, tc.in), parseTestYAML(t, tc.want)
+			if diff := cmp.Diff(want, maskSecrets(in)); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(parseTestYAML(t, tc.in), in); diff != "" {
+				t.Errorf("the input was changed: %s", diff)
+			}
+		})
+	}
+}
+
+func parseTestYAML(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// FuzzMaskSecretsHidesValue: however often a Secret is wrapped, its value is not
+// in what is printed.
+func FuzzMaskSecretsHidesValue(f *testing.F) {
+	f.Add("password", "s3cret-v4lue", uint16(0))
+	f.Add("a.b", "line\nline\t\"quoted\" \\ <&>", uint16(0b11_01_10))
+	f.Add("kind", "Secret: {data: []}", uint16(0b01_11_10_11))
+	f.Fuzz(func(t *testing.T, key, value string, wraps uint16) {
+		if len(key)+len(value) > 64 {
+			t.Skip("each wrap may double it")
+		}
+		value = "canary" + value
+		secret := map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{key: base64.StdEncoding.EncodeToString([]byte(value))},
+			"stringData": map[string]any{key: value},
+		}
+		var v any = secret
+		for ; wraps > 0; wraps >>= 2 {
+			v = wrapSecret(v, wraps&3)
+		}
+		out, err := json.Marshal(maskSecrets(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.ReplaceAll(string(out), key, ""), "canary") || strings.Contains(string(out), "Y2FuYXJ5") {
+			t.Errorf("value is in %s", out)
+		}
+	})
+}
+
+func wrapSecret(v any, how uint16) any {
+	if how%2 == 0 {
+		return map[string]any{"manifest": v}
+	}
+	return []any{"text", v}
+}
+
+// TestRenderMasks: of no example is a value of a Secret printed, unless it is
+// asked for.
+func TestRenderMasks(t *testing.T) {
+	f := newFunction(t)
+	files, err := filepath.Glob("../example/*/required.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	shown := 0
+	for _, file := range files {
+		docs, err := readRenderDocs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(file)
+		stdout, stderr, failure := rendered(t, renderCmd{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}, f)
+		all, _, _ := rendered(t, renderCmd{Paths: []string{dir}, ShowSecrets: true}, f)
+		for _, d := range docs {
+			data, _ := d.Object["data"].(map[string]any)
+			for key, v := range data {
+				encoded, _ := v.(string)
+				plain, err := base64.StdEncoding.DecodeString(encoded)
+				if d.GetKind() != "Secret" || err != nil || len(plain) < 8 {
+					continue // a port or a region may be anywhere
+				}
+				for _, secret := range []string{string(plain), encoded} {
+					if strings.Contains(stdout+stderr+failure, secret) {
+						t.Errorf("%s: the value of %s is printed", dir, key)
+					}
+					if strings.Contains(all, secret) {
+						shown++
+					}
+				}
+			}
+		}
+	}
+	if shown == 0 {
+		t.Error("--show-secrets shows none")
+	}
+}

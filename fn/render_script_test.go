@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRenderProgram runs the program itself: command line, exit code, and the
+// real function.
+func TestRenderProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	bin := filepath.Join(t.TempDir(), "fn")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("cannot build the program: %v\n%s", err, out)
+	}
+	step := func(exports string) string {
+		return strings.Replace(twoSteps[:strings.Index(twoSteps, "  - step: first")]+testComposition[strings.Index(testComposition, "  - step: export"):],
+			"kind: Exports}", "kind: Exports, "+exports+"}", 1)
+	}
+	dir := renderDir(t, testFiles{
+		"composition.yaml":     step("secrets: [{name: connection, from: db, data: [{key: password, value: secret.password}]}]"),
+		"observed.yaml":        testDatabase + "spec: {writeConnectionSecretToRef: {name: conn}}\n",
+		"required.yaml":        testSecret + "stringData: {password: hunter2}\n",
+		"bad/xr.yaml":          testXR,
+		"bad/composition.yaml": step("configMaps: [{name: settings, from: db, data: [{key: password, value: secret.password}]}]"),
+	})
+	const printed = `---
+apiVersion: example.org/v1
+kind: App
+metadata:
+  name: demo
+  namespace: default
+---
+apiVersion: v1
+data:
+  password: '[7 bytes]'
+kind: Secret
+metadata:
+  annotations:
+    crossplane.io/composition-resource-name: connection
+  name: demo-connection
+  namespace: default
+type: Opaque
+`
+	const skipped = `skipped step "compose" (function-patch-and-transform): only function-export runs here` + "\n"
+	composite := printed[:strings.Index(printed, "---\napiVersion: v1\n")]
+	cases := map[string]struct {
+		reason string
+		args   []string
+		exit   int
+		stdout string
+		stderr string // a regular expression, for all of it
+	}{
+		"Folder": {
+			args: []string{"."}, stdout: printed,
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=True Available\n",
+		},
+		"Files": {
+			reason: "The same, in the order and with the flags of the real command.",
+			args:   []string{"xr.yaml", "composition.yaml", "-o", "observed.yaml", "-e", "required.yaml"}, stdout: printed,
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=True Available\n",
+		},
+		"Shown": {
+			args: []string{".", "--show-secrets"}, stdout: strings.Replace(printed, "'[7 bytes]'", "aHVudGVyMg==", 1),
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=True Available\n",
+		},
+		"Waiting": {
+			reason: "To wait is no failure.",
+			args:   []string{"xr.yaml", "composition.yaml", "-o", "observed.yaml"}, stdout: composite,
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=False Waiting: .*\n",
+		},
+		"Fatal": {
+			reason: "A fault in the input prints no object.",
+			args:   []string{"bad", "-rcx"}, exit: 1,
+			stderr: regexp.QuoteMeta(skipped) + "fatal: .*\nExportsReady=False InvalidInput: .*\n",
+		},
+		"BadFile": {
+			args: []string{"none"}, exit: 1,
+			stderr: "fn: error: cannot read none: no such file or directory\n",
+		},
+		"NoArguments": {
+			exit:   80, // kong's, for a command line that it cannot parse
+			stderr: "(?s).*expected .*dir.*",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			cmd := exec.CommandContext(t.Context(), bin, append([]string{"render"}, tc.args...)...)
+			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+			_ = cmd.Run()
+			if got := cmd.ProcessState.ExitCode(); got != tc.exit {
+				t.Errorf("%s\nexit code %d, want %d", tc.reason, got, tc.exit)
+			}
+			if diff := cmp.Diff(tc.stdout, stdout.String()); diff != "" {
+				t.Errorf("%s\nstdout\n%s", tc.reason, diff)
+			}
+			if !regexp.MustCompile("^" + tc.stderr + "$").MatchString(stderr.String()) {
+				t.Errorf("%s\nstderr is\n%swant\n%s", tc.reason, stderr.String(), tc.stderr)
+			}
+			if strings.Contains(stdout.String()+stderr.String(), "hunter2") {
+				t.Error("the password is out")
+			}
+		})
+	}
+}
