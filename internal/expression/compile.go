@@ -60,8 +60,9 @@ type Expression struct {
 	source     Source
 	ast        *ast.AST
 	references []Reference
-	byNode     map[int64]int // node id of a reference -> index into references
-	programs   sync.Pool     // of *program
+	loops      bool            // has a comprehension, other than cel.bind and its like
+	byNode     map[int64][]int // node id -> indices of the references that its value may be
+	programs   sync.Pool       // of *program
 }
 
 // Compile compiles the source. It returns all faults that one pass finds, in
@@ -98,10 +99,12 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 }
 
 func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, []Fault) {
-	x := &Expression{source: s, ast: checked.NativeRep(), byNode: map[int64]int{}}
+	x := &Expression{source: s, ast: checked.NativeRep(), byNode: map[int64][]int{}}
 	x.references = findReferences(x.ast)
+	loops, _ := nesting(x.ast.Expr())
+	x.loops = loops > 0
 	for i, r := range x.references {
-		x.byNode[r.node] = i
+		x.byNode[r.node] = append(x.byNode[r.node], i)
 	}
 	x.programs.New = func() any {
 		p, err := e.guards.program(e.env, checked)

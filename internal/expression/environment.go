@@ -22,17 +22,24 @@ import (
 
 // The variables that an expression sees.
 const (
-	Composite   = "composite"
-	Resource    = "resource"
-	Self        = "self" // Azure Service Operator's name of Resource.
-	Secret      = "secret"
-	Resources   = "resources"
-	Secrets     = "secrets"
-	Sources     = "sources"
-	Env         = "environment"
-	Context     = "context"
-	Variables   = "variables"
-	orderedCall = "@ordered"
+	Composite = "composite"
+	Resource  = "resource"
+	Self      = "self" // Azure Service Operator's name of Resource.
+	Secret    = "secret"
+	Resources = "resources"
+	Secrets   = "secrets"
+	Sources   = "sources"
+	Env       = "environment"
+	Context   = "context"
+	Variables = "variables"
+)
+
+// The functions that no source can name: those that Compile puts into it, and
+// what sortBy expands to.
+const (
+	orderedCall  = "@ordered"
+	optionalCall = "@optional"
+	sortByCall   = "@sortByAssociatedKeys"
 )
 
 // Version pins of the libraries: a new version of one can change what an

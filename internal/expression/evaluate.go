@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -57,16 +59,37 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *Budge
 		return nil, x.failedAt(0, "cannot be evaluated: the expressions before it used up what one request may do")
 	}
 	granted := min(b.fuel, limits.Fuel)
-	p.fuel = granted
-	ctx, cancel := context.WithTimeout(ctx, limits.EvaluationTime)
-	defer cancel()
-
-	v, _, err := p.ContextEval(ctx, vars)
-	b.fuel -= granted - max(p.fuel, 0)
-	if err != nil {
-		return nil, x.classify(vars, p, err)
+	p.nullAt = 0
+	p.fuel, p.deadline = granted, time.Now().Add(limits.EvaluationTime)
+	v, err := x.run(ctx, vars, p)
+	if err == nil {
+		b.fuel -= granted - p.fuel
+		return v, nil
 	}
-	return v, nil
+	if time.Now().After(p.deadline) {
+		p.fuel = 0 // what took so long was not known to the meter
+	}
+	b.fuel -= granted - max(p.fuel, 0)
+	return nil, x.classify(vars, p, err)
+}
+
+// run is cel-go's ContextEval, which compares the text of errors, and so prints
+// the value that an error is about, however large.
+func (x *Expression) run(ctx context.Context, vars cel.Activation, p *program) (ref.Val, error) {
+	frame, err := interpreter.NewExecutionFrame(vars)
+	if err != nil {
+		return nil, err
+	}
+	defer frame.Close()
+	if x.loops { // all else ends by the meter's clock
+		ctx, cancel := context.WithDeadline(ctx, p.deadline)
+		defer cancel()
+		if err := frame.SetContext(ctx, interruptFrequency); err != nil {
+			return nil, err
+		}
+	}
+	v, _, err := p.Eval(frame)
+	return v, err
 }
 
 // missingError is the unexported type of cel-go's error for a missing key or
@@ -103,10 +126,11 @@ func causeType(err error) reflect.Type {
 // of cel-go's error are used: its text may quote a value.
 func (x *Expression) classify(vars cel.Activation, p *program, err error) error {
 	var (
-		waiting   *Waiting
-		failed    *Failed
-		cancelled interpreter.EvalCancelledError
-		celErr    *types.Err
+		waiting     *Waiting
+		failed      *Failed
+		cancelled   interpreter.EvalCancelledError
+		interrupted interpreter.InterruptError
+		celErr      *types.Err
 	)
 	switch {
 	case errors.As(err, &waiting):
@@ -118,15 +142,12 @@ func (x *Expression) classify(vars cel.Activation, p *program, err error) error 
 		return failed
 	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
 		return x.failedAt(p.stoppedAt, x.callText(p.stoppedAt)+" was stopped: "+cancelled.Message)
-	case errors.Is(err, interpreter.InterruptError{}), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return x.failedAt(0, fmt.Sprintf("was stopped: it took longer than %s", limits.EvaluationTime))
-	case !errors.As(err, &celErr):
-		return x.failedAt(0, "failed inside the CEL interpreter")
+	case errors.As(err, &interrupted):
+		return x.failedAt(0, "was stopped: "+tooLong)
+	case errors.As(err, &celErr):
+		return x.classifyNode(vars, p, celErr)
 	}
-	if ref.Val(celErr) == types.NoSuchOverloadErr() { // cel-go's shared value: its node id is of whoever came first
-		return x.failedAt(0, "failed: an operator or function does not take the types of its operands")
-	}
-	return x.classifyNode(vars, celErr)
+	return x.failedAt(0, "failed inside the CEL interpreter")
 }
 
 func nodeOf(err error) int64 {
@@ -137,35 +158,73 @@ func nodeOf(err error) int64 {
 	return 0
 }
 
-func (x *Expression) classifyNode(vars cel.Activation, err *types.Err) error {
-	id := err.NodeID()
-	if i, ok := x.byNode[id]; ok {
-		r := x.references[i]
-		n, end := walk(vars, r)
-		switch end {
-		case endAbsent:
-			return NewWaiting(append(x.absent(vars), r.upTo(n+1).text(x.source.From))...)
-		case endScalar:
-			return x.failedAt(id, fmt.Sprintf("cannot select %s: %s is not an object", r.upTo(n+1).text(x.source.From), r.upTo(n).text(x.source.From)))
-		case endPresent, endUnknown:
-		}
-		if causeType(err) == missingError {
-			return NewWaiting(append(x.absent(vars), r.text(x.source.From))...)
-		}
+// sharedNode marks the error values that cel-go shares between evaluations: it
+// would write the node of whoever comes first into them, and race.
+const sharedNode = -1
+
+func init() { //nolint:gochecknoinits // before the first evaluation
+	types.LabelErrNode(sharedNode, types.NoSuchOverloadErr())
+	types.LabelErrNode(sharedNode, types.Int(math.MaxInt64).ConvertToType(types.TimestampType))
+}
+
+func (x *Expression) classifyNode(vars cel.Activation, p *program, err *types.Err) error {
+	id, missing := err.NodeID(), causeType(err) == missingError
+	if err := x.classifyReferences(vars, id, missing); err != nil {
+		return err
 	}
 	node := x.node(id)
-	if causeType(err) == missingError || isOptionalValue(node) {
+	if missing || isOptionalValue(node) {
 		if inputs := x.absent(vars); len(inputs) > 0 {
 			return NewWaiting(inputs...)
 		}
 		return NewWaiting(x.below(node))
 	}
+	if nulls := x.nulls(vars, node); len(nulls) > 0 {
+		return NewWaiting(nulls...)
+	}
+	if p.nullAt == id {
+		return NewWaiting(x.below(node))
+	}
 	return x.classifyCall(vars, node, id)
 }
 
-// classifyCall explains a call that failed by the types of its operands. An
-// operand that is null is an input that is not there yet.
+// classifyReferences walks the paths that the value of a node may be: one that is
+// absent is waited for, before one below a scalar is a failure. It returns nil if
+// all are there.
+func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing bool) error {
+	var failed error
+	var absent, all []string
+	for _, i := range x.byNode[id] {
+		r := x.references[i]
+		all = append(all, r.text(x.source.From))
+		switch n, end := walk(vars, r); end {
+		case endAbsent:
+			absent = append(absent, r.upTo(n+1).text(x.source.From))
+		case endScalar:
+			failed = x.failedAt(id, fmt.Sprintf("cannot select %s: %s is not an object", r.upTo(n+1).text(x.source.From), r.upTo(n).text(x.source.From)))
+		case endPresent, endUnknown:
+		}
+	}
+	switch {
+	case len(absent) > 0:
+		lenient := x.lenient()
+		if some := slices.DeleteFunc(slices.Clone(absent), func(s string) bool { return lenient[s] }); len(some) > 0 {
+			absent = some // the others are in branches that were not taken
+		}
+		return NewWaiting(append(x.absent(vars), absent...)...)
+	case failed != nil:
+		return failed
+	case missing && len(all) > 0:
+		return NewWaiting(append(x.absent(vars), all...)...)
+	}
+	return nil
+}
+
+// classifyCall explains a call that failed by the types of its operands.
 func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) error {
+	if id == sharedNode {
+		return x.failedAt(0, "failed: an operator or function does not take its operands")
+	}
 	if node == nil || node.Kind() != ast.CallKind {
 		return x.failedAt(id, "failed")
 	}
@@ -176,11 +235,7 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) 
 	}
 	kinds := make([]string, 0, len(operands))
 	for _, o := range operands {
-		t, null := x.operandType(vars, o)
-		if null != "" {
-			return NewWaiting(null)
-		}
-		kinds = append(kinds, t)
+		kinds = append(kinds, x.operandType(vars, o))
 	}
 	reason := fmt.Sprintf("%s failed on %s", callName(c.FunctionName()), strings.Join(kinds, " and "))
 	number := slices.Contains(kinds, "int") || slices.Contains(kinds, "double")
@@ -191,24 +246,83 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) 
 }
 
 // operandType names the type of an operand, as far as the source and the data
-// say, or the path of one that is null.
-func (x *Expression) operandType(vars cel.Activation, o ast.Expr) (name, null string) {
-	if i, ok := x.byNode[o.ID()]; ok {
+// say.
+func (x *Expression) operandType(vars cel.Activation, o ast.Expr) string {
+	for _, i := range x.byNode[asWritten(o).ID()] {
 		r := x.references[i]
-		if v, end := follow(vars, r); end == endPresent && !r.presence && !r.iterated {
-			if v == types.NullValue {
-				return "", r.text(x.source.From)
-			}
-			return v.Type().TypeName(), ""
+		if v, end := follow(vars, r); end == endPresent && !r.presence {
+			return v.Type().TypeName()
 		}
 	}
 	if o.Kind() == ast.LiteralKind {
-		return o.AsLiteral().Type().TypeName(), ""
+		return o.AsLiteral().Type().TypeName()
 	}
 	if t := x.ast.GetType(o.ID()); t != nil {
-		return cel.FormatCELType(t), ""
+		return cel.FormatCELType(t)
 	}
-	return "dyn", ""
+	return "dyn"
+}
+
+// nulls are the paths that a node reads and that are null: inputs that are not
+// there yet, and on which it may have failed.
+func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
+	ids := nodesOf(node)
+	var out []string
+	for _, r := range x.references {
+		root, ok := vars.ResolveName(r.Variable)
+		budget := limits.RangeElements
+		if ok && ids[r.node] && !r.presence && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
+			out = append(out, r.text(x.source.From))
+		}
+	}
+	return out
+}
+
+func nodesOf(e ast.Expr) map[int64]bool {
+	ids := map[int64]bool{}
+	if e != nil {
+		ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) { ids[e.ID()] = true }))
+	}
+	return ids
+}
+
+// someNull reports whether a path leads to null, for one of the elements where
+// it does not say which. It looks at no more values than the budget.
+func someNull(v ref.Val, path []Step, budget *int) bool {
+	for i, s := range path {
+		if s.Any() {
+			return someElement(v, func(e ref.Val) bool {
+				*budget--
+				return *budget >= 0 && someNull(e, path[i+1:], budget)
+			})
+		}
+		next, end := step(v, s)
+		if end != endPresent {
+			return false
+		}
+		v = next
+	}
+	return v == types.NullValue
+}
+
+// someElement reports whether one of the elements of a list, or of the values of
+// a map, is as wanted.
+func someElement(v ref.Val, wanted func(ref.Val) bool) bool {
+	it, ok := v.(traits.Iterable)
+	if !ok {
+		return false
+	}
+	m, isMap := v.(traits.Mapper)
+	for i := it.Iterator(); i.HasNext() == types.True; {
+		e := i.Next()
+		if isMap {
+			e, _ = m.Find(e)
+		}
+		if e != nil && wanted(e) {
+			return true
+		}
+	}
+	return false
 }
 
 func isOptionalValue(e ast.Expr) bool {
@@ -219,7 +333,7 @@ func isOptionalValue(e ast.Expr) bool {
 var callNames = map[string]string{ //nolint:gochecknoglobals // a table
 	"_+_": "+", "_-_": "-", "_*_": "*", "_/_": "/", "_%_": "%", "-_": "-", "!_": "!", "_==_": "==", "_!=_": "!=",
 	"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in", "_[_]": "[]", "_?_:_": "?:", "_&&_": "&&", "_||_": "||",
-	orderedCall: "the iteration", "@sortByAssociatedKeys": "sortBy",
+	orderedCall: "the iteration", optionalCall: "an optional entry", sortByCall: "sortBy", "cel.@mapInsert": "an entry of the map",
 }
 
 func callName(function string) string {
@@ -260,10 +374,7 @@ func (x *Expression) node(id int64) (found ast.Expr) {
 
 // below names what is read below a node.
 func (x *Expression) below(node ast.Expr) string {
-	ids := map[int64]bool{}
-	if node != nil {
-		ast.PostOrderVisit(node, ast.NewExprVisitor(func(e ast.Expr) { ids[e.ID()] = true }))
-	}
+	ids := nodesOf(node)
 	for _, r := range x.references {
 		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
 			return "an element of " + r.text(x.source.From)
@@ -272,15 +383,22 @@ func (x *Expression) below(node ast.Expr) string {
 	return "a computed value of " + x.source.Path
 }
 
+// lenient are the paths that some part of the expression takes as something that
+// may be missing.
+func (x *Expression) lenient() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range x.references {
+		if !r.strict() {
+			out[r.text(x.source.From)] = true
+		}
+	}
+	return out
+}
+
 // absent lists the paths that are missing for sure: read in any case, and by no
 // part of the expression as something that may be missing.
 func (x *Expression) absent(vars cel.Activation) []string {
-	lenient := map[string]bool{}
-	for _, r := range x.references {
-		if !r.strict() {
-			lenient[r.text(x.source.From)] = true
-		}
-	}
+	lenient := x.lenient()
 	var out []string
 	for _, r := range x.references {
 		if !r.strict() || r.branch || lenient[r.text(x.source.From)] {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/functions"
@@ -28,32 +29,32 @@ const (
 	refusedPattern  = "its pattern is too long or too complex"
 )
 
-// checks of the functions whose work or result can be larger than the sum of
-// their arguments. All others are charged with the sizes of their arguments.
+// checks of the functions whose work or result can be larger than what the meter
+// takes for any call: one unit, and one for each 64 bytes of text that it gives.
 var checks = map[string]check{ //nolint:gochecknoglobals // a table
-	"_==_":            checkEqual,
-	"_!=_":            checkEqual,
-	"@in":             checkIn,
-	"_+_":             checkAdd,
-	orderedCall:       checkOrdered,
-	"format":          produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
-	"join":            produces(joinBytes),
-	"replace":         produces(replaceBytes),
-	"json.encode":     produces(func(a []ref.Val) int64 { return 6 * weigh(a[0], limits.CallBytes) }),
-	"yaml.encode":     produces(func(a []ref.Val) int64 { return 8 * weigh(a[0], limits.CallBytes) }),
-	"json.decode":     produces(func(a []ref.Val) int64 { return textLen(a[0]) }),
-	"yaml.decode":     visits(func(a []ref.Val) int64 { return textLen(a[0]) * (limits.CallVisits / limits.YAMLBytes) }),
-	"strings.quote":   produces(func(a []ref.Val) int64 { return 2 * textLen(a[0]) }),
-	"url.queryEscape": produces(func(a []ref.Val) int64 { return 3 * textLen(a[0]) }),
-	"url.pathEscape":  produces(func(a []ref.Val) int64 { return 3 * textLen(a[0]) }),
-	"split":           visits(func(a []ref.Val) int64 { return textLen(a[0]) * 16 }),
-	"indexOf":         visits(searchVisits),
-	"lastIndexOf":     visits(searchVisits),
-	"flatten":         visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
-	"sort":            visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
-	"@sortByAssociatedKeys": visits(func(a []ref.Val) int64 {
-		return weigh(a[len(a)-1], limits.CallVisits) + size(a[0])*16
-	}),
+	"_==_":             checkEqual,
+	"_!=_":             checkEqual,
+	"@in":              checkIn,
+	"_+_":              checkAdd,
+	orderedCall:        checkOrdered,
+	"format":           produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
+	"join":             produces(joinBytes),
+	"replace":          produces(replaceBytes),
+	"json.encode":      visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
+	"yaml.encode":      visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
+	"json.decode":      visits(func(a []ref.Val) int64 { return 4 * textLen(a[0]) }),
+	"yaml.decode":      checkYAML,
+	"split":            visits(func(a []ref.Val) int64 { return textLen(a[0]) * 16 }),
+	"indexOf":          visits(searchVisits),
+	"lastIndexOf":      visits(searchVisits),
+	"flatten":          visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
+	"optional.unwrap":  visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }), // prints what is no optional
+	"unwrapOpt":        visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
+	"cel.@mapInsert":   checkInsert,
+	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
+	sortByCall:         visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
+	"slice":            visits(func(a []ref.Val) int64 { return size(a[0]) }),
+	"lists.range":      visits(func(a []ref.Val) int64 { n, _ := a[0].(types.Int); return min(int64(n), limits.RangeElements) }),
 	"distinct":         visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),
 	"sets.contains":    visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
 	"sets.equivalent":  visits(func(a []ref.Val) int64 { return 2 * pairs(a[0], a[1]) }),
@@ -62,6 +63,29 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	"regex.extract":    checkRegex,
 	"regex.extractAll": checkRegex,
 	"regex.replace":    checkRegexReplace,
+	"charAt":           linear(4), // these make runes of the whole text
+	"substring":        linear(4),
+	"reverse":          linear(4),
+	"strings.quote":    linear(4),
+	"size":             linear(1),
+	"contains":         linear(1),
+	"trim":             linear(1),
+	"lowerAscii":       linear(1),
+	"upperAscii":       linear(1),
+	"base64.encode":    linear(1),
+	"base64.decode":    linear(1),
+	"bytes":            linear(1),
+	"string":           linear(1),
+	"sha256":           linear(1),
+	"url.queryEscape":  linear(2),
+	"url.pathEscape":   linear(2),
+	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
+}
+
+// linear is the check of a function that looks at its first operand so many
+// times, and gives no more than that.
+func linear(times int64) check {
+	return visits(func(a []ref.Val) int64 { return times * (textLen(a[0]) + size(a[0])) })
 }
 
 func visits(count func([]ref.Val) int64) check {
@@ -77,7 +101,7 @@ func visits(count func([]ref.Val) int64) check {
 func produces(count func([]ref.Val) int64) check {
 	return func(args []ref.Val) (int64, string) {
 		n := count(args)
-		if n < 0 || n > 8*limits.CallBytes {
+		if n < 0 || n > limits.CallBytes {
 			return limits.CallBytes, refusedBytes
 		}
 		return n, ""
@@ -134,6 +158,14 @@ func checkOrdered(a []ref.Val) (int64, string) {
 	return 8 * n, ""
 }
 
+func checkYAML(a []ref.Val) (int64, string) {
+	n := 16 * textLen(a[0])
+	if textLen(a[0]) > limits.YAMLBytes {
+		return n, refusedVisits
+	}
+	return n, ""
+}
+
 func joinBytes(a []ref.Val) int64 {
 	n := weigh(a[0], limits.CallBytes)
 	if len(a) > 1 {
@@ -149,13 +181,20 @@ func replaceBytes(a []ref.Val) int64 {
 
 func searchVisits(a []ref.Val) int64 { return textLen(a[0]) * max(1, textLen(a[1])) }
 
-// pairs is the cost of comparing each element of one list with each of another.
+// pairs is the cost of comparing each element of one list with each of another:
+// a comparison ends with the smaller of the two. Text is compared at once.
 func pairs(a, b ref.Val) int64 {
 	n, m := size(a), size(b)
 	if n*m > limits.CallVisits {
 		return n * m
 	}
-	return n*m + n*weigh(b, limits.CallVisits)/max(1, m) + m*weigh(a, limits.CallVisits)/max(1, n)
+	return n*m + min(n*weighNodes(b, limits.CallVisits), m*weighNodes(a, limits.CallVisits))
+}
+
+// checkInsert looks at the key of an entry of transformMap, or at the entries of
+// transformMapEntry: a key that is there already is printed.
+func checkInsert(a []ref.Val) (int64, string) {
+	return visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) })(a)
 }
 
 func checkRegex(a []ref.Val) (int64, string) {
@@ -248,19 +287,24 @@ func size(v ref.Val) int64 {
 
 // weigh counts the nodes and bytes below v as a tree: what is shared counts each
 // time. It gives up, with a number over most, as soon as most is passed.
-func weigh(v ref.Val, most int64) int64 {
-	n := 1 + textLen(v)
+func weigh(v ref.Val, most int64) int64 { return weighBy(v, most, 1) }
+
+// weighNodes is weigh where 64 bytes are as much as a node.
+func weighNodes(v ref.Val, most int64) int64 { return weighBy(v, most, 64) }
+
+func weighBy(v ref.Val, most, bytes int64) int64 {
+	n := 1 + textLen(v)/bytes
 	switch t := v.(type) {
 	case *types.Optional:
 		if t.HasValue() {
-			n += weigh(t.GetValue(), most-n)
+			n += weighBy(t.GetValue(), most-n, bytes)
 		}
 	case traits.Mapper:
 		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {
 			k := it.Next()
-			n += weigh(k, most-n)
+			n += weighBy(k, most-n, bytes)
 			if e, ok := t.Find(k); ok {
-				n += weigh(e, most-n)
+				n += weighBy(e, most-n, bytes)
 			}
 		}
 	case traits.Lister:
@@ -268,7 +312,7 @@ func weigh(v ref.Val, most int64) int64 {
 			return s
 		}
 		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {
-			n += weigh(it.Next(), most-n)
+			n += weighBy(it.Next(), most-n, bytes)
 		}
 	}
 	return n
@@ -307,16 +351,28 @@ func newGuards(env *cel.Env) (guards, error) {
 	return g, nil
 }
 
+// implementation is what an overload does, with the look at the trait of the
+// first operand that cel-go's own calls have before it.
 func implementation(b *functions.Overload) functions.FunctionOp {
+	op := b.Function
 	switch {
-	case b.Function != nil:
-		return b.Function
+	case op != nil:
 	case b.Binary != nil:
-		return func(a ...ref.Val) ref.Val { return b.Binary(a[0], a[1]) }
+		op = func(a ...ref.Val) ref.Val { return b.Binary(a[0], a[1]) }
 	case b.Unary != nil:
-		return func(a ...ref.Val) ref.Val { return b.Unary(a[0]) }
+		op = func(a ...ref.Val) ref.Val { return b.Unary(a[0]) }
+	default:
+		return nil
 	}
-	return nil
+	if b.OperandTrait == 0 {
+		return op
+	}
+	return func(a ...ref.Val) ref.Val {
+		if !a[0].Type().HasTrait(b.OperandTrait) {
+			return types.MaybeNoSuchOverloadErr(a[0])
+		}
+		return op(a...)
+	}
 }
 
 func (g guards) of(call interpreter.InterpretableCall) (functions.FunctionOp, error) {
@@ -329,12 +385,21 @@ func (g guards) of(call interpreter.InterpretableCall) (functions.FunctionOp, er
 	return nil, fmt.Errorf("cannot guard function %q: no implementation", call.Function())
 }
 
+// interruptFrequency is how many steps of comprehensions pass between looks at
+// the clock: 100 overshot the time by seven times.
+const interruptFrequency = 10
+
 // A program is a planned expression with a meter of its own: programs are
 // stateless, so the counter lives in a copy, used by one evaluation at a time.
 type program struct {
 	cel.Program
 	fuel      int64
+	deadline  time.Time
+	steps     uint32
 	stoppedAt int64 // the node that was refused
+	nullAt    int64 // the last call that failed, and had a null to work on
+
+	explaining bool
 }
 
 // program plans one. CEL's own optimizations stay off: they replace calls, and
@@ -342,7 +407,7 @@ type program struct {
 func (g guards) program(env *cel.Env, a *cel.Ast) (*program, error) {
 	p := &program{fuel: limits.Fuel}
 	prg, err := env.Program(a,
-		cel.InterruptCheckFrequency(10), // 100 overshot the time by seven times
+		cel.InterruptCheckFrequency(interruptFrequency),
 		cel.CustomDecoratorV2(p.guard(g)))
 	if err != nil {
 		return nil, err
@@ -353,6 +418,9 @@ func (g guards) program(env *cel.Env, a *cel.Ast) (*program, error) {
 
 func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+		if c, ok := i.(interpreter.InterpretableConstructor); ok {
+			return meteredConstructor{c, p, int64(len(c.InitVals()))}, nil
+		}
 		call, ok := i.(interpreter.InterpretableCall)
 		if !ok {
 			return i, nil
@@ -368,6 +436,9 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		if m := compiledMatch(call); m != nil {
 			op = m
 		}
+		if call.Function() == "_+_" {
+			op = flatSum(op)
+		}
 		guarded := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(a ...ref.Val) ref.Val {
 			n, refused := look(a)
 			p.spend(n/8, call.ID())
@@ -377,6 +448,25 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 			return op(a...)
 		})
 		return meteredCall{guarded, p}, nil
+	}
+}
+
+// flatSum copies the sum of two lists. cel-go's refers to both, so that each
+// access to a sum of a thousand lists would take a thousand steps.
+func flatSum(add functions.FunctionOp) functions.FunctionOp {
+	return func(a ...ref.Val) ref.Val {
+		sum := add(a...)
+		l, ok := sum.(traits.Lister)
+		if _, accumulator := sum.(traits.MutableLister); !ok || accumulator || sum == a[0] || sum == a[1] {
+			return sum
+		}
+		elements := make([]ref.Val, 0, size(l))
+		for _, part := range a {
+			for it := part.(traits.Lister).Iterator(); it.HasNext() == types.True; {
+				elements = append(elements, it.Next())
+			}
+		}
+		return types.NewRefValList(types.DefaultTypeAdapter, elements)
 	}
 }
 
@@ -415,20 +505,61 @@ type meteredCall struct {
 func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	m.program.spend(1, m.ID())
 	v := m.InterpretableCall.Exec(frame)
+	if err, failed := v.(*types.Err); failed && err.NodeID() == m.ID() && !m.program.explaining {
+		m.program.explain(m, frame)
+	}
 	m.program.spend(textLen(v)/64, m.ID())
 	return v
+}
+
+// explain looks whether a call that failed had a null to work on: then it waits
+// for an input. Its operands are evaluated again, which gives the same.
+func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter.ExecutionFrame) {
+	p.explaining = true
+	defer func() { p.explaining = false }()
+	for _, arg := range call.Args() {
+		v := arg.Exec(frame)
+		isNull := func(v ref.Val) bool { return v == types.NullValue }
+		if isNull(v) || someElement(v, isNull) {
+			p.nullAt = call.ID()
+		}
+	}
 }
 
 func (m meteredCall) Eval(a interpreter.Activation) ref.Val {
 	return m.Exec(interpreter.AsFrame(a))
 }
 
+// A meteredConstructor pays for each element of a list or map that it makes.
+type meteredConstructor struct {
+	interpreter.InterpretableConstructor
+	program  *program
+	elements int64
+}
+
+func (m meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	m.program.spend(m.elements/4, m.ID())
+	return m.InterpretableConstructor.Exec(frame)
+}
+
+func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
+	return m.Exec(interpreter.AsFrame(a))
+}
+
+// spend takes fuel, and looks at the clock now and then: CEL itself does so
+// between the steps of a comprehension only.
 func (p *program) spend(n, node int64) {
 	p.fuel -= n
 	if p.fuel < 0 {
 		p.stop(node, "it is over the limit of what one expression may do")
 	}
+	if p.steps++; (n >= 512 || p.steps%16 == 0) && time.Now().After(p.deadline) {
+		p.stop(node, tooLong)
+	}
 }
+
+// tooLong is why the clock stops an evaluation.
+var tooLong = fmt.Sprintf("it took longer than %s", limits.EvaluationTime) //nolint:gochecknoglobals // a constant that has to be computed
 
 // stop ends the evaluation. An error value would not: `|| true` absorbs it.
 func (p *program) stop(node int64, reason string) {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"sigs.k8s.io/yaml"
+	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
@@ -153,11 +154,48 @@ func decodeYAML(v ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(v)
 	}
+	if tooManyAliases(string(s)) {
+		return types.WrapErr(&Failed{Reason: "cannot decode YAML whose aliases give more than " + strconv.Itoa(limits.ResultBytes) + " bytes"})
+	}
 	b, err := yaml.YAMLToJSON([]byte(s))
 	if err != nil {
 		return types.NewErr("cannot decode YAML")
 	}
 	return decodeJSON(types.String(b))
+}
+
+// tooManyAliases reports whether a document is too large once its aliases are
+// written out. The parser bounds how many it follows, but not how much text they
+// stand for: 64 KiB can become 300 MB.
+func tooManyAliases(document string) bool {
+	if !strings.Contains(document, "&") || !strings.Contains(document, "*") {
+		return false
+	}
+	var v any
+	if err := goyaml.Unmarshal([]byte(document), &v); err != nil { //nolint:staticcheck // another name of what sigs.k8s.io/yaml reads with
+		return false // decoding fails in the same way
+	}
+	return spendYAML(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes}) != nil
+}
+
+func spendYAML(v any, c *counter) error {
+	switch t := v.(type) {
+	case string:
+		return c.spend(len(t))
+	case map[any]any:
+		for k, e := range t {
+			if err := errors.Join(spendYAML(k, c), spendYAML(e, c)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, e := range t {
+			if err := spendYAML(e, c); err != nil {
+				return err
+			}
+		}
+	}
+	return c.spend(0)
 }
 
 func decodeJSON(v ref.Val) ref.Val {

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/google/cel-go/cel"
@@ -19,65 +18,107 @@ type KeyOrdered interface {
 	KeyOrdered()
 }
 
-// ordered declares the identity function that the range of each comprehension
-// is wrapped in. Its name has a character that no source can have.
+// ordered declares the identity functions that Compile puts into the source.
+// Their names have a character that no source can have.
 //
-// cel-go walks a map in the order of a Go map, which is random: a list made from
-// one, and what is exported from it, would change on every reconcile. The call
-// is also where an iteration is paid for, before it begins.
+// The range of each comprehension is wrapped in one: cel-go walks a map in the
+// order of a Go map, which is random: a list made from one, and what is exported
+// from it, would change on every reconcile. The call is also where an iteration
+// is paid for, before it begins. The value of each optional entry and element is
+// wrapped in the other: cel-go prints one that is no optional, however large.
 func ordered() cel.EnvOption {
 	t := cel.TypeParamType("T")
-	return cel.Function(orderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(order)))
+	functions := []cel.EnvOption{
+		cel.Function(orderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(order))),
+		cel.Function(optionalCall, cel.Overload("export_optional", []*cel.Type{t}, t, cel.UnaryBinding(optional))),
+	}
+	return func(e *cel.Env) (*cel.Env, error) {
+		var err error
+		for _, f := range functions {
+			if e, err = f(e); err != nil {
+				return nil, err
+			}
+		}
+		return e, nil
+	}
 }
 
-func order(v ref.Val) ref.Val {
-	switch m := v.(type) {
-	case KeyOrdered:
-		return v
-	case traits.Mapper:
-		return orderedMap{m}
+func optional(v ref.Val) ref.Val {
+	if _, ok := v.(*types.Optional); !ok {
+		return types.NewErr("not an optional")
 	}
 	return v
 }
 
-// orderRanges wraps the range of each comprehension of a parsed tree, in place.
-// The call takes over the node of the range, and so its position; the range
-// itself gets a new one.
+func order(v ref.Val) ref.Val {
+	switch m := v.(type) {
+	case KeyOrdered, traits.Lister:
+		return v
+	case traits.Mapper:
+		return newOrderedMap(m)
+	}
+	return types.NewErr("not iterable")
+}
+
+// orderRanges wraps the range of each comprehension of a parsed tree, and each
+// value that is to be an optional, in place. The call gets a new node at the
+// same position; what it wraps keeps its own.
 func orderRanges(a *ast.AST) {
 	next, fac, info := ast.MaxID(a), ast.NewExprFactory(), a.SourceInfo()
-	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.ComprehensionKind || isBind(e.AsComprehension()) {
-			return
-		}
-		at := e.AsComprehension().IterRange()
+	wrap := func(function string, e ast.Expr) {
 		next++
-		inner := fac.CopyExpr(at)
-		inner.RenumberIDs(func(id int64) int64 {
-			if id == at.ID() {
+		if r, ok := info.GetOffsetRange(e.ID()); ok {
+			info.SetOffsetRange(next, r)
+		}
+		e.SetKindCase(fac.NewCall(0, function, fac.CopyExpr(e)))
+		call := true
+		e.RenumberIDs(func(id int64) int64 { // begins with the call
+			if call {
+				call = false
 				return next
 			}
 			return id
 		})
-		if r, ok := info.GetOffsetRange(at.ID()); ok {
-			info.SetOffsetRange(next, r)
+	}
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ComprehensionKind:
+			if c := e.AsComprehension(); !isBind(c) {
+				wrap(orderedCall, c.IterRange())
+			}
+		case ast.ListKind:
+			for _, i := range e.AsList().OptionalIndices() {
+				wrap(optionalCall, e.AsList().Elements()[i])
+			}
+		case ast.MapKind:
+			for _, entry := range e.AsMap().Entries() {
+				if m := entry.AsMapEntry(); m.IsOptional() {
+					wrap(optionalCall, m.Value())
+				}
+			}
 		}
-		at.SetKindCase(fac.NewCall(at.ID(), orderedCall, inner))
 	}))
 }
 
 // An orderedMap walks a map in the order of its keys.
-type orderedMap struct{ traits.Mapper }
+type orderedMap struct {
+	traits.Mapper
+	keys []ref.Val
+}
 
-func (m orderedMap) KeyOrdered() {}
-
-func (m orderedMap) keys() []ref.Val {
-	n, _ := m.Size().(types.Int)
-	keys := make([]ref.Val, 0, int(n))
-	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {
-		keys = append(keys, it.Next())
+// newOrderedMap returns m in the order of its keys, or an error: a key of a map
+// that was made with dyn() can be anything.
+func newOrderedMap(m traits.Mapper) ref.Val {
+	keys := make([]ref.Val, 0, size(m))
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+		if _, text := k.(types.String); !text && !isScalar(k) {
+			return types.NewErr("a map key is no string, number or bool")
+		}
+		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, compareKeys)
-	return keys
+	return orderedMap{m, keys}
 }
 
 // compareKeys orders keys of one type by value, and keys of several types by
@@ -88,17 +129,20 @@ func compareKeys(a, b ref.Val) int {
 			return int(r)
 		}
 	}
-	return cmp.Or(cmp.Compare(a.Type().TypeName(), b.Type().TypeName()), cmp.Compare(fmt.Sprint(a.Value()), fmt.Sprint(b.Value())))
+	return cmp.Compare(a.Type().TypeName(), b.Type().TypeName())
 }
+
+// KeyOrdered marks the type.
+func (m orderedMap) KeyOrdered() {}
 
 // Iterator walks the keys in their order.
 func (m orderedMap) Iterator() traits.Iterator {
-	return types.NewRefValList(types.DefaultTypeAdapter, m.keys()).(traits.Lister).Iterator()
+	return types.NewRefValList(types.DefaultTypeAdapter, m.keys).(traits.Lister).Iterator()
 }
 
 // Fold walks the entries in the order of their keys.
 func (m orderedMap) Fold(f traits.Folder) {
-	for _, k := range m.keys() {
+	for _, k := range m.keys {
 		v, _ := m.Find(k)
 		if !f.FoldEntry(k, v) {
 			return

@@ -149,7 +149,7 @@ func (t *tracer) add(p path, node int64, presence, iterated bool) {
 // use walks e, and records what its value may be as used.
 func (t *tracer) use(e ast.Expr, s *scope) {
 	for _, p := range t.paths(e, s) {
-		t.add(p, e.ID(), false, false)
+		t.add(p, asWritten(e).ID(), false, false)
 	}
 }
 
@@ -253,10 +253,18 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 	return nil
 }
 
+// asWritten is e without the call that Compile wrapped it in.
+func asWritten(e ast.Expr) ast.Expr {
+	if e.Kind() == ast.CallKind && strings.HasPrefix(e.AsCall().FunctionName(), "@") && isIdentity(e.AsCall()) {
+		return e.AsCall().Args()[0]
+	}
+	return e
+}
+
 // isIdentity reports whether a call gives what its one argument is.
 func isIdentity(c ast.CallExpr) bool {
 	switch c.FunctionName() {
-	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall:
+	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall, optionalCall:
 		return !c.IsMemberFunction() && len(c.Args()) == 1
 	}
 	return false
@@ -295,7 +303,7 @@ func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
 	ranged := t.paths(c.IterRange(), s)
 	elements := make([]path, 0, len(ranged))
 	for _, p := range ranged {
-		t.add(p, c.IterRange().ID(), false, true)
+		t.add(p, asWritten(c.IterRange()).ID(), false, true)
 		elements = append(elements, p.then(Step{}))
 	}
 	t.use(c.AccuInit(), s)

@@ -44,7 +44,11 @@ func (x *Expression) TextMap(v ref.Val) (map[string]sensitive.Bytes, bool, error
 	}
 	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes}
 	out := make(map[string]sensitive.Bytes, min(size(v), limits.DataItems))
-	for it := order(m).(traits.Mapper).Iterator(); it.HasNext() == types.True; {
+	sorted, ok := order(m).(traits.Mapper)
+	if !ok {
+		return nil, false, x.failedAt(0, "must return a map(string, string), but a key is no string")
+	}
+	for it := sorted.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
 		key, isString := k.(types.String)
 		if !isString {
@@ -146,8 +150,8 @@ func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
 
 // null waits: a null in what is observed is a field that has no value yet.
 func (x *Expression) null() error {
-	if i, ok := x.byNode[x.ast.Expr().ID()]; ok && !x.references[i].presence {
-		return NewWaiting(x.references[i].text(x.source.From))
+	if is := x.byNode[x.ast.Expr().ID()]; len(is) == 1 && !x.references[is[0]].presence {
+		return NewWaiting(x.references[is[0]].text(x.source.From))
 	}
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }

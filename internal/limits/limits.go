@@ -72,8 +72,9 @@ const (
 	// does not know what a call costs.
 	EvaluationTime = 100 * time.Millisecond
 
-	// CallVisits is how many nodes and bytes one call may look at.
-	CallVisits = 4 << 20
+	// CallVisits is how many nodes and bytes one call may look at: what the fuel
+	// of an expression pays for, so that looking before the call takes no longer.
+	CallVisits = 8 * Fuel
 
 	// CallBytes is how much one call may produce. Nothing larger fits into an
 	// object.
@@ -89,7 +90,8 @@ const (
 	// text times instructions of the pattern.
 	RegexVisits = 64 << 20
 
-	// YAMLBytes of a document to decode: its aliases can multiply it.
+	// YAMLBytes of a document to decode: reading YAML is a hundred times slower
+	// than reading JSON.
 	YAMLBytes = 64 << 10
 
 	// ResultNodes of a result, counted as a tree: a structure that is shared

@@ -1,8 +1,12 @@
 package observation
 
 import (
+	"reflect"
+	"slices"
+
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -12,23 +16,8 @@ import (
 // object, its data included.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// A hiddenSecret is a v1 Secret without its data: the Struct is a shallow copy
-// that lacks it, and who selects it is told so, instead of waiting for ever.
-type hiddenSecret struct{ *fields }
-
-func (h hiddenSecret) Find(key ref.Val) (ref.Val, bool) {
-	switch key {
-	case types.String("data"), types.String("stringData"):
-		return types.WrapErr(&expression.Failed{Reason: "reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret"}), false
-	}
-	return h.fields.Find(key)
-}
-
-func (h hiddenSecret) Get(key ref.Val) ref.Val      { return get(h, key) }
-func (h hiddenSecret) Contains(key ref.Val) ref.Val { return contains(h.fields, key) }
-
-// secretView returns the view of a v1 Secret or of a list of them that expressions get, or
-// nil for anything else.
+// secretView returns the view of a v1 Secret or of a list of them that
+// expressions get, or nil for anything else.
 func secretView(s *structpb.Struct) ref.Val {
 	kind := s.GetFields()["kind"].GetStringValue()
 	if kind != "Secret" && kind != "SecretList" {
@@ -37,40 +26,109 @@ func secretView(s *structpb.Struct) ref.Val {
 	if v := s.GetFields()["apiVersion"].GetStringValue(); v != "v1" {
 		return nil
 	}
-	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(s.GetFields()))}
-	for k, v := range s.GetFields() {
-		switch {
-		case kind == "SecretList" && k == "items": // their items may lack a kind to know them by
-		case k == "data", k == "stringData":
-		case k == "metadata":
-			out.Fields[k] = withoutLastApplied(v)
-		default:
-			out.Fields[k] = v
-		}
+	if kind == "SecretList" { // their items may lack a kind to know them by
+		return &redacted{fields: (*fields)(s), hides: []string{"items", "data", "stringData"}, below: "metadata"}
 	}
-	if kind == "SecretList" {
-		return (*fields)(out)
-	}
-	return hiddenSecret{(*fields)(out)}
+	return &redacted{fields: (*fields)(s), hides: []string{"data", "stringData"}, tells: true, below: "metadata"}
 }
 
-func withoutLastApplied(metadata *structpb.Value) *structpb.Value {
-	annotations := metadata.GetStructValue().GetFields()["annotations"].GetStructValue()
-	if _, ok := annotations.GetFields()[lastApplied]; !ok {
-		return metadata
-	}
-	a := without(annotations, lastApplied)
-	m := without(metadata.GetStructValue(), "annotations")
-	m.Fields["annotations"] = structpb.NewStructValue(a)
-	return structpb.NewStructValue(m)
+// redacted is a Struct without some of its fields. It reads in place, since
+// whoever can write the Struct decides how large it is, and how often it is
+// read.
+type redacted struct {
+	fields *fields
+
+	// hides are the names of the fields that are not there.
+	hides []string
+
+	// tells whoever selects a hidden field that it is hidden, instead of letting
+	// them wait for ever.
+	tells bool
+
+	// below is the name of a field that hides the annotation of kubectl apply, in
+	// its own field annotations.
+	below string
 }
 
-func without(s *structpb.Struct, key string) *structpb.Struct {
-	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(s.GetFields()))}
-	for k, v := range s.GetFields() {
-		if k != key {
-			out.Fields[k] = v
+var (
+	_ expression.KeyOrdered = (*redacted)(nil)
+	_ traits.Foldable       = (*redacted)(nil)
+	_ traits.Zeroer         = (*redacted)(nil)
+)
+
+func (m *redacted) hidden(key string) bool { return slices.Contains(m.hides, key) }
+
+// value is a field as expressions see it.
+func (m *redacted) value(key string, v *structpb.Value) ref.Val {
+	s := v.GetStructValue()
+	if key != m.below || s == nil {
+		return value(v)
+	}
+	if key == "annotations" {
+		return &redacted{fields: (*fields)(s), hides: []string{lastApplied}}
+	}
+	return &redacted{fields: (*fields)(s), below: "annotations"}
+}
+
+func (m *redacted) Find(key ref.Val) (ref.Val, bool) {
+	k, ok := key.(types.String)
+	switch {
+	case !ok:
+		return notAKey(key)
+	case m.hidden(string(k)) && m.tells:
+		return types.WrapErr(&expression.Failed{Reason: "reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret"}), false
+	case m.hidden(string(k)):
+		return nil, false
+	}
+	v, ok := m.fields.Fields[string(k)]
+	if !ok {
+		return nil, false
+	}
+	return m.value(string(k), v), true
+}
+
+// Contains is false for what is hidden: has() and in may ask.
+func (m *redacted) Contains(key ref.Val) ref.Val {
+	if k, ok := key.(types.String); ok && m.hidden(string(k)) {
+		return types.False
+	}
+	return contains(m.fields, key)
+}
+
+func (m *redacted) Size() ref.Val {
+	n := len(m.fields.Fields)
+	for _, h := range m.hides {
+		if _, ok := m.fields.Fields[h]; ok {
+			n--
 		}
 	}
-	return out
+	return types.Int(n)
 }
+
+func (m *redacted) keys() []string {
+	return slices.DeleteFunc(m.fields.keys(), m.hidden)
+}
+
+func (m *redacted) Iterator() traits.Iterator {
+	keys := m.keys()
+	return &iterator{n: len(keys), at: keyAt(keys)}
+}
+
+func (m *redacted) Fold(f traits.Folder) {
+	for _, k := range m.keys() {
+		if !f.FoldEntry(types.String(k), m.value(k, m.fields.Fields[k])) {
+			return
+		}
+	}
+}
+
+// KeyOrdered marks the type.
+func (m *redacted) KeyOrdered() {}
+
+func (m *redacted) Get(key ref.Val) ref.Val                   { return get(m, key) }
+func (m *redacted) IsZeroValue() bool                         { return m.Size() == types.IntZero }
+func (m *redacted) Type() ref.Type                            { return types.MapType }
+func (m *redacted) Value() any                                { return m }
+func (m *redacted) Equal(other ref.Val) ref.Val               { return equalMaps(m, other) }
+func (m *redacted) ConvertToType(t ref.Type) ref.Val          { return convert(m, types.MapType, t) }
+func (m *redacted) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }

@@ -47,7 +47,7 @@ func value(v *structpb.Value) ref.Val {
 
 func number(f float64) ref.Val {
 	switch {
-	case f != math.Trunc(f):
+	case f != math.Trunc(f), math.IsInf(f, 0):
 		return types.Double(f)
 	case f > exactNumber || f < -exactNumber:
 		return errRounded()
@@ -160,13 +160,39 @@ func equalMaps(m traits.Mapper, other ref.Val) ref.Val {
 	if !ok || m.Size() != o.Size() {
 		return types.False
 	}
+	var failed ref.Val
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
 		a, _ := m.Find(k)
 		b, ok := o.Find(k)
-		if !ok || types.Equal(a, b) != types.True {
+		if !ok {
 			return types.False
 		}
+		switch eq := equal(a, b); {
+		case eq == types.False:
+			return eq
+		case eq != types.True && failed == nil:
+			failed = eq
+		}
+	}
+	return orTrue(failed)
+}
+
+// equal compares values, one of which may be an error: a number that was rounded
+// is equal to nothing, and differs from nothing.
+func equal(a, b ref.Val) ref.Val {
+	switch {
+	case types.IsUnknownOrError(a):
+		return a
+	case types.IsUnknownOrError(b):
+		return b
+	}
+	return types.Equal(a, b)
+}
+
+func orTrue(failed ref.Val) ref.Val {
+	if failed != nil {
+		return failed
 	}
 	return types.True
 }
@@ -202,12 +228,16 @@ func (l *list) Add(other ref.Val) ref.Val {
 }
 
 func (l *list) Contains(e ref.Val) ref.Val {
+	found := ref.Val(types.False)
 	for i := range l.Values {
-		if types.Equal(e, l.at(i)) == types.True {
-			return types.True
+		switch eq := equal(e, l.at(i)); {
+		case eq == types.True:
+			return eq
+		case eq != types.False && found == types.False:
+			found = eq
 		}
 	}
-	return types.False
+	return found
 }
 
 func (l *list) Get(index ref.Val) ref.Val {
@@ -226,12 +256,16 @@ func (l *list) Equal(other ref.Val) ref.Val {
 	if !ok || l.Size() != o.Size() {
 		return types.False
 	}
+	var failed ref.Val
 	for i := range l.Values {
-		if types.Equal(l.at(i), o.Get(types.Int(i))) != types.True {
-			return types.False
+		switch eq := equal(l.at(i), o.Get(types.Int(i))); {
+		case eq == types.False:
+			return eq
+		case eq != types.True && failed == nil:
+			failed = eq
 		}
 	}
-	return types.True
+	return orTrue(failed)
 }
 
 func (l *list) Size() ref.Val             { return types.Int(len(l.Values)) }

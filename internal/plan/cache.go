@@ -19,15 +19,12 @@ type Cache struct {
 	env *expression.Environment
 
 	mu      sync.Mutex
-	entries *lru.Cache // of *compilation, by the digest of the input
+	entries *lru.Cache // of compilation, by the digest of the input
 }
 
-// A compilation is one input, compiled or about to be.
-type compilation struct {
-	once   sync.Once
-	plan   *Plan
-	faults field.ErrorList
-}
+// A compilation compiles one input, once: who comes later gets what the first
+// one got.
+type compilation func() (*Plan, field.ErrorList)
 
 // NewCache returns an empty cache.
 func NewCache(env *expression.Environment) *Cache {
@@ -41,21 +38,21 @@ func (c *Cache) Get(input *structpb.Struct) (p *Plan, faults field.ErrorList, hi
 	if size > limits.InputBytes {
 		return nil, field.ErrorList{invalid(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size, limits.InputBytes)}, false
 	}
-	e, hit := c.entry(key)
-	e.once.Do(func() {
-		// Not with the context of whoever came first: the others wait for it.
-		e.plan, e.faults = Compile(context.Background(), c.env, input)
-	})
-	return e.plan, e.faults, hit
+	compile, hit := c.compilation(key, input)
+	p, faults = compile()
+	return p, faults, hit
 }
 
-func (c *Cache) entry(key digest) (*compilation, bool) {
+func (c *Cache) compilation(key digest, input *structpb.Struct) (compilation, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries.Get(key); ok {
-		return e.(*compilation), true //nolint:forcetypeassert // the cache holds nothing else
+		return e.(compilation), true //nolint:forcetypeassert // the cache holds nothing else
 	}
-	e := &compilation{}
+	e := compilation(sync.OnceValues(func() (*Plan, field.ErrorList) {
+		// Not with the context of whoever came first: the others wait for it.
+		return Compile(context.Background(), c.env, input)
+	}))
 	c.entries.Add(key, e)
 	return e, false
 }

@@ -81,17 +81,28 @@ type statusField struct {
 	value    *expression.Expression
 }
 
-// Compile an input. Either the plan is nil or the faults are. Faults come in the
-// order of the input.
+// Compile an input. Either the plan is nil or the faults are. All faults come at
+// once, in the order of the input; only a list that is over its limit is not
+// looked into further.
 func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, field.ErrorList) {
-	in, faults := decode(input)
-	if in == nil {
-		return nil, faults
+	in, d := decode(input)
+	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}}
+	bounded := true
+	for _, f := range validate(in) {
+		bounded = bounded && f.Type != field.ErrorTypeTooMany
+		if !d.explains(f) {
+			c.faults = append(c.faults, f)
+		}
 	}
-	faults = append(faults, validate(in)...)
-	c := &compiler{ctx: ctx, env: env, faults: faults, readings: map[string]reading{}}
-	p := c.plan(in)
+	var p *Plan
+	if bounded {
+		p = c.plan(in)
+	}
+	if err := ctx.Err(); err != nil {
+		c.faults = append(c.faults, invalid(nil, "was not compiled: %s", err.Error()))
+	}
 	if len(c.faults) > 0 {
+		sortFaults(c.faults)
 		return nil, c.faults
 	}
 	return p, nil
@@ -103,6 +114,7 @@ type compiler struct {
 	env       *expression.Environment
 	faults    field.ErrorList
 	sources   []v1beta1.Source
+	declared  []string           // all variables
 	variables []string           // those compiled so far
 	readings  map[string]reading // of variables, by name
 	outputs   reading            // of all expressions but variables
@@ -115,6 +127,9 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		p.ttl = in.TTL.Duration
 	}
 	c.sources = in.Sources
+	for _, v := range in.Variables {
+		c.declared = append(c.declared, v.Name)
+	}
 	for i, v := range in.Variables {
 		at := field.NewPath("variables").Index(i)
 		x := c.compile(expression.Source{Text: v.Value, Path: at.Child("value").String(), Want: expression.WantAny})
@@ -165,9 +180,6 @@ func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string, nonS
 		e.path = at.Child("valueMap").String()
 		s.Text, s.Want = d.ValueMap, expression.WantTextMap
 	}
-	if s.Text == "" {
-		return e // refused by validate
-	}
 	s.Path = e.path
 	e.value = c.output(s)
 	if !secret {
@@ -201,9 +213,6 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField) statusField {
 	segments, _ := statusSegments(s.FieldPath) // refused by validate
 	out := statusField{path: s.FieldPath, segments: segments, optional: s.Optional}
-	if s.Value == "" {
-		return out
-	}
 	out.value = c.output(expression.Source{Text: s.Value, Path: at.Child("value").String(), Want: expression.WantJSON})
 	c.refuseSecrets(out.value, s.NonSensitive)
 	return out
@@ -214,9 +223,7 @@ func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField) statusFiel
 func (c *compiler) output(s expression.Source) *expression.Expression {
 	x := c.compile(s)
 	if x != nil {
-		r := c.reading(x)
-		c.outputs.uses = append(c.outputs.uses, r.uses...)
-		c.outputs.sources = append(c.outputs.sources, r.sources...)
+		c.outputs.addAll(c.reading(x), "")
 	}
 	return x
 }
@@ -227,14 +234,18 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if c.count == limits.Expressions+1 {
 		c.fault(s.Path, "is one expression over the limit of %d: split the input into several pipeline steps", limits.Expressions)
 	}
-	if c.count > limits.Expressions || c.ctx.Err() != nil {
+	if c.count > limits.Expressions || c.ctx.Err() != nil || s.Text == "" { // refused by validate
 		return nil
 	}
 	x, faults := c.env.Compile(s)
 	for _, f := range faults {
 		c.fault(f.Path, "%s", f.Message)
 	}
-	if x == nil || !c.checkVariables(x) || !c.refuseMisplaced(x) {
+	if x == nil {
+		return nil
+	}
+	declared, placed := c.checkVariables(x), c.refuseMisplaced(x)
+	if !declared || !placed {
 		return nil
 	}
 	return x
@@ -249,11 +260,11 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 			continue
 		}
 		ok = false
-		hint := suggestion(name, c.variables)
-		if hint == "" {
-			hint = ": a variable may use only the ones above it"
+		if slices.Contains(c.declared, name) {
+			c.fault(x.Place(r), "variable %q is not above this one: a variable may use only those above it", name)
+			continue
 		}
-		c.fault(x.Place(r), "undeclared variable %q%s", name, hint)
+		c.fault(x.Place(r), "undeclared variable %q%s", name, suggest(nearest(name, c.declared)))
 	}
 	return ok
 }

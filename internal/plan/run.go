@@ -10,7 +10,9 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -124,36 +126,29 @@ type run struct {
 	namespace string // the composite's own
 	cluster   bool   // the composite is cluster scoped
 	variables ref.Val
-	writers   map[string]string // of target objects: kind/namespace/name -> who composes it
+	missing   map[string]string   // sources that are not there, as expressions spell them -> which object each is
+	writers   map[target][]string // who composes an object
 }
 
 // Run the plan. A *Fault, joined with others by errors.Join, is the only error;
 // there is no result then.
 func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	own := *req // the sources are ours to add
-	r := &run{Request: &own, budget: expression.NewBudget()}
+	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}}
 	r.namespace, r.cluster = ownNamespace(req.Observation.Composite.Object)
+	if faults := r.faults(p); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
 	r.variables = newVariables(ctx, p.variables, r)
 
 	out := &Result{}
-	sources, faults := r.readSources(ctx, p.sources, out)
-	faults = append(faults, r.ambiguous(p)...)
-	own.Observation.Sources = sources
-
+	own.Observation.Sources = r.readSources(ctx, p.sources, out)
 	placements := make([]placement, len(p.exports))
 	for i, e := range p.exports {
-		at, err := r.place(ctx, e)
-		var fault *Fault
-		if errors.As(err, &fault) {
-			faults = append(faults, fault)
+		placements[i] = r.place(ctx, e)
+		if l := placements[i].lookUp; l != nil {
+			out.Requirements = append(out.Requirements, *l)
 		}
-		placements[i] = at
-		if at.lookUp != nil {
-			out.Requirements = append(out.Requirements, *at.lookUp)
-		}
-	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
 	}
 	r.findWriters(p.exports, placements)
 	for i, e := range p.exports {
@@ -176,62 +171,56 @@ func ownNamespace(xr *structpb.Struct) (namespace string, cluster bool) {
 	return claim.GetFields()["namespace"].GetStringValue(), true
 }
 
-// readSources finds what was read, and notes what to require. The Composition's
-// own required resources are sources, too: lists, since Crossplane does not say
-// how they were asked for.
-func (r *run) readSources(ctx context.Context, sources []source, out *Result) (map[string]observation.Source, []error) {
-	all := map[string]observation.Source{}
-	for name, objects := range r.Found {
-		if !strings.HasPrefix(name, RequirementPrefix) {
-			all[name] = observation.Source{Read: true, Optional: true, Many: true, Objects: objects}
-		}
-	}
+// faults of the input that only show with a composite and a pipeline at hand.
+func (r *run) faults(p *Plan) []error {
 	var faults []error
-	for _, s := range sources {
-		req, err := r.requirement(ctx, s)
-		var fault *Fault
-		switch {
-		case errors.As(err, &fault):
-			faults = append(faults, fault)
-		case err != nil:
-			all[s.Name] = observation.Source{Optional: false, Secret: isSecret(s.Source), Failed: failedReason(err)}
-		default:
-			out.Requirements = append(out.Requirements, req)
-			all[s.Name] = s.observe(req, r.Found)
-		}
+	fault := func(at *field.Path, format string, args ...any) {
+		faults = append(faults, &Fault{at.String(), fmt.Sprintf(format, args...)})
 	}
-	return all, faults
-}
-
-// failedReason is why a source has no name; empty if one has to wait for it.
-func failedReason(err error) string {
-	var w *expression.Waiting
-	if errors.As(err, &w) {
-		return ""
-	}
-	return err.Error()
-}
-
-// ambiguous refuses names that mean two things in this pipeline.
-func (r *run) ambiguous(p *Plan) []error {
-	var faults []error
-	for _, e := range p.exports {
-		if _, ok := r.Desired[e.name]; ok {
-			faults = append(faults, &Fault{e.path.Child("name").String(), fmt.Sprintf("an earlier step of the pipeline composes a resource named %q, too: rename one of them", e.name)})
-		}
-	}
+	const noNamespace = "must be set: the composite is cluster scoped and has no claim"
 	for _, s := range p.sources {
 		_, observed := r.Observation.Resources[s.Name]
 		_, desired := r.Desired[s.Name]
 		if isSecret(s.Source) && (observed || desired) {
-			faults = append(faults, &Fault{s.path.Child("name").String(), fmt.Sprintf("%q is the name of a composed resource, too, so that %s would mean two things: rename the source", s.Name, expression.PathText(expression.Secrets, s.Name))})
+			fault(s.path.Child("name"), "%q is the name of a composed resource, too, so that %s would mean two things: rename the source", s.Name, expression.PathText(expression.Secrets, s.Name))
+		}
+		if s.Namespace == "" && s.Scope != v1beta1.ScopeCluster && r.namespace == "" {
+			fault(s.path.Child("namespace"), noNamespace)
+		}
+	}
+	for _, e := range p.exports {
+		if _, ok := r.Desired[e.name]; ok {
+			fault(e.path.Child("name"), "an earlier step of the pipeline composes a resource named %q, too: rename one of them", e.name)
+		}
+		at := e.path.Child("metadata", "namespace")
+		switch ns := e.metadata.namespace; {
+		case ns == "" && e.metadata.namespaceExpr == nil && r.namespace == "":
+			fault(at, noNamespace)
+		case ns != "" && !r.cluster && ns != r.namespace:
+			fault(at, "is %q, but a composite in namespace %q composes into its own only: leave it out", ns, r.namespace)
 		}
 	}
 	return faults
 }
 
 func (r *run) evaluate(ctx context.Context, x *expression.Expression, from string) (ref.Val, error) {
-	return x.Evaluate(ctx, r.Observation.Scope(from, r.variables), r.budget)
+	v, err := x.Evaluate(ctx, r.Observation.Scope(from, r.variables), r.budget)
+	var w *expression.Waiting
+	if errors.As(err, &w) {
+		return nil, r.explain(w)
+	}
+	return v, err
+}
+
+// explain adds to each source that is waited for which object it is.
+func (r *run) explain(w *expression.Waiting) error {
+	inputs := slices.Clone(w.Inputs)
+	for i, in := range inputs {
+		if what, ok := r.missing[in]; ok {
+			inputs[i] = in + " (" + what + ")"
+		}
+	}
+	return expression.NewWaiting(inputs...)
 }
 
 // name evaluates an expression that gives a name. It is empty for
@@ -245,33 +234,76 @@ func (r *run) name(ctx context.Context, x *expression.Expression, from string) (
 	return name, err
 }
 
+// reasons are why something is not as the input wants it.
+type reasons struct{ waiting, failed []string }
+
+// add an error. who waits may be empty, for what the outcome is about itself.
+func (r *reasons) add(who string, err error) {
+	if who != "" {
+		who += " for "
+	}
+	var w *expression.Waiting
+	switch {
+	case errors.As(err, &w):
+		r.waiting = append(r.waiting, who+strings.Join(w.Inputs, ", "))
+	case err != nil:
+		r.failed = append(r.failed, err.Error())
+	}
+}
+
+func (r *reasons) empty() bool { return len(r.waiting)+len(r.failed) == 0 }
+
+// outcome of what cannot be made, and is held as it was observed if it was.
+func (r *reasons) outcome(what, absent string, observed bool) Outcome {
+	out := Outcome{State: Held, Warn: true}
+	if !observed && len(r.failed) == 0 {
+		out = Outcome{State: Waiting}
+	}
+	if observed {
+		absent = "is held as it was observed"
+	}
+	texts := slices.Clone(r.failed)
+	if len(r.waiting) > 0 {
+		texts = append(texts, "waiting: "+shorten(r.waiting, "; "))
+	}
+	out.Message = what + " " + absent + ": " + shorten(texts, "; ")
+	return out
+}
+
 // newVariables are the named expressions as a CEL map. Each is evaluated on
 // first use, and once.
 func newVariables(ctx context.Context, list []variable, r *run) ref.Val {
 	values := make(map[string]ref.Val, len(list))
-	find := func(name string) (ref.Val, bool) {
-		i := slices.IndexFunc(list, func(x variable) bool { return x.name == name })
-		if i < 0 {
-			return nil, false
-		}
-		if _, ok := values[name]; !ok {
-			v, err := r.evaluate(ctx, list[i].value, "")
-			if err != nil {
-				v = types.WrapErr(err)
+	// A variable sees those above it, as it was compiled, even where it computes a
+	// name: it would find itself else, for ever, and what its readers do not know of.
+	var first func(n int) ref.Val
+	first = func(n int) ref.Val {
+		find := func(name string) (ref.Val, bool) {
+			i := slices.IndexFunc(list[:n], func(x variable) bool { return x.name == name })
+			if i < 0 {
+				return nil, false
 			}
-			values[name] = v
+			if _, ok := values[name]; !ok {
+				v, err := list[i].value.Evaluate(ctx, r.Observation.Scope("", first(i)), r.budget)
+				if err != nil {
+					v = types.WrapErr(err)
+				}
+				values[name] = v
+			}
+			return relabel(values[name]), true
 		}
-		return relabel(values[name]), true
+		return observation.Map(find, func() []string { return variableNames(list[:n]) })
 	}
-	names := func() []string {
-		out := make([]string, 0, len(list))
-		for _, x := range list {
-			out = append(out, x.name)
-		}
-		slices.Sort(out)
-		return out
+	return first(len(list))
+}
+
+func variableNames(list []variable) []string {
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		out = append(out, x.name)
 	}
-	return observation.Map(find, names)
+	slices.Sort(out)
+	return out
 }
 
 // relabel returns an error as a value of its own: cel-go writes the place where
@@ -284,9 +316,7 @@ func relabel(v ref.Val) ref.Val {
 }
 
 // shorten lists the first of many, and counts the rest.
-func shorten(items []string) string { return shortenBy(items, ", ") }
-
-func shortenBy(items []string, separator string) string {
+func shorten(items []string, separator string) string {
 	if n := len(items) - limits.MessageItems; n > 0 {
 		return fmt.Sprintf("%s%sand %d more", strings.Join(items[:limits.MessageItems], separator), separator, n)
 	}

@@ -19,20 +19,60 @@ type use struct {
 	place      string // in the source
 }
 
+// String is the use as an expression spells it.
 func (u use) String() string {
+	steps := []string{expression.Secrets, u.input, u.key}
 	switch {
 	case u.input == anything:
 		return "all secrets"
-	case u.key == anything:
-		return "all keys of " + expression.PathText(expression.Secrets, u.input)
+	case u.input == expression.Composite:
+		steps = []string{expression.Secret, u.key} // secrets has none of that name
 	}
-	return expression.PathText(expression.Secrets, u.input, u.key)
+	if u.key == anything {
+		return "all keys of " + expression.PathText(steps[0], steps[1:len(steps)-1]...)
+	}
+	return expression.PathText(steps[0], steps[1:]...)
 }
 
 // A reading is what an expression can read, by itself and through variables.
+// Each use is in it once, with its first place: a variable that uses another one
+// twice would double it at each step else.
 type reading struct {
 	uses    []use
-	sources []string // names below sources; anything for all
+	seen    map[use]bool    // uses, without their place
+	sources map[string]bool // names below sources; anything for all
+}
+
+func (r *reading) addUse(u use) {
+	if u.input == anything {
+		u.key = anything // which key of which input is not known
+	}
+	key := use{input: u.input, key: u.key}
+	if r.seen[key] {
+		return
+	}
+	if r.seen == nil {
+		r.seen = map[use]bool{}
+	}
+	r.seen[key] = true
+	r.uses = append(r.uses, u)
+}
+
+func (r *reading) addSource(name string) {
+	if r.sources == nil {
+		r.sources = map[string]bool{}
+	}
+	r.sources[name] = true
+}
+
+// addAll adds what a variable reads, at the place where the variable is used.
+func (r *reading) addAll(other reading, place string) {
+	for _, u := range other.uses {
+		r.addUse(use{u.input, u.key, place})
+	}
+	for name := range other.sources {
+		r.addSource(name)
+	}
 }
 
 // reading looks at each reference that can give secret data or a source. A test
@@ -48,30 +88,27 @@ func (c *compiler) reading(x *expression.Expression) reading {
 			if input == "" {
 				input = expression.Composite
 			}
-			out.uses = append(out.uses, use{input, stepName(r, 0), place})
+			out.addUse(use{input, stepName(r, 0), place})
 		case expression.Secrets:
-			out.uses = append(out.uses, use{stepName(r, 0), stepName(r, 1), place})
+			out.addUse(use{stepName(r, 0), stepName(r, 1), place})
 		case expression.Sources:
-			out.sources = append(out.sources, stepName(r, 0))
+			out.addSource(stepName(r, 0))
 		case expression.Variables:
-			below := c.variableReading(stepName(r, 0))
-			for _, u := range below.uses {
-				out.uses = append(out.uses, use{u.input, u.key, place})
-			}
-			out.sources = append(out.sources, below.sources...)
+			out.addAll(c.variableReading(stepName(r, 0)), place)
 		}
 	}
 	return out
 }
 
+// variableReading is what a variable reads; anything is each of those compiled
+// so far, which are all that the expression at hand can see.
 func (c *compiler) variableReading(name string) reading {
 	if name != anything {
 		return c.readings[name]
 	}
 	var out reading
 	for _, n := range c.variables {
-		out.uses = append(out.uses, c.readings[n].uses...)
-		out.sources = append(out.sources, c.readings[n].sources...)
+		out.addAll(c.readings[n], "")
 	}
 	return out
 }
@@ -90,7 +127,7 @@ func (r reading) reads(s v1beta1.Source) bool {
 	if isSecret(s) {
 		return slices.ContainsFunc(r.uses, func(u use) bool { return u.input == s.Name || u.input == anything })
 	}
-	return slices.Contains(r.sources, s.Name) || slices.Contains(r.sources, anything)
+	return r.sources[s.Name] || r.sources[anything]
 }
 
 // isSecret reports whether a source is a v1 Secret.
@@ -102,16 +139,15 @@ func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string
 	if x == nil {
 		return
 	}
-	var seen []use
 	for _, u := range c.reading(x).uses {
 		name := u.input + "." + u.key
-		if u.key != anything && slices.Contains(nonSensitive, name) || slices.Contains(seen, u) {
+		exact := u.key != anything
+		mend := "name the keys it needs"
+		switch {
+		case exact && slices.Contains(nonSensitive, name):
 			continue
-		}
-		seen = append(seen, u)
-		mend := fmt.Sprintf("list %q under nonSensitive if it is not secret", name)
-		if u.key == anything {
-			mend = "name the keys it needs"
+		case exact:
+			mend = fmt.Sprintf("list %q under nonSensitive if it is not secret", name)
 		}
 		c.fault(u.place, "uses %s, and secret data flows into the data of Secrets only: %s", u, mend)
 	}
@@ -149,6 +185,7 @@ func (c *compiler) refuseMisplaced(x *expression.Expression) bool {
 	return ok
 }
 
+// fault at a path, which may have a position in an expression.
 func (c *compiler) fault(path, format string, args ...any) {
 	c.faults = append(c.faults, &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)})
 }

@@ -1,10 +1,12 @@
 package plan
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -14,37 +16,160 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 )
 
-// decode turns a google.protobuf.Struct into the input type. Crossplane does
+// A decoder turns a google.protobuf.Struct into the input type. Crossplane does
 // not validate it, so all that the type does not have is a fault here: an
 // unknown field, which would be ignored silently, and a value of another type.
 //
 // encoding/json would stop at the first of them, and know neither an index nor
 // what the field should be.
-func decode(s *structpb.Struct) (*v1beta1.Exports, field.ErrorList) {
-	faults := checkShape(nil, structpb.NewStructValue(s), reflect.TypeFor[v1beta1.Exports]())
-	for _, f := range faults {
-		if f.Type != field.ErrorTypeForbidden {
-			return nil, faults // not decodable
+type decoder struct {
+	faults field.ErrorList
+
+	// Where a fault was, and where else something may seem to be missing for it.
+	wrong []string
+	near  map[string]bool
+}
+
+// decode what can be decoded.
+func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
+	in := &v1beta1.Exports{}
+	d := &decoder{near: map[string]bool{}}
+	if s == nil {
+		d.refuse(nil, invalid(nil, "must be set: the pipeline step has none"))
+		return in, d
+	}
+	d.value(nil, structpb.NewStructValue(s), reflect.ValueOf(in).Elem())
+	return in, d
+}
+
+// explains reports whether something is only missing because it could not be
+// decoded, or was misspelt.
+func (d *decoder) explains(f *field.Error) bool {
+	inside := func(wrong string) bool {
+		rest, ok := strings.CutPrefix(f.Field, wrong)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') || wrong == pathText(nil)
+	}
+	return f.Type == field.ErrorTypeRequired && (d.near[f.Field] || slices.ContainsFunc(d.wrong, inside))
+}
+
+// value decodes v into out, which stays zero where it cannot be.
+func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
+	switch out.Interface().(type) {
+	case metav1.ObjectMeta: // a KRM object may have one; nothing reads it
+		d.want(p, v, "an object", v.GetStructValue() != nil)
+		return
+	case metav1.Duration:
+		d.duration(p, v, out)
+		return
+	}
+	switch out.Kind() { //nolint:exhaustive // the kinds that the input type has
+	case reflect.Pointer:
+		out.Set(reflect.New(out.Type().Elem()))
+		d.value(p, v, out.Elem())
+	case reflect.Struct:
+		if d.want(p, v, "an object", v.GetStructValue() != nil) {
+			d.fields(p, v.GetStructValue(), out)
+		}
+	case reflect.Slice:
+		if d.want(p, v, "a list", v.GetListValue() != nil) {
+			d.list(p, v.GetListValue(), out)
+		}
+	case reflect.Map:
+		if d.want(p, v, "an object", v.GetStructValue() != nil) {
+			d.strings(p, v.GetStructValue(), out)
+		}
+	case reflect.String:
+		if _, ok := v.GetKind().(*structpb.Value_StringValue); d.want(p, v, "a string", ok) {
+			out.SetString(v.GetStringValue())
+		}
+	case reflect.Bool:
+		if _, ok := v.GetKind().(*structpb.Value_BoolValue); d.want(p, v, "true or false", ok) {
+			out.SetBool(v.GetBoolValue())
 		}
 	}
-	in := &v1beta1.Exports{}
-	b, err := s.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(b, in)
+}
+
+func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
+	known := jsonFields(out.Type())
+	names := make([]string, 0, len(known))
+	for _, f := range known {
+		names = append(names, f.name)
+		v, ok := s.GetFields()[f.name]
+		if !ok {
+			continue
+		}
+		at := child(p, f.name)
+		d.value(at, v, out.FieldByIndex(f.index))
+		if s, ok := v.GetKind().(*structpb.Value_StringValue); ok && s.StringValue == "" && f.typ.Kind() == reflect.String {
+			d.refuse(at, invalid(at, "must not be empty: leave it out, or give it a value"))
+		}
 	}
-	if err != nil {
-		return nil, append(faults, invalid(nil, "cannot be decoded"))
+	for _, k := range sortedKeys(s.GetFields()) {
+		if slices.Contains(names, k) {
+			continue
+		}
+		at, meant := child(p, k), nearest(k, names)
+		f := invalid(at, "is an unknown field%s", suggest(meant))
+		f.Type = field.ErrorTypeForbidden
+		d.refuse(at, f)
+		d.near[pathText(child(p, meant))] = true
 	}
-	return in, faults
+}
+
+func (d *decoder) list(p *field.Path, l *structpb.ListValue, out reflect.Value) {
+	n := len(l.GetValues())
+	out.Set(reflect.MakeSlice(out.Type(), n, n))
+	for i, e := range l.GetValues() {
+		d.value(p.Index(i), e, out.Index(i))
+	}
+}
+
+// strings decodes a map of strings, the only maps that there are.
+func (d *decoder) strings(p *field.Path, s *structpb.Struct, out reflect.Value) {
+	out.Set(reflect.MakeMap(out.Type()))
+	for _, k := range sortedKeys(s.GetFields()) {
+		v := reflect.New(out.Type().Elem()).Elem()
+		d.value(p.Key(k), s.GetFields()[k], v)
+		out.SetMapIndex(reflect.ValueOf(k), v)
+	}
+}
+
+func (d *decoder) duration(p *field.Path, v *structpb.Value, out reflect.Value) {
+	var t metav1.Duration
+	_, ok := v.GetKind().(*structpb.Value_StringValue)
+	if !ok || t.UnmarshalJSON([]byte(strconv.Quote(v.GetStringValue()))) != nil {
+		d.refuse(p, invalid(p, "must be a duration, for example 60s or 1h30m"))
+	}
+	out.Set(reflect.ValueOf(t))
+}
+
+// want refuses a value of another type.
+func (d *decoder) want(p *field.Path, v *structpb.Value, want string, ok bool) bool {
+	if !ok {
+		d.refuse(p, invalid(p, "must be %s, but is %s", want, kindOf(v)))
+	}
+	return ok
+}
+
+func (d *decoder) refuse(p *field.Path, f *field.Error) {
+	at := pathText(p)
+	d.faults = append(d.faults, f)
+	d.wrong = append(d.wrong, at)
+	if i := strings.LastIndexByte(at, '.'); i >= 0 {
+		d.near[at[:i]] = true
+	}
 }
 
 // invalid is a fault at a path, nil being the input itself.
 func invalid(p *field.Path, format string, args ...any) *field.Error {
-	at := "input"
-	if p != nil {
-		at = p.String()
+	return &field.Error{Type: field.ErrorTypeInvalid, Field: pathText(p), BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)}
+}
+
+func pathText(p *field.Path) string {
+	if p == nil {
+		return "input"
 	}
-	return &field.Error{Type: field.ErrorTypeInvalid, Field: at, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)}
+	return p.String()
 }
 
 // child is a field of p, where nil is the input itself.
@@ -55,94 +180,28 @@ func child(p *field.Path, name string) *field.Path {
 	return p.Child(name)
 }
 
-func checkShape(p *field.Path, v *structpb.Value, t reflect.Type) field.ErrorList {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t {
-	case reflect.TypeFor[metav1.ObjectMeta]():
-		return wantKind(p, v, "an object", v.GetStructValue() != nil)
-	case reflect.TypeFor[metav1.Duration]():
-		var d metav1.Duration
-		if s, ok := v.GetKind().(*structpb.Value_StringValue); !ok || json.Unmarshal([]byte(fmt.Sprintf("%q", s.StringValue)), &d) != nil {
-			return field.ErrorList{invalid(p, `must be a duration, for example 60s or 1h30m`)}
-		}
-		return nil
-	}
-	switch t.Kind() { //nolint:exhaustive // the kinds that the input type has
-	case reflect.Struct:
-		if faults := wantKind(p, v, "an object", v.GetStructValue() != nil); faults != nil {
-			return faults
-		}
-		return checkFields(p, v.GetStructValue(), t)
-	case reflect.Slice:
-		if faults := wantKind(p, v, "a list", v.GetListValue() != nil); faults != nil {
-			return faults
-		}
-		var faults field.ErrorList
-		for i, e := range v.GetListValue().GetValues() {
-			faults = append(faults, checkShape(p.Index(i), e, t.Elem())...)
-		}
-		return faults
-	case reflect.Map:
-		if faults := wantKind(p, v, "an object", v.GetStructValue() != nil); faults != nil {
-			return faults
-		}
-		var faults field.ErrorList
-		for _, k := range sortedKeys(v.GetStructValue().GetFields()) {
-			faults = append(faults, checkShape(p.Key(k), v.GetStructValue().GetFields()[k], t.Elem())...)
-		}
-		return faults
-	case reflect.String:
-		_, ok := v.GetKind().(*structpb.Value_StringValue)
-		return wantKind(p, v, "a string", ok)
-	case reflect.Bool:
-		_, ok := v.GetKind().(*structpb.Value_BoolValue)
-		return wantKind(p, v, "true or false", ok)
-	}
-	return field.ErrorList{invalid(p, "cannot be decoded")}
+type jsonField struct {
+	name  string
+	index []int
+	typ   reflect.Type
 }
 
-func checkFields(p *field.Path, s *structpb.Struct, t reflect.Type) field.ErrorList {
-	known := jsonFields(t)
-	var faults field.ErrorList
-	for _, k := range sortedKeys(s.GetFields()) {
-		ft, ok := known[k]
-		if !ok {
-			faults = append(faults, &field.Error{Type: field.ErrorTypeForbidden, Field: child(p, k).String(), BadValue: field.OmitValueType{}, Detail: "is an unknown field" + suggestion(k, sortedKeys(known))})
-			continue
-		}
-		faults = append(faults, checkShape(child(p, k), s.GetFields()[k], ft)...)
-	}
-	return faults
-}
-
-// jsonFields of a struct type by their names in JSON, those of inlined structs
-// among them.
-func jsonFields(t reflect.Type) map[string]reflect.Type {
-	out := map[string]reflect.Type{}
+// jsonFields of a struct type in their order, those of inlined structs among
+// them.
+func jsonFields(t reflect.Type) []jsonField {
+	var out []jsonField
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
-			for n, ft := range jsonFields(f.Type) {
-				out[n] = ft
-			}
+		if name != "" {
+			out = append(out, jsonField{name, f.Index, f.Type})
 			continue
 		}
-		out[name] = f.Type
+		for _, inner := range jsonFields(f.Type) {
+			out = append(out, jsonField{inner.name, append([]int{i}, inner.index...), inner.typ})
+		}
 	}
 	return out
-}
-
-func wantKind(p *field.Path, v *structpb.Value, want string, ok bool) field.ErrorList {
-	if ok {
-		return nil
-	}
-	if p == nil {
-		return field.ErrorList{invalid(p, "must be %s", want)}
-	}
-	return field.ErrorList{invalid(p, "must be %s, but is %s", want, kindOf(v))}
 }
 
 func kindOf(v *structpb.Value) string {
@@ -161,6 +220,59 @@ func kindOf(v *structpb.Value) string {
 	return "null"
 }
 
+// sortFaults puts them in the order of the input: fields in the order of their
+// type, unknown ones behind them, and list items and positions in an expression
+// by number.
+func sortFaults(faults field.ErrorList) {
+	slices.SortStableFunc(faults, func(a, b *field.Error) int { return comparePaths(a.Field, b.Field) })
+}
+
+func comparePaths(a, b string) int {
+	x, y := pathSteps(a), pathSteps(b)
+	t := reflect.TypeFor[v1beta1.Exports]()
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return cmp.Or(cmp.Compare(rank(t, x[i]), rank(t, y[i])), strings.Compare(x[i], y[i]))
+		}
+		t = below(t, x[i])
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+func pathSteps(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]:", r) })
+}
+
+// rank of a step below a value of type t.
+func rank(t reflect.Type, step string) int {
+	if t.Kind() == reflect.Struct {
+		if i := slices.IndexFunc(jsonFields(t), func(f jsonField) bool { return f.name == step }); i >= 0 {
+			return i
+		}
+	} else if n, err := strconv.Atoi(step); err == nil {
+		return n
+	}
+	return math.MaxInt
+}
+
+// below is the type one step below t; of what has nothing below it t itself.
+func below(t reflect.Type, step string) reflect.Type {
+	switch t.Kind() { //nolint:exhaustive // the others have nothing below them
+	case reflect.Struct:
+		for _, f := range jsonFields(t) {
+			if f.name == step && f.typ.Kind() == reflect.Pointer {
+				return f.typ.Elem()
+			}
+			if f.name == step {
+				return f.typ
+			}
+		}
+	case reflect.Slice, reflect.Map:
+		return t.Elem()
+	}
+	return t
+}
+
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -170,36 +282,44 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// suggestion names the known name that is nearest to a wrong one, if one is
-// near: at most a third of its letters away.
-func suggestion(wrong string, known []string) string {
+// nearest of the known names to a wrong one, if one is near: at most a third of
+// its letters away.
+func nearest(wrong string, known []string) string {
 	best, least := "", len(wrong)/3+1
 	for _, k := range known {
 		if d := distance(strings.ToLower(wrong), strings.ToLower(k)); d < least {
 			best, least = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %s?", best)
+	return best
 }
 
-// distance is the number of letters to insert, remove or replace (Levenshtein).
+func suggest(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s?", name)
+}
+
+// distance is the number of letters to insert, remove, replace or swap with the
+// next one (optimal string alignment).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

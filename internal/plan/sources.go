@@ -38,13 +38,32 @@ type Requirement struct {
 func (r Requirement) Key() string {
 	match := "name=" + r.Name
 	if r.Name == "" {
-		labels := make([]string, 0, len(r.Labels))
-		for _, k := range sortedKeys(r.Labels) {
-			labels = append(labels, k+"="+r.Labels[k])
-		}
-		match = "labels=" + strings.Join(labels, ",")
+		match = "labels=" + r.labels()
 	}
 	return fmt.Sprintf("%s%s/%s/%s/%s", RequirementPrefix, r.APIVersion, r.Kind, r.Namespace, match)
+}
+
+// String is what is required, for people.
+func (r Requirement) String() string {
+	what := r.Name
+	if r.Name == "" {
+		what = "with " + r.labels()
+	}
+	switch {
+	case r.Namespace == "":
+		return r.Kind + " " + what
+	case r.Name == "":
+		return r.Kind + " " + what + " in " + r.Namespace
+	}
+	return r.Kind + " " + r.Namespace + "/" + what
+}
+
+func (r Requirement) labels() string {
+	labels := make([]string, 0, len(r.Labels))
+	for _, k := range sortedKeys(r.Labels) {
+		labels = append(labels, k+"="+r.Labels[k])
+	}
+	return strings.Join(labels, ",")
 }
 
 // matches reports whether an object is one that was asked for.
@@ -106,26 +125,66 @@ func (c *compiler) compileSources() []source {
 	return out
 }
 
-// requirement of a source. A Secret lies in the composite's own namespace, or in
-// one that the input spells: never where the composite's author can point.
-func (r *run) requirement(ctx context.Context, s source) (Requirement, error) {
-	req := Requirement{APIVersion: s.APIVersion, Kind: s.Kind, Namespace: s.Namespace, Labels: s.MatchLabels}
+// readSources finds what was read, and notes what to require. The Composition's
+// own required resources are sources, too: lists, since Crossplane does not say
+// how they were asked for.
+func (r *run) readSources(ctx context.Context, sources []source, out *Result) map[string]observation.Source {
+	all := map[string]observation.Source{}
+	for name, objects := range r.Found {
+		if !strings.HasPrefix(name, RequirementPrefix) {
+			all[name] = observation.Source{Read: true, Optional: true, Many: true, Objects: objects}
+		}
+	}
+	for _, s := range sources {
+		req, err := r.requirement(ctx, s)
+		switch {
+		case err != nil:
+			var why reasons
+			why.add(s.path.Child("nameExpression").String(), err)
+			all[s.Name] = observation.Source{Secret: isSecret(s.Source), Failed: strings.Join(why.failed, "")}
+			r.missing[s.spelled()] = strings.Join(why.waiting, "")
+		case req == nil:
+			all[s.Name] = observation.Source{Secret: isSecret(s.Source), Read: true, Optional: true}
+			r.missing[s.spelled()] = s.nameExpr.Source().Path + " gives no name"
+		default:
+			out.Requirements = append(out.Requirements, *req)
+			all[s.Name] = s.observe(*req, r.Found)
+			r.missing[s.spelled()] = req.String()
+		}
+	}
+	return all
+}
+
+// spelled is the source as expressions spell it.
+func (s source) spelled() string {
+	if isSecret(s.Source) {
+		return expression.PathText(expression.Secrets, s.Name)
+	}
+	return expression.PathText(expression.Sources, s.Name)
+}
+
+// requirement of a source, or nil for an optional one that has no name on
+// purpose. A Secret lies in the composite's own namespace, or in one that the input
+// spells: never where the composite's author can point.
+func (r *run) requirement(ctx context.Context, s source) (*Requirement, error) {
+	req := &Requirement{APIVersion: s.APIVersion, Kind: s.Kind, Namespace: s.Namespace, Labels: s.MatchLabels}
 	if req.Namespace == "" && s.Scope != v1beta1.ScopeCluster {
 		req.Namespace = r.namespace
-		if req.Namespace == "" {
-			return req, &Fault{s.path.Child("namespace").String(), "must be set: the composite is cluster scoped and has no claim"}
-		}
 	}
 	switch {
 	case len(s.MatchLabels) > 0:
-		return req, nil
 	case s.nameExpr != nil:
 		name, err := r.name(ctx, s.nameExpr, "")
-		if err == nil && name == "" {
-			err = expression.NewWaiting("a name that is not empty, from " + s.nameExpr.Source().Path)
+		if err == nil && name == "" && !s.Optional {
+			err = expression.NewWaiting("a name that is not empty")
+		}
+		if err != nil || name == "" {
+			return nil, err
+		}
+		if err := validateObjectName(name); err != nil {
+			return nil, &expression.Failed{Path: s.nameExpr.Source().Path, Reason: "gives what " + err.Error()}
 		}
 		req.Name = name
-		return req, err
 	case s.MatchName != "":
 		req.Name = s.MatchName
 	default:
@@ -147,7 +206,7 @@ func (s source) observe(req Requirement, found map[string][]*structpb.Struct) ob
 			_, _, _, n := object.Identity(o)
 			names = append(names, n)
 		}
-		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it has to be one", len(names), shorten(names))
+		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it has to be one", len(names), shorten(names, ", "))
 		return out
 	}
 	data, err := object.DataOf(out.Objects[0])

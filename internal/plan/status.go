@@ -2,55 +2,46 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-
-	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
 // statusField evaluates one status field. While it has no value it is held as it
 // was observed: a field that is no longer desired is pruned.
 func (r *run) statusField(ctx context.Context, s statusField) Status {
 	out := Status{Segments: s.segments}
-	if at(r.DesiredStatus, s.segments) != nil {
+	if _, _, free := lookUp(r.DesiredStatus, s.segments); !free {
 		out.Outcome = Outcome{Conflict, fmt.Sprintf("status.%s: an earlier step of the pipeline writes it, too: keep one of them", s.path), true}
 		return out
 	}
 	v, err := r.evaluate(ctx, s.value, "")
 	if err == nil {
-		var ok bool
-		out.Value, ok, err = s.value.JSON(v)
-		if err == nil && !ok {
-			return out
-		}
+		out.Value, _, err = s.value.JSON(v) // nil for optional.none()
 	}
-	var w *expression.Waiting
-	waiting := errors.As(err, &w)
-	switch {
-	case err == nil, waiting && s.optional:
+	var why reasons
+	why.add("", err)
+	if err == nil || len(why.failed) == 0 && s.optional {
 		return out
-	case waiting:
-		out.Outcome = Outcome{Waiting, fmt.Sprintf("status.%s is waiting for %s", s.path, strings.Join(w.Inputs, ", ")), false}
-	default:
-		out.Outcome = Outcome{Held, fmt.Sprintf("status.%s is held: %s", s.path, err.Error()), true}
 	}
-	status := r.Observation.Composite.Object.GetFields()["status"].GetStructValue()
-	out.Value = at(status, s.segments)
+	observed := r.Observation.Composite.Object.GetFields()["status"].GetStructValue()
+	out.Value, _, _ = lookUp(observed, s.segments)
+	out.Outcome = why.outcome("status."+s.path, "is not written", out.Value != nil)
 	return out
 }
 
-// at is the value at a path, or nil.
-func at(s *structpb.Struct, segments []string) *structpb.Value {
-	v := structpb.NewStructValue(s)
+// lookUp the value at a path. If there is none, free reports whether one could
+// be added: nothing but objects is on the way.
+func lookUp(s *structpb.Struct, segments []string) (v *structpb.Value, ok, free bool) {
+	v = structpb.NewStructValue(s)
 	for _, f := range segments {
-		next, ok := v.GetStructValue().GetFields()[f]
-		if !ok {
-			return nil
+		if _, isObject := v.GetKind().(*structpb.Value_StructValue); !isObject {
+			return nil, false, false
 		}
-		v = next
+		v, ok = v.GetStructValue().GetFields()[f]
+		if !ok {
+			return nil, false, true
+		}
 	}
-	return v
+	return v, true, false
 }

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -18,6 +20,9 @@ import (
 // The longest TTL. Crossplane reconciles hourly by itself.
 const maxTTL = 24 * time.Hour
 
+// The longest path of a status field.
+const maxFieldPath = 512
+
 var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
 // validate finds the faults of an input that need no expression. What the
@@ -26,38 +31,17 @@ var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 func validate(in *v1beta1.Exports) field.ErrorList {
 	v := &validator{}
 	if in.APIVersion != v1beta1.APIVersion {
-		v.fault(field.NewPath("apiVersion"), "must be %s", v1beta1.APIVersion)
+		v.missing(field.NewPath("apiVersion"), "must be "+v1beta1.APIVersion)
 	}
 	if in.Kind != v1beta1.Kind {
-		v.fault(field.NewPath("kind"), "must be %s", v1beta1.Kind)
+		v.missing(field.NewPath("kind"), "must be "+v1beta1.Kind)
 	}
 	if in.TTL != nil && in.TTL.Duration != 0 && (in.TTL.Duration < time.Second || in.TTL.Duration > maxTTL) {
 		v.fault(field.NewPath("ttl"), "must be 0s, or from 1s to 24h")
 	}
 	v.sources(in.Sources)
 	v.variables(in.Variables)
-	names := v.names("composition resource name", 0)
-	v.length(field.NewPath("secrets"), len(in.Secrets), limits.ListItems)
-	for i, s := range in.Secrets {
-		at := field.NewPath("secrets").Index(i)
-		names(at.Child("name"), s.Name)
-		if s.Type == "kubernetes.io/service-account-token" {
-			v.fault(at.Child("type"), "Kubernetes fills a %s Secret itself", s.Type)
-		}
-		v.metadata(at, s.Name, s.Metadata)
-		v.data(at.Child("data"), s.Data)
-	}
-	v.length(field.NewPath("configMaps"), len(in.ConfigMaps), limits.ListItems)
-	for i, m := range in.ConfigMaps {
-		at := field.NewPath("configMaps").Index(i)
-		names(at.Child("name"), m.Name)
-		v.metadata(at, m.Name, m.Metadata)
-		data := make([]v1beta1.SecretData, 0, len(m.Data))
-		for _, d := range m.Data {
-			data = append(data, d.SecretData)
-		}
-		v.data(at.Child("data"), data)
-	}
+	v.exports(in)
 	v.status(in.Status)
 	return v.faults
 }
@@ -68,46 +52,90 @@ func (v *validator) fault(p *field.Path, format string, args ...any) {
 	v.faults = append(v.faults, invalid(p, format, args...))
 }
 
-func (v *validator) length(p *field.Path, n, most int) {
-	if n > most {
-		v.fault(p, "has %d items, over the limit of %d: split the input into several pipeline steps", n, most)
+// missing is a fault that may be another one's, which says why it is missing.
+func (v *validator) missing(p *field.Path, detail string) {
+	v.faults = append(v.faults, field.Required(p, detail))
+}
+
+// length returns how many items to look at: of a list over its limit none.
+func (v *validator) length(p *field.Path, n, most int) int {
+	if n <= most {
+		return n
+	}
+	f := invalid(p, "has %d items, over the limit of %d: split the input into several pipeline steps", n, most)
+	f.Type = field.ErrorTypeTooMany
+	v.faults = append(v.faults, f)
+	return 0
+}
+
+// names are what has to be unique, and where each was first.
+type names struct {
+	what  string
+	most  int
+	first map[string]*field.Path
+}
+
+// name refuses one that is empty, too long, or there already.
+func (v *validator) name(all names, at *field.Path, name string) {
+	switch other, ok := all.first[name]; {
+	case name == "":
+		v.missing(at, "must be set")
+	case len(name) > all.most:
+		v.fault(at, "has %d characters, over the limit of %d", len(name), all.most)
+	case ok:
+		v.fault(at, "%s %q is the one of %s, too: rename one of them", all.what, name, other)
+	default:
+		all.first[name] = at
 	}
 }
 
-// names returns a function that refuses a name that is empty, too long, or
-// there already.
-func (v *validator) names(what string, most int) func(*field.Path, string) {
-	first := map[string]*field.Path{}
-	return func(at *field.Path, name string) {
-		switch other, ok := first[name]; {
-		case name == "":
-			v.fault(at, "must be set")
-		case len(name) > 253 || most > 0 && len(name) > most:
-			v.fault(at, "is too long")
-		case ok:
-			v.fault(at, "%s %q is the one of %s, too: rename one of them", what, name, other)
-		default:
-			first[name] = at
+func (v *validator) exports(in *v1beta1.Exports) {
+	all := names{"composition resource name", 253, map[string]*field.Path{}}
+	for i, s := range in.Sources {
+		if isSecret(s) { // secrets.<name> would mean the source and the export
+			all.first[s.Name] = field.NewPath("sources").Index(i).Child("name")
 		}
+	}
+	for i, s := range in.Secrets[:v.length(field.NewPath("secrets"), len(in.Secrets), limits.ListItems)] {
+		at := field.NewPath("secrets").Index(i)
+		v.name(all, at.Child("name"), s.Name)
+		if s.Type == "kubernetes.io/service-account-token" {
+			v.fault(at.Child("type"), "Kubernetes fills a %s Secret itself: use another type", s.Type)
+		}
+		v.metadata(at, s.Name, s.Metadata)
+		v.data(at.Child("data"), s.Data)
+	}
+	for i, m := range in.ConfigMaps[:v.length(field.NewPath("configMaps"), len(in.ConfigMaps), limits.ListItems)] {
+		at := field.NewPath("configMaps").Index(i)
+		v.name(all, at.Child("name"), m.Name)
+		v.metadata(at, m.Name, m.Metadata)
+		data := make([]v1beta1.SecretData, 0, len(m.Data))
+		for _, d := range m.Data {
+			data = append(data, d.SecretData)
+		}
+		v.data(at.Child("data"), data)
 	}
 }
 
 func (v *validator) sources(sources []v1beta1.Source) {
-	v.length(field.NewPath("sources"), len(sources), limits.ListItems)
-	names := v.names("source", 0)
-	for i, s := range sources {
+	all := names{"source", 253, map[string]*field.Path{}}
+	for i, s := range sources[:v.length(field.NewPath("sources"), len(sources), limits.ListItems)] {
 		at := field.NewPath("sources").Index(i)
-		names(at.Child("name"), s.Name)
-		if s.APIVersion == "" {
-			v.fault(at.Child("apiVersion"), "must be set")
+		v.name(all, at.Child("name"), s.Name)
+		switch group, version, grouped := strings.Cut(s.APIVersion, "/"); {
+		case s.APIVersion == "":
+			v.missing(at.Child("apiVersion"), "must be set")
+		case grouped && (group == "" || version == "" || strings.Contains(version, "/")):
+			v.fault(at.Child("apiVersion"), "must be a version, or a group, a slash and a version")
 		}
 		if s.Kind == "" {
-			v.fault(at.Child("kind"), "must be set")
+			v.missing(at.Child("kind"), "must be set")
 		}
 		if s.Scope != "" && s.Scope != v1beta1.ScopeNamespaced && s.Scope != v1beta1.ScopeCluster {
 			v.fault(at.Child("scope"), "must be Namespaced or Cluster")
 		}
 		v.exclusive(at, map[string]bool{"matchName": s.MatchName != "", "nameExpression": s.NameExpression != "", "matchLabels": len(s.MatchLabels) > 0})
+		v.selector(at, s)
 		if s.Scope == v1beta1.ScopeCluster && s.Namespace != "" {
 			v.fault(at.Child("namespace"), "must not be set when scope is Cluster")
 		}
@@ -121,6 +149,36 @@ func (v *validator) sources(sources []v1beta1.Source) {
 			v.fault(at.Child("namespace"), "must not be set beside the nameExpression of a Secret, which lies in the composite's own namespace: use matchName, or leave the namespace out")
 		}
 	}
+}
+
+// selector refuses what Crossplane would fail on when it reads the source, and
+// the whole reconcile with it.
+func (v *validator) selector(at *field.Path, s v1beta1.Source) {
+	if s.Namespace != "" {
+		v.err(at.Child("namespace"), object.ValidateNamespace(s.Namespace))
+	}
+	if s.MatchName != "" {
+		v.err(at.Child("matchName"), validateObjectName(s.MatchName))
+	}
+	if s.MatchName == "" && s.NameExpression == "" && len(s.MatchLabels) == 0 && s.Name != "" {
+		v.err(at.Child("name"), validateObjectName(s.Name))
+	}
+	if s.MatchLabels != nil && len(s.MatchLabels) == 0 {
+		v.fault(at.Child("matchLabels"), "must have at least one label")
+	}
+	for _, k := range sortedKeys(s.MatchLabels) {
+		if len(validation.IsQualifiedName(k)) > 0 || len(validation.IsValidLabelValue(s.MatchLabels[k])) > 0 {
+			v.fault(at.Child("matchLabels"), "%q is not a label, or its value is none that a label can have", k)
+		}
+	}
+}
+
+// validateObjectName refuses what no object of any kind can be called.
+func validateObjectName(name string) error {
+	if faults := path.IsValidPathSegmentName(name); len(faults) > 0 {
+		return fmt.Errorf("is no name of an object: it %s", faults[0])
+	}
+	return nil
 }
 
 // exclusive refuses a second field of those that exclude each other.
@@ -137,16 +195,15 @@ func (v *validator) exclusive(at *field.Path, set map[string]bool) {
 }
 
 func (v *validator) variables(variables []v1beta1.Variable) {
-	v.length(field.NewPath("variables"), len(variables), limits.ListItems)
-	names := v.names("variable", 63)
-	for i, x := range variables {
+	all := names{"variable", 63, map[string]*field.Path{}}
+	for i, x := range variables[:v.length(field.NewPath("variables"), len(variables), limits.ListItems)] {
 		at := field.NewPath("variables").Index(i)
-		names(at.Child("name"), x.Name)
+		v.name(all, at.Child("name"), x.Name)
 		if x.Name != "" && !identifier.MatchString(x.Name) {
 			v.fault(at.Child("name"), "must be a CEL identifier: letters, digits and '_', not beginning with a digit")
 		}
 		if x.Value == "" {
-			v.fault(at.Child("value"), "must be set")
+			v.missing(at.Child("value"), "must be set")
 		}
 	}
 }
@@ -183,19 +240,18 @@ func (v *validator) err(at *field.Path, err error) {
 
 func (v *validator) data(at *field.Path, data []v1beta1.SecretData) {
 	if len(data) == 0 {
-		v.fault(at, "must have at least one item")
+		v.missing(at, "must have at least one item")
 	}
-	v.length(at, len(data), limits.DataItems)
 	first := map[string]*field.Path{}
-	for i, d := range data {
+	for i, d := range data[:v.length(at, len(data), limits.DataItems)] {
 		at := at.Index(i)
 		switch {
 		case d.Value == "" && d.ValueMap == "":
-			v.fault(at, "must have value or valueMap")
+			v.missing(at, "must have value or valueMap")
 		case d.Value != "" && d.ValueMap != "":
 			v.fault(at.Child("valueMap"), "must not be set beside value: keep one of them")
 		case d.Value != "" && d.Key == "":
-			v.fault(at.Child("key"), "must be set, for value is the value of one key")
+			v.missing(at.Child("key"), "must be set, for value is the value of one key")
 		case d.ValueMap != "" && d.Key != "":
 			v.fault(at.Child("key"), "must not be set beside valueMap, which gives its keys itself")
 		}
@@ -212,16 +268,19 @@ func (v *validator) data(at *field.Path, data []v1beta1.SecretData) {
 }
 
 func (v *validator) status(status []v1beta1.StatusField) {
-	v.length(field.NewPath("status"), len(status), limits.ListItems)
 	type written struct {
 		at       *field.Path
 		segments string
 	}
 	var before []written
-	for i, s := range status {
+	for i, s := range status[:v.length(field.NewPath("status"), len(status), limits.ListItems)] {
 		at := field.NewPath("status").Index(i)
 		if s.Value == "" {
-			v.fault(at.Child("value"), "must be set")
+			v.missing(at.Child("value"), "must be set")
+		}
+		if s.FieldPath == "" {
+			v.missing(at.Child("fieldPath"), "must be set")
+			continue
 		}
 		segments, err := statusSegments(s.FieldPath)
 		if err != nil {
@@ -241,18 +300,21 @@ func (v *validator) status(status []v1beta1.StatusField) {
 
 // statusSegments are the field names of a path below status. Crossplane writes
 // conditions itself.
-func statusSegments(path string) ([]string, error) {
-	if path == "" {
-		return nil, fmt.Errorf("must be set")
+func statusSegments(p string) ([]string, error) {
+	if len(p) > maxFieldPath {
+		return nil, fmt.Errorf("has %d characters, over the limit of %d", len(p), maxFieldPath)
 	}
-	segments, err := fieldpath.Parse(path)
+	segments, err := fieldpath.Parse(p)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be parsed as a field path: %w", err)
+	}
+	if len(segments) == 0 {
+		return nil, errors.New("must name a field")
 	}
 	out := make([]string, 0, len(segments))
 	for _, s := range segments {
 		if s.Type != fieldpath.SegmentField || s.Field == "*" {
-			return nil, fmt.Errorf("must name fields only: write a list as a whole")
+			return nil, errors.New("must name fields only: write a list as a whole")
 		}
 		out = append(out, s.Field)
 	}

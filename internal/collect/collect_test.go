@@ -1,0 +1,202 @@
+package collect_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/collect"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// A result is what an entry's expression gave.
+type result struct {
+	entry collect.Entry
+	value string            // of an entry with a key
+	many  map[string]string // of one without
+	none  bool
+	err   error
+}
+
+func key(path, key, value string) result {
+	return result{entry: collect.Entry{Path: path, Key: key}, value: value}
+}
+
+func computed(path string, many map[string]string) result {
+	return result{entry: collect.Entry{Path: path}, many: many}
+}
+
+func (r result) optional() result {
+	r.entry.Optional = true
+	return r
+}
+
+func (r result) fails(err error) result {
+	r.err = err
+	return r
+}
+
+func (r result) isNone() result {
+	r.none = true
+	return r
+}
+
+func collection(results []result) *collect.Collection {
+	c := collect.New(len(results))
+	for _, r := range results {
+		ok := !r.none && r.err == nil
+		if r.entry.Key != "" {
+			c.Value(r.entry, sensitive.FromString(r.value), ok, r.err)
+			continue
+		}
+		m := map[string]sensitive.Bytes{}
+		for k, v := range r.many {
+			m[k] = sensitive.FromString(v)
+		}
+		c.Map(r.entry, m, ok, r.err)
+	}
+	return c
+}
+
+func revealed(data map[string]sensitive.Bytes) map[string]string {
+	if data == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range data {
+		out[k] = string(v.Reveal())
+	}
+	return out
+}
+
+func TestCollection(t *testing.T) {
+	waiting := expression.NewWaiting("secrets.db.a", "resources.db")
+	failed := errors.New("data[0].value: failed")
+	const illegal = ": gives a key that no object can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'"
+
+	for name, c := range map[string]struct {
+		reason  string
+		results []result
+		data    map[string]string
+		waiting []string
+		failed  []string
+	}{
+		"Whole": {
+			reason:  "spelled and computed keys together",
+			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"b": "2", "c": "3"})},
+			data:    map[string]string{"a": "1", "b": "2", "c": "3"},
+		},
+		"Waits": {
+			reason:  "one that waits leaves nothing; a key is named, and else the path",
+			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(waiting), computed("p2", nil).fails(fmt.Errorf("wrapped: %w", waiting))},
+			waiting: []string{`key "b" for resources.db, secrets.db.a`, "p2 for resources.db, secrets.db.a"},
+		},
+		"Fails": {
+			reason:  "one that fails leaves nothing, and keeps none from being named",
+			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(failed), key("p2", "c", "").fails(waiting)},
+			waiting: []string{`key "c" for resources.db, secrets.db.a`},
+			failed:  []string{"data[0].value: failed"},
+		},
+		"Empty": {
+			reason:  "an empty value and an empty map wait",
+			results: []result{key("p0", "a", ""), computed("p1", map[string]string{}), computed("p2", map[string]string{"b": "", "c": "", "d": "1"})},
+			waiting: []string{`key "a" for a value that is not empty`, "p1 for a key", "p2 for a value that is not empty"},
+		},
+		"Optional": {
+			reason: "optional ones are left out",
+			results: []result{
+				key("p0", "a", "").optional(), key("p1", "b", "").optional().fails(waiting), computed("p2", nil).optional(), computed("p3", nil).optional().fails(waiting),
+				computed("p4", map[string]string{"c": "", "d": "1"}).optional(),
+			},
+			data: map[string]string{"d": "1"},
+		},
+		"OptionalFails": {
+			reason:  "but not those that fail",
+			results: []result{key("p0", "a", "1"), key("p1", "b", "").optional().fails(failed)},
+			failed:  []string{"data[0].value: failed"},
+		},
+		"None": {
+			reason:  "a value that is none on purpose is left out",
+			results: []result{key("p0", "a", "").isNone(), computed("p1", nil).isNone(), key("p2", "b", "1")},
+			data:    map[string]string{"b": "1"},
+		},
+		"Nothing": {
+			reason:  "nothing at all is no object",
+			results: []result{key("p0", "a", "").optional()},
+			data:    map[string]string{},
+			waiting: []string{"it has no key: no optional value is there"},
+		},
+		"Collision": {
+			reason:  "each later writer is refused and named with the first; a key that nobody spells is not said",
+			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2", "canary": "3"}), computed("p2", map[string]string{"canary": "3"}), key("p3", "a", "1")},
+			failed: []string{
+				`p0 and p1 both write key "a": keep one of them`,
+				"p1 and p2 both write the same key: keep one of them",
+				`p0 and p3 both write key "a": keep one of them`,
+			},
+		},
+		"IllegalKey": {
+			reason:  "one that is computed is not said",
+			results: []result{computed("p0", map[string]string{"canary canary": "1"}), computed("p1", map[string]string{"..": "1"}), computed("p2", map[string]string{"": "1"}), computed("p3", map[string]string{strings.Repeat("a", 254): "1"})},
+			failed:  []string{"p0" + illegal, "p1" + illegal, "p2" + illegal, "p3" + illegal},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := collection(c.results)
+			if diff := cmp.Diff(c.data, revealed(got.Data())); diff != "" {
+				t.Errorf("Data(): %s: -want, +got:\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(c.waiting, got.Waiting()); diff != "" {
+				t.Errorf("Waiting(): %s: -want, +got:\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(c.failed, got.Failed()); diff != "" {
+				t.Errorf("Failed(): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// FuzzCollectIsAllOrNothing takes two maps and a key: there is data with all of
+// them, legal and not empty, or none and a reason, in which no value is and no
+// key that was computed.
+func FuzzCollectIsAllOrNothing(f *testing.F) {
+	f.Add("a", "1", "b", "2", "c", "3", uint8(0))
+	f.Add("a", "1", "a", "2", "a", "3", uint8(0))
+	f.Add("a", "", "b b", "2", "..", "3", uint8(1))
+	f.Add("a", "1", "b", "", "c", "", uint8(7))
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2, k3, v3 string, optional uint8) {
+		if k1 == "" {
+			return
+		}
+		mark := func(s string) string { // so that it can be found
+			if s == "" {
+				return s
+			}
+			return s + "-canary"
+		}
+		results := []result{key("p0", k1, mark(v1)), computed("p1", map[string]string{mark(k2): mark(v2), mark(k3): mark(v3)}), computed("p2", map[string]string{mark(k3): mark(v3)})}
+		for i := range results {
+			results[i].entry.Optional = optional>>i&1 == 1
+		}
+		c := collection(results)
+		reasons := append(c.Waiting(), c.Failed()...)
+		for k, v := range c.Data() {
+			if v.Len() == 0 || k != k1 && object.ValidateKey(k) != nil {
+				t.Errorf("Data(): key %q, %d bytes", k, v.Len())
+			}
+		}
+		if len(c.Data()) == 0 == (len(reasons) == 0) {
+			t.Errorf("%d keys, and reasons %q", len(c.Data()), reasons)
+		}
+		for _, r := range reasons {
+			if strings.Contains(strings.ReplaceAll(r, fmt.Sprintf("%q", k1), ""), "-canary") {
+				t.Errorf("reason %q gives data away", r)
+			}
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package expression_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// What an expression may say is a promise: a function, a macro or a variable that
+// comes or goes with a new version of cel-go, or with its overloads, shows here
+// first. A new function also needs a look at what it costs, in the table of
+// checks.
+func TestEnvironmentIsFrozen(t *testing.T) {
+	const golden = "testdata/environment.txt"
+	got := describe(t, env.CEL())
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("-want, +got (go test ./internal/expression -update, if it is meant):\n%s", diff)
+	}
+}
+
+func describe(t *testing.T, e *cel.Env) string {
+	t.Helper()
+	var lines []string
+	for _, v := range e.Variables() {
+		lines = append(lines, fmt.Sprintf("variable %s: %s", v.Name(), cel.FormatCELType(v.Type())))
+	}
+	for _, m := range e.Macros() {
+		lines = append(lines, "macro "+m.MacroKey())
+	}
+	for name, f := range e.Functions() {
+		for _, o := range f.OverloadDecls() {
+			args := make([]string, 0, len(o.ArgTypes()))
+			for _, a := range o.ArgTypes() {
+				args = append(args, cel.FormatCELType(a))
+			}
+			target := ""
+			if o.IsMemberFunction() {
+				target, args = args[0]+".", args[1:]
+			}
+			lines = append(lines, fmt.Sprintf("function %s%s(%s) -> %s", target, name, strings.Join(args, ", "), cel.FormatCELType(o.ResultType())))
+		}
+	}
+	config, err := e.ToConfig("export")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range config.Extensions {
+		lines = append(lines, fmt.Sprintf("library %s %s", x.Name, x.Version))
+	}
+	for _, x := range config.Features {
+		lines = append(lines, fmt.Sprintf("feature %s %t", x.Name, x.Enabled))
+	}
+	for _, x := range config.Limits {
+		lines = append(lines, fmt.Sprintf("limit %s %d", x.Name, x.Value))
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n") + "\n"
+}

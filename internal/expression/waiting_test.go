@@ -1,0 +1,273 @@
+package expression_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+)
+
+// canary stands in each text and key of fullWorld that expressions can read, and
+// in no expression.
+const canary = "CANARY"
+
+func fullWorld(t testing.TB) *observation.Observation {
+	t.Helper()
+	return &observation.Observation{
+		Composite: observation.Resource{Object: object(t, `{spec: {name: CANARY-xr, size: 3}}`)},
+		Resources: map[string]observation.Resource{
+			"db": {
+				Object: object(t, `
+spec: {port: 5432, name: CANARY-db, tags: [CANARY-b, CANARY-a], labels: {CANARY-k2: CANARY-2, CANARY-k1: CANARY-1}}
+status:
+  host: CANARY-host
+  items: [{name: CANARY-n1, port: 1}, {name: CANARY-n2, port: 2}]
+  nested: {deep: {name: CANARY-deep, list: [[CANARY-x]]}}`),
+				Details: observation.Details{"username": []byte("CANARY-user"), "password": []byte("CANARY-pass")},
+			},
+			"cache": {Object: object(t, `{status: {host: CANARY-cache}}`), Details: observation.Details{"token": []byte("CANARY-token")}},
+		},
+	}
+}
+
+// text writes an expression that gives a string wherever everything it reads is
+// there, and that cannot fail.
+func (w *writer) text(depth int) string { //nolint:gocyclo // a grammar
+	e := func() string { return w.text(depth - 1) }
+	leaf := func() string {
+		return w.of("resource.status.host", "resource.spec.name", "resources.db.status.host", "resources.cache.status.host", "composite.spec.name",
+			"secret.username", "secret['password']", "secrets.db.password", "secrets['cache'].token", "resource.status.items[1].name", "resource.spec.tags[0]",
+			"resource.status.nested.deep.name", "resource['status']['nested'].deep['name']", "resource.status.nested.deep.list[0][0]", "self.spec.name")
+	}
+	optional := func() string {
+		return w.of("resource.?status.?host", "resource.status.?nope", "resources[?'cache'].?status.?host", "secret.?password", "resource.status.?items[?1].?name", "resource.spec.?tags[?5]")
+	}
+	number := func() string {
+		return w.of("resource.spec.port", "composite.spec.size", "resource.status.items[0].port", "resource.status.items.size()", "size(resource.spec.labels)")
+	}
+	condition := func() string {
+		return w.of("has(resource.status.host)", "has(resource.status.nope)", "resource.spec.port > 10", "'x' in resource.spec.tags", "secret.username == 'x'",
+			"resource.status.items.exists(i, i.port == 2)", "resource.spec.tags.all(x, x != '')", "resource.?status.?host.hasValue()", "resource.spec.labels == {}")
+	}
+	if depth <= 0 {
+		return leaf()
+	}
+	switch w.IntN(26) {
+	case 0, 1:
+		return "(" + e() + " + " + e() + ")"
+	case 2, 3:
+		return "(" + condition() + " ? " + e() + " : " + e() + ")"
+	case 4:
+		return optional() + ".orValue(" + e() + ")"
+	case 5:
+		return optional() + ".or(optional.of(" + e() + ")).value()"
+	case 6:
+		return optional() + ".optMap(v, v + " + e() + ").orValue(" + e() + ")"
+	case 7:
+		return "cel.bind(s, resource.status, s.host + " + e() + ")"
+	case 8:
+		return "cel.bind(s, " + e() + ", s + s)"
+	case 9:
+		return "resource.status.items.map(i, i.name + " + e() + ").join(',')"
+	case 10:
+		return "resource.status.items.filter(i, i.port > 0)[1].name"
+	case 11:
+		return "string(" + number() + " + " + number() + ")"
+	case 12:
+		return "'%d-%s'.format([" + number() + ", " + e() + "])"
+	case 13:
+		return "resource.spec.labels.map(k, resource.spec.labels[k]).join('')"
+	case 14:
+		return "json.encode(" + w.of("resource.spec.labels", "resource.status.items", "secrets", "secret", "resource.status.items.map(i, i.port)") + ")"
+	case 15:
+		return "resource.spec.labels.transformList(k, v, k + v + " + e() + ").join('')"
+	case 16:
+		return "url.queryEscape(" + e() + ").upperAscii()"
+	case 17:
+		return "{'k': " + e() + "}.k"
+	case 18:
+		return "[" + e() + ", " + e() + "].sort().join('')"
+	case 19:
+		return "resource.status.items.sortBy(i, i.port)[0].name"
+	case 20:
+		return "resource.spec.tags.map(t, t + " + e() + ").join()"
+	case 21:
+		return "sha256(" + e() + ")"
+	case 22:
+		return "(resource.spec.tags + resource.status.items.map(i, i.name)).join('')"
+	case 23:
+		return "string(" + number() + " * 2 - -" + number() + ")"
+	case 24:
+		return "json.encode({?'a': " + optional() + ", 'b': " + e() + "})"
+	}
+	return "string(bytes(" + e() + "))"
+}
+
+// A removal takes one thing away, or makes it null.
+func removals(o *observation.Observation) []func(*observation.Observation) {
+	var out []func(*observation.Observation)
+	var below func(at func(*observation.Observation) *structpb.Value, v *structpb.Value)
+	below = func(at func(*observation.Observation) *structpb.Value, v *structpb.Value) {
+		for k, e := range v.GetStructValue().GetFields() {
+			out = append(out,
+				func(o *observation.Observation) { delete(at(o).GetStructValue().Fields, k) },
+				func(o *observation.Observation) { at(o).GetStructValue().Fields[k] = structpb.NewNullValue() })
+			below(func(o *observation.Observation) *structpb.Value { return at(o).GetStructValue().Fields[k] }, e)
+		}
+		for i, e := range v.GetListValue().GetValues() {
+			out = append(out,
+				func(o *observation.Observation) { l := at(o).GetListValue(); l.Values = l.Values[:i] },
+				func(o *observation.Observation) { at(o).GetListValue().Values[i] = structpb.NewNullValue() })
+			below(func(o *observation.Observation) *structpb.Value { return at(o).GetListValue().Values[i] }, e)
+		}
+	}
+	below(func(o *observation.Observation) *structpb.Value { return structpb.NewStructValue(o.Composite.Object) }, structpb.NewStructValue(o.Composite.Object))
+	for name, r := range o.Resources {
+		out = append(out, func(o *observation.Observation) { delete(o.Resources, name) })
+		below(func(o *observation.Observation) *structpb.Value {
+			return structpb.NewStructValue(o.Resources[name].Object)
+		}, structpb.NewStructValue(r.Object))
+		for k := range r.Details {
+			out = append(out, func(o *observation.Observation) { delete(o.Resources[name].Details, k) })
+		}
+	}
+	return out
+}
+
+func copyOf(o *observation.Observation) *observation.Observation {
+	out := &observation.Observation{Composite: observation.Resource{Object: proto.CloneOf(o.Composite.Object)}, Resources: map[string]observation.Resource{}}
+	for name, r := range o.Resources {
+		d := observation.Details{}
+		for k, v := range r.Details {
+			d[k] = v
+		}
+		out.Resources[name] = observation.Resource{Object: proto.CloneOf(r.Object), Details: d}
+	}
+	return out
+}
+
+// textOf evaluates, and converts.
+func textOf(x *expression.Expression, o *observation.Observation) (string, error) {
+	v, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+	if err != nil {
+		return "", err
+	}
+	b, _, err := x.Text(v)
+	return string(b.Reveal()), err
+}
+
+// The law: what has a value waits, and never fails, once something of what it
+// reads is not there; and what it waits for holds no data.
+func FuzzMissingWaits(f *testing.F) {
+	for i := range uint64(1500) {
+		f.Add(i, uint8(i%4))
+	}
+	full := fullWorld(f)
+	f.Fuzz(func(t *testing.T, seed uint64, depth uint8) {
+		w := &writer{Rand: rand.New(rand.NewPCG(seed, 2))} //nolint:gosec // a test
+		text := w.text(int(depth % 5))
+		x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db", Want: expression.WantText})
+		if len(faults) > 0 {
+			t.Skip() // too long, or too deep
+		}
+		if _, err := textOf(x, full); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for i, remove := range removals(full) {
+			o := copyOf(full)
+			remove(o)
+			_, err := textOf(x, o)
+			var waiting *expression.Waiting
+			if err != nil && !errors.As(err, &waiting) {
+				t.Fatalf("%s fails without %d, and does not wait: %v\n%v\n%v", text, i, err, o.Composite, o.Resources)
+			}
+			if err != nil && (strings.Contains(err.Error(), canary) || len(waiting.Inputs) == 0) {
+				t.Fatalf("%s: error holds data, or no input: %v", text, err)
+			}
+		}
+	})
+}
+
+// The law: no error holds data, whatever fails on it: not a value, not a key.
+func FuzzErrorsHoldNoData(f *testing.F) {
+	for i := range uint64(2000) {
+		f.Add(i, uint8(i%6))
+	}
+	o := fullWorld(f)
+	r := o.Resources["db"]
+	r.Object.Fields["username"] = structpb.NewStringValue("CANARY-field")
+	r.Object.Fields["password"] = structpb.NewStructValue(object(f, `{CANARY-key: {CANARY-key: CANARY-value}, name: CANARY-name, db: [CANARY-1, 2]}`))
+	f.Fuzz(func(t *testing.T, seed uint64, depth uint8) {
+		w := &writer{Rand: rand.New(rand.NewPCG(seed, 3))} //nolint:gosec // a test
+		text := w.value(int(depth % 6))
+		for _, want := range []expression.Want{expression.WantAny, expression.WantText, expression.WantTextMap, expression.WantJSON} {
+			x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db", Want: want})
+			if len(faults) > 0 {
+				continue
+			}
+			v, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+			errs := []error{err}
+			if err == nil {
+				_, _, text := x.Text(v)
+				_, _, textMap := x.TextMap(v)
+				_, _, labels := x.Labels(v)
+				_, _, json := x.JSON(v)
+				errs = []error{text, textMap, labels, json}
+			}
+			for _, err := range errs {
+				if err != nil && strings.Contains(err.Error(), canary) {
+					t.Fatalf("%s: error holds data: %v", text, err)
+				}
+			}
+		}
+	})
+}
+
+// One expression serves many requests at once, and errors of one are not those
+// of another: cel-go shares some of its error values. Run it with -race.
+func TestExpressionsAreShared(t *testing.T) {
+	texts := map[string]string{
+		"resource.status.host + resource.spec.name":                          "",
+		"resource.status.nope":                                               "waiting for resources.db.status.nope",
+		"string(dyn(resource.status.host) < dyn(resource.spec.port))":        "here:1:34: < failed on string and int",
+		"resource.spec.port ? 'a' : 'b'":                                     "here:1:20: ?: failed on int and string and string",
+		"string(timestamp(9223372036854775807))":                             "here: failed: an operator or function does not take its operands",
+		"string(resource.status.host && true)":                               "here:1:29: && failed on string and bool",
+		"resource.status.items.map(i, i.name).join()":                        "",
+		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)": "",
+		"string(resource.spec.name.getFullYear())":                           "",
+		"lists.range(10000).map(a, lists.range(10000)).size() > 0 ? '' : ''": "",
+	}
+	o := fullWorld(t)
+	var wg sync.WaitGroup
+	for text, want := range texts {
+		x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db"})
+		if len(faults) > 0 {
+			t.Log(text, faults)
+			continue
+		}
+		_, first := textOf(x, o)
+		if want != "" && fmt.Sprint(first) != want {
+			t.Errorf("%s: want %s, got %v", text, want, first)
+		}
+		for range 8 {
+			wg.Go(func() {
+				for range 20 {
+					if _, err := textOf(x, o); fmt.Sprint(err) != fmt.Sprint(first) && !strings.Contains(fmt.Sprint(err, first), "stopped") {
+						t.Errorf("%s: %v and then %v", text, first, err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+}

@@ -1,0 +1,638 @@
+package plan_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+var env = func() *expression.Environment {
+	e, err := expression.NewEnvironment()
+	if err != nil {
+		panic(err)
+	}
+	return e
+}()
+
+// parse YAML.
+func parse(t testing.TB, text string) *structpb.Struct {
+	t.Helper()
+	j, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &structpb.Struct{}
+	if err := protojson.Unmarshal(j, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// exports is an input, but for its first two lines.
+func exports(body string) string {
+	if fields, ok := strings.CutPrefix(body, "{"); ok {
+		return "{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, " + fields
+	}
+	return "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n" + body
+}
+
+// compile returns the plan of an input, and its faults as fn prints them.
+func compile(t testing.TB, input string) (*plan.Plan, []string) {
+	t.Helper()
+	p, faults := plan.Compile(context.Background(), env, parse(t, input))
+	if (p == nil) != (len(faults) > 0) {
+		t.Errorf("Compile(...): plan %v, faults %v: want just one of them", p, faults)
+	}
+	var texts []string
+	for _, f := range faults {
+		texts = append(texts, f.Field+": "+f.Detail)
+	}
+	return p, texts
+}
+
+const flow = "and secret data flows into the data of Secrets only"
+
+func TestCompileShape(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Nothing": {
+			reason: "an input that exports nothing is one",
+			input:  exports(""),
+		},
+		"NoInput": {
+			reason: "of an empty Struct both are missing",
+			input:  `{}`,
+			want:   []string{"kind: must be Exports", "apiVersion: must be export.fn.crossplane.io/v1beta1"},
+		},
+		"OtherVersionAndKind": {
+			reason: "the input of another function is refused",
+			input:  `{apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources}`,
+			want:   []string{"kind: must be Exports", "apiVersion: must be export.fn.crossplane.io/v1beta1"},
+		},
+		"VersionOfAnotherType": {
+			reason: "one fault is said once",
+			input:  `{apiVersion: 1, kind: null}`,
+			want:   []string{"kind: must be a string, but is null", "apiVersion: must be a string, but is a number"},
+		},
+		"UnknownField": {
+			reason: "a field that would be ignored silently is refused, and the nearest one named",
+			input:  exports(`{secret: [], configmaps: [], zzz: 1, metadata: {name: x}}`),
+			want: []string{
+				"configmaps: is an unknown field: did you mean configMaps?",
+				"secret: is an unknown field: did you mean secrets?",
+				"zzz: is an unknown field",
+			},
+		},
+		"UnknownFieldNested": {
+			reason: "in lists, in objects, in an inlined struct, and what is missing for it is not missing, too",
+			input: exports(`
+secrets:
+- nmae: a
+  metadata: {lables: {}, labels: {a.b/c: x}}
+  data: [{key: k, vaule: "'v'"}, {key: l, value: "'v'", nonSensitive: []}]
+configMaps:
+- name: b
+  data: [{key: k, value: "'v'", nonSensitve: []}]`),
+			want: []string{
+				"secrets[0].metadata.lables: is an unknown field: did you mean labels?",
+				"secrets[0].data[0].vaule: is an unknown field: did you mean value?",
+				"secrets[0].data[1].nonSensitive: is an unknown field",
+				"secrets[0].nmae: is an unknown field: did you mean name?",
+				"configMaps[0].data[0].nonSensitve: is an unknown field: did you mean nonSensitive?",
+			},
+		},
+		"WrongTypes": {
+			reason: "each kind of value where another one is wanted; the rest is looked at, too",
+			input: exports(`
+metadata: 1
+sources: {}
+variables: ["x", {name: {}, value: [1]}]
+secrets:
+- name: a
+  type: 5
+  immutable: "true"
+  connectionDetails: null
+  metadata: {labels: [], annotations: {k: 1, l: true}}
+  data: [{key: k, value: 7}, {key: true, value: "'v'"}, 5]
+- name: b
+  data: none
+- name: c
+  data: [{key: k, value: compsite}]
+status: null
+ttl: 60`),
+			want: []string{
+				"metadata: must be an object, but is a number",
+				"sources: must be a list, but is an object",
+				"variables[0]: must be an object, but is a string",
+				"variables[1].name: must be a string, but is an object",
+				"variables[1].value: must be a string, but is a list",
+				"secrets[0].metadata.labels: must be an object, but is a list",
+				"secrets[0].metadata.annotations[k]: must be a string, but is a number",
+				"secrets[0].metadata.annotations[l]: must be a string, but is a boolean",
+				"secrets[0].type: must be a string, but is a number",
+				"secrets[0].immutable: must be true or false, but is a string",
+				"secrets[0].data[0].value: must be a string, but is a number",
+				"secrets[0].data[1].key: must be a string, but is a boolean",
+				"secrets[0].data[2]: must be an object, but is a number",
+				"secrets[0].connectionDetails: must be true or false, but is null",
+				"secrets[1].data: must be a list, but is a string",
+				"secrets[2].data[0].value:1:1: undeclared reference to 'compsite'",
+				"status: must be a list, but is null",
+				"ttl: must be a duration, for example 60s or 1h30m",
+			},
+		},
+		"Missing": {
+			reason: "all that must be set, in the order of the input",
+			input:  exports(`{sources: [{}], variables: [{}], secrets: [{}], configMaps: [{data: []}], status: [{}]}`),
+			want: []string{
+				"sources[0].name: must be set",
+				"sources[0].apiVersion: must be set",
+				"sources[0].kind: must be set",
+				"variables[0].name: must be set",
+				"variables[0].value: must be set",
+				"secrets[0].name: must be set",
+				"secrets[0].data: must have at least one item",
+				"configMaps[0].name: must be set",
+				"configMaps[0].data: must have at least one item",
+				"status[0].fieldPath: must be set",
+				"status[0].value: must be set",
+			},
+		},
+		"MissingBesideAnotherFault": {
+			reason: "a fault beside it, or in an item whose number begins like its own, explains nothing",
+			input:  exports("secrets:\n- {data: [{key: k, value: \"'v'\"}], tpye: x, immutable: 1}\n- 5" + strings.Repeat("\n- {name: a, data: [{key: k, value: \"'v'\"}]}", 8) + "\n- {}"),
+			want: append([]string{
+				"secrets[0].name: must be set",
+				"secrets[0].immutable: must be true or false, but is a number",
+				"secrets[0].tpye: is an unknown field: did you mean type?",
+				"secrets[1]: must be an object, but is a number",
+			}, append(duplicates(3, 10), "secrets[10].name: must be set", "secrets[10].data: must have at least one item")...),
+		},
+		"Empty": {
+			reason: "an empty string is no value of any field, as the CustomResourceDefinition says, and says so once",
+			input: exports(`
+sources: [{name: s, apiVersion: v1, kind: ConfigMap, matchLabels: {}, namespace: ""}]
+secrets: [{name: "", type: "", metadata: {nameExpression: ""}, data: [{key: "", value: ""}, {key: "", valueMap: "{'a': 'b'}"}]}]
+ttl: ""`),
+			want: []string{
+				"sources[0].namespace: must not be empty: leave it out, or give it a value",
+				"sources[0].matchLabels: must have at least one label",
+				"secrets[0].name: must not be empty: leave it out, or give it a value",
+				"secrets[0].metadata.nameExpression: must not be empty: leave it out, or give it a value",
+				"secrets[0].type: must not be empty: leave it out, or give it a value",
+				"secrets[0].data[0].key: must not be empty: leave it out, or give it a value",
+				"secrets[0].data[0].value: must not be empty: leave it out, or give it a value",
+				"secrets[0].data[1].key: must not be empty: leave it out, or give it a value",
+				"ttl: must be a duration, for example 60s or 1h30m",
+			},
+		},
+		"ValueOrValueMap": {
+			reason: "just one of them, and a key with value only",
+			input: exports(`
+secrets:
+- name: a
+  data: [{key: k}, {key: l, value: "'v'", valueMap: "{'a': 'b'}"}, {value: "'v'"}, {key: m, valueMap: "{'a': 'b'}"}, {optional: true}]`),
+			want: []string{
+				"secrets[0].data[0]: must have value or valueMap",
+				"secrets[0].data[1].valueMap: must not be set beside value: keep one of them",
+				"secrets[0].data[2].key: must be set, for value is the value of one key",
+				"secrets[0].data[3].key: must not be set beside valueMap, which gives its keys itself",
+				"secrets[0].data[4]: must have value or valueMap",
+			},
+		},
+		"TTLs": {reason: "from 1s", input: exports(`ttl: 999ms`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
+		"LongTTL": {
+			reason: "to a day",
+			input:  exports(`ttl: 24h1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"},
+		},
+		"NegativeTTL": {reason: "no time is before now", input: exports(`ttl: -1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
+		"NoTTL":       {reason: "0s is never, and allowed", input: exports(`ttl: 0s`)},
+		"TTL":         {reason: "the bounds are allowed", input: exports(`ttl: 24h`)},
+		"TTLInDays":   {reason: "Go has no days", input: exports(`ttl: 1d`), want: []string{"ttl: must be a duration, for example 60s or 1h30m"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// duplicates are the faults of secrets[from] to secrets[to-1], all named as
+// secrets[2].
+func duplicates(from, to int) []string {
+	var out []string
+	for i := from; i < to; i++ {
+		out = append(out, fmt.Sprintf(`secrets[%d].name: composition resource name "a" is the one of secrets[2].name, too: rename one of them`, i))
+	}
+	return out
+}
+
+func TestCompileNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"TwoWriters": {
+			reason: "a key has one writer, and both are named",
+			input:  exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}, {key: l, value: "'2'"}, {key: k, value: "'3'"}]}]`),
+			want:   []string{`secrets[0].data[2].key: "k" is written by secrets[0].data[0].key, too: keep one of them`},
+		},
+		"TwoExports": {
+			reason: "a composition resource name is unique over Secrets and ConfigMaps",
+			input:  exports(`{secrets: [{name: a, data: [{key: k, value: "'1'"}]}], configMaps: [{name: a, data: [{key: k, value: "'1'"}]}]}`),
+			want:   []string{`configMaps[0].name: composition resource name "a" is the one of secrets[0].name, too: rename one of them`},
+		},
+		"ExportAndSecretSource": {
+			reason: "secrets.a would be the source now, and the export once it is observed",
+			input: exports(`
+sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, data: [{key: k, value: "'1'"}]}, {name: b, data: [{key: k, value: "'1'"}]}]`),
+			want: []string{`secrets[0].name: composition resource name "a" is the one of sources[0].name, too: rename one of them`},
+		},
+		"TwoSourcesAndVariables": {
+			reason: "names of sources and variables are unique, too",
+			input: exports(`
+sources: [{name: s, apiVersion: v1, kind: Secret}, {name: s, apiVersion: v1, kind: ConfigMap}]
+variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"}, {name: a-b, value: "4"}]`),
+			want: []string{
+				`sources[1].name: source "s" is the one of sources[0].name, too: rename one of them`,
+				`variables[1].name: variable "v" is the one of variables[0].name, too: rename one of them`,
+				`variables[2].name: must be a CEL identifier: letters, digits and '_', not beginning with a digit`,
+				`variables[3].name: must be a CEL identifier: letters, digits and '_', not beginning with a digit`,
+			},
+		},
+		"IllegalKeys": {
+			reason: "no object can have them",
+			input:  exports(`secrets: [{name: a, data: [{key: a b, value: "'1'"}, {key: .., value: "'2'"}]}]`),
+			want: []string{
+				`secrets[0].data[0].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only`,
+				`secrets[0].data[1].key: cannot use key "..": it becomes a file name where the object is mounted; use another than '.', and none that starts with '..'`,
+			},
+		},
+		"IllegalMetadata": {
+			reason: "what the API server would refuse, and what Crossplane sets itself",
+			input: exports(`
+secrets:
+- name: a
+  type: kubernetes.io/service-account-token
+  metadata: {name: A_B, namespace: a.b, labels: {crossplane.io/composite: x, ok: "not ok"}, annotations: {crossplane.io/composition-resource-name: x, export.fn.crossplane.io/generator: x}}
+  data: [{key: k, value: "'1'"}]
+- name: B_C
+  data: [{key: k, value: "'1'"}]
+- name: C_D
+  metadata: {nameExpression: "'c'"}
+  data: [{key: k, value: "'1'"}]`),
+			want: []string{
+				`secrets[0].metadata.name: cannot use name "A_B": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`secrets[0].metadata.namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				`secrets[0].metadata.labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`,
+				`secrets[0].metadata.labels: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
+				`secrets[0].metadata.annotations: cannot set annotation "crossplane.io/composition-resource-name": Crossplane sets it to find the objects of a composite again; leave it out`,
+				`secrets[0].metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
+				`secrets[0].type: Kubernetes fills a kubernetes.io/service-account-token Secret itself: use another type`,
+				`secrets[1].metadata.name: must be set, for "B_C" cannot be part of the object's name`,
+			},
+		},
+		"NameAndExpression": {
+			reason: "at most one of each pair",
+			input:  exports(`configMaps: [{name: a, metadata: {name: a, nameExpression: "'b'", namespace: a, namespaceExpression: "'b'"}, data: [{key: k, value: "'1'"}]}]`),
+			want: []string{
+				"configMaps[0].metadata.nameExpression: must not be set beside name: keep one of them",
+				"configMaps[0].metadata.namespaceExpression: must not be set beside namespace: keep one of them",
+			},
+		},
+		"Sources": {
+			reason: "what Crossplane would fail on, and a Secret whose place the composite's author could choose",
+			input: exports(`
+sources:
+- {name: a, apiVersion: v1, kind: ConfigMap, scope: Global, matchName: a, nameExpression: "'b'", matchLabels: {a: b}}
+- {name: b, apiVersion: v1, kind: Secret, scope: Cluster, namespace: ns}
+- {name: c, apiVersion: v1, kind: Secret, nameExpression: "'b'", namespace: ns}
+- {name: d, apiVersion: v1, kind: ConfigMap, namespace: N_, matchName: ../x}
+- {name: e/f, apiVersion: v1, kind: ConfigMap}
+- {name: g, apiVersion: v1, kind: ConfigMap, matchLabels: {crossplane.io/composite: ok, "a b": c, d: "e f"}}
+- {name: h, apiVersion: /v1, kind: Secret}`),
+			want: []string{
+				"sources[0].scope: must be Namespaced or Cluster",
+				"sources[0].matchName: must not be set beside matchLabels: keep one of them",
+				"sources[1].scope: must be Namespaced for a Secret",
+				"sources[1].namespace: must not be set when scope is Cluster",
+				"sources[2].namespace: must not be set beside the nameExpression of a Secret, which lies in the composite's own namespace: use matchName, or leave the namespace out",
+				"sources[3].namespace: cannot use namespace \"N_\": use lower-case letters, digits and '-', and start and end with a letter or a digit",
+				"sources[3].matchName: is no name of an object: it may not contain '/'",
+				"sources[4].name: is no name of an object: it may not contain '/'",
+				`sources[5].matchLabels: "a b" is not a label, or its value is none that a label can have`,
+				`sources[5].matchLabels: "d" is not a label, or its value is none that a label can have`,
+				"sources[6].apiVersion: must be a version, or a group, a slash and a version",
+			},
+		},
+		"Status": {
+			reason: "one writer of a field and of what is below it, and nothing that Crossplane writes",
+			input: exports(`
+status:
+- {fieldPath: a.b, value: "1"}
+- {fieldPath: a, value: "1"}
+- {fieldPath: "a[b].c", value: "1"}
+- {fieldPath: ab, value: "1"}
+- {fieldPath: "l[0]", value: "1"}
+- {fieldPath: "l[*]", value: "1"}
+- {fieldPath: conditions, value: "1"}
+- {fieldPath: crossplane.x, value: "1"}
+- {fieldPath: "a[", value: "1"}
+- {fieldPath: a..b, value: "1"}`),
+			want: []string{
+				`status[1].fieldPath: "a" is written by status[0].fieldPath, too: keep one of them`,
+				`status[2].fieldPath: "a[b].c" is written by status[0].fieldPath, too: keep one of them`,
+				"status[4].fieldPath: must name fields only: write a list as a whole",
+				"status[5].fieldPath: must name fields only: write a list as a whole",
+				"status[6].fieldPath: must not be conditions, which Crossplane writes",
+				"status[7].fieldPath: must not be crossplane, which Crossplane writes",
+				"status[8].fieldPath: cannot be parsed as a field path: unterminated '[' at position 1",
+				"status[9].fieldPath: cannot be parsed as a field path: unexpected '.' at position 2",
+			},
+		},
+		"Long": {
+			reason: "names have limits",
+			input:  exports(fmt.Sprintf(`{variables: [{name: %s, value: "1"}], configMaps: [{name: %s, metadata: {name: a}, data: [{key: k, value: "'v'"}]}], status: [{fieldPath: %s, value: "1"}]}`, strings.Repeat("v", 64), strings.Repeat("c", 254), strings.Repeat("s", 513))),
+			want: []string{
+				"variables[0].name: has 64 characters, over the limit of 63",
+				"configMaps[0].name: has 254 characters, over the limit of 253",
+				"status[0].fieldPath: has 513 characters, over the limit of 512",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCompileExpressions(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Undeclared": {
+			reason: "the fault points into the source",
+			input:  exports(`{variables: [{name: v, value: compsite.x}], secrets: [{name: a, metadata: {nameExpression: 1 + nope}, data: [{key: k, value: compsite.spec.x}, {key: l, value: "'a' + nope"}]}]}`),
+			want: []string{
+				"variables[0].value:1:1: undeclared reference to 'compsite'",
+				"secrets[0].metadata.nameExpression:1:5: undeclared reference to 'nope'",
+				"secrets[0].data[0].value:1:1: undeclared reference to 'compsite'",
+				"secrets[0].data[1].value:1:7: undeclared reference to 'nope'",
+			},
+		},
+		"ManyLines": {
+			reason: "by line and column, all faults of one expression, in their order",
+			input: exports(`
+secrets:
+- name: a
+  data:
+  - key: k
+    value: |-
+      'a' +
+        nope +
+      also`),
+			want: []string{
+				"secrets[0].data[0].value:2:3: undeclared reference to 'nope'",
+				"secrets[0].data[0].value:3:1: undeclared reference to 'also'",
+			},
+		},
+		"InDocumentOrder": {
+			reason: "faults of shape, of names and of expressions are one list, and item 10 is behind item 2",
+			input: exports(`
+ttl: 1ms
+status: [{fieldPath: x, value: nope}]
+configMaps: [{name: a, unknown: 1, data: [{key: k, value: nope}]}]
+secrets:
+- name: a
+  data: [` + strings.Repeat(`{valueMap: "{'a': 'b'}"}, `, 2) + `{key: "!", value: "nope"}, ` + strings.Repeat(`{valueMap: "{'a': 'b'}"}, `, 7) + `{key: b, value: nope}]
+variables: [{name: v, value: nope}]
+sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
+			want: []string{
+				"sources[0].nameExpression:1:1: undeclared reference to 'nope'",
+				"variables[0].value:1:1: undeclared reference to 'nope'",
+				`secrets[0].data[2].key: cannot use key "!": use letters, digits, '-', '_' and '.' only`,
+				"secrets[0].data[2].value:1:1: undeclared reference to 'nope'",
+				"secrets[0].data[10].value:1:1: undeclared reference to 'nope'",
+				`configMaps[0].name: composition resource name "a" is the one of secrets[0].name, too: rename one of them`,
+				"configMaps[0].data[0].value:1:1: undeclared reference to 'nope'",
+				"configMaps[0].unknown: is an unknown field",
+				"status[0].value:1:1: undeclared reference to 'nope'",
+				"ttl: must be 0s, or from 1s to 24h",
+			},
+		},
+		"Types": {
+			reason: "a result that can be no string is refused, with how to make it one",
+			input: exports(`
+secrets:
+- name: a
+  metadata: {nameExpression: "1", labelsExpression: "{'a': 1}", annotationsExpression: "'a'"}
+  data: [{key: k, value: size('a')}, {key: l, value: "['a']"}, {key: m, value: "{'a': 'b'}"}, {valueMap: "'a'"}, {key: p, value: "b'bytes'"}, {key: o, value: composite.spec.dyn}]
+status: [{fieldPath: x, value: "duration('1s')"}]`),
+			want: []string{
+				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns int: wrap it in string(...)",
+				"secrets[0].metadata.labelsExpression:1:1: must return a map(string, string), but returns map(string, int)",
+				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns string",
+				"secrets[0].data[0].value:1:1: must return a string, but returns int: wrap it in string(...)",
+				"secrets[0].data[1].value:1:1: must return a string, but returns list(string): join it with .join(',') or json.encode(...)",
+				"secrets[0].data[2].value:1:1: must return a string, but returns map(string, string): use valueMap for several keys, or json.encode(...) for one",
+				"secrets[0].data[3].valueMap:1:1: must return a map(string, string), but returns string",
+				"status[0].value:1:1: must return a value that JSON has, but returns duration: wrap it in string(...)",
+			},
+		},
+		"Variables": {
+			reason: "a variable may use those above it, by their names, and not itself",
+			input: exports(`
+variables: [{name: host, value: variables.later}, {name: later, value: variables.later + variables.hots}]
+secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1].map(variables, .variables.nope)[0]"}, {key: m, value: "has(variables.zzzzzz) ? 'a' : 'b'"}]}]`),
+			want: []string{
+				`variables[0].value:1:10: variable "later" is not above this one: a variable may use only those above it`,
+				`variables[1].value:1:10: variable "later" is not above this one: a variable may use only those above it`,
+				`variables[1].value:1:28: undeclared variable "hots": did you mean host?`,
+				`secrets[0].data[0].value:1:10: undeclared variable "hsot": did you mean host?`,
+				`secrets[0].data[1].value:1:30: undeclared variable "nope"`,
+				`secrets[0].data[2].value:1:4: undeclared variable "zzzzzz"`,
+			},
+		},
+		"MisplacedSource": {
+			reason: "a Secret is no source by sources, which would wait for ever; both faults of one expression come at once",
+			input: exports(`
+sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: ca.crt, apiVersion: v1, kind: Secret}]
+secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {key: l, value: "sources['ca.crt'].x"}]}]`),
+			want: []string{
+				`secrets[0].data[0].value:1:10: undeclared variable "v"`,
+				`secrets[0].data[0].value:1:30: source "ca" is a Secret: read it as secrets.ca`,
+				`secrets[0].data[1].value:1:18: source "ca.crt" is a Secret: read it as secrets['ca.crt']`,
+			},
+		},
+		"SourceInName": {
+			reason: "a name has to be known before a source is read, also through a variable, and by a Secret that is not secret",
+			input: exports(`
+sources:
+- {name: s, apiVersion: v1, kind: ConfigMap, nameExpression: sources.t.data.x}
+- {name: t, apiVersion: v1, kind: Secret}
+variables: [{name: v, value: sources.s.data.x}, {name: w, value: variables.v}]
+secrets:
+- name: a
+  metadata: {nameExpression: variables.w, namespaceExpression: sources.s.data.x}
+  data: [{key: k, value: "'v'"}]
+- name: b
+  metadata: {nameExpression: secrets.t.x, nonSensitive: [t.x]}
+  data: [{key: k, value: "'v'"}]
+- name: c
+  metadata: {labelsExpression: "{'a': variables.w}", annotationsExpression: "{'a': sources.s.data.x}", nameExpression: "'c'"}
+  data: [{key: k, value: "'v'"}]`),
+			want: []string{
+				`sources[0].nameExpression:1:15: source "t" is a Secret: read it as secrets.t`,
+				"secrets[0].metadata.nameExpression: may use no source: a name has to be known before a source is read",
+				"secrets[0].metadata.namespaceExpression: may use no source: a name has to be known before a source is read",
+				"secrets[1].metadata.nameExpression: may use no source: a name has to be known before a source is read",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCompileLimits(t *testing.T) {
+	item := func(format string, n int) string {
+		var items []string
+		for i := range n {
+			items = append(items, fmt.Sprintf(format, i))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"TooManyItems": {
+			reason: "a list over its limit is not looked into, and the expressions are not compiled",
+			input: exports("sources: " + item("{name: n%d}", limits.ListItems+1) +
+				"\nvariables: " + item("{name: n%d, value: nope}", limits.ListItems+1) +
+				"\nsecrets: " + item("{name: n%d}", limits.ListItems+1) +
+				"\nconfigMaps: [{name: c, data: " + item("{key: n%d}", limits.DataItems+1) + "}]" +
+				"\nstatus: " + item("{fieldPath: n%d}", limits.ListItems+1)),
+			want: []string{
+				"sources: has 65 items, over the limit of 64: split the input into several pipeline steps",
+				"variables: has 65 items, over the limit of 64: split the input into several pipeline steps",
+				"secrets: has 65 items, over the limit of 64: split the input into several pipeline steps",
+				"configMaps[0].data: has 257 items, over the limit of 256: split the input into several pipeline steps",
+				"status: has 65 items, over the limit of 64: split the input into several pipeline steps",
+			},
+		},
+		"JustEnoughItems": {
+			reason: "the limit itself is allowed",
+			input: exports("secrets: [{name: c, data: " + item("{key: n%d, value: \"'v'\"}", limits.DataItems) + "}]" +
+				"\nstatus: " + item("{fieldPath: n%d, value: \"1\"}", limits.ListItems)),
+		},
+		"TooManyExpressions": {
+			reason: "over all exports together, said once",
+			input:  exports("secrets: " + item("{name: n%d, data: "+strings.ReplaceAll(item("{key: n%d, value: \"'v'\"}", limits.DataItems), "%", "%%")+"}", limits.Expressions/limits.DataItems+1)),
+			want:   []string{"secrets[8].data[0].value: is one expression over the limit of 2048: split the input into several pipeline steps"},
+		},
+		"LongExpression": {
+			reason: "checking takes longer than linearly",
+			input:  exports("status: [{fieldPath: a, value: \"'" + strings.Repeat("x", limits.ExpressionCharacters-1) + "'\"}]"),
+			want:   []string{"status[0].value: has 4097 characters, over the limit of 4096: split it into variables"},
+		},
+		"DeepExpression": {
+			reason: "comprehensions multiply",
+			input:  exports("status: [{fieldPath: a, value: \"" + strings.Repeat("[1].map(x, ", 9) + "1" + strings.Repeat(")", 9) + "\"}]"),
+			want:   []string{"status[0].value: nests 9 comprehensions, over the limit of 8: split it into variables"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// A variable that uses another one many times, which does so as well, reads each
+// secret once: the test would not end otherwise.
+func TestCompileManyReadings(t *testing.T) {
+	body := "variables:\n- {name: v0, value: secret.a}\n"
+	for i := 1; i < 12; i++ {
+		body += fmt.Sprintf("- {name: v%d, value: \"%s\"}\n", i, strings.Repeat(fmt.Sprintf("variables.v%d + ", i-1), 19)+fmt.Sprintf("variables.v%d", i-1))
+	}
+	_, got := compile(t, exports(body+`configMaps: [{name: c, data: [{key: k, value: variables.v11}]}]`))
+	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + flow + `: list "composite.a" under nonSensitive if it is not secret`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Compile(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestCompileCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p, faults := plan.Compile(ctx, env, parse(t, exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}]}]`)))
+	if p != nil || len(faults) != 1 || faults[0].Error() != "input: Invalid value: was not compiled: context canceled" {
+		t.Errorf("Compile(...) with a cancelled context: %v, %v: want a fault, for there are expressions missing", p, faults)
+	}
+}
+
+// FuzzCompileNeverPanics takes any JSON as an input: there is a plan or there are
+// faults, each with a path, and both are the same a second time.
+func FuzzCompileNeverPanics(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `null`, `{"secrets": [null, 1, "a", [], {"data": [null, {"value": "secret"}]}]}`, `{"secrets": {"0": {}}}`,
+		`{"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports", "secrets": [{"name": "a", "data": [{"key": "k", "value": "secret.a"}]}], "ttl": "1h"}`,
+		`{"variables": [{"name": "a", "value": "variables[variables.a]"}], "status": [{"fieldPath": "a.b[c]", "value": "1"}]}`,
+		`{"sources": [{"name": "\u0000", "apiVersion": "v1", "kind": "Secret", "matchLabels": {"\u0000": "é"}}], "a\u0000\n": {"b": [[[]]]}}`,
+		`{"metadata": {"labels": 1}, "ttl": "\"\u0000", "configMaps": [{"metadata": {"labels": {"a.b[0]:1": null}}, "data": [{"nonSensitive": [1]}]}]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := &structpb.Struct{}
+		if protojson.Unmarshal(b, in) != nil {
+			return
+		}
+		p, faults := plan.Compile(context.Background(), env, in)
+		if (p == nil) != (len(faults) > 0) {
+			t.Fatalf("plan %v, faults %v: want just one of them", p, faults)
+		}
+		for _, x := range faults {
+			if x.Field == "" || x.Detail == "" {
+				t.Errorf("fault %#v has no path, or does not say what is wrong", x)
+			}
+		}
+		if _, again := plan.Compile(context.Background(), env, in); cmp.Diff(faults.ToAggregate(), again.ToAggregate(), cmp.Comparer(sameError)) != "" {
+			t.Errorf("faults differ on a second run: %v and %v", faults, again)
+		}
+	})
+}
+
+func sameError(a, b error) bool {
+	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
+}

@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+)
+
+// A placement is where an export's object is, or shall be.
+type placement struct {
+	target
+
+	// observed is the object as it is, or nil if there is none of ours.
+	observed *structpb.Struct
+
+	// lookUp is asked for while there is none of ours.
+	lookUp *Requirement
+
+	// unknown says why the place is not known, or not looked up yet.
+	unknown reasons
+
+	// conflict says whose the object at that place is.
+	conflict string
+
+	// renamed is set if the input wants another place than the observed one.
+	renamed string
+}
+
+// A target is an object's place in the cluster. Its name is empty if there is
+// none yet.
+type target struct {
+	kind            object.Kind
+	namespace, name string
+}
+
+// String is the namespace and the name.
+func (t target) String() string { return t.namespace + "/" + t.name }
+
+// place an export. A composed resource stays where it is, whatever the input
+// says by now: Crossplane fixes name and namespace on creation. Before there is
+// one, the object that may be at its place is looked up.
+func (r *run) place(ctx context.Context, e export) placement {
+	at := r.wanted(ctx, e)
+	if observed := r.Observation.Resources[e.name].Object; observed != nil {
+		return placeObserved(e, at.target, observed)
+	}
+	if !at.unknown.empty() {
+		return at
+	}
+	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.kind), Namespace: at.namespace, Name: at.name}
+	found, read := at.lookUp.find(r.Found)
+	switch {
+	case !read:
+		at.unknown.waiting = []string{"the look-up of " + at.lookUp.String()}
+	case len(found) > 0:
+		at.observed, at.conflict = r.judge(e, at.target, found[0])
+	}
+	return at
+}
+
+func placeObserved(e export, want target, observed *structpb.Struct) placement {
+	apiVersion, kind, ns, name := object.Identity(observed)
+	at := placement{target: target{e.kind, ns, name}, observed: observed}
+	if apiVersion != "v1" || kind != string(e.kind) {
+		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s", kind, e.kind, e.path.Child("name"))
+		return at
+	}
+	if want.name != "" && want.name != name {
+		at.renamed = want.name
+	}
+	if want.namespace != "" && want.namespace != ns {
+		at.renamed = want.String()
+	}
+	return at
+}
+
+// wanted is where the input wants the object, or why that is not known.
+func (r *run) wanted(ctx context.Context, e export) placement {
+	at := placement{target: target{kind: e.kind}}
+	ns, err := r.wantedNamespace(ctx, e)
+	if err != nil {
+		at.unknown.add(e.path.Child("metadata", "namespaceExpression").String(), err)
+		return at
+	}
+	at.namespace = ns
+	switch {
+	case e.metadata.nameExpr != nil:
+		path := e.metadata.nameExpr.Source().Path
+		name, err := r.name(ctx, e.metadata.nameExpr, e.from)
+		if err == nil && name == "" {
+			err = expression.NewWaiting("a name that is not empty")
+		}
+		if err == nil && object.ValidateName(name) != nil {
+			err = &expression.Failed{Path: path, Reason: "gives an illegal name: " + object.ValidateName(name).Error()}
+		}
+		at.name = name
+		at.unknown.add(path, err)
+	case e.metadata.name != "":
+		at.name = e.metadata.name
+	default:
+		_, _, _, xr := object.Identity(r.Observation.Composite.Object)
+		at.name = xr + "-" + e.name
+		if err := object.ValidateName(at.name); err != nil {
+			at.unknown.failed = []string{fmt.Sprintf("%s: must be set, for the default is an illegal name: %s", e.path.Child("metadata", "name"), err.Error())}
+		}
+	}
+	return at
+}
+
+func (r *run) wantedNamespace(ctx context.Context, e export) (string, error) {
+	x := e.metadata.namespaceExpr
+	switch {
+	case x == nil && e.metadata.namespace == "":
+		return r.namespace, nil
+	case x == nil:
+		return e.metadata.namespace, nil
+	}
+	ns, err := r.name(ctx, x, e.from)
+	switch {
+	case err != nil:
+		return "", err
+	case ns == "":
+		return "", expression.NewWaiting("a namespace that is not empty")
+	case object.ValidateNamespace(ns) != nil:
+		return "", &expression.Failed{Path: x.Source().Path, Reason: "gives an illegal namespace: " + object.ValidateNamespace(ns).Error()}
+	case !r.cluster && ns != r.namespace:
+		return "", &expression.Failed{Path: x.Source().Path, Reason: fmt.Sprintf("gives namespace %q, but a composite in namespace %q composes into its own only", ns, r.namespace)}
+	}
+	return ns, nil
+}
+
+// judge an object at the place of one that is not observed. It may be ours: the
+// composite is read from a cache, which may not know yet what was just composed.
+func (r *run) judge(e export, at target, found *structpb.Struct) (ours *structpb.Struct, conflict string) {
+	uid, kind, name, ok := object.ControllerOf(found)
+	own := r.Observation.Composite.Object.GetFields()["metadata"].GetStructValue().GetFields()["uid"].GetStringValue()
+	mend := fmt.Sprintf("set %s to another name", e.path.Child("metadata", "name"))
+	switch composed := object.CompositionResourceName(found); {
+	case !ok:
+		return nil, fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.kind, at, mend)
+	case uid != own || own == "":
+		return nil, fmt.Sprintf("%s %s exists and is controlled by %s %q: delete it, or %s", e.kind, at, kind, name, mend)
+	case composed != e.name:
+		return nil, fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
+	}
+	return found, ""
+}
+
+// findWriters notes who composes which object, over this step and the earlier
+// ones, so that two who want the same one are found.
+func (r *run) findWriters(exports []export, at []placement) {
+	r.writers = map[target][]string{}
+	add := func(t target, who string) {
+		if t.name != "" {
+			r.writers[t] = append(r.writers[t], who)
+		}
+	}
+	for _, name := range sortedKeys(r.Desired) {
+		if v, kind, ns, n := object.Identity(r.Desired[name]); v == "v1" {
+			if ns == "" {
+				ns = r.namespace
+			}
+			add(target{object.Kind(kind), ns, n}, fmt.Sprintf("composed resource %q of an earlier step", name))
+		}
+	}
+	for i, e := range exports {
+		add(at[i].target, e.path.String())
+	}
+}
