@@ -265,6 +265,17 @@ sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kin
 secrets: [{name: a, data: [{key: k, value: "'1'"}]}, {name: b, data: [{key: k, value: "'1'"}]}]`),
 			want: []string{`secrets[0].name: composition resource name "a" is the one of sources[0].name, too: rename one of them`},
 		},
+		"FromSource": {
+			reason: "from is a composed resource: a Secret source there would wait for ever",
+			input: exports(`
+sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: cm, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, from: ca, data: [{key: k, value: secret.x}]}, {name: b, from: cm, data: [{key: k, value: secret.x}]}]
+configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
+			want: []string{
+				`secrets[0].from: "ca" is a source, and no composed resource: leave it out, and read the source as secrets.ca`,
+				`configMaps[0].from: "ca" is a source, and no composed resource: leave it out, and read the source as secrets.ca`,
+			},
+		},
 		"TwoSourcesAndVariables": {
 			reason: "names of sources and variables are unique, too",
 			input: exports(`

@@ -290,7 +290,7 @@ func newVariables(ctx context.Context, list []variable, r *run) ref.Val {
 				}
 				values[name] = v
 			}
-			return relabel(values[name]), true
+			return values[name], true
 		}
 		return observation.Map(find, func() []string { return variableNames(list[:n]) })
 	}
@@ -304,15 +304,6 @@ func variableNames(list []variable) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// relabel returns an error as a value of its own: cel-go writes the place where
-// it met an error into it.
-func relabel(v ref.Val) ref.Val {
-	if e, ok := v.(*types.Err); ok {
-		return types.WrapErr(e.Unwrap())
-	}
-	return v
 }
 
 // shorten lists the first of many, and counts the rest.

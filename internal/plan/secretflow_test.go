@@ -244,3 +244,15 @@ configMaps: [{name: c, data: [{key: k, value: "variables.first"}, {key: l, value
 		})
 	}
 }
+
+// A variable is evaluated on first use, and once.
+func TestVariableIsEvaluatedOnce(t *testing.T) {
+	s := newScene(t, exports(`
+variables: [{name: unused, value: "1"}, {name: a, value: "'a'"}, {name: later, value: composite.spec.later}, {name: failed, value: composite.spec.size.x}]
+secrets: [{name: a, data: [{key: k, value: variables.a + variables.a}, {key: l, value: variables.a}, {key: m, value: variables.later}, {key: p, value: variables.later}, {key: q, value: variables.failed}]}]`))
+	r := s.run(t)
+	got := []int{r.OK, r.Waiting, r.Failed}
+	if diff := cmp.Diff([]int{3, 3, 2}, got); diff != "" { // with the five of the Secret
+		t.Errorf("Run(...): evaluations that went well, waited and failed: -want, +got:\n%s", diff)
+	}
+}

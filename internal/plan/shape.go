@@ -45,11 +45,8 @@ func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
 // explains reports whether something is only missing because it could not be
 // decoded, or was misspelt.
 func (d *decoder) explains(f *field.Error) bool {
-	inside := func(wrong string) bool {
-		rest, ok := strings.CutPrefix(f.Field, wrong)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') || wrong == pathText(nil)
-	}
-	return f.Type == field.ErrorTypeRequired && (d.near[f.Field] || slices.ContainsFunc(d.wrong, inside))
+	below := func(wrong string) bool { return wrong == pathText(nil) || strings.HasPrefix(f.Field, wrong) }
+	return f.Type == field.ErrorTypeRequired && (d.near[f.Field] || slices.ContainsFunc(d.wrong, below))
 }
 
 // value decodes v into out, which stays zero where it cannot be.

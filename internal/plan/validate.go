@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
@@ -96,9 +98,15 @@ func (v *validator) exports(in *v1beta1.Exports) {
 			all.first[s.Name] = field.NewPath("sources").Index(i).Child("name")
 		}
 	}
+	from := func(at *field.Path, name string) {
+		if slices.ContainsFunc(in.Sources, func(s v1beta1.Source) bool { return isSecret(s) && s.Name == name && name != "" }) {
+			v.fault(at, "%q is a source, and no composed resource: leave it out, and read the source as %s", name, expression.PathText(expression.Secrets, name))
+		}
+	}
 	for i, s := range in.Secrets[:v.length(field.NewPath("secrets"), len(in.Secrets), limits.ListItems)] {
 		at := field.NewPath("secrets").Index(i)
 		v.name(all, at.Child("name"), s.Name)
+		from(at.Child("from"), s.From)
 		if s.Type == "kubernetes.io/service-account-token" {
 			v.fault(at.Child("type"), "Kubernetes fills a %s Secret itself: use another type", s.Type)
 		}
@@ -108,6 +116,7 @@ func (v *validator) exports(in *v1beta1.Exports) {
 	for i, m := range in.ConfigMaps[:v.length(field.NewPath("configMaps"), len(in.ConfigMaps), limits.ListItems)] {
 		at := field.NewPath("configMaps").Index(i)
 		v.name(all, at.Child("name"), m.Name)
+		from(at.Child("from"), m.From)
 		v.metadata(at, m.Name, m.Metadata)
 		data := make([]v1beta1.SecretData, 0, len(m.Data))
 		for _, d := range m.Data {
