@@ -47,8 +47,12 @@ var rooms = map[string]room{
 		outside: []string{"google.golang.org/protobuf/types", "k8s.io/apimachinery"},
 	},
 	"internal/collect": {rooms: []string{"internal/expression", "internal/object", "internal/sensitive"}},
+	"internal/rewrite": {rooms: []string{"internal/limits", "internal/sensitive"}},
 	"internal/plan": {
-		rooms: []string{"input/v1beta1", "internal/collect", "internal/expression", "internal/limits", "internal/object", "internal/observation", "internal/sensitive"},
+		rooms: []string{
+			"input/v1beta1", "internal/collect", "internal/expression", "internal/limits", "internal/object", "internal/observation",
+			"internal/rewrite", "internal/sensitive",
+		},
 		outside: []string{
 			"github.com/crossplane/crossplane-runtime", "github.com/google/cel-go/common/types", "google.golang.org/protobuf",
 			"k8s.io/apimachinery", "k8s.io/utils/lru",

@@ -161,6 +161,8 @@ type Variable struct {
 }
 
 // A SecretExport is a Secret to compose.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.data) || has(self.dataFrom)",message="at least one of data and dataFrom must be set"
 type SecretExport struct {
 	// Name of the export: the composition resource name of the Secret.
 	// +kubebuilder:validation:MinLength=1
@@ -190,10 +192,25 @@ type SecretExport struct {
 	From string `json:"from,omitempty"`
 
 	// Data of the Secret. All of it resolves, or the Secret is held.
+	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
-	Data []SecretData `json:"data"`
+	Data []SecretData `json:"data,omitempty"`
+
+	// DataFrom gives keys by the dozen. All of it resolves, or the Secret is
+	// held.
+	// +optional
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	DataFrom []DataFrom `json:"dataFrom,omitempty"`
+
+	// ConflictPolicy says what becomes of a key that two entries write. Defaults to
+	// Error.
+	// +optional
+	// +kubebuilder:default=Error
+	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
 	// ConnectionDetails publishes the data as connection details of the
 	// composite, too. Crossplane does so for legacy composites only.
@@ -202,6 +219,8 @@ type SecretExport struct {
 }
 
 // A ConfigMapExport is a ConfigMap to compose.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.data) || has(self.dataFrom)",message="at least one of data and dataFrom must be set"
 type ConfigMapExport struct {
 	// Name of the export: the composition resource name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
@@ -224,10 +243,25 @@ type ConfigMapExport struct {
 	From string `json:"from,omitempty"`
 
 	// Data of the ConfigMap. All of it resolves, or the ConfigMap is held.
+	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
-	Data []ConfigMapData `json:"data"`
+	Data []ConfigMapData `json:"data,omitempty"`
+
+	// DataFrom gives keys by the dozen. All of it resolves, or the ConfigMap is
+	// held.
+	// +optional
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	DataFrom []DataFrom `json:"dataFrom,omitempty"`
+
+	// ConflictPolicy says what becomes of a key that two entries write. Defaults to
+	// Error.
+	// +optional
+	// +kubebuilder:default=Error
+	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 }
 
 // Metadata of an object to compose.

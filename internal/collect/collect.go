@@ -30,6 +30,16 @@ type Entry struct {
 	Optional bool
 }
 
+// A Key is one key of an entry that computes its keys.
+type Key struct {
+	Name  string
+	Value sensitive.Bytes
+
+	// From is the key in words that a text may show, or empty: what the input
+	// spells, or where it came from.
+	From string
+}
+
 // name is the entry in words.
 func (e Entry) name() string {
 	if e.Key != "" {
@@ -40,15 +50,17 @@ func (e Entry) name() string {
 
 // A Collection is an object's data while it is put together.
 type Collection struct {
-	data    map[string]sensitive.Bytes
-	writers map[string]Entry
-	waiting []string
-	failed  []string
+	data     map[string]sensitive.Bytes
+	writers  map[string]string // in words
+	lastWins bool
+	waiting  []string
+	failed   []string
 }
 
-// New returns an empty collection, with room for n keys.
-func New(n int) *Collection {
-	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]Entry, n)}
+// New returns an empty collection, with room for n keys. A key that two entries
+// write is refused, unless the last one wins.
+func New(n int, lastWins bool) *Collection {
+	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]string, n), lastWins: lastWins}
 }
 
 // Value collects the value of an entry's key. ok is false for an entry that has
@@ -61,51 +73,54 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	case v.Len() == 0:
 		c.wait(e, "a value that is not empty")
 	default:
-		c.add(e, e.Key, v)
+		c.add(e.writer(fmt.Sprintf("%q", e.Key)), e.Key, v)
 	}
 }
 
-// Map collects the values of an entry that computes its keys. ok and err are as
-// for Value. Keys with an empty value wait, as those of Value do.
-func (c *Collection) Map(e Entry, m map[string]sensitive.Bytes, ok bool, err error) {
+// Map collects the keys of an entry that computes them, in their order, where
+// each has a name of its own. ok and err are as for Value. Keys with an empty
+// value wait, as those of Value do.
+func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 	switch {
 	case err != nil:
 		c.fail(e, err)
 		return
 	case !ok:
 		return
-	case len(m) == 0:
+	case len(keys) == 0:
 		c.wait(e, "a key")
 		return
 	}
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	for _, k := range keys {
 		switch {
-		case m[k].Len() == 0:
+		case k.Value.Len() == 0 && k.From != "":
+			c.wait(e, "a value of key "+k.From+" that is not empty")
+		case k.Value.Len() == 0:
 			c.wait(e, "a value that is not empty")
-		case object.ValidateKey(k) != nil:
-			c.failed = append(c.failed, e.Path+": gives a key that no object can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
+		case object.ValidateKey(k.Name) != nil:
+			c.failed = append(c.failed, e.writer(k.From)+" gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
 			return
 		default:
-			c.add(e, k, m[k])
+			c.add(e.writer(k.From), k.Name, k.Value)
 		}
 	}
 }
 
-func (c *Collection) add(e Entry, key string, v sensitive.Bytes) {
-	if first, ok := c.writers[key]; ok {
-		what := "the same key"
-		if k := first.Key + e.Key; k != "" {
-			what = fmt.Sprintf("key %q", key) // one of the two spells it
-		}
-		c.failed = append(c.failed, fmt.Sprintf("%s and %s both write %s: keep one of them", first.Path, e.Path, what))
+// writer is the entry and the key in words.
+func (e Entry) writer(key string) string {
+	if key == "" {
+		return e.Path
+	}
+	return e.Path + " (key " + key + ")"
+}
+
+// add a key. Two writers are both named.
+func (c *Collection) add(writer, key string, v sensitive.Bytes) {
+	if first, ok := c.writers[key]; ok && !c.lastWins {
+		c.failed = append(c.failed, fmt.Sprintf("%s and %s both write one key: keep one of them", first, writer))
 		return
 	}
-	c.writers[key] = e
+	c.writers[key] = writer
 	c.data[key] = v
 }
 

@@ -3,6 +3,8 @@ package collect_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,18 +49,18 @@ func (r result) isNone() result {
 }
 
 func collection(results []result) *collect.Collection {
-	c := collect.New(len(results))
+	c := collect.New(len(results), false)
 	for _, r := range results {
 		ok := !r.none && r.err == nil
 		if r.entry.Key != "" {
 			c.Value(r.entry, sensitive.FromString(r.value), ok, r.err)
 			continue
 		}
-		m := map[string]sensitive.Bytes{}
-		for k, v := range r.many {
-			m[k] = sensitive.FromString(v)
+		var keys []collect.Key
+		for _, k := range slices.Sorted(maps.Keys(r.many)) {
+			keys = append(keys, collect.Key{Name: k, Value: sensitive.FromString(r.many[k])})
 		}
-		c.Map(r.entry, m, ok, r.err)
+		c.Map(r.entry, keys, ok, r.err)
 	}
 	return c
 }
@@ -77,7 +79,7 @@ func revealed(data map[string]sensitive.Bytes) map[string]string {
 func TestCollection(t *testing.T) {
 	waiting := expression.NewWaiting("secrets.db.a", "resources.db")
 	failed := errors.New("data[0].value: failed")
-	const illegal = ": gives a key that no object can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'"
+	const illegal = " gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'"
 
 	for name, c := range map[string]struct {
 		reason  string
@@ -135,9 +137,9 @@ func TestCollection(t *testing.T) {
 			reason:  "each later writer is refused and named with the first; a key that nobody spells is not said",
 			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2", "canary": "3"}), computed("p2", map[string]string{"canary": "3"}), key("p3", "a", "1")},
 			failed: []string{
-				`p0 and p1 both write key "a": keep one of them`,
-				"p1 and p2 both write the same key: keep one of them",
-				`p0 and p3 both write key "a": keep one of them`,
+				`p0 (key "a") and p1 both write one key: keep one of them`,
+				"p1 and p2 both write one key: keep one of them",
+				`p0 (key "a") and p3 (key "a") both write one key: keep one of them`,
 			},
 		},
 		"IllegalKey": {

@@ -52,6 +52,20 @@ func doubled(n int, literal, use string) string {
 	return b.String()
 }
 
+// summed binds a list, and adds an element to it 40 times, n times.
+func summed(n int, literal, use string) string {
+	var b strings.Builder
+	last := literal
+	for i := range n {
+		name := fmt.Sprint("v", i)
+		fmt.Fprintf(&b, "cel.bind(%s, %s%s, ", name, last, strings.Repeat("+[1]", 40))
+		last = name
+	}
+	b.WriteString(strings.ReplaceAll(use, "$", last))
+	b.WriteString(strings.Repeat(")", n))
+	return b.String()
+}
+
 // listOf is a list literal with e as often as fits into the source.
 func listOf(before, e, after string) string {
 	n := (4000 - len(before) - len(after)) / (len(e) + 1)
@@ -123,8 +137,8 @@ func attacks() map[string]string { //nolint:maintidx // a table
 		"listed hashes":                   listOf("cel.bind(w, "+whole+", ", "sha256(w)", ")"),
 		"listed patterns":                 listOf("cel.bind(w, "+text+", ", "w.matches('(a|aa)+$')", ")"),
 		"listed concatenations":           listOf("cel.bind(w, "+whole+", ", "w+'b'", ".size())"),
-		"a thousand sums of lists":        "cel.bind(l, " + doubled(3, range10k, "$") + strings.Repeat("+[1]", 40) + ", [" + strings.TrimSuffix(strings.Repeat("l==l,", 100), ",") + "])",
-		"walks of sums of lists":          "cel.bind(l, " + range10k + strings.Repeat("+[1]", 40) + ", l.map(x, l.map(y, x)))",
+		"sums of lists":                   summed(15, range10k, "["+strings.TrimSuffix(strings.Repeat("$==$,", 100), ",")+"]"),
+		"walks of sums of lists":          summed(15, range10k, "$.map(x, $[x])"),
 		"printed keys":                    shared(11, 4, "1", "{dyn([$, $]): 1, dyn([$]): 2}.map(k, k)"),
 		"printed duplicates":              shared(11, 4, "1", "[1, 2].transformMapEntry(i, x, {dyn($): x})"),
 		"printed keys made":               shared(11, 4, "1", "[1, 2].transformMapEntry(i, x, {dyn([dyn($), i]): x}).map(k, k)"),

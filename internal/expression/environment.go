@@ -34,6 +34,9 @@ const (
 	Variables = "variables"
 )
 
+// Key is the one variable of a key expression.
+const Key = "key"
+
 // The functions that no source can name: those that Compile puts into it, and
 // what sortBy expands to.
 const (
@@ -45,16 +48,15 @@ const (
 // Version pins of the libraries: a new version of one can change what an
 // expression means.
 const (
-	stringsVersion    = 5 // prints numbers exactly: 1e7 is 10000000
-	mathVersion       = 2
-	listsVersion      = 3
-	setsVersion       = 0
-	encodersVersion   = 0 // without its json.encode, which protojson spaces at random
-	bindingsVersion   = 0 // without cel.block, an optimizer's internal
-	regexVersion      = 0
-	twoVarVersion     = 0
-	optionalsVersion  = 2
-	regexLiteralLimit = limits.RegexInstructions
+	stringsVersion   = 5 // prints numbers exactly: 1e7 is 10000000
+	mathVersion      = 2
+	listsVersion     = 3
+	setsVersion      = 0
+	encodersVersion  = 0 // without its json.encode, which protojson spaces at random
+	bindingsVersion  = 0 // without cel.block, an optimizer's internal
+	regexVersion     = 0
+	twoVarVersion    = 0
+	optionalsVersion = 2
 )
 
 // An Environment compiles expressions. It is safe for concurrent use, and takes
@@ -62,14 +64,42 @@ const (
 type Environment struct {
 	env    *cel.Env
 	guards guards
+	keys   *Environment
 }
+
+// Keys is the environment of key expressions, which see Key and nothing else.
+func (e *Environment) Keys() *Environment { return e.keys }
 
 // NewEnvironment makes the environment. An error is a defect of the program.
 func NewEnvironment() (*Environment, error) {
 	stringMap := cel.MapType(cel.StringType, cel.StringType)
 	dynMap := cel.MapType(cel.StringType, cel.DynType)
 
-	env, err := cel.NewEnv(
+	keys, err := newEnvironment(cel.Variable(Key, cel.StringType))
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEnvironment(
+		cel.Variable(Composite, cel.DynType),
+		cel.Variable(Resource, cel.DynType),
+		cel.Variable(Self, cel.DynType),
+		cel.Variable(Secret, stringMap),
+		cel.Variable(Resources, dynMap),
+		cel.Variable(Secrets, cel.MapType(cel.StringType, stringMap)),
+		cel.Variable(Sources, dynMap),
+		cel.Variable(Env, dynMap),
+		cel.Variable(Context, dynMap),
+		cel.Variable(Variables, dynMap),
+	)
+	if err != nil {
+		return nil, err
+	}
+	e.keys = keys
+	return e, nil
+}
+
+func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
+	env, err := cel.NewEnv(append([]cel.EnvOption{
 		cel.OptionalTypes(cel.OptionalTypesVersion(optionalsVersion)),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
@@ -87,17 +117,7 @@ func NewEnvironment() (*Environment, error) {
 		ext.Regex(ext.RegexVersion(regexVersion)),
 		library(),
 		ordered(),
-		cel.Variable(Composite, cel.DynType),
-		cel.Variable(Resource, cel.DynType),
-		cel.Variable(Self, cel.DynType),
-		cel.Variable(Secret, stringMap),
-		cel.Variable(Resources, dynMap),
-		cel.Variable(Secrets, cel.MapType(cel.StringType, stringMap)),
-		cel.Variable(Sources, dynMap),
-		cel.Variable(Env, dynMap),
-		cel.Variable(Context, dynMap),
-		cel.Variable(Variables, dynMap),
-	)
+	}, variables...)...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make CEL environment: %w", err)
 	}

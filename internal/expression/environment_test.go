@@ -57,18 +57,8 @@ func describe(t *testing.T, e *cel.Env) string {
 			lines = append(lines, fmt.Sprintf("function %s%s(%s) -> %s", target, name, strings.Join(args, ", "), cel.FormatCELType(o.ResultType())))
 		}
 	}
-	config, err := e.ToConfig("export")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range config.Extensions {
-		lines = append(lines, fmt.Sprintf("library %s %s", x.Name, x.Version))
-	}
-	for _, x := range config.Features {
-		lines = append(lines, fmt.Sprintf("feature %s %t", x.Name, x.Enabled))
-	}
-	for _, x := range config.Limits {
-		lines = append(lines, fmt.Sprintf("limit %s %d", x.Name, x.Value))
+	for _, l := range e.Libraries() {
+		lines = append(lines, "library "+l)
 	}
 	sort.Strings(lines)
 	return strings.Join(lines, "\n") + "\n"

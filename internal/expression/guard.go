@@ -3,10 +3,10 @@ package expression
 import (
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"time"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -15,308 +15,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
-
-// A check looks at the arguments of a call before it runs. It returns how many
-// nodes and bytes the call will visit, or why it may not run. A check takes no
-// longer than the call itself would at its limit.
-type check func(args []ref.Val) (visits int64, refused string)
-
-// Why calls are refused.
-const (
-	refusedVisits   = "its operands are too large"
-	refusedBytes    = "its result would be too large"
-	refusedElements = "its result would have too many elements"
-	refusedPattern  = "its pattern is too long or too complex"
-)
-
-// checks of the functions whose work or result can be larger than what the meter
-// takes for any call: one unit, and one for each 64 bytes of text that it gives.
-var checks = map[string]check{ //nolint:gochecknoglobals // a table
-	"_==_":             checkEqual,
-	"_!=_":             checkEqual,
-	"@in":              checkIn,
-	"_+_":              checkAdd,
-	orderedCall:        checkOrdered,
-	"format":           produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
-	"join":             produces(joinBytes),
-	"replace":          produces(replaceBytes),
-	"json.encode":      visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
-	"yaml.encode":      visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
-	"json.decode":      visits(func(a []ref.Val) int64 { return 4 * textLen(a[0]) }),
-	"yaml.decode":      checkYAML,
-	"split":            visits(func(a []ref.Val) int64 { return textLen(a[0]) * 16 }),
-	"indexOf":          visits(searchVisits),
-	"lastIndexOf":      visits(searchVisits),
-	"flatten":          visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
-	"optional.unwrap":  visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }), // prints what is no optional
-	"unwrapOpt":        visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
-	"cel.@mapInsert":   checkInsert,
-	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
-	sortByCall:         visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
-	"slice":            visits(func(a []ref.Val) int64 { return size(a[0]) }),
-	"lists.range":      visits(func(a []ref.Val) int64 { n, _ := a[0].(types.Int); return min(int64(n), limits.RangeElements) }),
-	"distinct":         visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),
-	"sets.contains":    visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
-	"sets.equivalent":  visits(func(a []ref.Val) int64 { return 2 * pairs(a[0], a[1]) }),
-	"sets.intersects":  visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
-	"matches":          checkRegex,
-	"regex.extract":    checkRegex,
-	"regex.extractAll": checkRegex,
-	"regex.replace":    checkRegexReplace,
-	"charAt":           linear(4), // these make runes of the whole text
-	"substring":        linear(4),
-	"reverse":          linear(4),
-	"strings.quote":    linear(4),
-	"size":             linear(1),
-	"contains":         linear(1),
-	"trim":             linear(1),
-	"lowerAscii":       linear(1),
-	"upperAscii":       linear(1),
-	"base64.encode":    linear(1),
-	"base64.decode":    linear(1),
-	"bytes":            linear(1),
-	"string":           linear(1),
-	"sha256":           linear(1),
-	"url.queryEscape":  linear(2),
-	"url.pathEscape":   linear(2),
-	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
-}
-
-// linear is the check of a function that looks at its first operand so many
-// times, and gives no more than that.
-func linear(times int64) check {
-	return visits(func(a []ref.Val) int64 { return times * (textLen(a[0]) + size(a[0])) })
-}
-
-func visits(count func([]ref.Val) int64) check {
-	return func(args []ref.Val) (int64, string) {
-		n := count(args)
-		if n < 0 || n > limits.CallVisits {
-			return limits.CallVisits, refusedVisits
-		}
-		return n, ""
-	}
-}
-
-func produces(count func([]ref.Val) int64) check {
-	return func(args []ref.Val) (int64, string) {
-		n := count(args)
-		if n < 0 || n > limits.CallBytes {
-			return limits.CallBytes, refusedBytes
-		}
-		return n, ""
-	}
-}
-
-func checkEqual(a []ref.Val) (int64, string) {
-	if isScalar(a[0]) || isScalar(a[1]) {
-		return 1, ""
-	}
-	return visits(func(a []ref.Val) int64 {
-		return weigh(a[0], limits.CallVisits) + weigh(a[1], limits.CallVisits)
-	})(a)
-}
-
-func checkIn(a []ref.Val) (int64, string) {
-	if _, ok := a[1].(traits.Mapper); ok {
-		return 1 + textLen(a[0]), ""
-	}
-	if isScalar(a[0]) {
-		return visits(func(a []ref.Val) int64 { return size(a[1]) })(a)
-	}
-	return visits(func(a []ref.Val) int64 {
-		return weigh(a[1], limits.CallVisits) + (size(a[1])+1)*min(weigh(a[0], limits.CallVisits), 64)
-	})(a)
-}
-
-func checkAdd(a []ref.Val) (int64, string) {
-	if n := textLen(a[0]) + textLen(a[1]); n > 0 {
-		if n > limits.CallBytes {
-			return n, refusedBytes
-		}
-		return n, ""
-	}
-	if _, ok := a[0].(traits.MutableLister); ok {
-		return size(a[1]), "" // the accumulator of a comprehension
-	}
-	if _, ok := a[0].(traits.Lister); ok {
-		n := size(a[0]) + size(a[1])
-		if n > limits.CallElements {
-			return n, refusedElements
-		}
-		return n, ""
-	}
-	return 1, ""
-}
-
-// checkOrdered charges an iteration before it begins.
-func checkOrdered(a []ref.Val) (int64, string) {
-	n := size(a[0])
-	if n > limits.CallElements {
-		return n, refusedElements
-	}
-	return 8 * n, ""
-}
-
-func checkYAML(a []ref.Val) (int64, string) {
-	n := 16 * textLen(a[0])
-	if textLen(a[0]) > limits.YAMLBytes {
-		return n, refusedVisits
-	}
-	return n, ""
-}
-
-func joinBytes(a []ref.Val) int64 {
-	n := weigh(a[0], limits.CallBytes)
-	if len(a) > 1 {
-		n += size(a[0]) * textLen(a[1])
-	}
-	return n
-}
-
-func replaceBytes(a []ref.Val) int64 {
-	text, old, repl := textLen(a[0]), max(textLen(a[1]), 1), textLen(a[2])
-	return text + (text/old+1)*repl
-}
-
-func searchVisits(a []ref.Val) int64 { return textLen(a[0]) * max(1, textLen(a[1])) }
-
-// pairs is the cost of comparing each element of one list with each of another:
-// a comparison ends with the smaller of the two. Text is compared at once.
-func pairs(a, b ref.Val) int64 {
-	n, m := size(a), size(b)
-	if n*m > limits.CallVisits {
-		return n * m
-	}
-	return n*m + min(n*weighNodes(b, limits.CallVisits), m*weighNodes(a, limits.CallVisits))
-}
-
-// checkInsert looks at the key of an entry of transformMap, or at the entries of
-// transformMapEntry: a key that is there already is printed.
-func checkInsert(a []ref.Val) (int64, string) {
-	return visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) })(a)
-}
-
-func checkRegex(a []ref.Val) (int64, string) {
-	pattern, ok := a[1].(types.String)
-	if !ok {
-		return 1, ""
-	}
-	n, err := regexInstructions(string(pattern))
-	if err != nil {
-		return 1, "" // the call refuses it itself
-	}
-	if n > limits.RegexInstructions || len(pattern) > limits.RegexCharacters {
-		return n, refusedPattern
-	}
-	work := n * max(1, textLen(a[0]))
-	if work > limits.RegexVisits {
-		return work, refusedVisits
-	}
-	return work / 16, ""
-}
-
-func checkRegexReplace(a []ref.Val) (int64, string) {
-	n, refused := checkRegex(a)
-	if refused != "" {
-		return n, refused
-	}
-	m, refused := produces(func(a []ref.Val) int64 { return (textLen(a[0]) + 1) * (textLen(a[2]) + 1) })(a)
-	return n + m, refused
-}
-
-// regexInstructions counts the instructions of a pattern's program without
-// making it: repetitions multiply what they repeat.
-func regexInstructions(pattern string) (int64, error) {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 0, err
-	}
-	return countInstructions(re), nil
-}
-
-func countInstructions(re *syntax.Regexp) int64 {
-	const tooMany = 1 << 30
-	n := int64(1)
-	switch re.Op { //nolint:exhaustive // all others are one instruction and what is below them
-	case syntax.OpLiteral:
-		n = int64(len(re.Rune))
-	case syntax.OpCharClass:
-		n = int64(1 + len(re.Rune)/2)
-	}
-	for _, sub := range re.Sub {
-		n += countInstructions(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		times := int64(re.Max)
-		if times < 0 {
-			times = int64(re.Min) + 1
-		}
-		n *= max(times, 1)
-	}
-	return min(n, tooMany)
-}
-
-func isScalar(v ref.Val) bool {
-	switch v.(type) {
-	case types.Int, types.Double, types.Bool, types.Uint, types.Null:
-		return true
-	}
-	return false
-}
-
-func textLen(v ref.Val) int64 {
-	switch t := v.(type) {
-	case types.String:
-		return int64(len(t))
-	case types.Bytes:
-		return int64(len(t))
-	}
-	return 0
-}
-
-func size(v ref.Val) int64 {
-	switch v.(type) {
-	case traits.Mapper, traits.Lister:
-		if n, ok := v.(traits.Sizer).Size().(types.Int); ok {
-			return int64(n)
-		}
-	}
-	return 1
-}
-
-// weigh counts the nodes and bytes below v as a tree: what is shared counts each
-// time. It gives up, with a number over most, as soon as most is passed.
-func weigh(v ref.Val, most int64) int64 { return weighBy(v, most, 1) }
-
-// weighNodes is weigh where 64 bytes are as much as a node.
-func weighNodes(v ref.Val, most int64) int64 { return weighBy(v, most, 64) }
-
-func weighBy(v ref.Val, most, bytes int64) int64 {
-	n := 1 + textLen(v)/bytes
-	switch t := v.(type) {
-	case *types.Optional:
-		if t.HasValue() {
-			n += weighBy(t.GetValue(), most-n, bytes)
-		}
-	case traits.Mapper:
-		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {
-			k := it.Next()
-			n += weighBy(k, most-n, bytes)
-			if e, ok := t.Find(k); ok {
-				n += weighBy(e, most-n, bytes)
-			}
-		}
-	case traits.Lister:
-		if s := size(t); s > most {
-			return s
-		}
-		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {
-			n += weighBy(it.Next(), most-n, bytes)
-		}
-	}
-	return n
-}
 
 // guards make programs that look before they call.
 type guards map[string]functions.FunctionOp // by function, or function/overload
@@ -398,6 +96,7 @@ type program struct {
 	steps     uint32
 	stoppedAt int64 // the node that was refused
 	nullAt    int64 // the last call that failed, and had a null to work on
+	bodies    map[int64]int64
 
 	explaining bool
 }
@@ -405,7 +104,7 @@ type program struct {
 // program plans one. CEL's own optimizations stay off: they replace calls, and
 // with them the checks.
 func (g guards) program(env *cel.Env, a *cel.Ast) (*program, error) {
-	p := &program{fuel: limits.Fuel}
+	p := &program{fuel: limits.Fuel, bodies: bodies(a.NativeRep())}
 	prg, err := env.Program(a,
 		cel.InterruptCheckFrequency(interruptFrequency),
 		cel.CustomDecoratorV2(p.guard(g)))
@@ -439,9 +138,10 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		if call.Function() == "_+_" {
 			op = flatSum(op)
 		}
+		times := max(1, p.bodies[call.ID()]) // an iteration is paid for before it begins
 		guarded := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(a ...ref.Val) ref.Val {
 			n, refused := look(a)
-			p.spend(n/8, call.ID())
+			p.spend(n*times/8, call.ID())
 			if refused != "" {
 				p.stop(call.ID(), refused)
 			}
@@ -553,7 +253,7 @@ func (p *program) spend(n, node int64) {
 	if p.fuel < 0 {
 		p.stop(node, "it is over the limit of what one expression may do")
 	}
-	if p.steps++; (n >= 512 || p.steps%16 == 0) && time.Now().After(p.deadline) {
+	if p.steps++; (n >= 512 || p.steps%64 == 0) && time.Now().After(p.deadline) {
 		p.stop(node, tooLong)
 	}
 }
@@ -565,4 +265,17 @@ var tooLong = fmt.Sprintf("it took longer than %s", limits.EvaluationTime) //nol
 func (p *program) stop(node int64, reason string) {
 	p.stoppedAt = node
 	panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: reason})
+}
+
+// bodies are the sizes, in nodes, of what comprehensions do for each element, by
+// the node of the call around their range.
+func bodies(a *ast.AST) map[int64]int64 {
+	out := map[int64]int64{}
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind && !isBind(e.AsComprehension()) {
+			c := e.AsComprehension()
+			out[c.IterRange().ID()] = int64(len(nodesOf(c.LoopCondition())) + len(nodesOf(c.LoopStep())))
+		}
+	}))
+	return out
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// literalValidator refuses literals that can only fail: a regular expression
-// that does not compile or is too complex, a %d for a double.
+// literalValidator refuses literals that can only fail, or lose something: a
+// regular expression that does not compile or is too complex, a %d for a double,
+// a map that has a key twice.
 type literalValidator struct{}
 
 // Name of the validator, as cel-go wants it.
@@ -21,6 +22,9 @@ func (literalValidator) Name() string { return "export.literals" }
 // Validate reports at the positions of the literals.
 func (literalValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, iss *cel.Issues) {
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.MapKind {
+			validateMap(e.AsMap(), iss)
+		}
 		if e.Kind() != ast.CallKind {
 			return
 		}
@@ -97,4 +101,31 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 			iss.ReportErrorAtID(v.ID(), "error during formatting: decimal clause can only be used on integers")
 		}
 	}
+}
+
+func validateMap(m ast.MapExpr, iss *cel.Issues) {
+	seen := map[string]bool{}
+	for _, x := range m.Entries() {
+		k, ok := literalString(x.AsMapEntry().Key())
+		if ok && seen[k] {
+			iss.ReportErrorAtID(x.AsMapEntry().Key().ID(), "key %q is in the map twice", k)
+		}
+		seen[k] = seen[k] || ok
+	}
+}
+
+// Keys are those that the expression spells, if it is a map literal: they are in
+// its result for sure, but for those of optional entries, which are left out
+// here.
+func (x *Expression) Keys() []string {
+	if x.ast.Expr().Kind() != ast.MapKind {
+		return nil
+	}
+	var out []string
+	for _, e := range x.ast.Expr().AsMap().Entries() {
+		if k, ok := literalString(e.AsMapEntry().Key()); ok && !e.AsMapEntry().IsOptional() {
+			out = append(out, k)
+		}
+	}
+	return out
 }

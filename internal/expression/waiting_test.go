@@ -168,7 +168,7 @@ func textOf(x *expression.Expression, o *observation.Observation) (string, error
 // The law: what has a value waits, and never fails, once something of what it
 // reads is not there; and what it waits for holds no data.
 func FuzzMissingWaits(f *testing.F) {
-	for i := range uint64(1500) {
+	for i := range uint64(200) {
 		f.Add(i, uint8(i%4))
 	}
 	full := fullWorld(f)
@@ -199,7 +199,7 @@ func FuzzMissingWaits(f *testing.F) {
 
 // The law: no error holds data, whatever fails on it: not a value, not a key.
 func FuzzErrorsHoldNoData(f *testing.F) {
-	for i := range uint64(2000) {
+	for i := range uint64(500) {
 		f.Add(i, uint8(i%6))
 	}
 	o := fullWorld(f)
@@ -236,34 +236,30 @@ func FuzzErrorsHoldNoData(f *testing.F) {
 // of another: cel-go shares some of its error values. Run it with -race.
 func TestExpressionsAreShared(t *testing.T) {
 	texts := map[string]string{
-		"resource.status.host + resource.spec.name":                          "",
-		"resource.status.nope":                                               "waiting for resources.db.status.nope",
-		"string(dyn(resource.status.host) < dyn(resource.spec.port))":        "here:1:34: < failed on string and int",
-		"resource.spec.port ? 'a' : 'b'":                                     "here:1:20: ?: failed on int and string and string",
-		"string(timestamp(9223372036854775807))":                             "here: failed: an operator or function does not take its operands",
-		"string(resource.status.host && true)":                               "here:1:29: && failed on string and bool",
-		"resource.status.items.map(i, i.name).join()":                        "",
-		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)": "",
-		"string(resource.spec.name.getFullYear())":                           "",
-		"lists.range(10000).map(a, lists.range(10000)).size() > 0 ? '' : ''": "",
+		"resource.status.host + resource.spec.name":                              "<nil>",
+		"resource.status.nope":                                                   "waiting for resources.db.status.nope",
+		"string(dyn(resource.status.host) < dyn(resource.spec.port))":            "here:1:34: < failed on string and int",
+		"resource.spec.port ? 'a' : 'b'":                                         "here:1:20: ?: failed on int and string and string",
+		"string(timestamp(9223372036854775807))":                                 "here: failed: an operator or function does not take its operands",
+		"string(resource.status.host && true)":                                   "here:1:29: && failed on string and bool",
+		"resource.status.items.map(i, i.name).join()":                            "<nil>",
+		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":     "here: failed: an operator or function does not take its operands",
+		"string(resource.spec.name.getFullYear())":                               "here:1:38: getFullYear failed on string",
+		"lists.range(2000).map(i, '').join('" + strings.Repeat("a", 1000) + "')": "here:1:34: join was stopped: its result would be too large",
 	}
 	o := fullWorld(t)
 	var wg sync.WaitGroup
 	for text, want := range texts {
 		x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db"})
 		if len(faults) > 0 {
-			t.Log(text, faults)
+			t.Errorf("%s: %v", text, faults)
 			continue
 		}
-		_, first := textOf(x, o)
-		if want != "" && fmt.Sprint(first) != want {
-			t.Errorf("%s: want %s, got %v", text, want, first)
-		}
 		for range 8 {
-			wg.Go(func() {
+			wg.Go(func() { // none before the others: the first may write what is shared
 				for range 20 {
-					if _, err := textOf(x, o); fmt.Sprint(err) != fmt.Sprint(first) && !strings.Contains(fmt.Sprint(err, first), "stopped") {
-						t.Errorf("%s: %v and then %v", text, first, err)
+					if _, err := textOf(x, o); fmt.Sprint(err) != want {
+						t.Errorf("%s: want %s, got %v", text, want, err)
 					}
 				}
 			})

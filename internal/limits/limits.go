@@ -24,6 +24,9 @@ const (
 
 	// DataItems of one object.
 	DataItems = 256
+
+	// RewriteRules of one entry of dataFrom: each runs over all of its keys.
+	RewriteRules = 32
 )
 
 // Limits of the source of an expression. Checking grows faster than linearly
@@ -65,12 +68,18 @@ const (
 	// machine. Honest work takes a hundredth of it.
 	Fuel = 250_000
 
+	// KeyFuel of one evaluation of a key expression, which runs for each key of an
+	// entry.
+	KeyFuel = 1_000
+
 	// RequestFuel of all expressions of one request.
 	RequestFuel = 1_000_000
 
 	// EvaluationTime is a net below the fuel: it decides only where the fuel
-	// does not know what a call costs.
-	EvaluationTime = 100 * time.Millisecond
+	// does not know what a call costs. It is as long as it is because a container
+	// that has used up its share of the CPU stands still for most of 100 ms, and
+	// no honest expression may fail by that.
+	EvaluationTime = 500 * time.Millisecond
 
 	// CallVisits is how many nodes and bytes one call may look at: what the fuel
 	// of an expression pays for, so that looking before the call takes no longer.

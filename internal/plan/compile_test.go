@@ -164,9 +164,9 @@ ttl: 60`),
 				"variables[0].name: must be set",
 				"variables[0].value: must be set",
 				"secrets[0].name: must be set",
-				"secrets[0].data: must have at least one item",
+				"secrets[0].data: must have at least one item, unless there is dataFrom",
 				"configMaps[0].name: must be set",
-				"configMaps[0].data: must have at least one item",
+				"configMaps[0].data: must have at least one item, unless there is dataFrom",
 				"status[0].fieldPath: must be set",
 				"status[0].value: must be set",
 			},
@@ -179,7 +179,7 @@ ttl: 60`),
 				"secrets[0].immutable: must be true or false, but is a number",
 				"secrets[0].tpye: is an unknown field: did you mean type?",
 				"secrets[1]: must be an object, but is a number",
-			}, append(duplicates(3, 10), "secrets[10].name: must be set", "secrets[10].data: must have at least one item")...),
+			}, append(duplicates(3, 10), "secrets[10].name: must be set", "secrets[10].data: must have at least one item, unless there is dataFrom")...),
 		},
 		"Empty": {
 			reason: "an empty string is no value of any field, as the CustomResourceDefinition says, and says so once",
@@ -437,7 +437,7 @@ status: [{fieldPath: x, value: nope}]
 configMaps: [{name: a, unknown: 1, data: [{key: k, value: nope}]}]
 secrets:
 - name: a
-  data: [` + strings.Repeat(`{valueMap: "{'a': 'b'}"}, `, 2) + `{key: "!", value: "nope"}, ` + strings.Repeat(`{valueMap: "{'a': 'b'}"}, `, 7) + `{key: b, value: nope}]
+  data: [` + strings.Repeat(`{valueMap: "composite.a"}, `, 2) + `{key: "!", value: "nope"}, ` + strings.Repeat(`{valueMap: "composite.a"}, `, 7) + `{key: b, value: nope}]
 variables: [{name: v, value: nope}]
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
 			want: []string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/collect"
@@ -98,29 +99,46 @@ func keep(e export, at placement) Object {
 	return out
 }
 
-// collect the data of an export.
+// collect the data of an export: dataFrom first, so that data is later, and wins
+// where the last one does.
 func (r *run) collect(ctx context.Context, e export) *collect.Collection {
-	c := collect.New(len(e.data))
+	c := collect.New(len(e.data), e.lastWins)
+	for _, b := range e.dataFrom {
+		r.collectBulk(ctx, c, b, e.from)
+	}
 	for _, d := range e.data {
 		entry := collect.Entry{Path: d.path, Key: d.key, Optional: d.optional}
 		v, err := r.evaluate(ctx, d.value, e.from)
+		ok := false
 		if d.key == "" {
 			var m map[string]sensitive.Bytes
-			ok := false
 			if err == nil {
 				m, ok, err = d.value.TextMap(v)
 			}
-			c.Map(entry, m, ok, err)
+			c.Map(entry, d.keys(m), ok, err)
 			continue
 		}
 		var b sensitive.Bytes
-		ok := false
 		if err == nil {
 			b, ok, err = d.value.Text(v)
 		}
 		c.Value(entry, b, ok, err)
 	}
 	return c
+}
+
+// keys of a value map. Those that the expression spells are shown.
+func (d entry) keys(m map[string]sensitive.Bytes) []collect.Key {
+	spelled := d.value.Keys()
+	out := make([]collect.Key, 0, len(m))
+	for _, name := range sortedKeys(m) {
+		k := collect.Key{Name: name, Value: m[name]}
+		if slices.Contains(spelled, name) {
+			k.From = fmt.Sprintf("%q", name)
+		}
+		out = append(out, k)
+	}
+	return out
 }
 
 // labels, or annotations, of an export: those that are spelled, and those that

@@ -138,12 +138,15 @@ func (r *run) wantedNamespace(ctx context.Context, e export) (string, error) {
 func (r *run) judge(e export, at target, found *structpb.Struct) (ours *structpb.Struct, conflict string) {
 	uid, kind, name, ok := object.ControllerOf(found)
 	own := r.Observation.Composite.Object.GetFields()["metadata"].GetStructValue().GetFields()["uid"].GetStringValue()
-	mend := fmt.Sprintf("set %s to another name", e.path.Child("metadata", "name"))
+	mend := "set " + e.path.Child("metadata", "name").String() + " to another name"
+	if x := e.metadata.nameExpr; x != nil {
+		mend = "have " + x.Source().Path + " give another name"
+	}
 	switch composed := object.CompositionResourceName(found); {
 	case !ok:
 		return nil, fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.kind, at, mend)
 	case uid != own || own == "":
-		return nil, fmt.Sprintf("%s %s exists and is controlled by %s %q: delete it, or %s", e.kind, at, kind, name, mend)
+		return nil, fmt.Sprintf("%s %s exists and is controlled by %s %q: %s", e.kind, at, kind, name, mend)
 	case composed != e.name:
 		return nil, fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
 	}

@@ -44,7 +44,9 @@ type export struct {
 	path     *field.Path
 	metadata metadata
 	from     string
+	dataFrom []bulk
 	data     []entry
+	lastWins bool // of two entries that write one key
 	secret   secretFields
 	// immutable as the input has it.
 	immutable *bool
@@ -161,6 +163,9 @@ func (c *compiler) secret(at *field.Path, s v1beta1.SecretExport) export {
 	for i, d := range s.Data {
 		e.data = append(e.data, c.entry(at.Child("data").Index(i), d, s.From, nil, true))
 	}
+	e.dataFrom = c.bulks(at, s.DataFrom, s.From, true)
+	e.lastWins = s.ConflictPolicy == v1beta1.ConflictLastWins
+	c.refuseKeys(e)
 	return e
 }
 
@@ -170,6 +175,9 @@ func (c *compiler) configMap(at *field.Path, m v1beta1.ConfigMapExport) export {
 	for i, d := range m.Data {
 		e.data = append(e.data, c.entry(at.Child("data").Index(i), d.SecretData, m.From, d.NonSensitive, false))
 	}
+	e.dataFrom = c.bulks(at, m.DataFrom, m.From, false)
+	e.lastWins = m.ConflictPolicy == v1beta1.ConflictLastWins
+	c.refuseKeys(e)
 	return e
 }
 
@@ -186,6 +194,33 @@ func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string, nonS
 		c.refuseSecrets(e.value, nonSensitive)
 	}
 	return e
+}
+
+// refuseKeys refuses what value maps spell and no object can have, or what
+// another entry writes, too. Two entries with a key of their own are compared by
+// validate.
+func (c *compiler) refuseKeys(x export) {
+	first := map[string]string{}
+	for _, e := range x.data {
+		if e.key != "" {
+			first[e.key] = e.path
+		}
+	}
+	for _, e := range x.data {
+		if e.key != "" || e.value == nil {
+			continue
+		}
+		for _, k := range e.value.Keys() {
+			if err := object.ValidateKey(k); err != nil {
+				c.fault(e.path, "%s", err.Error())
+			}
+			if other, ok := first[k]; ok && !x.lastWins {
+				c.fault(e.path, "key %q is written by %s, too: keep one of them", k, other)
+				continue
+			}
+			first[k] = e.path
+		}
+	}
 }
 
 func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) metadata {

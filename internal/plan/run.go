@@ -162,12 +162,17 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 }
 
 // ownNamespace is the composite's own namespace, which for a legacy composite is
-// that of its claim, and whether the composite is cluster scoped.
+// that of its claim, and whether the composite is cluster scoped. Of any other
+// composite, which has spec.crossplane, a claimRef would be a field of its author.
 func ownNamespace(xr *structpb.Struct) (namespace string, cluster bool) {
 	if _, _, ns, _ := object.Identity(xr); ns != "" {
 		return ns, false
 	}
-	claim := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue()
+	spec := xr.GetFields()["spec"].GetStructValue().GetFields()
+	if _, ok := spec["crossplane"]; ok {
+		return "", true
+	}
+	claim := spec["claimRef"].GetStructValue()
 	return claim.GetFields()["namespace"].GetStringValue(), true
 }
 

@@ -179,14 +179,14 @@ secrets:
 			reason: "two writers of one key that is computed; a key that nobody spells is not said, for it may be data",
 			input:  `secrets: [{name: a, data: [{valueMap: "{composite.spec.region: 'a'}"}, {key: eu, value: "'b'"}]}, {name: b, data: [{valueMap: "{secret.password: 'a'}"}, {valueMap: "secret.transformMapEntry(k, v, {v: v})"}]}]`,
 			want: []string{
-				`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap and secrets[0].data[1].value both write key "eu": keep one of them`,
-				`Held! nothing | Secret "b" is not created: secrets[1].data[0].valueMap and secrets[1].data[1].valueMap both write the same key: keep one of them`,
+				`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap and secrets[0].data[1].value (key "eu") both write one key: keep one of them`,
+				`Held! nothing | Secret "b" is not created: secrets[1].data[0].valueMap and secrets[1].data[1].valueMap both write one key: keep one of them`,
 			},
 		},
 		"IllegalComputedKey": {
 			reason: "it is not said: it may be data",
 			input:  `secrets: [{name: a, data: [{valueMap: "{secret.password + ' ': 'a'}"}]}]`,
-			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap: gives a key that no object can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'`},
+			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'`},
 		},
 		"TypeRules": {
 			reason: "what the API server would refuse is not sent",
@@ -314,7 +314,7 @@ func TestRunPlaces(t *testing.T) {
 			reason: "it is somebody else's",
 			input:  url,
 			world:  found(", ownerReferences: [{controller: true, uid: u9, kind: App, name: other}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "other": delete it, or set secrets[0].metadata.name to another name`},
+			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "other": set secrets[0].metadata.name to another name`},
 		},
 		"StaleCache": {
 			reason: "it is ours: the composite just does not say so yet",
@@ -338,7 +338,7 @@ func TestRunPlaces(t *testing.T) {
 			reason: "a composite that was never stored controls nothing",
 			input:  url,
 			world:  "composite: {metadata: {name: xr, namespace: team}}\n" + found(", ownerReferences: [{controller: true}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by  "": delete it, or set secrets[0].metadata.name to another name`},
+			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by  "": set secrets[0].metadata.name to another name`},
 		},
 		"Renamed": {
 			reason: "a composed resource cannot be renamed: it stays, and the result says so",
@@ -420,6 +420,12 @@ secrets:
 				`Held! nothing | Secret "g" is not created: secrets[6].metadata.namespaceExpression: gives an illegal namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				`Waiting nothing | Secret "h" is not created: waiting: secrets[7].metadata.namespaceExpression for a namespace that is not empty`,
 			},
+		},
+		"ForeignByExpression": {
+			reason: "what to change is where the name comes from",
+			input:  `secrets: [{name: url, metadata: {nameExpression: "'xr-' + 'url'"}, data: [{key: k, value: "'v'"}]}]`,
+			world:  "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}]",
+			want:   []string{`Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or have secrets[0].metadata.nameExpression give another name`},
 		},
 		"DefaultNameTooLong": {
 			reason: "the default name depends on the composite's",
@@ -504,6 +510,12 @@ func TestRunFaults(t *testing.T) {
 		world  string
 		want   []string
 	}{
+		"NoClaim": {
+			reason: "a claimRef of a composite that can have no claim is a field that its author writes",
+			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}]`,
+			world:  "composite: {metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}",
+			want:   []string{"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim"},
+		},
 		"NoNamespace": {
 			reason: "a cluster scoped composite without a claim has none, also where an object is observed",
 			input: `

@@ -97,6 +97,7 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 		}
 		at := child(p, f.name)
 		d.value(at, v, out.FieldByIndex(f.index))
+		// A pointer says that an empty one is a value, too.
 		if s, ok := v.GetKind().(*structpb.Value_StringValue); ok && s.StringValue == "" && f.typ.Kind() == reflect.String {
 			d.refuse(at, invalid(at, "must not be empty: leave it out, or give it a value"))
 		}

@@ -111,7 +111,9 @@ func (v *validator) exports(in *v1beta1.Exports) {
 			v.fault(at.Child("type"), "Kubernetes fills a %s Secret itself: use another type", s.Type)
 		}
 		v.metadata(at, s.Name, s.Metadata)
-		v.data(at.Child("data"), s.Data)
+		v.conflictPolicy(at, s.ConflictPolicy)
+		v.dataFrom(at, s.DataFrom)
+		v.data(at.Child("data"), s.Data, len(s.DataFrom) > 0, s.ConflictPolicy)
 	}
 	for i, m := range in.ConfigMaps[:v.length(field.NewPath("configMaps"), len(in.ConfigMaps), limits.ListItems)] {
 		at := field.NewPath("configMaps").Index(i)
@@ -122,7 +124,9 @@ func (v *validator) exports(in *v1beta1.Exports) {
 		for _, d := range m.Data {
 			data = append(data, d.SecretData)
 		}
-		v.data(at.Child("data"), data)
+		v.conflictPolicy(at, m.ConflictPolicy)
+		v.dataFrom(at, m.DataFrom)
+		v.data(at.Child("data"), data, len(m.DataFrom) > 0, m.ConflictPolicy)
 	}
 }
 
@@ -247,9 +251,44 @@ func (v *validator) err(at *field.Path, err error) {
 	}
 }
 
-func (v *validator) data(at *field.Path, data []v1beta1.SecretData) {
-	if len(data) == 0 {
-		v.missing(at, "must have at least one item")
+func (v *validator) conflictPolicy(at *field.Path, p v1beta1.ConflictPolicy) {
+	if p != "" && p != v1beta1.ConflictError && p != v1beta1.ConflictLastWins {
+		v.fault(at.Child("conflictPolicy"), "must be %s or %s", v1beta1.ConflictError, v1beta1.ConflictLastWins)
+	}
+}
+
+func (v *validator) dataFrom(at *field.Path, list []v1beta1.DataFrom) {
+	at = at.Child("dataFrom")
+	for i, d := range list[:v.length(at, len(list), limits.ListItems)] {
+		at := at.Index(i)
+		set := map[string]bool{"extract": d.Extract != nil, "find": d.Find != nil, "valueMap": d.ValueMap != ""}
+		v.exclusive(at, set)
+		if !set["extract"] && !set["find"] && !set["valueMap"] {
+			v.missing(at, "must have extract, find or valueMap")
+		}
+		if d.Extract != nil && d.Extract.Key == "" {
+			v.missing(at.Child("extract", "key"), "must be set")
+		}
+		if f := d.Find; f != nil && f.Path == "" && f.Name == nil && len(f.Tags) == 0 {
+			v.missing(at.Child("find"), "must have path, name or tags")
+		}
+		if f := d.Find; f != nil && f.Name != nil && f.Name.RegExp == "" {
+			v.missing(at.Child("find", "name", "regexp"), "must be set")
+		}
+		if f := d.Find; f != nil && f.Name != nil && len(f.Name.RegExp) > limits.RegexCharacters {
+			v.fault(at.Child("find", "name", "regexp"), "has %d characters, over the limit of %d", len(f.Name.RegExp), limits.RegexCharacters)
+		}
+		for i, r := range d.Rewrite[:v.length(at.Child("rewrite"), len(d.Rewrite), limits.RewriteRules)] {
+			if r.RegExp != nil && r.RegExp.Target == nil {
+				v.missing(at.Child("rewrite").Index(i).Child("regexp", "target"), "must be set: an empty one removes what source matches")
+			}
+		}
+	}
+}
+
+func (v *validator) data(at *field.Path, data []v1beta1.SecretData, bulk bool, conflicts v1beta1.ConflictPolicy) {
+	if len(data) == 0 && !bulk {
+		v.missing(at, "must have at least one item, unless there is dataFrom")
 	}
 	first := map[string]*field.Path{}
 	for i, d := range data[:v.length(at, len(data), limits.DataItems)] {
@@ -268,7 +307,7 @@ func (v *validator) data(at *field.Path, data []v1beta1.SecretData) {
 			continue
 		}
 		v.err(at.Child("key"), object.ValidateKey(d.Key))
-		if other, ok := first[d.Key]; ok {
+		if other, ok := first[d.Key]; ok && conflicts != v1beta1.ConflictLastWins {
 			v.fault(at.Child("key"), "%q is written by %s, too: keep one of them", d.Key, other)
 			continue
 		}

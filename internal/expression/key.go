@@ -1,0 +1,79 @@
+package expression
+
+import (
+	"context"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// Rename evaluates a key expression. The error, if any, is a *Failed: a key is
+// never waited for.
+func (x *Expression) Rename(key string) (string, error) {
+	vars, err := cel.NewActivation(map[string]any{Key: key})
+	if err != nil {
+		return "", x.failedAt(0, "failed inside the CEL interpreter")
+	}
+	v, err := x.Evaluate(context.Background(), vars, &Budget{fuel: limits.KeyFuel})
+	if err != nil {
+		return "", x.keyFailed(err)
+	}
+	name, ok, err := x.Name(v)
+	if err != nil {
+		return "", x.keyFailed(err)
+	}
+	if !ok {
+		return "", x.failedAt(0, "gives no key: optional.none() cannot leave one out")
+	}
+	return name, nil
+}
+
+func (x *Expression) keyFailed(err error) error {
+	if f, ok := err.(*Failed); ok { //nolint:errorlint // Evaluate returns it as it is
+		return f
+	}
+	return x.failedAt(0, "gives no key: what it selects is not there")
+}
+
+// Members are the members of a result that is an object: strings as they are,
+// all else as JSON, what is null or optional.none() left out. The error is
+// *Waiting for a null, and *Failed for what is no object.
+func (x *Expression) Members(v ref.Val) (map[string]sensitive.Bytes, bool, error) {
+	v, ok := present(v)
+	if !ok {
+		return nil, false, nil
+	}
+	if v == types.NullValue {
+		return nil, false, x.null()
+	}
+	m, isMap := v.(traits.Mapper)
+	if !isMap {
+		return nil, false, x.failedAt(0, "must give an object, but gives "+typeName(v))
+	}
+	n, err := nativeMap(m, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes})
+	if err != nil {
+		return nil, false, x.placed(err)
+	}
+	members, _ := n.(map[string]any)
+	out := make(map[string]sensitive.Bytes, len(members))
+	for k, e := range members {
+		switch t := e.(type) {
+		case nil:
+			continue
+		case string:
+			out[k] = sensitive.FromString(t)
+			continue
+		}
+		s, err := marshal(e)
+		if err != nil {
+			return nil, false, x.failedAt(0, "gives what JSON does not have")
+		}
+		out[k] = sensitive.FromString(s)
+	}
+	return out, true, nil
+}

@@ -1,0 +1,131 @@
+package expression
+
+import (
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+func (r Reference) upTo(n int) Reference {
+	r.Path = r.Path[:min(n, len(r.Path))]
+	return r
+}
+
+// An end says why a walk along a path ended.
+type end int
+
+const (
+	endPresent end = iota // the path is there
+	endAbsent             // a key is missing, a list too short, or a parent null
+	endScalar             // a parent has no keys
+	endUnknown            // the source does not say which key
+)
+
+// walk follows a path through the data, and returns how many steps are there.
+func walk(vars cel.Activation, r Reference) (int, end) {
+	n, _, e := steps(vars, r)
+	return n, e
+}
+
+func follow(vars cel.Activation, r Reference) (ref.Val, end) {
+	_, v, e := steps(vars, r)
+	return v, e
+}
+
+func steps(vars cel.Activation, r Reference) (int, ref.Val, end) {
+	root, ok := vars.ResolveName(r.Variable)
+	if !ok {
+		return 0, nil, endUnknown
+	}
+	v := types.DefaultTypeAdapter.NativeToValue(root)
+	for i, s := range r.Path {
+		next, e := step(v, s)
+		if e != endPresent {
+			return i, nil, e
+		}
+		v = next
+	}
+	return len(r.Path), v, endPresent
+}
+
+func step(v ref.Val, s Step) (ref.Val, end) {
+	if s.Any() || types.IsUnknownOrError(v) {
+		return nil, endUnknown
+	}
+	switch t := v.(type) {
+	case traits.Mapper:
+		return stepInto(t, s)
+	case traits.Lister:
+		i, ok := s.Key.(int64)
+		if !ok {
+			return nil, endScalar
+		}
+		if n, _ := t.Size().(types.Int); i < 0 || types.Int(i) >= n {
+			return nil, endAbsent
+		}
+		return t.Get(types.Int(i)), endPresent
+	case types.Null:
+		return nil, endAbsent
+	case *types.Optional:
+		if !t.HasValue() {
+			return nil, endAbsent
+		}
+		return step(t.GetValue(), s)
+	}
+	return nil, endScalar
+}
+
+func stepInto(m traits.Mapper, s Step) (ref.Val, end) {
+	k, ok := s.Key.(string)
+	if !ok {
+		return nil, endUnknown
+	}
+	v, found := m.Find(types.String(k))
+	if v != nil && types.IsError(v) {
+		return nil, endUnknown
+	}
+	if !found {
+		return nil, endAbsent
+	}
+	return v, endPresent
+}
+
+// someNull reports whether a path leads to null, for one of the elements where
+// it does not say which. It looks at no more values than the budget.
+func someNull(v ref.Val, path []Step, budget *int) bool {
+	for i, s := range path {
+		if s.Any() {
+			return someElement(v, func(e ref.Val) bool {
+				*budget--
+				return *budget >= 0 && someNull(e, path[i+1:], budget)
+			})
+		}
+		next, end := step(v, s)
+		if end != endPresent {
+			return false
+		}
+		v = next
+	}
+	return v == types.NullValue
+}
+
+// someElement reports whether one of the elements of a list, or of the values of
+// a map, is as wanted.
+func someElement(v ref.Val, wanted func(ref.Val) bool) bool {
+	it, ok := v.(traits.Iterable)
+	if !ok {
+		return false
+	}
+	m, isMap := v.(traits.Mapper)
+	for i := it.Iterator(); i.HasNext() == types.True; {
+		e := i.Next()
+		if isMap {
+			e, _ = m.Find(e)
+		}
+		if e != nil && wanted(e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,338 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/collect"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/rewrite"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// A bulk is one entry of dataFrom: an expression that gives keys, or what to find
+// them by, and what becomes of their names.
+type bulk struct {
+	path     string // of the entry
+	optional bool
+	input    string                 // that extract names
+	value    *expression.Expression // of extract and valueMap
+	spelled  []string               // keys of value that a text may show; nil for all of them
+	member   string                 // of extract with a property: the key whose value is opened
+	below    []string               // and the members to its object
+	find     *find
+	rewriter *rewrite.Rewriter
+}
+
+// A find says which keys of which inputs are taken.
+type find struct {
+	path string
+	name *regexp.Regexp // may be nil
+	tags map[string]string
+}
+
+// reaches reports whether a key of the input can have the path.
+func (f find) reaches(input string) bool {
+	input += "/"
+	return strings.HasPrefix(input, f.path) || strings.HasPrefix(f.path, input)
+}
+
+// takes reports whether a key of an input that is reached is taken.
+func (f find) takes(name string) bool {
+	rest, ok := strings.CutPrefix(name, f.path)
+	return ok && (f.name == nil || f.name.MatchString(rest))
+}
+
+// tagged reports whether an object has all tags for labels.
+func (f find) tagged(o *structpb.Struct) bool {
+	labels := o.GetFields()["metadata"].GetStructValue().GetFields()["labels"].GetStructValue().GetFields()
+	for k, v := range f.tags {
+		if labels[k].GetStringValue() != v || labels[k] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *compiler) bulks(at *field.Path, list []v1beta1.DataFrom, from string, secret bool) []bulk {
+	out := make([]bulk, 0, len(list))
+	for i, d := range list {
+		at := at.Child("dataFrom").Index(i)
+		b := bulk{path: at.String(), optional: d.Optional}
+		switch {
+		case d.Extract != nil:
+			c.extract(&b, at.Child("extract"), *d.Extract, secret)
+		case d.Find != nil:
+			c.find(&b, at.Child("find"), *d.Find, secret)
+		case d.ValueMap != "":
+			b.value = c.output(expression.Source{Text: d.ValueMap, Path: at.Child("valueMap").String(), From: from, Want: expression.WantTextMap})
+			if !secret {
+				c.refuseSecrets(b.value, nil)
+			}
+			if b.value != nil && len(c.reading(b.value).uses) > 0 {
+				b.spelled = append([]string{}, b.value.Keys()...)
+			}
+		}
+		b.rewriter = c.rewriter(at, d)
+		out = append(out, b)
+	}
+	return out
+}
+
+// extract compiles the expression that reads the input which extract names.
+func (c *compiler) extract(b *bulk, at *field.Path, e v1beta1.Extract, secret bool) {
+	if e.Key == "" {
+		return // refused by validate
+	}
+	property, err := propertySegments(e.Property)
+	if err != nil {
+		c.fault(at.Child("property").String(), "%s", err.Error())
+		return
+	}
+	b.input = e.Key
+	s := expression.Source{Path: at.Child("key").String(), Want: expression.WantTextMap}
+	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
+	switch {
+	case e.Key == expression.Env:
+		s.Want = expression.WantAny
+		s.Text = expression.PathText(expression.Env, property...)
+		property = nil
+	case i >= 0 && !isSecret(c.sources[i]):
+		if len(c.sources[i].MatchLabels) > 0 {
+			c.fault(s.Path, "%q is a list, for its source has matchLabels: extract from a source that is one object", e.Key)
+			return
+		}
+		s.Text = expression.PathText(expression.Sources, e.Key, "data")
+	case e.Key == expression.Composite:
+		s.Text = expression.Secret
+	default:
+		s.Text = expression.PathText(expression.Secrets, e.Key)
+	}
+	if len(property) > 0 {
+		b.member, b.below = property[0], property[1:]
+		s.Text += strings.TrimPrefix(expression.PathText("x", b.member), "x")
+		s.Want = expression.WantText
+	}
+	b.value = c.output(s)
+	if b.value != nil && !secret && len(c.reading(b.value).uses) > 0 {
+		c.fault(s.Path, "%q gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys", e.Key)
+	}
+}
+
+// propertySegments are the names in a field path.
+func propertySegments(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	segments, err := fieldpath.Parse(path)
+	if err != nil {
+		return nil, errors.New("cannot be parsed as a field path")
+	}
+	out := make([]string, 0, len(segments))
+	for _, s := range segments {
+		if s.Type != fieldpath.SegmentField || s.Field == "*" {
+			return nil, errors.New("must name fields only")
+		}
+		out = append(out, s.Field)
+	}
+	return out, nil
+}
+
+// find compiles a find, and notes which sources it reads: those whose keys can
+// have the path. Composed resources come with their connection details anyway.
+func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
+	if !secret {
+		c.fault(at.String(), "finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment")
+		return
+	}
+	b.find = &find{path: f.Path, tags: f.Tags}
+	if f.Name != nil && f.Name.RegExp != "" {
+		re, err := regexp.Compile(f.Name.RegExp)
+		if err != nil {
+			c.fault(at.Child("name", "regexp").String(), "is no regular expression of RE2's syntax: %s", err.Error())
+			return
+		}
+		b.find.name = re
+	}
+	for _, s := range c.sources {
+		if isSecret(s) && b.find.reaches(s.Name) {
+			c.outputs.addUse(use{s.Name, anything, at.String()})
+		}
+	}
+}
+
+func (c *compiler) rewriter(at *field.Path, d v1beta1.DataFrom) *rewrite.Rewriter {
+	o := rewrite.Options{Conversion: d.ConversionStrategy, Decoding: d.DecodingStrategy}
+	for i, r := range d.Rewrite {
+		o.Rules = append(o.Rules, c.rule(at.Child("rewrite").Index(i), r))
+	}
+	r, faults := rewrite.Compile(o)
+	for _, f := range faults {
+		c.fault(at.String()+"."+f.Path, "%s", f.Message)
+	}
+	return r
+}
+
+func (c *compiler) rule(at *field.Path, r v1beta1.Rewrite) rewrite.Rule {
+	var out rewrite.Rule
+	if x := r.RegExp; x != nil {
+		out.Regexp = &rewrite.Regexp{Source: x.Source}
+		if x.Target != nil {
+			out.Regexp.Target = *x.Target
+		}
+	}
+	if m := r.Merge; m != nil {
+		out.Merge = &rewrite.Merge{Strategy: m.Strategy, Into: m.Into, Priority: m.Priority, PriorityPolicy: m.PriorityPolicy, ConflictPolicy: m.ConflictPolicy}
+	}
+	if t := r.Transform; t != nil {
+		out.Transform = &rewrite.Transform{Template: t.Template}
+		if t.KeyExpression != "" {
+			out.Transform.Key = c.keyExpression(at.Child("transform", "keyExpression"), t.KeyExpression)
+		}
+	}
+	return out
+}
+
+// keyExpression is the function that an expression over a key is. It never runs
+// if the expression has a fault.
+func (c *compiler) keyExpression(at *field.Path, text string) func(string) (string, error) {
+	x, faults := c.env.Keys().Compile(expression.Source{Text: text, Path: at.String(), Want: expression.WantString})
+	for _, f := range faults {
+		c.fault(f.Path, "%s", f.Message)
+	}
+	return func(key string) (string, error) { return x.Rename(key) }
+}
+
+// collectBulk adds the keys of one entry of dataFrom to the collection.
+func (r *run) collectBulk(ctx context.Context, c *collect.Collection, b bulk, from string) {
+	e := collect.Entry{Path: b.path, Optional: b.optional}
+	var keys []rewrite.Key
+	ok := true
+	var err error
+	if b.find != nil {
+		keys, err = r.found(b)
+	} else {
+		keys, ok, err = r.extracted(ctx, b, from)
+	}
+	if err == nil && ok && len(keys) > 0 {
+		keys, err = b.rewriter.Apply(keys)
+	}
+	c.Map(e, named(keys), ok, b.placed(err))
+}
+
+// placed gives an error of a rewrite the path of the entry. What a rule misses
+// may still come.
+func (b bulk) placed(err error) error {
+	var f *rewrite.Failed
+	if !errors.As(err, &f) {
+		return err
+	}
+	if f.Missing {
+		return expression.NewWaiting(f.Error())
+	}
+	return &expression.Failed{Path: b.path, Reason: f.Error()}
+}
+
+func named(keys []rewrite.Key) []collect.Key {
+	out := make([]collect.Key, 0, len(keys))
+	for _, k := range keys {
+		out = append(out, collect.Key{Name: k.Name, Value: k.Value, From: k.String()})
+	}
+	return out
+}
+
+// extracted are the keys that extract or valueMap gives.
+func (r *run) extracted(ctx context.Context, b bulk, from string) ([]rewrite.Key, bool, error) {
+	if b.input != "" {
+		from = "" // extract names its input itself
+	}
+	v, err := r.evaluate(ctx, b.value, from)
+	if err != nil {
+		return nil, false, err
+	}
+	if b.member != "" {
+		value, ok, err := b.value.Text(v)
+		if err != nil || !ok {
+			return nil, ok, err
+		}
+		keys, err := rewrite.Open(rewrite.Key{Name: b.member, Value: value, Origins: []rewrite.Origin{{Input: b.input, Key: b.member}}}, b.below)
+		return keys, true, err
+	}
+	var m map[string]sensitive.Bytes
+	var ok bool
+	if b.value.Source().Want == expression.WantAny {
+		m, ok, err = b.value.Members(v)
+	} else {
+		m, ok, err = b.value.TextMap(v)
+	}
+	return b.keys(m), ok, err
+}
+
+// keys as a rewrite wants them. A name that was computed from a secret is not
+// shown.
+func (b bulk) keys(m map[string]sensitive.Bytes) []rewrite.Key {
+	out := make([]rewrite.Key, 0, len(m))
+	for _, name := range sortedKeys(m) {
+		origin := rewrite.Origin{Input: b.input, Key: name}
+		if b.spelled != nil && !slices.Contains(b.spelled, name) {
+			origin.Key = "(computed)"
+		}
+		out = append(out, rewrite.Key{Name: name, Value: m[name], Origins: []rewrite.Origin{origin}})
+	}
+	return out
+}
+
+// found are the keys that find gives: of all secret inputs that this step sees,
+// by <input>/<key>. It waits for an input that it reaches and that is still to
+// come: a source, or connection details that an earlier step has written.
+func (r *run) found(b bulk) ([]rewrite.Key, error) {
+	var out []rewrite.Key
+	var waiting []string
+	add := func(input string, d observation.Details) {
+		for _, key := range sortedKeys(d) {
+			if name := input + "/" + key; b.find.takes(name) {
+				out = append(out, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: []rewrite.Origin{{Input: input, Key: key}}})
+			}
+		}
+	}
+	for _, name := range sortedKeys(r.Observation.Resources) {
+		if o := r.Observation.Resources[name]; b.find.reaches(name) && b.find.tagged(o.Object) {
+			add(name, o.Details)
+		}
+	}
+	for _, name := range sortedKeys(r.Desired) {
+		if b.find.reaches(name) && b.find.tagged(r.Desired[name]) && writesDetails(r.Desired[name]) && len(r.Observation.Resources[name].Details) == 0 {
+			waiting = append(waiting, expression.PathText(expression.Secrets, name))
+		}
+	}
+	for _, name := range sortedKeys(r.Observation.Sources) {
+		s := r.Observation.Sources[name]
+		switch {
+		case !s.Secret || !b.find.reaches(name):
+		case s.Failed != "":
+			return nil, &expression.Failed{Path: b.path, Reason: "reads " + expression.PathText(expression.Secrets, name) + ", which cannot be used: " + s.Failed}
+		case len(s.Objects) == 0 && !(s.Optional && s.Read):
+			waiting = append(waiting, expression.PathText(expression.Secrets, name))
+		case len(s.Objects) > 0 && b.find.tagged(s.Objects[0]):
+			add(name, s.Details)
+		}
+	}
+	if len(waiting) > 0 {
+		return nil, r.explain(expression.NewWaiting(waiting...))
+	}
+	return out, nil
+}
+
+// writesDetails reports whether a resource is to have connection details.
+func writesDetails(desired *structpb.Struct) bool {
+	return desired.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"] != nil
+}

@@ -1,0 +1,100 @@
+package rewrite
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// compileConversion compiles External Secrets' conversionStrategy. Its shipped
+// code skips the conversion where there are rules; its design does not, and so
+// do we not either.
+//
+// Letters outside of ASCII pass there, and the API server refuses them. Here
+// Unicode converts them, and Default refuses them: '_' for each would make a
+// name that nobody can read.
+func compileConversion(path, strategy string) (string, func([]Key) ([]Key, *Failed), []Fault) {
+	convert := rename(path, func(k Key) (string, *Failed) {
+		name, ok := convertName(k.Name, strategy == "Unicode")
+		if !ok {
+			return "", &Failed{Path: path, Reason: fmt.Sprintf("cannot convert the name of %s: it has a letter or a digit outside of ASCII; use Unicode, or a rule", k.name())}
+		}
+		return name, nil
+	})
+	if strategy == "None" {
+		convert = func(keys []Key) ([]Key, *Failed) { return keys, nil }
+	}
+	return path, convert, oneOf(path, strategy, "Default", "Unicode", "None")
+}
+
+// convertName replaces each character that no key can have: by '_', or by '_U',
+// its number in hexadecimal and '_'. It fails on a letter that it does not
+// replace.
+func convertName(name string, byNumber bool) (string, bool) {
+	if strings.IndexFunc(name, isForeign) < 0 {
+		return name, true
+	}
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case !isForeign(r):
+			b.WriteRune(r)
+		case byNumber:
+			fmt.Fprintf(&b, "_U%04x_", r)
+		case unicode.IsLetter(r) || unicode.IsNumber(r):
+			return "", false
+		default:
+			b.WriteByte('_')
+		}
+	}
+	return b.String(), true
+}
+
+func isForeign(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '.', r == '_':
+		return false
+	}
+	return true
+}
+
+// compileDecoding compiles External Secrets' decodingStrategy. As there, line
+// breaks inside of base64 are skipped, and padding is required.
+func compileDecoding(path, strategy string) (string, func([]Key) ([]Key, *Failed), []Fault) {
+	faults := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
+	if strategy == "" || strategy == "None" {
+		return path, func(keys []Key) ([]Key, *Failed) { return keys, nil }, faults
+	}
+	return path, func(keys []Key) ([]Key, *Failed) {
+		for i, k := range keys {
+			value, ok := decode(k.Value, strategy)
+			if !ok { // the error of the decoder says where, and so how much of it is base64
+				return nil, &Failed{Path: path, Reason: fmt.Sprintf("the value of %s is not %s with padding: use None or Auto, or export it by itself", k.name(), strategy)}
+			}
+			keys[i].Value = value
+		}
+		return keys, nil
+	}, faults
+}
+
+// decode decodes a value. Auto keeps what it cannot decode; what only looks like
+// base64, as 1234, is decoded.
+func decode(v sensitive.Bytes, strategy string) (sensitive.Bytes, bool) {
+	for _, e := range encodings[strategy] {
+		out := make([]byte, e.DecodedLen(v.Len()))
+		if n, err := e.Decode(out, v.Reveal()); err == nil {
+			return sensitive.New(out[:n]), true
+		}
+	}
+	return v, strategy == "Auto"
+}
+
+// encodings to try, in this order.
+var encodings = map[string][]*base64.Encoding{
+	"Base64":    {base64.StdEncoding},
+	"Base64URL": {base64.URLEncoding},
+	"Auto":      {base64.StdEncoding, base64.URLEncoding},
+}

@@ -1,0 +1,85 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestFunctions(t *testing.T) {
+	cases := map[string]struct{ in, template, want string }{
+		"Upper":        {"my-app-key", `{{ .value | upper | replace "-" "_" }}`, "MY_APP_KEY"},
+		"Lower":        {"KEY", `{{ lower .value }}`, "key"},
+		"Trim":         {" k ", `{{ trim .value }}`, "k"},
+		"TrimAll":      {"--k-", `{{ trimAll "-" .value }}`, "k"},
+		"TrimPrefix":   {"db-k", `{{ .value | trimPrefix "db-" }}`, "k"},
+		"TrimSuffix":   {"k.txt", `{{ .value | trimSuffix ".txt" }}`, "k"},
+		"Nospace":      {"a b  c", `{{ nospace .value }}`, "abc"},
+		"Trunc":        {"größer", `{{ trunc 3 .value }}`, "grö"},
+		"TruncEnd":     {"größer", `{{ trunc -3 .value }}`, "ßer"},
+		"TruncFar":     {"abc", `{{ trunc -9 .value }}{{ trunc 9 .value }}`, "abcabc"},
+		"Substr":       {"abcdef", `{{ substr 1 3 .value }}{{ substr -1 2 .value }}{{ substr 4 -1 .value }}{{ substr 9 2 .value }}`, "bcabef"},
+		"Repeat":       {"a", `{{ repeat 3 .value }}{{ repeat -1 .value }}`, "aaa"},
+		"Base64":       {"a?>", `{{ b64enc .value }}-{{ b64enc .value | b64dec }}`, "YT8+-a?>"},
+		"Sum":          {"abc", `{{ sha256sum .value | trunc 8 }}`, "ba7816bf"},
+		"Words":        {"dbURLPath2 max-Size_x", `{{ snakecase .value }} {{ kebabcase .value }} {{ camelcase .value }}`, "db_url_path2_max_size_x db-url-path2-max-size-x DbUrlPath2MaxSizeX"},
+		"NoWords":      {"--", `{{ snakecase .value }}x`, "x"},
+		"Env":          {"dbPassword", `{{ .value | snakecase | upper }}`, "DB_PASSWORD"},
+		"If":           {"db-x", `{{ if hasPrefix "db-" .value }}DB{{ else if hasSuffix "y" .value }}Y{{ else }}N{{ end }}`, "DB"},
+		"Contains":     {"a.b", `{{ ternary "file" "env" (contains "." .value) }}`, "file"},
+		"Ternary":      {"a.b", `{{ eq .value "x" | ternary "yes" "no" }}`, "no"},
+		"Default":      {"db-", `{{ .value | trimPrefix "db-" | default "db" }}`, "db"},
+		"Printf":       {"k", `{{ printf "%s-%d%%-%v" .value (len .value) 7 | upper }}`, "K-1%-7"},
+		"And":          {"k", `{{ and (gt (len .value) 0) (not (eq .value "x")) }}`, "true"},
+		"Match":        {"db1", `{{ if regexMatch "^db[0-9]$" .value }}{{ regexReplaceAll "([0-9])" .value "-${1}-" }}{{ end }}`, "db-1-"},
+		"With":         {"k", `{{ with $x := upper .value }}{{ . }}{{ $x }}{{ $.value }}{{ end }}`, "KKk"},
+		"Whitespace":   {"k", "a {{- /* a note */ -}} {{ .value }}", "ak"},
+		"ReplaceGrows": {"", `{{ replace "" "-" "ab" }}x`, "-a-b-x"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, faults := compileTemplate("template", tc.template)
+			if faults != nil {
+				t.Fatal(faults)
+			}
+			got, _, err := c.execute(tc.in)
+			if got != tc.want || err != nil {
+				t.Errorf("%s: want %q, got %q, %v", tc.template, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// No function gives or takes more than its share, however often it is called.
+func TestFunctionsAreBounded(t *testing.T) {
+	cases := map[string]callError{
+		`{{ $x := repeat 4096 .value }}{{ b64enc $x }}`:                                            errTooLong,
+		`{{ $x := repeat 4096 .value }}{{ printf "%s%s" $x $x }}`:                                  errTooLong,
+		`{{ repeat 4097 .value }}`:                                                                 errTooLong,
+		`{{ $x := repeat 4096 .value }}{{ replace "a" $x $x }}`:                                    errTooLong,
+		`{{ $x := repeat 1025 .value }}{{ regexMatch "a" $x }}`:                                    errCostly,
+		`{{ $x := repeat 1025 .value }}{{ regexReplaceAll "a" $x "" }}`:                            errCostly,
+		`{{ $x := repeat 1024 .value }}{{ regexReplaceAll "a" $x $x }}`:                            errTooLong,
+		`{{ $x := repeat 1025 .value }}{{ snakecase $x }}`:                                         errCostly,
+		`{{ if eq .value "a" }}{{ printf "%d" "text" }}{{ end }}`:                                  errPrintf,
+		`{{ $x := "%v" }}{{ if eq .value "a" }}{{ $x = "" }}{{ end }}{{ printf $x "text" }}`:       errPrintf,
+		`{{ $x := 1 }}{{ if ne .value "a" }}x{{ else }}{{ printf "%v" (eq .value "b") }}{{ end }}`: errPrintf,
+	}
+	for template, want := range cases {
+		_, err := run(Options{Rules: []Rule{templateRule(template)}}, []Key{key("", "a", "v")})
+		if !strings.HasSuffix(message(err), `: cannot rename "a": `+want.reason) {
+			t.Errorf("%s: want %q, got %q", template, want.reason, message(err))
+		}
+	}
+}
+
+// What text/template says of a run is not known to be free of data.
+func TestPublicReason(t *testing.T) {
+	if got := publicReason(errors.New(canary)); strings.Contains(got, canary) {
+		t.Errorf("an error is passed on: %s", got)
+	}
+	if got := publicReason(fmt.Errorf("%s: %w", canary, errTooLong)); got != errTooLong.reason {
+		t.Errorf("want the reason of our own function, got %s", got)
+	}
+}

@@ -1,0 +1,186 @@
+package rewrite
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxDepth is how deep JSON may nest: each level may have to be sorted, and so
+// to be copied.
+const maxDepth = 100
+
+// Why a value cannot be merged, as the end of a sentence. Nothing of it is in
+// there: errors of encoding/json quote what they read.
+var (
+	errNotObject  = errors.New("is not a JSON object")
+	errNotText    = errors.New("has a string that is not Unicode text: it could not be kept as it is")
+	errTooDeep    = errors.New("nests JSON deeper than " + strconv.Itoa(maxDepth) + " levels")
+	errDuplicates = errors.New("has an object with two members of one name: which one is meant is not defined")
+)
+
+// parseObject returns the members of a JSON object as canonical JSON: compact,
+// members sorted, numbers as they are written, and '<', '>' and '&' not escaped.
+// null has no members.
+//
+// What encoding/json would change silently is refused: two members of one name,
+// of which it takes the last, and strings that are not Unicode, which it mends.
+func parseObject(raw []byte) (map[string][]byte, error) {
+	raw = bytes.TrimSpace(raw)
+	if string(raw) == "null" {
+		return nil, nil
+	}
+	if !bytes.HasPrefix(raw, []byte("{")) || !json.Valid(raw) {
+		return nil, errNotObject
+	}
+	if !utf8.Valid(raw) || hasLoneSurrogate(raw) {
+		return nil, errNotText
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if _, err := d.Token(); err != nil {
+		return nil, errNotObject
+	}
+	return parseMembers(d, 1)
+}
+
+// parseMembers reads the members of an object behind its brace, and the brace at
+// their end.
+func parseMembers(d *json.Decoder, depth int) (map[string][]byte, error) {
+	members := map[string][]byte{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, errNotObject
+		}
+		name, _ := t.(string)
+		if _, twice := members[name]; twice {
+			return nil, errDuplicates
+		}
+		if members[name], err = appendNext(nil, d, depth); err != nil {
+			return nil, err
+		}
+	}
+	return members, parseEnd(d)
+}
+
+// parseEnd reads the brace or the bracket at an end.
+func parseEnd(d *json.Decoder) error {
+	if _, err := d.Token(); err != nil {
+		return errNotObject
+	}
+	return nil
+}
+
+// appendNext reads the next value, and appends it as canonical JSON.
+func appendNext(out []byte, d *json.Decoder, depth int) ([]byte, error) {
+	t, err := d.Token()
+	if err != nil {
+		return nil, errNotObject
+	}
+	switch t := t.(type) {
+	case nil:
+		return append(out, "null"...), nil
+	case bool:
+		return strconv.AppendBool(out, t), nil
+	case json.Number:
+		return append(out, t.String()...), nil
+	case string:
+		return appendString(out, t), nil
+	}
+	if depth++; depth > maxDepth {
+		return nil, errTooDeep
+	}
+	if t == json.Delim('{') {
+		members, err := parseMembers(d, depth)
+		return appendObject(out, members), err
+	}
+	out = append(out, '[')
+	for i := 0; d.More(); i++ {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = appendNext(out, d, depth); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, ']'), parseEnd(d)
+}
+
+// appendObject appends an object with these members, sorted by name.
+func appendObject(out []byte, members map[string][]byte) []byte {
+	out = append(out, '{')
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(appendString(out, name), ':'), members[name]...)
+	}
+	return append(out, '}')
+}
+
+func appendString(out []byte, s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string and a buffer do not fail
+	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// plain is canonical JSON as the value of a key: the text of a string, nothing
+// for null, and everything else as it is.
+func plain(raw []byte) []byte {
+	switch {
+	case string(raw) == "null":
+		return nil
+	case raw[0] == '"':
+		var s string
+		_ = json.Unmarshal(raw, &s) // it was made by appendString
+		return []byte(s)
+	}
+	return raw
+}
+
+// hasLoneSurrogate reports whether valid JSON escapes one half of a UTF-16 pair
+// alone, as \ud800 does. It stands for no character.
+func hasLoneSurrogate(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		i++ // on what is escaped
+		switch half := surrogate(raw[i:]); half {
+		case 0:
+		case low:
+			return true
+		case high:
+			i += len(`uXXXX`)
+			if raw[i] != '\\' || surrogate(raw[i+1:]) != low {
+				return true
+			}
+			i += len(`\uXXX`)
+		}
+	}
+	return false
+}
+
+const (
+	high = 0xd800 >> 10
+	low  = 0xdc00 >> 10
+)
+
+// surrogate tells what stands behind a backslash: high, low or 0.
+func surrogate(raw []byte) int {
+	if raw[0] != 'u' {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(raw[1:5]), 16, 16)
+	if half := int(n >> 10); err == nil && (half == high || half == low) {
+		return half
+	}
+	return 0
+}

@@ -1,0 +1,155 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// Merge opens up values that are JSON objects, and merges their members.
+//
+// Keys are merged in alphabetical order, those of Priority behind all others in
+// the order of the list: the last one wins. Numbers are kept as they are written.
+type Merge struct {
+	// Strategy is Extract or JSON. Empty is Extract: the members become the keys,
+	// strings as they are, null as an empty value, objects and arrays as compact
+	// JSON with sorted members. JSON keeps the keys and adds one.
+	Strategy string
+
+	// Into names the key that JSON adds. Extract ignores it, as External Secrets
+	// does.
+	Into string
+
+	// Priority lists names of keys, as the rules before this one leave them.
+	Priority []string
+
+	// PriorityPolicy is Strict or IgnoreNotFound. Empty is Strict: each key of
+	// Priority has to be there.
+	PriorityPolicy string
+
+	// ConflictPolicy is Error or Ignore. Empty is Error: a member that two keys have
+	// is refused, even with equal values. Ignore overwrites it.
+	ConflictPolicy string
+}
+
+func (m *Merge) compile(path string) (func([]Key) ([]Key, *Failed), []Fault) {
+	faults := oneOf(path+".strategy", m.Strategy, "Extract", "JSON")
+	if m.Strategy == "JSON" && m.Into == "" {
+		faults = append(faults, Fault{path + ".into", "must be set, for strategy JSON puts the merged object there"})
+	}
+	for i, name := range m.Priority {
+		if slices.Contains(m.Priority[:i], name) {
+			faults = append(faults, Fault{fmt.Sprintf("%s.priority[%d]", path, i), fmt.Sprintf("%s is listed twice: keep one of them", quote(name))})
+		}
+	}
+	faults = append(faults, oneOf(path+".priorityPolicy", m.PriorityPolicy, "Strict", "IgnoreNotFound")...)
+	faults = append(faults, oneOf(path+".conflictPolicy", m.ConflictPolicy, "Error", "Ignore")...)
+	own := *m
+	own.Priority = slices.Clone(m.Priority)
+	return func(keys []Key) ([]Key, *Failed) { return own.run(path, keys) }, faults
+}
+
+func (m *Merge) run(path string, keys []Key) ([]Key, *Failed) {
+	if m.Strategy == "JSON" {
+		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == m.Into }); i >= 0 {
+			return nil, &Failed{Path: path + ".into", Reason: fmt.Sprintf("cannot put the merged object into %s: %s has that name already; choose another one", quote(m.Into), keys[i].name())}
+		}
+	}
+	ordered, failed := m.order(path, keys)
+	if failed != nil {
+		return nil, failed
+	}
+	merged, failed := m.merge(path, ordered)
+	if failed != nil {
+		return nil, failed
+	}
+	if m.Strategy == "JSON" {
+		if len(keys) == 0 {
+			return nil, nil // an object of nothing comes from nowhere
+		}
+		return append(keys, m.object(keys, merged)), nil
+	}
+	out := make([]Key, 0, len(merged))
+	for name, member := range merged {
+		out = append(out, Key{Name: name, Value: sensitive.New(plain(member.raw)), Origins: member.origins})
+	}
+	return out, nil
+}
+
+// order of the keys, which are sorted by name, in which they are merged.
+func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
+	byName := make(map[string]Key, len(m.Priority))
+	out := make([]Key, 0, len(keys))
+	for _, k := range keys {
+		if slices.Contains(m.Priority, k.Name) {
+			byName[k.Name] = k
+			continue
+		}
+		out = append(out, k)
+	}
+	for i, name := range m.Priority {
+		k, ok := byName[name]
+		if ok {
+			out = append(out, k)
+		} else if m.PriorityPolicy != "IgnoreNotFound" {
+			return nil, &Failed{
+				Path:    fmt.Sprintf("%s.priority[%d]", path, i),
+				Reason:  fmt.Sprintf("no key is named %s: remove it, or set priorityPolicy to IgnoreNotFound", quote(name)),
+				Missing: true,
+			}
+		}
+	}
+	return out, nil
+}
+
+// A member of the merged object.
+type member struct {
+	raw     []byte   // as canonical JSON
+	origins []Origin // of all that wrote it
+}
+
+func (m *Merge) merge(path string, ordered []Key) (map[string]member, *Failed) {
+	merged := map[string]member{}
+	conflicts := map[string]bool{}
+	for _, k := range ordered {
+		members, err := parseObject(k.Value.Reveal())
+		if err != nil {
+			return nil, &Failed{Path: path, Reason: fmt.Sprintf("the value of %s %s", k.name(), err.Error())}
+		}
+		for name, raw := range members {
+			before, taken := merged[name]
+			if !taken {
+				merged[name] = member{raw, k.Origins}
+				continue
+			}
+			if m.ConflictPolicy != "Ignore" {
+				conflicts[describe([]Key{{Origins: before.origins}, k})] = true
+				continue
+			}
+			merged[name] = member{raw, union(before.origins, k.Origins)}
+		}
+	}
+	if len(conflicts) == 0 {
+		return merged, nil
+	}
+	pairs := make([]string, 0, len(conflicts))
+	for pair := range conflicts {
+		pairs = append(pairs, pair)
+	}
+	slices.Sort(pairs)
+	return nil, &Failed{Path: path, Reason: "a member of one name is in " + several(pairs, "; ") + ": remove one of them, or set conflictPolicy to Ignore"}
+}
+
+// object is the key that strategy JSON adds. It comes from all keys.
+func (m *Merge) object(keys []Key, merged map[string]member) Key {
+	members := make(map[string][]byte, len(merged))
+	for name, member := range merged {
+		members[name] = member.raw
+	}
+	var origins []Origin
+	for _, k := range keys {
+		origins = append(origins, k.Origins...)
+	}
+	return Key{Name: m.Into, Value: sensitive.New(appendObject(nil, members)), Origins: union(origins, nil)}
+}

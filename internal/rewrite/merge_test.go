@@ -1,0 +1,190 @@
+package rewrite
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMerge(t *testing.T) {
+	two := []Key{key("mongo", "a", `{"x": 1, "y": "m"}`), key("redis", "b", `{"y": "r", "z": null}`)}
+	cases := map[string]struct {
+		reason string
+		rule   Merge
+		in     []Key
+		want   map[string]string
+		err    string
+	}{
+		"Values": {
+			reason: "each kind of value, numbers as they are written",
+			in: []Key{key("db", "a", `{"s":"a\nb<\u00e4\ud83d\ude00","n":12345678901234567890.10,"e":-1E+5,"t":true,"f":false,"0":null,
+				"l":[1, {"b":"<&>","a":[ ]}, null, "x\ty"],"o":{"z":{},"a":1.0}}`)},
+			want: map[string]string{
+				"s": "a\nb<ä😀", "n": "12345678901234567890.10", "e": "-1E+5", "t": "true", "f": "false", "0": "",
+				"l": `[1,{"a":[],"b":"<&>"},null,"x\ty"]`, "o": `{"a":1.0,"z":{}}`,
+			},
+		},
+		"JSON": {
+			reason: "the keys stay, and the merged object is as stable as a nested one",
+			rule:   Merge{Strategy: "JSON", Into: "all"},
+			in:     []Key{key("db", "a", `{"y": "<", "b": 9007199254740993}`), key("db", "b", `null`)},
+			want:   map[string]string{"a": `{"y": "<", "b": 9007199254740993}`, "b": "null", "all": `{"b":9007199254740993,"y":"<"}`},
+		},
+		"JSONTaken": {
+			reason: "into would overwrite a key",
+			rule:   Merge{Strategy: "JSON", Into: "b", ConflictPolicy: "Ignore"},
+			in:     two,
+			err:    `rewrite[0].merge.into: cannot put the merged object into "b": "b" of "redis" has that name already; choose another one`,
+		},
+		"JSONOfNothing": {
+			reason: "an optional find that finds nothing exports nothing",
+			rule:   Merge{Strategy: "JSON", Into: "all"},
+			want:   map[string]string{},
+		},
+		"ExtractIgnoresInto": {
+			reason: "as External Secrets documents it",
+			rule:   Merge{Into: "a"},
+			in:     two[:1],
+			want:   map[string]string{"x": "1", "y": "m"},
+		},
+		"Conflict": {
+			reason: "both keys are named, the member is not",
+			in:     two,
+			err:    `rewrite[0].merge: a member of one name is in "a" of "mongo" and "b" of "redis": remove one of them, or set conflictPolicy to Ignore`,
+		},
+		"EqualConflict": {
+			reason: "equal values are one, too; each pair is named once, with the first that has it",
+			in:     []Key{key("db", "c", `{"p":1,"q":1}`), key("db", "a", `{"p":1,"q":1}`), key("db", "b", `{"p":1}`)},
+			err:    `rewrite[0].merge: a member of one name is in "a" of "db" and "b" of "db"; "a" of "db" and "c" of "db": remove one of them, or set conflictPolicy to Ignore`,
+		},
+		"Ignore": {
+			reason: "the last one wins, in alphabetical order",
+			rule:   Merge{ConflictPolicy: "Ignore"},
+			in:     two,
+			want:   map[string]string{"x": "1", "y": "r", "z": ""},
+		},
+		"Priority": {
+			reason: "what is listed comes behind what is not",
+			rule:   Merge{ConflictPolicy: "Ignore", Priority: []string{"a"}},
+			in:     two,
+			want:   map[string]string{"x": "1", "y": "m", "z": ""},
+		},
+		"PriorityOrder": {
+			reason: "and the last of the list wins",
+			rule:   Merge{ConflictPolicy: "Ignore", Priority: []string{"b", "a"}},
+			in:     two,
+			want:   map[string]string{"x": "1", "y": "m", "z": ""},
+		},
+		"Missing": {
+			reason: "a listed key has to be there",
+			rule:   Merge{Priority: []string{"a", "c"}},
+			in:     two,
+			err:    `rewrite[0].merge.priority[1]: no key is named "c": remove it, or set priorityPolicy to IgnoreNotFound`,
+		},
+		"MissingIgnored": {
+			reason: "unless it need not",
+			rule:   Merge{Priority: []string{"a", "c"}, PriorityPolicy: "IgnoreNotFound"},
+			in:     two[:1],
+			want:   map[string]string{"x": "1", "y": "m"},
+		},
+		"Case":      {reason: "members are told apart by case", in: []Key{key("db", "a", `{"x":1,"X":2}`)}, want: map[string]string{"x": "1", "X": "2"}},
+		"EmptyName": {reason: "a member without a name is an empty key", in: []Key{key("db", "a", `{"":1}`)}, err: `rewrite[0].merge: gives an empty name to "a" of "db": a key needs a name of at least one character`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := run(Options{Rules: []Rule{mergeRule(tc.rule)}, Conversion: "None"}, tc.in)
+			if message(err) != tc.err {
+				t.Errorf("%s: want %q, got %q", tc.reason, tc.err, message(err))
+			}
+			if diff := cmp.Diff(tc.want, texts(got)); diff != "" && tc.err == "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// What is no object, or would not stay what it is, is refused by its key.
+func TestMergeRefusesValues(t *testing.T) {
+	cases := map[string]error{
+		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `1`: errNotObject, `{`: errNotObject, `{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,
+		`{"a":1,"\u0061":2}`: errDuplicates, `{"o":[{"a":1,"a":1}]}`: errDuplicates,
+		"{\"a\":\"\xff\"}": errNotText, `{"a":"\ud83d"}`: errNotText, `{"\uDE00":1}`: errNotText, `{"a":"\ud83d\ud83d\ude00"}`: errNotText, `{"a":"\ud83dx"}`: errNotText,
+		`{"a":"\\ud83d\ud83d\ude00\uFFFD"}`: nil,
+		` null `:                            nil,
+		strings.Repeat(`{"a":`, maxDepth) + "1" + strings.Repeat(`}`, maxDepth):       nil,
+		strings.Repeat(`{"a":`, maxDepth+1) + "1" + strings.Repeat(`}`, maxDepth+1):   errTooDeep,
+		`{"a":` + strings.Repeat(`[`, maxDepth) + strings.Repeat(`]`, maxDepth) + `}`: errTooDeep,
+	}
+	for value, want := range cases {
+		_, err := run(Options{Rules: []Rule{mergeRule(Merge{})}}, []Key{key("db", "a", value)})
+		got, text := message(err), ""
+		if want != nil {
+			text = `rewrite[0].merge: the value of "a" of "db" ` + want.Error()
+		}
+		if got != text {
+			t.Errorf("%.40q: want %q, got %q", value, text, got)
+		}
+	}
+}
+
+// After a merge a key is still called by what came in, never by its members.
+func TestErrorsBehindAMerge(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		rules  []Rule
+		want   string
+	}{
+		"OneKey": {
+			reason: "members of one key look alike from outside",
+			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[pq].*", "x")},
+			want:   `rewrite[1].regexp: gives one name to 2 members of "a" of "db": keep them apart`,
+		},
+		"TwoKeys": {
+			reason: "those of two keys do not",
+			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[rp].*", "x")},
+			want:   `rewrite[1].regexp: gives one name to "a" of "db" and "b" of "web": keep them apart`,
+		},
+		"Twice": {
+			reason: "a later merge calls members by the key that they were in",
+			rules:  []Rule{mergeRule(Merge{}), mergeRule(Merge{})},
+			want:   `rewrite[1].merge: the value of "a" of "db" is not a JSON object`,
+		},
+		"Merged": {
+			reason: "a merged object comes from all",
+			rules:  []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^al*$", "x")},
+			want:   `rewrite[1].regexp: gives one name to "a" of "db" and ("a" of "db" + "b" of "web"): keep them apart`,
+		},
+		"Missing": {
+			reason: "what is listed is known from the input",
+			rules:  []Rule{mergeRule(Merge{}), mergeRule(Merge{Priority: []string{"zz"}})},
+			want:   `rewrite[1].merge.priority[0]: no key is named "zz": remove it, or set priorityPolicy to IgnoreNotFound`,
+		},
+	}
+	in := []Key{key("db", "a", `{"p`+canary+`":1,"q`+canary+`":2}`), key("web", "b", `{"r`+canary+`":1}`)}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(Options{Rules: tc.rules}, in)
+			if diff := cmp.Diff(tc.want, message(err)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Origins tell which keys made one.
+func TestOrigins(t *testing.T) {
+	in := []Key{key("db", "a", `{"x":1,"y":1}`), key("web", "b", `{"y":2}`)}
+	got, err := run(Options{Rules: []Rule{mergeRule(Merge{ConflictPolicy: "Ignore"})}}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	origins := map[string][]Origin{}
+	for _, k := range got {
+		origins[k.Name] = k.Origins
+	}
+	want := map[string][]Origin{"x": {{"db", "a"}}, "y": {{"db", "a"}, {"web", "b"}}}
+	if diff := cmp.Diff(want, origins); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,277 @@
+// Package rewrite gives keys other names: regexp, merge and transform rules,
+// then the conversion of what no object can have in a key, and at last the
+// decoding of values. It is External Secrets' dataFrom without its store.
+//
+// Rules come in once, as [Options], and are compiled; keys come in with their
+// values and with the [Origin] of each, and go out renamed, sorted by name. The
+// order in which they come in changes nothing, not even an error.
+//
+// No key is ever lost or overwritten on the way: two that end on one name, at
+// whatever step and even with equal values, are an error that names both
+// originals. (A merge with the conflictPolicy Ignore overwrites members, for
+// that is what it asks for.) No text made here holds a value, a member of one,
+// or a name that was computed: all of these may be secret data. Keys are called
+// by their origins.
+//
+// Whether an object can have the keys that go out is judged where objects are
+// made.
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+const (
+	// maxKeys of one rewrite, after any step. The keys of a 1 MiB object would have
+	// to be shorter than 100 bytes, values and all, to be more.
+	maxKeys = 10_000
+
+	// maxBytes of names and values together, after any step: a source of the
+	// size that fits into an object, and what a merge makes of it beside it.
+	maxBytes = 2 * limits.ResultBytes
+
+	// maxName is how long a name may be on its way, in bytes. A key has 253 at
+	// most; what a store calls it, with its path, may be longer.
+	maxName = 4 << 10
+)
+
+// Options are what one entry of dataFrom asks for.
+type Options struct {
+	// Rules are applied in their order.
+	Rules []Rule
+
+	// Conversion of the names after the last rule: Default, Unicode or None. Empty
+	// is Default.
+	Conversion string
+
+	// Decoding of the values, at the end: a merge sees them as they came. None,
+	// Base64, Base64URL or Auto. Empty is None.
+	Decoding string
+}
+
+// A Rule has exactly one of the fields.
+type Rule struct {
+	Regexp    *Regexp
+	Merge     *Merge
+	Transform *Transform
+}
+
+// An Origin is a key as it was before all rules.
+type Origin struct {
+	// Input that gave the key, for example a composed resource's name.
+	Input string
+
+	// Key in that input. Errors show it, so it must not hold data of a secret: what
+	// was a member of a value has the key of that value here.
+	Key string
+}
+
+// A Key is a name, its value and where both came from.
+type Key struct {
+	// Name of the key.
+	Name string
+
+	// Value is never shown.
+	Value sensitive.Bytes
+
+	// Origins are sorted, and at least one. Several keys may have the same ones.
+	// They are shared between keys: do not modify them.
+	Origins []Origin
+}
+
+// A Fault is one reason why options do not compile.
+type Fault struct {
+	// Path of the field below the options, for example rewrite[1].regexp.source,
+	// with :line or :line:column where the fault has one. Both count from 1, and
+	// columns are characters.
+	Path string
+
+	// Message says what is wrong, and how to mend it.
+	Message string
+}
+
+// Failed is the error of a step that cannot be done. It holds no value.
+type Failed struct {
+	// Path of the rule below the options, for example rewrite[1].regexp, or empty
+	// for what is wrong with the keys that came in.
+	Path string
+
+	// Reason, and how to mend it.
+	Reason string
+
+	// Missing is set if a key that a rule wants is not there: it may still come.
+	Missing bool
+
+	// Cause is the error of a [Transform.Key], or nil.
+	Cause error
+}
+
+// Error names the step and the reason.
+func (f *Failed) Error() string {
+	text := f.Reason
+	if f.Path != "" {
+		text = f.Path + ": " + text
+	}
+	if f.Cause != nil {
+		text += ": " + f.Cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (f *Failed) Unwrap() error { return f.Cause }
+
+// A Rewriter is compiled options. It is immutable, and safe for concurrent use.
+type Rewriter struct{ steps []step }
+
+// A step makes keys of keys. It gets a slice of its own, sorted by name, and may
+// change it; the order in which it returns them is free.
+type step struct {
+	path string
+	run  func([]Key) ([]Key, *Failed)
+}
+
+// Compile compiles the options, or returns all their faults in the order of the
+// fields.
+func Compile(o Options) (*Rewriter, []Fault) {
+	r := &Rewriter{}
+	var faults []Fault
+	add := func(path string, run func([]Key) ([]Key, *Failed), fs []Fault) {
+		faults = append(faults, fs...)
+		r.steps = append(r.steps, step{path, run})
+	}
+	for i, rule := range o.Rules {
+		add(rule.compile(fmt.Sprintf("rewrite[%d]", i)))
+	}
+	add(compileConversion("conversionStrategy", o.Conversion))
+	add(compileDecoding("decodingStrategy", o.Decoding))
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return r, nil
+}
+
+func (r Rule) compile(at string) (path string, run func([]Key) ([]Key, *Failed), faults []Fault) {
+	set := 0
+	if r.Regexp != nil {
+		set++
+		path = at + ".regexp"
+		run, faults = r.Regexp.compile(path)
+	}
+	if r.Merge != nil {
+		set++
+		path = at + ".merge"
+		run, faults = r.Merge.compile(path)
+	}
+	if r.Transform != nil {
+		set++
+		path = at + ".transform"
+		run, faults = r.Transform.compile(path)
+	}
+	if set != 1 {
+		return at, nil, []Fault{{at, "must have exactly one of regexp, merge and transform"}}
+	}
+	return path, run, faults
+}
+
+// Apply renames the keys that come in. It does not change them, and returns all
+// of them or an error, which is a [*Failed].
+func (r *Rewriter) Apply(in []Key) ([]Key, error) {
+	keys := slices.Clone(in)
+	if f := check("", keys); f != nil {
+		return nil, f
+	}
+	for _, s := range r.steps {
+		var f *Failed
+		if keys, f = s.run(keys); f == nil {
+			f = check(s.path, keys)
+		}
+		if f != nil {
+			return nil, f
+		}
+	}
+	return keys, nil
+}
+
+// check sorts the keys that a step made, and refuses too many or too large ones,
+// empty names, and a name that several of them have.
+func check(path string, keys []Key) *Failed {
+	if len(keys) > maxKeys {
+		return &Failed{Path: path, Reason: fmt.Sprintf("gives %d keys, over the limit of %d: export fewer", len(keys), maxKeys)}
+	}
+	size := 0
+	for _, k := range keys {
+		size += len(k.Name) + k.Value.Len()
+	}
+	if size > maxBytes {
+		return &Failed{Path: path, Reason: fmt.Sprintf("gives %d bytes of keys and values, over the limit of %d: export fewer", size, maxBytes)}
+	}
+	slices.SortFunc(keys, compareKeys)
+
+	var empty, long, shared []string
+	for i := 0; i < len(keys); {
+		n := 1
+		for i+n < len(keys) && keys[i+n].Name == keys[i].Name {
+			n++
+		}
+		same := keys[i : i+n]
+		switch {
+		case same[0].Name == "":
+			empty = append(empty, describe(same))
+		case len(same[0].Name) > maxName:
+			long = append(long, describe(same))
+		case n > 1:
+			shared = append(shared, describe(same))
+		}
+		i += n
+	}
+	return refuse(path, empty, long, shared)
+}
+
+// refuse says which names cannot be, the worst of them first.
+func refuse(path string, empty, long, shared []string) *Failed {
+	switch {
+	case len(empty) > 0:
+		return &Failed{Path: path, Reason: "gives an empty name to " + several(empty, "; ") + ": a key needs a name of at least one character"}
+	case len(long) > 0:
+		return &Failed{Path: path, Reason: fmt.Sprintf("gives a name over the limit of %d bytes to %s", maxName, several(long, "; "))}
+	case len(shared) > 0:
+		mend := "keep them apart"
+		if path == "conversionStrategy" {
+			mend = "rename one of them, or use Unicode"
+		}
+		return &Failed{Path: path, Reason: "gives one name to " + several(shared, "; and one to ") + ": " + mend}
+	}
+	return nil
+}
+
+func compareKeys(a, b Key) int {
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return slices.CompareFunc(a.Origins, b.Origins, compareOrigins)
+}
+
+// rename is the step that gives each key the name that f makes of its name. It
+// stops as soon as the names are too large: all of them may become longer.
+func rename(path string, f func(k Key) (string, *Failed)) func([]Key) ([]Key, *Failed) {
+	return func(keys []Key) ([]Key, *Failed) {
+		size := 0
+		for i, k := range keys {
+			name, failed := f(k)
+			if failed != nil {
+				return nil, failed
+			}
+			if size += len(name); size > maxBytes {
+				return nil, &Failed{Path: path, Reason: fmt.Sprintf("gives keys of more than %d bytes together: export fewer", maxBytes)}
+			}
+			keys[i].Name = name
+		}
+		return keys, nil
+	}
+}

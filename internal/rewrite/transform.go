@@ -1,0 +1,195 @@
+package rewrite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+	"text/template/parse"
+	"unicode/utf8"
+)
+
+const (
+	// templateCharacters is what a template may have. Those that rewrite a key are
+	// a line.
+	templateCharacters = 1024
+
+	// templateWork is how many nodes of a template, and instructions of its regular
+	// expressions, run for all keys together. Each looks at maxName bytes at worst,
+	// which keeps a rule to a second; 1,000 keys may have 130 nodes each.
+	templateWork = 1 << 17
+
+	// costlyText is how long a text may be that a template matches or cuts into
+	// words, in bytes: that takes many steps for each of them.
+	costlyText = 1 << 10
+
+	// templateName is what errors of text/template call each template.
+	templateName = "template"
+)
+
+// Transform makes each name anew. It has exactly one of the fields.
+type Transform struct {
+	// Template is a Go template over .value, the name as the rules before this one
+	// leave it. It has sprig's functions that are for strings and always give the
+	// same, conditions, variables and with; but no loops and no templates inside.
+	Template string
+
+	// Key is the same in another language, compiled: it must give the same for the
+	// same, and its errors must hold no data.
+	Key func(key string) (string, error)
+}
+
+func (t *Transform) compile(path string) (func([]Key) ([]Key, *Failed), []Fault) {
+	switch {
+	case (t.Template == "") == (t.Key == nil):
+		return nil, []Fault{{path, "must have exactly one of template and keyExpression"}}
+	case t.Key != nil:
+		return rename(path, func(k Key) (string, *Failed) {
+			name, err := t.Key(k.Name)
+			if err != nil {
+				return "", &Failed{Path: path, Reason: "cannot rename " + k.name(), Cause: err}
+			}
+			return name, nil
+		}), nil
+	}
+	path += ".template"
+	c, faults := compileTemplate(path, t.Template)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	execute := rename(path, func(k Key) (string, *Failed) {
+		name, at, err := c.execute(k.Name)
+		if err != nil {
+			return "", &Failed{Path: path + at, Reason: fmt.Sprintf("cannot rename %s: %s", k.name(), publicReason(err))}
+		}
+		return name, nil
+	})
+	return func(keys []Key) ([]Key, *Failed) {
+		if work := c.nodes * len(keys); work > templateWork {
+			return nil, &Failed{Path: path, Reason: fmt.Sprintf("runs %d nodes for all keys, over the limit of %d: simplify it, or export fewer keys", work, templateWork)}
+		}
+		return execute(keys)
+	}, nil
+}
+
+// A compiled template.
+type compiled struct {
+	template *template.Template
+	source   string
+	nodes    int
+}
+
+// compileTemplate parses a template, looks at all its nodes, and runs it once:
+// text/template finds wrong arguments only then.
+func compileTemplate(path, source string) (*compiled, []Fault) {
+	if n := utf8.RuneCountInString(source); n > templateCharacters {
+		return nil, []Fault{{path, fmt.Sprintf("has %d characters, over the limit of %d: split it into several rules", n, templateCharacters)}}
+	}
+	trees := map[string]*parse.Tree{}
+	tree := parse.New(templateName)
+	tree.Mode = parse.SkipFuncCheck // walker knows where they stand
+	if _, err := tree.Parse(source, "", "", trees); err != nil {
+		line, message := splitTemplateError(err)
+		return nil, []Fault{{path + line, "cannot be parsed: " + message}}
+	}
+	w := &walker{path: path, source: source, patterns: map[string]*regexp.Regexp{}}
+	w.list(tree.Root)
+	w.single(tree, trees)
+	if len(w.faults) > 0 {
+		return nil, w.faults
+	}
+	t, err := template.New(templateName).Option("missingkey=error").Funcs(w.functions()).AddParseTree(templateName, tree)
+	if err != nil {
+		return nil, []Fault{{path, "cannot be compiled"}}
+	}
+	c := &compiled{t, source, w.nodes}
+	if _, at, err := c.execute("sample"); err != nil && !dependsOnData(err) {
+		_, message := splitTemplateError(err)
+		return nil, []Fault{{path + at, message}}
+	}
+	return c, nil
+}
+
+// functions are those of a template, with its own patterns.
+func (w *walker) functions() template.FuncMap {
+	out := maps.Clone(functions)
+	maps.Copy(out, patternFunctions(w.patterns))
+	return out
+}
+
+// execute returns the name that a template makes of a key, or where it failed.
+func (c *compiled) execute(key string) (name, at string, err error) {
+	var out bounded
+	if err := c.template.Execute(&out, map[string]string{"value": key}); err != nil {
+		return "", c.errorPosition(err), err
+	}
+	return out.String(), "", nil
+}
+
+// bounded is a buffer that takes as much as a name may have.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxName {
+		return 0, errTooLong
+	}
+	return b.Buffer.Write(p)
+}
+
+// publicReason is what may be shown of an error of a template: its text may hold
+// the key, that of our own functions never does.
+func publicReason(err error) string {
+	var own callError
+	if errors.As(err, &own) {
+		return own.reason
+	}
+	return "the template fails on it"
+}
+
+// dependsOnData reports whether another key may have no such error.
+func dependsOnData(err error) bool {
+	var own callError
+	return errors.As(err, &own) && !own.always
+}
+
+var (
+	parseErrorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+): (.*)$`)
+	runErrorText   = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+):(\d+): executing .*?>: (.*)$`)
+)
+
+// splitTemplateError returns the line and the message of an error of a template
+// that has seen no data. Only its text has the line.
+func splitTemplateError(err error) (line, message string) {
+	line, message = "", err.Error()
+	var own callError
+	if m := runErrorText.FindStringSubmatch(message); m != nil {
+		message = m[3]
+	} else if m := parseErrorText.FindStringSubmatch(message); m != nil {
+		line, message = ":"+m[1], m[2]
+	}
+	if errors.As(err, &own) {
+		message = own.reason
+	}
+	return line, strings.Join(strings.Fields(message), " ")
+}
+
+// errorPosition is where a template failed: text/template counts bytes from 0.
+func (c *compiled) errorPosition(err error) string {
+	m := runErrorText.FindStringSubmatch(err.Error())
+	if m == nil {
+		return ""
+	}
+	line, _ := strconv.Atoi(m[1])
+	column, _ := strconv.Atoi(m[2])
+	offset := column
+	for i, text := range strings.SplitAfter(c.source, "\n") {
+		if i+1 < line {
+			offset += len(text)
+		}
+	}
+	return position(c.source, offset)
+}

@@ -1,0 +1,146 @@
+package rewrite
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template/parse"
+)
+
+// A walker looks at each node of a template before it runs. What can loop, what
+// it does not know, and what reads anything but .value is a fault.
+type walker struct {
+	path, source string
+	nodes        int
+	faults       []Fault
+
+	// patterns of regexMatch and regexReplaceAll, compiled.
+	patterns map[string]*regexp.Regexp
+}
+
+func (w *walker) fault(offset int, format string, args ...any) {
+	w.faults = append(w.faults, Fault{w.path + position(w.source, offset), fmt.Sprintf(format, args...)})
+}
+
+// single refuses templates that are defined inside of the one.
+func (w *walker) single(tree *parse.Tree, all map[string]*parse.Tree) {
+	if len(w.faults) > 0 {
+		return // block is told already
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if t := all[name]; t != tree {
+			w.fault(int(t.Root.Pos), "must not define templates: it is a single one")
+		}
+	}
+}
+
+func (w *walker) list(l *parse.ListNode) {
+	if l == nil {
+		return
+	}
+	for _, n := range l.Nodes {
+		w.node(n)
+	}
+}
+
+func (w *walker) node(n parse.Node) {
+	w.nodes++
+	switch n := n.(type) {
+	case *parse.TextNode, *parse.DotNode, *parse.NilNode, *parse.StringNode, *parse.BoolNode:
+	case *parse.NumberNode:
+		if !n.IsInt {
+			w.fault(int(n.Pos), "must use whole numbers only, not %s", n.Text)
+		}
+	case *parse.ActionNode:
+		w.pipe(n.Pipe)
+	case *parse.IfNode:
+		w.branch(&n.BranchNode)
+	case *parse.WithNode:
+		w.branch(&n.BranchNode)
+	case *parse.PipeNode:
+		w.pipe(n)
+	case *parse.IdentifierNode:
+		w.identifier(n)
+	case *parse.FieldNode:
+		w.field(n, n.Ident)
+	case *parse.VariableNode:
+		if len(n.Ident) > 1 {
+			w.field(n, n.Ident[1:])
+		}
+	case *parse.RangeNode:
+		w.fault(int(n.Pos), "must not use range: a key is one text")
+	case *parse.TemplateNode:
+		w.fault(int(n.Pos), "must not use template or block: it is a single template")
+	default:
+		w.fault(int(n.Position()), "must not use %s", quote(n.String()))
+	}
+}
+
+func (w *walker) branch(b *parse.BranchNode) {
+	w.pipe(b.Pipe)
+	w.list(b.List)
+	w.list(b.ElseList)
+}
+
+func (w *walker) pipe(p *parse.PipeNode) {
+	for _, c := range p.Cmds {
+		if f, ok := c.Args[0].(*parse.IdentifierNode); ok {
+			w.pattern(f, c.Args[1:])
+		}
+		for _, a := range c.Args {
+			w.node(a)
+		}
+	}
+}
+
+func (w *walker) field(n parse.Node, names []string) {
+	if len(names) == 1 && names[0] == "value" {
+		return
+	}
+	w.fault(int(n.Position()), "has only .value, the key: there is no .%s", strings.Join(names, "."))
+}
+
+func (w *walker) identifier(n *parse.IdentifierNode) {
+	if slices.Contains(builtins, n.Ident) || functions[n.Ident] != nil || slices.Contains(patternNames, n.Ident) {
+		return
+	}
+	known := slices.Sorted(maps.Keys(functions))
+	known = slices.Sorted(slices.Values(slices.Concat(known, builtins, patternNames)))
+	w.fault(int(n.Pos), "there is no function %s: use one of %s", quote(n.Ident), strings.Join(slices.Compact(known), ", "))
+}
+
+// pattern compiles the regular expression of a call. It has to be a literal:
+// one that is computed would be compiled for each key.
+func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
+	if !slices.Contains(patternNames, f.Ident) {
+		return
+	}
+	source := literal(args, 0)
+	if source == nil {
+		w.fault(int(f.Pos), "%s must have a literal regular expression as its first argument", f.Ident)
+		return
+	}
+	// A position inside of a quoted text is not one in the template.
+	at := w.path + position(w.source, int(source.Pos))
+	re, instructions, faults := compilePattern("", source.Text)
+	w.patterns[source.Text] = re
+	w.nodes += instructions
+	if by := literal(args, 2); by != nil && re != nil {
+		at = w.path + position(w.source, int(by.Pos))
+		faults = checkReferences("", by.Text, re)
+	}
+	for _, fault := range faults {
+		w.faults = append(w.faults, Fault{at, f.Ident + ": " + fault.Message})
+	}
+}
+
+// literal is an argument that is a text, or nil.
+func literal(args []parse.Node, i int) *parse.StringNode {
+	if i >= len(args) {
+		return nil
+	}
+	s, _ := args[i].(*parse.StringNode)
+	return s
+}
