@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
@@ -44,16 +42,9 @@ func (x *Expression) keyFailed(err error) error {
 // all else as JSON, what is null or optional.none() left out. The error is
 // *Waiting for a null, and *Failed for what is no object.
 func (x *Expression) Members(v ref.Val) (map[string]sensitive.Bytes, bool, error) {
-	v, ok := present(v)
-	if !ok {
-		return nil, false, nil
-	}
-	if v == types.NullValue {
-		return nil, false, x.null()
-	}
-	m, isMap := v.(traits.Mapper)
-	if !isMap {
-		return nil, false, x.failedAt(0, "must give an object, but gives "+typeName(v))
+	m, ok, err := x.object(v, "must give an object, but gives ")
+	if err != nil || !ok {
+		return nil, false, err
 	}
 	n, err := nativeMap(m, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes})
 	if err != nil {

@@ -31,19 +31,12 @@ func (x *Expression) Text(v ref.Val) (sensitive.Bytes, bool, error) {
 // optional.none(). An entry whose value is optional.none() is left out. Errors
 // are those of Text: one entry that fails fails all.
 func (x *Expression) TextMap(v ref.Val) (map[string]sensitive.Bytes, bool, error) {
-	v, ok := present(v)
-	if !ok {
-		return nil, false, nil
-	}
-	if v == types.NullValue {
-		return nil, false, x.null()
-	}
-	m, isMap := v.(traits.Mapper)
-	if !isMap {
-		return nil, false, x.failedAt(0, "must return a map(string, string), but returns "+typeName(v))
+	m, ok, err := x.object(v, "must return a map(string, string), but returns ")
+	if err != nil || !ok {
+		return nil, false, err
 	}
 	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes}
-	out := make(map[string]sensitive.Bytes, min(size(v), limits.DataItems))
+	out := make(map[string]sensitive.Bytes, min(size(m), limits.DataItems))
 	sorted, ok := order(m).(traits.Mapper)
 	if !ok {
 		return nil, false, x.failedAt(0, "must return a map(string, string), but a key is no string")
@@ -68,6 +61,22 @@ func (x *Expression) TextMap(v ref.Val) (map[string]sensitive.Bytes, bool, error
 		out[string(key)] = b
 	}
 	return out, true, nil
+}
+
+// object is a result as a map. It is false for optional.none().
+func (x *Expression) object(v ref.Val, wrong string) (traits.Mapper, bool, error) {
+	v, ok := present(v)
+	if !ok {
+		return nil, false, nil
+	}
+	if v == types.NullValue {
+		return nil, false, x.null()
+	}
+	m, ok := v.(traits.Mapper)
+	if !ok {
+		return nil, false, x.failedAt(0, wrong+typeName(v))
+	}
+	return m, true, nil
 }
 
 // Name is a result as a name. It is false for optional.none(); errors are those

@@ -64,6 +64,9 @@ func (r *run) place(ctx context.Context, e export) placement {
 
 func placeObserved(e export, want target, observed *structpb.Struct) placement {
 	apiVersion, kind, ns, name := object.Identity(observed)
+	if ns == "" {
+		ns = want.namespace // a file, which may leave it out
+	}
 	at := placement{target: target{e.kind, ns, name}, observed: observed}
 	if apiVersion != "v1" || kind != string(e.kind) {
 		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s", kind, e.kind, e.path.Child("name"))
