@@ -51,7 +51,7 @@ func (e Entry) name() string {
 // A Collection is an object's data while it is put together.
 type Collection struct {
 	data     map[string]sensitive.Bytes
-	writers  map[string]string // in words
+	writers  map[string]writer
 	lastWins bool
 	waiting  []string
 	failed   []string
@@ -60,7 +60,7 @@ type Collection struct {
 // New returns an empty collection, with room for n keys. A key that two entries
 // write is refused, unless the last one wins.
 func New(n int, lastWins bool) *Collection {
-	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]string, n), lastWins: lastWins}
+	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]writer, n), lastWins: lastWins}
 }
 
 // Value collects the value of an entry's key. ok is false for an entry that has
@@ -73,7 +73,7 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	case v.Len() == 0:
 		c.wait(e, "a value that is not empty")
 	default:
-		c.add(e.writer(fmt.Sprintf("%q", e.Key)), e.Key, v)
+		c.add(writer{entry: e}, e.Key, v)
 	}
 }
 
@@ -98,29 +98,39 @@ func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 		case k.Value.Len() == 0:
 			c.wait(e, "a value that is not empty")
 		case object.ValidateKey(k.Name) != nil:
-			c.failed = append(c.failed, e.writer(k.From)+" gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
+			c.failed = append(c.failed, writer{e, k.From}.String()+" gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
 			return
 		default:
-			c.add(e.writer(k.From), k.Name, k.Value)
+			c.add(writer{e, k.From}, k.Name, k.Value)
 		}
 	}
 }
 
-// writer is the entry and the key in words.
-func (e Entry) writer(key string) string {
-	if key == "" {
-		return e.Path
+// A writer is the entry that wrote a key, and what the key is called if the entry
+// computes it.
+type writer struct {
+	entry Entry
+	from  string
+}
+
+// String is the writer in words.
+func (w writer) String() string {
+	switch {
+	case w.entry.Key != "":
+		return fmt.Sprintf("%s (key %q)", w.entry.Path, w.entry.Key)
+	case w.from != "":
+		return w.entry.Path + " (key " + w.from + ")"
 	}
-	return e.Path + " (key " + key + ")"
+	return w.entry.Path
 }
 
 // add a key. Two writers are both named.
-func (c *Collection) add(writer, key string, v sensitive.Bytes) {
+func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 	if first, ok := c.writers[key]; ok && !c.lastWins {
-		c.failed = append(c.failed, fmt.Sprintf("%s and %s both write one key: keep one of them", first, writer))
+		c.failed = append(c.failed, fmt.Sprintf("%s and %s both write one key: keep one of them", first, w))
 		return
 	}
-	c.writers[key] = writer
+	c.writers[key] = w
 	c.data[key] = v
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/collect"
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -17,7 +16,7 @@ import (
 // or changed as a whole, held as it is, or left alone.
 func (r *run) export(ctx context.Context, e export, at placement) Object {
 	if who := r.writers[at.target]; at.conflict == "" && len(who) > 1 {
-		at.conflict = fmt.Sprintf("%s all compose %s %s: give each a name of its own", strings.Join(who, " and "), e.kind, at)
+		at.conflict = fmt.Sprintf("%s all compose %s %s: give each a name of its own", writersText(who), e.kind, at)
 	}
 	if at.conflict != "" {
 		out := keep(e, at)

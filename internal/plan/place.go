@@ -3,8 +3,11 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -159,21 +162,42 @@ func (r *run) judge(e export, at target, found *structpb.Struct) (ours *structpb
 // findWriters notes who composes which object, over this step and the earlier
 // ones, so that two who want the same one are found.
 func (r *run) findWriters(exports []export, at []placement) {
-	r.writers = map[target][]string{}
-	add := func(t target, who string) {
-		if t.name != "" {
-			r.writers[t] = append(r.writers[t], who)
+	r.writers = make(map[target][]writer, len(exports))
+	for name, o := range r.Desired {
+		v, kind, ns, n := object.Identity(o)
+		if v != "v1" || n == "" || kind != string(object.Secret) && kind != string(object.ConfigMap) {
+			continue
 		}
-	}
-	for _, name := range sortedKeys(r.Desired) {
-		if v, kind, ns, n := object.Identity(r.Desired[name]); v == "v1" {
-			if ns == "" {
-				ns = r.namespace
-			}
-			add(target{object.Kind(kind), ns, n}, fmt.Sprintf("composed resource %q of an earlier step", name))
+		if ns == "" {
+			ns = r.namespace
 		}
+		t := target{object.Kind(kind), ns, n}
+		r.writers[t] = append(r.writers[t], writer{earlier: name})
 	}
 	for i, e := range exports {
-		add(at[i].target, e.path.String())
+		if t := at[i].target; t.name != "" {
+			r.writers[t] = append(r.writers[t], writer{export: e.path})
+		}
 	}
+}
+
+// A writer composes an object: an export, or a composed resource of an earlier
+// step.
+type writer struct {
+	export  *field.Path
+	earlier string
+}
+
+// writersText names writers, those of earlier steps sorted and first.
+func writersText(writers []writer) string {
+	var earlier, own []string
+	for _, w := range writers {
+		if w.export != nil {
+			own = append(own, w.export.String())
+			continue
+		}
+		earlier = append(earlier, fmt.Sprintf("composed resource %q of an earlier step", w.earlier))
+	}
+	slices.Sort(earlier)
+	return strings.Join(append(earlier, own...), " and ")
 }

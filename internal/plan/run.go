@@ -127,7 +127,7 @@ type run struct {
 	cluster   bool   // the composite is cluster scoped
 	variables ref.Val
 	missing   map[string]string   // sources that are not there, as expressions spell them -> which object each is
-	writers   map[target][]string // who composes an object
+	writers   map[target][]writer // who composes an object
 }
 
 // Run the plan. A *Fault, joined with others by errors.Join, is the only error;
