@@ -39,8 +39,8 @@ func (x *Expression) keyFailed(err error) error {
 }
 
 // Members are the members of a result that is an object: strings as they are,
-// all else as JSON, what is null or optional.none() left out. The error is
-// *Waiting for a null, and *Failed for what is no object.
+// null as the empty text, all else as JSON. The error is *Waiting for a null, and
+// *Failed for what is no object.
 func (x *Expression) Members(v ref.Val) (map[string]sensitive.Bytes, bool, error) {
 	m, ok, err := x.object(v, "must give an object, but gives ")
 	if err != nil || !ok {
@@ -55,6 +55,7 @@ func (x *Expression) Members(v ref.Val) (map[string]sensitive.Bytes, bool, error
 	for k, e := range members {
 		switch t := e.(type) {
 		case nil:
+			out[k] = sensitive.Bytes{}
 			continue
 		case string:
 			out[k] = sensitive.FromString(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/collect"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
@@ -27,8 +28,8 @@ type bulk struct {
 	input    string                 // that extract names
 	value    *expression.Expression // of extract and valueMap
 	spelled  []string               // keys of value that a text may show; nil for all of them
-	member   string                 // of extract with a property: the key whose value is opened
-	below    []string               // and the members to its object
+	object   bool                   // the input is a ConfigMap source
+	property []string               // of extract: the key whose value is opened, and what leads to its object
 	find     *find
 	rewriter *rewrite.Rewriter
 }
@@ -76,7 +77,7 @@ func (c *compiler) bulks(at *field.Path, list []v1beta1.DataFrom, from string, s
 		case d.ValueMap != "":
 			b.value = c.output(expression.Source{Text: d.ValueMap, Path: at.Child("valueMap").String(), From: from, Want: expression.WantTextMap})
 			if !secret {
-				c.refuseSecrets(b.value, nil)
+				c.refuseAllSecrets(b.value)
 			}
 			if b.value != nil && len(c.reading(b.value).uses) > 0 {
 				b.spelled = append([]string{}, b.value.Keys()...)
@@ -98,29 +99,27 @@ func (c *compiler) extract(b *bulk, at *field.Path, e v1beta1.Extract, secret bo
 		c.fault(at.Child("property").String(), "%s", err.Error())
 		return
 	}
-	b.input = e.Key
+	b.input, b.property = e.Key, property
 	s := expression.Source{Path: at.Child("key").String(), Want: expression.WantTextMap}
 	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
 	switch {
+	case e.Key == expression.Env && len(property) == 0:
+		c.fault(at.Child("property").String(), "must be set for the environment: name the field to take the members of")
+		return
 	case e.Key == expression.Env:
-		s.Want = expression.WantAny
-		s.Text = expression.PathText(expression.Env, property...)
-		property = nil
+		s.Path, s.Want = at.Child("property").String(), expression.WantAny
+		s.Text, b.property = expression.PathText(expression.Env, property...), nil
 	case i >= 0 && !isSecret(c.sources[i]):
-		if len(c.sources[i].MatchLabels) > 0 {
-			c.fault(s.Path, "%q is a list, for its source has matchLabels: extract from a source that is one object", e.Key)
+		if src := c.sources[i]; src.APIVersion != "v1" || src.Kind != "ConfigMap" || len(src.MatchLabels) > 0 {
+			c.fault(s.Path, "source %q is not one ConfigMap or Secret: use its fields in a valueMap", e.Key)
 			return
 		}
-		s.Text = expression.PathText(expression.Sources, e.Key, "data")
+		s.Want, b.object = expression.WantAny, true
+		s.Text = expression.PathText(expression.Sources, e.Key)
 	case e.Key == expression.Composite:
 		s.Text = expression.Secret
 	default:
 		s.Text = expression.PathText(expression.Secrets, e.Key)
-	}
-	if len(property) > 0 {
-		b.member, b.below = property[0], property[1:]
-		s.Text += strings.TrimPrefix(expression.PathText("x", b.member), "x")
-		s.Want = expression.WantText
 	}
 	b.value = c.output(s)
 	if b.value != nil && !secret && len(c.reading(b.value).uses) > 0 {
@@ -156,10 +155,9 @@ func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
 	}
 	b.find = &find{path: f.Path, tags: f.Tags}
 	if f.Name != nil && f.Name.RegExp != "" {
-		re, err := regexp.Compile(f.Name.RegExp)
-		if err != nil {
-			c.fault(at.Child("name", "regexp").String(), "is no regular expression of RE2's syntax: %s", err.Error())
-			return
+		re, faults := rewrite.Pattern(at.Child("name", "regexp").String(), f.Name.RegExp)
+		for _, f := range faults {
+			c.fault(f.Path, "%s", f.Message)
 		}
 		b.find.name = re
 	}
@@ -220,6 +218,7 @@ func (r *run) collectBulk(ctx context.Context, c *collect.Collection, b bulk, fr
 	var err error
 	if b.find != nil {
 		keys, err = r.found(b)
+		e.Optional = b.optional && err == nil // an object must not shrink while an input is away
 	} else {
 		keys, ok, err = r.extracted(ctx, b, from)
 	}
@@ -259,22 +258,34 @@ func (r *run) extracted(ctx context.Context, b bulk, from string) ([]rewrite.Key
 	if err != nil {
 		return nil, false, err
 	}
-	if b.member != "" {
-		value, ok, err := b.value.Text(v)
-		if err != nil || !ok {
-			return nil, ok, err
-		}
-		keys, err := rewrite.Open(rewrite.Key{Name: b.member, Value: value, Origins: []rewrite.Origin{{Input: b.input, Key: b.member}}}, b.below)
-		return keys, true, err
-	}
 	var m map[string]sensitive.Bytes
-	var ok bool
-	if b.value.Source().Want == expression.WantAny {
+	ok := true
+	switch {
+	case b.object:
+		m, err = object.DataOf(r.Observation.Sources[b.input].Objects[0])
+		if err != nil {
+			err = &expression.Failed{Path: b.path, Reason: err.Error()}
+		}
+	case b.value.Source().Want == expression.WantAny:
 		m, ok, err = b.value.Members(v)
-	} else {
+	default:
 		m, ok, err = b.value.TextMap(v)
 	}
-	return b.keys(m), ok, err
+	if err != nil || !ok || len(b.property) == 0 {
+		return b.keys(m), ok, err
+	}
+	keys, err := b.open(m)
+	return keys, true, err
+}
+
+// open takes the members of the JSON value that the property names.
+func (b bulk) open(m map[string]sensitive.Bytes) ([]rewrite.Key, error) {
+	origin := rewrite.Origin{Input: b.input, Key: b.property[0]}
+	v, ok := m[origin.Key]
+	if !ok {
+		return nil, &rewrite.Failed{Reason: origin.String(), Missing: true}
+	}
+	return rewrite.Open(rewrite.Key{Name: origin.Key, Value: v, Origins: []rewrite.Origin{origin}}, b.property[1:])
 }
 
 // keys as a rewrite wants them. A name that was computed from a secret is not
@@ -293,25 +304,29 @@ func (b bulk) keys(m map[string]sensitive.Bytes) []rewrite.Key {
 
 // found are the keys that find gives: of all secret inputs that this step sees,
 // by <input>/<key>. It waits for an input that it reaches and that is still to
-// come: a source, or connection details that an earlier step has written.
+// come: a source, or a resource that is to have connection details and has none.
 func (r *run) found(b bulk) ([]rewrite.Key, error) {
 	var out []rewrite.Key
 	var waiting []string
-	add := func(input string, d observation.Details) {
+	take := func(input string, o *structpb.Struct, d observation.Details) {
 		for _, key := range sortedKeys(d) {
 			if name := input + "/" + key; b.find.takes(name) {
 				out = append(out, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: []rewrite.Origin{{Input: input, Key: key}}})
 			}
 		}
+		if len(d) == 0 && writesDetails(o) {
+			waiting = append(waiting, expression.PathText(expression.Secrets, input))
+		}
 	}
 	for _, name := range sortedKeys(r.Observation.Resources) {
 		if o := r.Observation.Resources[name]; b.find.reaches(name) && b.find.tagged(o.Object) {
-			add(name, o.Details)
+			take(name, o.Object, o.Details)
 		}
 	}
 	for _, name := range sortedKeys(r.Desired) {
-		if b.find.reaches(name) && b.find.tagged(r.Desired[name]) && writesDetails(r.Desired[name]) && len(r.Observation.Resources[name].Details) == 0 {
-			waiting = append(waiting, expression.PathText(expression.Secrets, name))
+		_, observed := r.Observation.Resources[name]
+		if !observed && b.find.reaches(name) && b.find.tagged(r.Desired[name]) {
+			take(name, r.Desired[name], nil)
 		}
 	}
 	for _, name := range sortedKeys(r.Observation.Sources) {
@@ -320,10 +335,10 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		case !s.Secret || !b.find.reaches(name):
 		case s.Failed != "":
 			return nil, &expression.Failed{Path: b.path, Reason: "reads " + expression.PathText(expression.Secrets, name) + ", which cannot be used: " + s.Failed}
-		case len(s.Objects) == 0 && !(s.Optional && s.Read):
+		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
 			waiting = append(waiting, expression.PathText(expression.Secrets, name))
 		case len(s.Objects) > 0 && b.find.tagged(s.Objects[0]):
-			add(name, s.Details)
+			take(name, s.Objects[0], s.Details)
 		}
 	}
 	if len(waiting) > 0 {
@@ -333,6 +348,6 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 }
 
 // writesDetails reports whether a resource is to have connection details.
-func writesDetails(desired *structpb.Struct) bool {
-	return desired.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"] != nil
+func writesDetails(o *structpb.Struct) bool {
+	return o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"] != nil
 }

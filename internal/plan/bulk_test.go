@@ -86,6 +86,29 @@ func TestRunDataFrom(t *testing.T) {
 			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
 			want:   `Available | mode=fast`,
 		},
+		"ExtractBinary": {
+			reason: "binary data, too",
+			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}, binaryData: {bin: AQI=}}]",
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:   "Available | bin=\x01\x02 mode=fast",
+		},
+		"ExtractSourceProperty": {
+			reason: "the members of a JSON value in it",
+			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {app: '{\"a\": 1}'}}]",
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg, property: app}}]}]",
+			want:   "Available | a=1",
+		},
+		"ExtractSourceAbsent": {
+			reason: "a source that is not there",
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for sources.cfg (ConfigMap team/cfg)`,
+		},
+		"ExtractNull": {
+			reason: "a null has no value yet",
+			world:  stores + "environment: {deep: {a: x, z: null}}",
+			input:  `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
+			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for a value of key "z" of "environment" that is not empty`,
+		},
 		"ExtractSecretSource": {
 			reason: "the data of a Secret source",
 			world:  stores + "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team}, data: {k: Y2FuYXJ5LXM=}}]",
@@ -112,6 +135,18 @@ func TestRunDataFrom(t *testing.T) {
 			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}, other: {spec: {}}}",
 			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
 			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+		},
+		"FindToComeOptional": {
+			reason: "even if the find is optional: that is for one which matches nothing",
+			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
+			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, optional: true}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+		},
+		"FindObservedToCome": {
+			reason: "and those of an observed resource",
+			world:  `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
 		},
 		"FindToComeElsewhere": {
 			reason: "but not those that the path leaves out",
@@ -199,7 +234,8 @@ func TestCompileDataFrom(t *testing.T) {
 		"Shape": {
 			reason: "exactly one source of keys, and one kind of rule",
 			input: `secrets: [{name: a, dataFrom: [{}, {extract: {key: a}, find: {path: b}}, {find: {}}, {extract: {key: ""}},
-  {extract: {key: a}, rewrite: [{}, {regexp: {source: a}}, {regexp: {source: a, target: ""}, merge: {}}]}, {extract: {key: a, property: "a[0]"}}], conflictPolicy: FirstWins}]`,
+  {extract: {key: a}, rewrite: [{}, {regexp: {source: a}}, {regexp: {source: a, target: ""}, merge: {}}]}, {extract: {key: a, property: "a[0]"}}, {extract: {key: environment}},
+  {extract: {key: a}, rewrite: [{merge: {into: x}}]}, {find: {name: {regexp: "((a{10}){10}){9}b{1000}"}}}], conflictPolicy: FirstWins}]`,
 			want: []string{
 				"secrets[0].dataFrom[0]: must have extract, find or valueMap",
 				"secrets[0].dataFrom[1].find: must not be set beside extract: keep one of them",
@@ -209,6 +245,9 @@ func TestCompileDataFrom(t *testing.T) {
 				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty one removes what source matches",
 				"secrets[0].dataFrom[4].rewrite[2]: must have exactly one of regexp, merge and transform",
 				"secrets[0].dataFrom[5].extract.property: must name fields only",
+				"secrets[0].dataFrom[6].extract.property: must be set for the environment: name the field to take the members of",
+				"secrets[0].dataFrom[7].rewrite[0].merge.into: must not be set with strategy Extract: leave it out, or set strategy to JSON",
+				"secrets[0].dataFrom[8].find.name.regexp: has 2100 instructions, over the limit of 1000: repeat less in it",
 				"secrets[0].conflictPolicy: must be Error or LastWins",
 			},
 		},
@@ -217,7 +256,7 @@ func TestCompileDataFrom(t *testing.T) {
 			input: `secrets: [{name: a, dataFrom: [{find: {name: {regexp: "("}}}, {extract: {key: a}, conversionStrategy: Nope, rewrite:
   [{regexp: {source: "(", target: a}}, {regexp: {source: a, target: "x_$1_y"}}, {transform: {template: "{{ .nope }}"}}, {transform: {keyExpression: nope}}, {transform: {keyExpression: secret.a}}, {merge: {strategy: JSON}}]}]}]`,
 			want: []string{
-				"secrets[0].dataFrom[0].find.name.regexp: is no regular expression of RE2's syntax: error parsing regexp: missing closing ): `(`",
+				"secrets[0].dataFrom[0].find.name.regexp:1:1: cannot be compiled: missing closing ): `(`",
 				"secrets[0].dataFrom[1].rewrite[0].regexp.source:1:1: cannot be compiled: missing closing ): `(`",
 				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y means the group named "1_y", which source does not have, and gives nothing`,
 				"secrets[0].dataFrom[1].rewrite[2].transform.template:1:4: has only .value, the key: there is no .nope",
@@ -235,7 +274,7 @@ func TestCompileDataFrom(t *testing.T) {
 				`configMaps[0].dataFrom[1].extract.key: "s" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 				`configMaps[0].dataFrom[2].extract.key: "composite" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 				"configMaps[0].dataFrom[3].find: finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment",
-				"configMaps[0].dataFrom[4].valueMap:1:8: uses all keys of secrets.db, and secret data flows into the data of Secrets only: name the keys it needs",
+				"configMaps[0].dataFrom[4].valueMap:1:8: uses all keys of secrets.db, and secret data flows into the data of Secrets only",
 				`configMaps[0].dataFrom[5].extract.key: "db" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 			},
 		},

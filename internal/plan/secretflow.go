@@ -142,15 +142,29 @@ func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string
 	for _, u := range c.reading(x).uses {
 		name := u.input + "." + u.key
 		exact := u.key != anything
-		mend := "name the keys it needs"
+		mend := ": name the keys it needs"
 		switch {
 		case exact && slices.Contains(nonSensitive, name):
 			continue
 		case exact:
-			mend = fmt.Sprintf("list %q under nonSensitive if it is not secret", name)
+			mend = fmt.Sprintf(": list %q under nonSensitive if it is not secret", name)
 		}
-		c.fault(u.place, "uses %s, and secret data flows into the data of Secrets only: %s", u, mend)
+		c.refuseUse(u, mend)
 	}
+}
+
+// refuseAllSecrets is refuseSecrets where nothing can be declared.
+func (c *compiler) refuseAllSecrets(x *expression.Expression) {
+	if x == nil {
+		return
+	}
+	for _, u := range c.reading(x).uses {
+		c.refuseUse(u, "")
+	}
+}
+
+func (c *compiler) refuseUse(u use, mend string) {
+	c.fault(u.place, "uses %s, and secret data flows into the data of Secrets only%s", u, mend)
 }
 
 // refuseSources refuses an expression that reads what Crossplane has to be asked

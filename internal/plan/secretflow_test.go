@@ -181,7 +181,7 @@ secrets:
 		"SourceName": {
 			reason: "a requirement is public",
 			input:  `sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: secret.x}]`,
-			want:   []string{key("sources[0].nameExpression:1:7")},
+			want:   []string{"sources[0].nameExpression:1:7: uses secret.x, " + flow},
 		},
 		"AllKeys": {
 			reason: "all keys cannot be declared to be none",

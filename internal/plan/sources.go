@@ -115,7 +115,7 @@ func (c *compiler) compileSources() []source {
 		n := source{Source: s, path: at}
 		if s.NameExpression != "" {
 			n.nameExpr = c.compile(expression.Source{Text: s.NameExpression, Path: at.Child("nameExpression").String(), Want: expression.WantString})
-			c.refuseSecrets(n.nameExpr, nil)
+			c.refuseAllSecrets(n.nameExpr)
 			c.refuseSources(n.nameExpr)
 		}
 		if c.outputs.reads(s) {

@@ -275,12 +275,12 @@ func (v *validator) dataFrom(at *field.Path, list []v1beta1.DataFrom) {
 		if f := d.Find; f != nil && f.Name != nil && f.Name.RegExp == "" {
 			v.missing(at.Child("find", "name", "regexp"), "must be set")
 		}
-		if f := d.Find; f != nil && f.Name != nil && len(f.Name.RegExp) > limits.RegexCharacters {
-			v.fault(at.Child("find", "name", "regexp"), "has %d characters, over the limit of %d", len(f.Name.RegExp), limits.RegexCharacters)
-		}
 		for i, r := range d.Rewrite[:v.length(at.Child("rewrite"), len(d.Rewrite), limits.RewriteRules)] {
 			if r.RegExp != nil && r.RegExp.Target == nil {
 				v.missing(at.Child("rewrite").Index(i).Child("regexp", "target"), "must be set: an empty one removes what source matches")
+			}
+			if m := r.Merge; m != nil && m.Strategy != "JSON" && m.Into != "" {
+				v.fault(at.Child("rewrite").Index(i).Child("merge", "into"), "must not be set with strategy Extract: leave it out, or set strategy to JSON")
 			}
 		}
 	}

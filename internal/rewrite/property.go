@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
@@ -45,3 +46,10 @@ func (k Key) below(path []string) string {
 
 // String is the key in words: where it came from, never its name or value.
 func (k Key) String() string { return k.name() }
+
+// Pattern compiles a regular expression that is matched against names, within the
+// limits of those of rules. The path is what faults begin with.
+func Pattern(path, source string) (*regexp.Regexp, []Fault) {
+	re, _, faults := compilePattern(path, source)
+	return re, faults
+}
