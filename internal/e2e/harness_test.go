@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"io"
 	"net"
 	"os"
@@ -106,9 +107,33 @@ func mustRun(t *testing.T, program string, args ...string) output {
 	return out
 }
 
+// readSources opens the files that the function is built from: a go command that
+// a test runs is outside of what the test cache looks at, which would take an old
+// pass for this one.
+func readSources(t *testing.T) {
+	t.Helper()
+
+	for _, dir := range []string{"fn", "input", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+				return err
+			}
+
+			_, err = os.ReadFile(path)
+
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // buildFunction builds the function that is to be tested, and returns its path.
 func buildFunction(t *testing.T) string {
 	t.Helper()
+
+	readSources(t)
 
 	path := filepath.Join(t.TempDir(), "function-export")
 
