@@ -68,7 +68,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	rsp.Meta.Ttl = ttl(p)
 	rsp.Requirements = require(result)
 	rsp.Desired = desire(req.GetDesired(), result)
-	report(rsp, result)
+	report(rsp, result, p.ID())
 	f.count(result)
 	return rsp, nil
 }
@@ -214,18 +214,65 @@ func worst(result *plan.Result) plan.State {
 	return state
 }
 
+// exportsKey is where a step leaves in the context what it reports, for later
+// ones that run this function: there is one condition for all of them, and the
+// last one sets it. It holds states and messages by input, and no values. A step
+// finds its own there, too, when Crossplane calls it again with what it requires.
+const exportsKey = "export.fn.crossplane.io/exports"
+
+// A reported is what a step has to say.
+type reported struct {
+	state    plan.State
+	messages []string
+}
+
+// reportedBefore is what the steps of all other inputs reported.
+func reportedBefore(context *structpb.Struct, own string) reported {
+	var all reported
+	steps := context.GetFields()[exportsKey].GetStructValue().GetFields()
+	for _, id := range slices.Sorted(maps.Keys(steps)) {
+		if id == own {
+			continue
+		}
+		step := steps[id].GetStructValue().GetFields()
+		all.state = max(all.state, min(plan.State(step["state"].GetNumberValue()), plan.Conflict))
+		for _, m := range step["messages"].GetListValue().GetValues() {
+			all.messages = append(all.messages, m.GetStringValue())
+		}
+	}
+	return all
+}
+
+// leave what an input reports in the context, in place of what it did before.
+func (r reported) leave(context *structpb.Struct, own string) *structpb.Struct {
+	_, there := context.GetFields()[exportsKey].GetStructValue().GetFields()[own]
+	if r.state == plan.Available && !there {
+		return context
+	}
+	messages := &structpb.ListValue{}
+	for _, m := range r.messages {
+		messages.Values = append(messages.Values, structpb.NewStringValue(m))
+	}
+	return with(context, []string{exportsKey, own}, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"state":    structpb.NewNumberValue(float64(r.state)),
+		"messages": structpb.NewListValue(messages),
+	}}))
+}
+
 // report sets the condition, and warns of what waiting does not mend.
-func report(rsp *fnv1.RunFunctionResponse, result *plan.Result) {
-	var messages []string
+func report(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
+	own := reported{state: worst(result)}
 	for _, o := range outcomes(result) {
 		if o.State != plan.Available {
-			messages = append(messages, o.Message)
+			own.messages = append(own.messages, o.Message)
 		}
 		if o.Warn {
 			response.Warning(rsp, errors.New(message([]string{o.Message})))
 		}
 	}
-	state := worst(result)
+	before := reportedBefore(rsp.GetContext(), id)
+	rsp.Context = own.leave(rsp.GetContext(), id)
+	state, messages := max(before.state, own.state), append(before.messages, own.messages...)
 	c := response.ConditionFalse(rsp, conditionType, state.String())
 	if state == plan.Available {
 		rsp.Conditions = rsp.GetConditions()[:len(rsp.GetConditions())-1]

@@ -232,6 +232,33 @@ connection:
 	}
 }
 
+// Two steps of one pipeline share the condition: the last one says what all of
+// them have to, once, however often each is called.
+func TestStepsShareTheCondition(t *testing.T) {
+	f := newFunction(t)
+	first := request(t, observedDatabase+secretInput+"    - {key: token, value: secret.token}")
+	rsp := reconcile(t, f, first, nil)
+
+	second := request(t, observedDatabase+strings.Replace(secretInput, "name: connection", "name: other", 1)+"    - {key: username, value: secret.username}")
+	second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
+	rsp = reconcile(t, f, second, nil)
+	c := rsp.GetConditions()[0]
+	want := `Waiting Secret "connection" is not created: waiting: key "token" for secrets.db.token`
+	if got := c.GetReason() + " " + c.GetMessage(); got != want || len(rsp.GetConditions()) != 1 {
+		t.Errorf("the second step: want %q, got %q", want, got)
+	}
+	if rsp.GetDesired().GetResources()["other"] == nil || rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE {
+		t.Error("the second step: want its Secret, and a composite that is not ready")
+	}
+
+	// Called again with what it left: once, too.
+	first.Context = rsp.GetContext()
+	rsp = reconcile(t, f, first, nil)
+	if got := rsp.GetConditions()[0].GetMessage(); strings.Count(got, "connection") != 1 {
+		t.Errorf("called again: want its own message once, got %q", got)
+	}
+}
+
 func indent(s string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ")
 }

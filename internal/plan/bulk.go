@@ -222,6 +222,9 @@ func (r *run) collectBulk(ctx context.Context, c *collect.Collection, b bulk, fr
 	} else {
 		keys, ok, err = r.extracted(ctx, b, from)
 	}
+	if b.input != "" || b.find != nil {
+		keys = slices.DeleteFunc(keys, func(k rewrite.Key) bool { return k.Value.Len() == 0 }) // nobody asked for it by name
+	}
 	if err == nil && ok && len(keys) > 0 {
 		keys, err = b.rewriter.Apply(keys)
 	}
@@ -236,9 +239,17 @@ func (b bulk) placed(err error) error {
 		return err
 	}
 	if f.Missing {
-		return expression.NewWaiting(f.Error())
+		return expression.NewWaiting(f.Reason)
 	}
-	return &expression.Failed{Path: b.path, Reason: f.Error()}
+	path := b.path
+	if f.Path != "" {
+		path += "." + f.Path
+	}
+	reason := f.Reason
+	if f.Cause != nil {
+		reason += ": " + f.Cause.Error()
+	}
+	return &expression.Failed{Path: path, Reason: reason}
 }
 
 func named(keys []rewrite.Key) []collect.Key {
@@ -255,6 +266,9 @@ func (r *run) extracted(ctx context.Context, b bulk, from string) ([]rewrite.Key
 		from = "" // extract names its input itself
 	}
 	v, err := r.evaluate(ctx, b.value, from)
+	if err == nil {
+		err = r.ready(b.input)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -317,6 +331,10 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		if len(d) == 0 && writesDetails(o) {
 			waiting = append(waiting, expression.PathText(expression.Secrets, input))
 		}
+		var w *expression.Waiting
+		if errors.As(r.ready(input), &w) {
+			waiting = append(waiting, w.Inputs...)
+		}
 	}
 	for _, name := range sortedKeys(r.Observation.Resources) {
 		if o := r.Observation.Resources[name]; b.find.reaches(name) && b.find.tagged(o.Object) {
@@ -345,6 +363,19 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		return nil, r.explain(expression.NewWaiting(waiting...))
 	}
 	return out, nil
+}
+
+// ready waits for a composed resource that says it is not ready. Which connection
+// details there will be is not known; before they are all there it is not ready.
+func (r *run) ready(input string) error {
+	status := r.Observation.Resources[input].Object.GetFields()["status"].GetStructValue()
+	for _, c := range status.GetFields()["conditions"].GetListValue().GetValues() {
+		fields := c.GetStructValue().GetFields()
+		if fields["type"].GetStringValue() == "Ready" && fields["status"].GetStringValue() != "True" {
+			return expression.NewWaiting(expression.PathText(expression.Resources, input) + " to be ready")
+		}
+	}
+	return nil
 }
 
 // writesDetails reports whether a resource is to have connection details.

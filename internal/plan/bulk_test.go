@@ -104,10 +104,10 @@ func TestRunDataFrom(t *testing.T) {
 			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for sources.cfg (ConfigMap team/cfg)`,
 		},
 		"ExtractNull": {
-			reason: "a null has no value yet",
+			reason: "what has no value is left out: nobody asked for it by name",
 			world:  stores + "environment: {deep: {a: x, z: null}}",
 			input:  `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
-			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for a value of key "z" of "environment" that is not empty`,
+			want:   `Available | a=x`,
 		},
 		"ExtractSecretSource": {
 			reason: "the data of a Secret source",
@@ -148,6 +148,24 @@ func TestRunDataFrom(t *testing.T) {
 			input:  `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}]}]`,
 			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
 		},
+		"ExtractNotReady": {
+			reason: "before a resource is ready it may not have all of its connection details",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Synced, status: "False"}, {type: Ready, status: "False"}]}}, details: {port: canary}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}, {name: b, dataFrom: [{find: {path: ca}}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+		},
+		"FindNotReady": {
+			reason: "nor for a find",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}}`,
+			input:  `secrets: [{name: b, dataFrom: [{find: {path: ca}}]}]`,
+			want:   `Waiting | Secret "b" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+		},
+		"ExtractReady": {
+			reason: "and then it has",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "True"}]}}, details: {port: canary, empty: ""}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
+			want:   `Available | port=canary`,
+		},
 		"FindToComeElsewhere": {
 			reason: "but not those that the path leaves out",
 			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
@@ -167,7 +185,7 @@ func TestRunDataFrom(t *testing.T) {
 		"Conflict": {
 			reason: "two keys that end on one name are both named, with their input",
 			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, rewrite: [{regexp: {source: '.*/', target: ''}}]}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0]: rewrite[0].regexp: gives one name to "port" of "cache" and "port" of "db": keep them apart`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].rewrite[0].regexp: gives one name to "port" of "cache" and "port" of "db": keep them apart`,
 		},
 		"ConflictOfEntries": {
 			reason: "between entries, too",
@@ -192,7 +210,7 @@ func TestRunDataFrom(t *testing.T) {
 		"ComputedNames": {
 			reason: "a name that was computed from a secret is not shown",
 			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{secret.port + '/': 'x', secret.port + '_': 'y'}"}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0]: conversionStrategy: gives one name to 2 members of "(computed)": rename one of them, or use Unicode`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].conversionStrategy: gives one name to 2 members of "(computed)": rename one of them, or use Unicode`,
 		},
 	}
 	for name, tc := range cases {
@@ -265,6 +283,23 @@ func TestCompileDataFrom(t *testing.T) {
 				"secrets[0].dataFrom[1].rewrite[5].merge.into: must be set, for strategy JSON puts the merged object there",
 				`secrets[0].dataFrom[1].conversionStrategy: must be Default, Unicode or None, not "Nope"`,
 			},
+		},
+		"Empty": {
+			reason: "what is there has something, and not too much",
+			input: `sources: [{name: environment, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
+			want: []string{
+				"sources[0].name: must not be environment, which extract has for an input of its own",
+				"secrets[0].data: must not be empty: leave it out, or give it an item",
+				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or give it an item",
+				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",
+				"secrets[1].dataFrom: must not be empty: leave it out, or give it an item",
+			},
+		},
+		"Dots": {
+			reason: "an input with a dot in its name is not declared by another one's key",
+			input:  `configMaps: [{name: a, data: [{key: k, value: "secrets['db.ca'].crt + secrets.db['ca.crt']", nonSensitive: [db.ca.crt]}, {key: l, value: "secrets['db.ca'].crt", nonSensitive: ["['db.ca'].crt"]}]}]`,
+			want:   []string{`configMaps[0].data[0].value:1:17: uses secrets['db.ca'].crt, and secret data flows into the data of Secrets only: list "['db.ca'].crt" under nonSensitive if it is not secret`},
 		},
 		"SecretsInConfigMaps": {
 			reason: "secret data flows into Secrets only",

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"encoding/hex"
 	"sync"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -51,7 +52,11 @@ func (c *Cache) compilation(key digest, input *structpb.Struct) (compilation, bo
 	}
 	e := compilation(sync.OnceValues(func() (*Plan, field.ErrorList) {
 		// Not with the context of whoever came first: the others wait for it.
-		return Compile(context.Background(), c.env, input)
+		p, faults := Compile(context.Background(), c.env, input)
+		if p != nil {
+			p.id = hex.EncodeToString(key[:8])
+		}
+		return p, faults
 	}))
 	c.entries.Add(key, e)
 	return e, false

@@ -30,7 +30,7 @@ func (r *run) export(ctx context.Context, e export, at placement) Object {
 	if !why.empty() {
 		return hold(e, at, why)
 	}
-	out := Object{Name: e.name, Kind: e.kind, Desired: o.Struct()}
+	out := Object{Name: at.resource, Kind: e.kind, Desired: o.Struct()}
 	if e.secret.connectionDetails {
 		out.ConnectionDetails = o.Data
 	}
@@ -91,7 +91,7 @@ func hold(e export, at placement, why reasons) Object {
 // keep desires what is observed of this composite, and publishes what was
 // published of it.
 func keep(e export, at placement) Object {
-	out := Object{Name: e.name, Kind: e.kind, Desired: object.Held(at.observed)}
+	out := Object{Name: at.resource, Kind: e.kind, Desired: object.Held(at.observed)}
 	if _, kind, _, _ := object.Identity(out.Desired); e.secret.connectionDetails && kind == string(e.kind) {
 		out.ConnectionDetails, _ = object.DataOf(at.observed) // nil of an object that no API server returns
 	}

@@ -17,6 +17,10 @@ import (
 type placement struct {
 	target
 
+	// resource is the composition resource name of the object: the export's, or the
+	// one it had before the export was renamed.
+	resource string
+
 	// observed is the object as it is, or nil if there is none of ours.
 	observed *structpb.Struct
 
@@ -60,7 +64,7 @@ func (r *run) place(ctx context.Context, e export) placement {
 	case !read:
 		at.unknown.waiting = []string{"the look-up of " + at.lookUp.String()}
 	case len(found) > 0:
-		at.observed, at.conflict = r.judge(e, at.target, found[0])
+		r.judge(e, &at, found[0])
 	}
 	return at
 }
@@ -70,7 +74,7 @@ func placeObserved(e export, want target, observed *structpb.Struct) placement {
 	if ns == "" {
 		ns = want.namespace // a file, which may leave it out
 	}
-	at := placement{target: target{e.kind, ns, name}, observed: observed}
+	at := placement{target: target{e.kind, ns, name}, resource: e.name, observed: observed}
 	if apiVersion != "v1" || kind != string(e.kind) {
 		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s", kind, e.kind, e.path.Child("name"))
 		return at
@@ -86,7 +90,7 @@ func placeObserved(e export, want target, observed *structpb.Struct) placement {
 
 // wanted is where the input wants the object, or why that is not known.
 func (r *run) wanted(ctx context.Context, e export) placement {
-	at := placement{target: target{kind: e.kind}}
+	at := placement{target: target{kind: e.kind}, resource: e.name}
 	ns, err := r.wantedNamespace(ctx, e)
 	if err != nil {
 		at.unknown.add(e.path.Child("metadata", "namespaceExpression").String(), err)
@@ -141,22 +145,30 @@ func (r *run) wantedNamespace(ctx context.Context, e export) (string, error) {
 
 // judge an object at the place of one that is not observed. It may be ours: the
 // composite is read from a cache, which may not know yet what was just composed.
-func (r *run) judge(e export, at target, found *structpb.Struct) (ours *structpb.Struct, conflict string) {
+// Or the export was renamed: then the object is kept under the name in the
+// pipeline that it has, for Crossplane deletes what has a name that nobody desires.
+func (r *run) judge(e export, at *placement, found *structpb.Struct) {
 	uid, kind, name, ok := object.ControllerOf(found)
 	own := r.Observation.Composite.Object.GetFields()["metadata"].GetStructValue().GetFields()["uid"].GetStringValue()
 	mend := "set " + e.path.Child("metadata", "name").String() + " to another name"
 	if x := e.metadata.nameExpr; x != nil {
 		mend = "have " + x.Source().Path + " give another name"
 	}
-	switch composed := object.CompositionResourceName(found); {
+	composed := object.CompositionResourceName(found)
+	_, earlier := r.Desired[composed]
+	switch {
 	case !ok:
-		return nil, fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.kind, at, mend)
+		at.conflict = fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.kind, at, mend)
 	case uid != own || own == "":
-		return nil, fmt.Sprintf("%s %s exists and is controlled by %s %q: %s", e.kind, at, kind, name, mend)
+		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s %q: %s", e.kind, at, kind, name, mend)
+	case composed == "" || earlier || r.exports[composed] && composed != e.name:
+		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
 	case composed != e.name:
-		return nil, fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
+		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: if the export was renamed, set %s to %q again; otherwise %s", e.kind, at, composed, e.path.Child("name"), composed, mend)
+		at.observed, at.resource = found, composed
+	default:
+		at.observed = found
 	}
-	return found, ""
 }
 
 // findWriters notes who composes which object, over this step and the earlier

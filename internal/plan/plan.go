@@ -32,7 +32,11 @@ type Plan struct {
 	exports   []export
 	status    []statusField
 	ttl       time.Duration
+	id        string
 }
+
+// ID names the input: equal inputs have one, and others have others.
+func (p *Plan) ID() string { return p.id }
 
 // TTL is how long Crossplane shall wait before it calls again. 0 is for ever.
 func (p *Plan) TTL() time.Duration { return p.ttl }

@@ -73,7 +73,8 @@ type Outcome struct {
 type Object struct {
 	Outcome
 
-	// Name of the export: its composition resource name.
+	// Name of the object in the pipeline: that of the export, or the one that the
+	// export had when the object was created.
 	Name string
 	Kind object.Kind
 
@@ -127,6 +128,7 @@ type run struct {
 	cluster   bool   // the composite is cluster scoped
 	variables ref.Val
 	missing   map[string]string   // sources that are not there, as expressions spell them -> which object each is
+	exports   map[string]bool     // their names
 	writers   map[target][]writer // who composes an object
 }
 
@@ -134,7 +136,10 @@ type run struct {
 // there is no result then.
 func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	own := *req // the sources are ours to add
-	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}}
+	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}}
+	for _, e := range p.exports {
+		r.exports[e.name] = true
+	}
 	r.namespace, r.cluster = ownNamespace(req.Observation.Composite.Object)
 	if faults := r.faults(p); len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -189,7 +194,12 @@ func (r *run) faults(p *Plan) []error {
 		if isSecret(s.Source) && (observed || desired) {
 			fault(s.path.Child("name"), "%q is the name of a composed resource, too, so that %s would mean two things: rename the source", s.Name, expression.PathText(expression.Secrets, s.Name))
 		}
-		if s.Namespace == "" && s.Scope != v1beta1.ScopeCluster && r.namespace == "" {
+		switch {
+		case isSecret(s.Source) && r.cluster && s.nameExpr != nil:
+			fault(s.path.Child("nameExpression"), "needs a namespaced composite, for a Secret: set matchName and namespace")
+		case isSecret(s.Source) && r.cluster && s.Namespace == "":
+			fault(s.path.Child("namespace"), "must be set for a Secret: the composite is cluster scoped, and a claim is of whoever writes it")
+		case s.Namespace == "" && s.Scope != v1beta1.ScopeCluster && r.namespace == "":
 			fault(s.path.Child("namespace"), noNamespace)
 		}
 	}

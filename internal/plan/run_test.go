@@ -328,11 +328,20 @@ func TestRunPlaces(t *testing.T) {
 			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
 			want:   []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is held as it was observed: waiting: key "k" for secret.missing`},
 		},
-		"AnotherOfOurs": {
-			reason: "another composed resource of this composite",
+		"RenamedExport": {
+			reason: "an export that was renamed: its object is kept under the name that it has",
 			input:  url,
 			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
-			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "other" of this composite: set secrets[0].metadata.name to another name`},
+			want:   []string{`Conflict! Secret team/xr-url {data: {host: theirs}}` + at + `Secret team/xr-url is the composed resource "other" of this composite, and is kept: if the export was renamed, set secrets[0].name to "other" again; otherwise set secrets[0].metadata.name to another name`},
+		},
+		"AnotherOfOurs": {
+			reason: "another export's object",
+			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {name: o}, data: [{key: k, value: "'v'"}]}]`,
+			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "other" of this composite: set secrets[0].metadata.name to another name`,
+				"Available Secret team/o {data: {k: v}}",
+			},
 		},
 		"NoUID": {
 			reason: "a composite that was never stored controls nothing",
@@ -510,6 +519,17 @@ func TestRunFaults(t *testing.T) {
 		world  string
 		want   []string
 	}{
+		"SecretSourceOfAClaim": {
+			reason: "a claim is of whoever writes the composite: a Secret is not read where it points",
+			input: `
+sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: Secret, nameExpression: composite.spec.x}, {name: c, apiVersion: v1, kind: Secret, namespace: platform}, {name: d, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k + sources.d.data.k}]}]`,
+			world: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: victim}}}",
+			want: []string{
+				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and a claim is of whoever writes it",
+				"sources[1].nameExpression: needs a namespaced composite, for a Secret: set matchName and namespace",
+			},
+		},
 		"NoClaim": {
 			reason: "a claimRef of a composite that can have no claim is a field that its author writes",
 			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}]`,

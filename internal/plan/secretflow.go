@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -32,6 +33,15 @@ func (u use) String() string {
 		return "all keys of " + expression.PathText(steps[0], steps[1:len(steps)-1]...)
 	}
 	return expression.PathText(steps[0], steps[1:]...)
+}
+
+// declared is the use as nonSensitive lists it: <input>.<key>, where the first dot
+// ends the input, so that one with a dot in its name is spelled ['<input>'].<key>.
+func (u use) declared() string {
+	if strings.Contains(u.input, ".") {
+		return "['" + u.input + "']." + u.key
+	}
+	return u.input + "." + u.key
 }
 
 // A reading is what an expression can read, by itself and through variables.
@@ -140,7 +150,7 @@ func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string
 		return
 	}
 	for _, u := range c.reading(x).uses {
-		name := u.input + "." + u.key
+		name := u.declared()
 		exact := u.key != anything
 		mend := ": name the keys it needs"
 		switch {

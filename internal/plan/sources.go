@@ -197,6 +197,11 @@ func (r *run) requirement(ctx context.Context, s source) (*Requirement, error) {
 func (s source) observe(req Requirement, found map[string][]*structpb.Struct) observation.Source {
 	out := observation.Source{Optional: s.Optional, Many: len(s.MatchLabels) > 0, Secret: isSecret(s.Source)}
 	out.Objects, out.Read = req.find(found)
+	for _, o := range found[req.Key()] {
+		if _, kind, ns, _ := object.Identity(o); ns == "" && req.Namespace != "" && kind == req.Kind {
+			out.Failed = fmt.Sprintf("%s is cluster scoped: set %s to Cluster", kind, s.path.Child("scope"))
+		}
+	}
 	if !out.Secret || len(out.Objects) == 0 {
 		return out
 	}

@@ -113,6 +113,7 @@ func (v *validator) exports(in *v1beta1.Exports) {
 		v.metadata(at, s.Name, s.Metadata)
 		v.conflictPolicy(at, s.ConflictPolicy)
 		v.dataFrom(at, s.DataFrom)
+		v.notEmpty(at.Child("data"), s.Data != nil && len(s.DataFrom) > 0, len(s.Data))
 		v.data(at.Child("data"), s.Data, len(s.DataFrom) > 0, s.ConflictPolicy)
 	}
 	for i, m := range in.ConfigMaps[:v.length(field.NewPath("configMaps"), len(in.ConfigMaps), limits.ListItems)] {
@@ -126,15 +127,22 @@ func (v *validator) exports(in *v1beta1.Exports) {
 		}
 		v.conflictPolicy(at, m.ConflictPolicy)
 		v.dataFrom(at, m.DataFrom)
+		v.notEmpty(at.Child("data"), m.Data != nil && len(m.DataFrom) > 0, len(m.Data))
 		v.data(at.Child("data"), data, len(m.DataFrom) > 0, m.ConflictPolicy)
 	}
 }
+
+// reserved are what extract takes for inputs of its own.
+var reserved = []string{expression.Composite, expression.Env}
 
 func (v *validator) sources(sources []v1beta1.Source) {
 	all := names{"source", 253, map[string]*field.Path{}}
 	for i, s := range sources[:v.length(field.NewPath("sources"), len(sources), limits.ListItems)] {
 		at := field.NewPath("sources").Index(i)
 		v.name(all, at.Child("name"), s.Name)
+		if slices.Contains(reserved, s.Name) {
+			v.fault(at.Child("name"), "must not be %s, which extract has for an input of its own", s.Name)
+		}
 		switch group, version, grouped := strings.Cut(s.APIVersion, "/"); {
 		case s.APIVersion == "":
 			v.missing(at.Child("apiVersion"), "must be set")
@@ -251,6 +259,28 @@ func (v *validator) err(at *field.Path, err error) {
 	}
 }
 
+// text refuses one that is empty or too long.
+func (v *validator) text(at *field.Path, s string, most int) {
+	if s == "" {
+		v.missing(at, "must be set")
+	}
+	v.most(at, s, most)
+}
+
+// most refuses a text that is too long.
+func (v *validator) most(at *field.Path, s string, most int) {
+	if len(s) > most {
+		v.fault(at, "has %d characters, over the limit of %d", len(s), most)
+	}
+}
+
+// notEmpty refuses a list or map that is there and has nothing.
+func (v *validator) notEmpty(at *field.Path, there bool, n int) {
+	if there && n == 0 {
+		v.fault(at, "must not be empty: leave it out, or give it an item")
+	}
+}
+
 func (v *validator) conflictPolicy(at *field.Path, p v1beta1.ConflictPolicy) {
 	if p != "" && p != v1beta1.ConflictError && p != v1beta1.ConflictLastWins {
 		v.fault(at.Child("conflictPolicy"), "must be %s or %s", v1beta1.ConflictError, v1beta1.ConflictLastWins)
@@ -259,6 +289,7 @@ func (v *validator) conflictPolicy(at *field.Path, p v1beta1.ConflictPolicy) {
 
 func (v *validator) dataFrom(at *field.Path, list []v1beta1.DataFrom) {
 	at = at.Child("dataFrom")
+	v.notEmpty(at, list != nil, len(list))
 	for i, d := range list[:v.length(at, len(list), limits.ListItems)] {
 		at := at.Index(i)
 		set := map[string]bool{"extract": d.Extract != nil, "find": d.Find != nil, "valueMap": d.ValueMap != ""}
@@ -266,11 +297,16 @@ func (v *validator) dataFrom(at *field.Path, list []v1beta1.DataFrom) {
 		if !set["extract"] && !set["find"] && !set["valueMap"] {
 			v.missing(at, "must have extract, find or valueMap")
 		}
-		if d.Extract != nil && d.Extract.Key == "" {
-			v.missing(at.Child("extract", "key"), "must be set")
+		if e := d.Extract; e != nil {
+			v.text(at.Child("extract", "key"), e.Key, 253)
+			v.most(at.Child("extract", "property"), e.Property, maxFieldPath)
 		}
 		if f := d.Find; f != nil && f.Path == "" && f.Name == nil && len(f.Tags) == 0 {
 			v.missing(at.Child("find"), "must have path, name or tags")
+		}
+		if f := d.Find; f != nil {
+			v.most(at.Child("find", "path"), f.Path, maxFieldPath)
+			v.notEmpty(at.Child("find", "tags"), f.Tags != nil, len(f.Tags))
 		}
 		if f := d.Find; f != nil && f.Name != nil && f.Name.RegExp == "" {
 			v.missing(at.Child("find", "name", "regexp"), "must be set")
