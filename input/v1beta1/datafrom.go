@@ -152,8 +152,9 @@ type RewriteMerge struct {
 
 	// Priority lists keys that are merged after all others, in this order.
 	// +optional
-	// +listType=atomic
+	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
 	Priority []string `json:"priority,omitempty"`
 
 	// PriorityPolicy is Strict, for which each key of priority has to be there, or
@@ -178,7 +179,7 @@ type RewriteTransform struct {
 	// Template is a Go template over .value, the key.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:validation:MaxLength=1024
 	Template string `json:"template,omitempty"`
 
 	// KeyExpression is CEL over key. It sees nothing else.

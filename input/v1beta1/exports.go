@@ -98,10 +98,12 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",message="namespace must not be set beside the nameExpression of a Secret: it lies in the composite's own namespace"
 // +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.scope) && self.scope == 'Cluster')",message="a Secret's scope is Namespaced"
 type Source struct {
-	// Name of the source in expressions. Unless matchName, nameExpression or
+	// Name of the source in expressions. It must not be composite or environment.
+	// Unless matchName, nameExpression or
 	// matchLabels is set it is the name of the object, too.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!(self in ['composite', 'environment'])",message="must not be composite or environment, which extract has for inputs of its own"
 	Name string `json:"name"`
 
 	// APIVersion of the object, for example v1.
@@ -118,7 +120,8 @@ type Source struct {
 	Scope SourceScope `json:"scope,omitempty"`
 
 	// Namespace of the object. Defaults to the composite's own, which is the
-	// namespace of its claim if it has one.
+	// namespace of its claim if it has one. A Secret of a cluster scoped composite
+	// must set it: who writes the composite could write any claim into it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	Namespace string `json:"namespace,omitempty"`
@@ -272,8 +275,8 @@ type Metadata struct {
 	// Name of the object. Fixed after creation. Defaults to the composite's name
 	// and the export's name, joined by a dash.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name,omitempty"`
 
 	// NameExpression gives the name of the object. It may use no source.
@@ -286,8 +289,8 @@ type Metadata struct {
 	// own, which is the namespace of its claim if it has one. A cluster scoped
 	// composite without a claim must set it.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
 	// NamespaceExpression gives the namespace of the object. It may use no
@@ -333,7 +336,7 @@ type SecretData struct {
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self != '.' && self != '..'",message="must not be . or .."
+	// +kubebuilder:validation:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be . or begin with .."
 	Key string `json:"key,omitempty"`
 
 	// Value of the key: a string, or bytes.
@@ -367,9 +370,10 @@ type ConfigMapData struct {
 
 // A StatusField is a status field of the composite to write.
 type StatusField struct {
-	// FieldPath below status, for example endpoint or network.addresses[0].
+	// FieldPath below status, for example endpoint or network.addresses.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="Crossplane writes conditions and crossplane"
 	FieldPath string `json:"fieldPath"`
 
 	// Value of the field, of any type that JSON has.

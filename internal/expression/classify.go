@@ -166,6 +166,9 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) 
 	if c.FunctionName() == "_+_" && number && slices.Contains(kinds, "string") {
 		reason += ": wrap the number in string(...)"
 	}
+	if fn := c.FunctionName(); fn == "_/_" || fn == "_%_" {
+		reason += ": the divisor is zero, or one of them is no number"
+	}
 	return x.failedAt(id, reason)
 }
 

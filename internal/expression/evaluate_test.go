@@ -168,7 +168,7 @@ func TestEvaluate(t *testing.T) {
 		"List":                 {"", "resource.status.conditions", "db", "failed: must return a string, but returns list"},
 		"Object":               {"", "resource.status", "db", "failed: use valueMap"},
 		"ScalarParent":         {"a scalar has no fields: broken, not missing", "resource.status.host.name", "db", "failed: here:1:21: cannot select resources.db.status.host.name: resources.db.status.host is not an object"},
-		"DivisionByZero":       {"", "string(resource.spec.port / (resource.spec.port - 5432))", "db", "failed: here:1:27: / failed on int and int"},
+		"DivisionByZero":       {"", "string(resource.spec.port / (resource.spec.port - 5432))", "db", "failed: here:1:27: / failed on int and int: the divisor is zero"},
 		"StringPlusNumber":     {"", "resource.status.host + resource.spec.port", "db", "failed: here:1:22: + failed on string and int: wrap the number in string(...)"},
 		"Conversion":           {"", "string(int(resource.status.host))", "db", "failed: here:1:11: int failed on string"},
 		"AbsorbedError":        {"an error that does not matter", "true || resource.status.nope == '' ? 'y' : 'n'", "db", "y"},

@@ -315,6 +315,9 @@ func (v *validator) dataFrom(at *field.Path, list []v1beta1.DataFrom) {
 			if r.RegExp != nil && r.RegExp.Target == nil {
 				v.missing(at.Child("rewrite").Index(i).Child("regexp", "target"), "must be set: an empty one removes what source matches")
 			}
+			if m := r.Merge; m != nil && slices.Contains(m.Priority, "") {
+				v.fault(at.Child("rewrite").Index(i).Child("merge", "priority"), "must name keys: an empty one is none")
+			}
 			if m := r.Merge; m != nil && m.Strategy != "JSON" && m.Into != "" {
 				v.fault(at.Child("rewrite").Index(i).Child("merge", "into"), "must not be set with strategy Extract: leave it out, or set strategy to JSON")
 			}
