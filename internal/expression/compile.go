@@ -88,9 +88,14 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 		return nil, []Fault{*f}
 	}
 	orderRanges(parsed.NativeRep())
+	meant := hint(parsed.NativeRep())
 	checked, iss := e.env.Check(parsed)
 	if iss.Err() != nil {
-		return nil, issueFaults(s, iss)
+		faults := issueFaults(s, iss)
+		if meant != "" {
+			faults[0].Message += ": did you mean " + meant + "?"
+		}
+		return nil, faults
 	}
 	if msg := s.Want.refuse(checked.OutputType()); msg != "" {
 		return nil, []Fault{{Path: s.Path + ":1:1", Message: msg}}

@@ -1,0 +1,33 @@
+package expression_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+)
+
+func TestHints(t *testing.T) {
+	cases := map[string]struct{ reason, text, want string }{
+		"Dash":         {"a dash in a name is a minus", "secrets.my-db.password", "did you mean secrets['my-db'].password?"},
+		"DashResource": {"of a resource, too", "'x' + resources.my-db.status.host", "did you mean resources['my-db'].status.host?"},
+		"DashKey":      {"and in a key", "secret.api-token", "did you mean secret['api-token']?"},
+		"Dot":          {"a dot in a key is a field", "secrets.db.ca.crt", "did you mean secrets.db['ca.crt']?"},
+		"DotSecret":    {"", "secret.tls.key", "did you mean secret['tls.key']?"},
+		"Other":        {"any other fault has no hint", "nope.a + nope.b-c", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, faults := env.Compile(expression.Source{Text: tc.text, Path: "here", Want: expression.WantText})
+			if len(faults) == 0 {
+				t.Fatalf("%s compiles", tc.text)
+			}
+			if got := faults[0].Message; !strings.HasSuffix(got, tc.want) || (tc.want == "") == strings.Contains(got, "did you mean") {
+				t.Errorf("%s: %s: want %q at its end, got %q", tc.reason, tc.text, tc.want, got)
+			}
+		})
+	}
+	if _, faults := env.Compile(expression.Source{Text: "string(resource.a-resource.b)", Path: "here", Want: expression.WantText}); len(faults) > 0 {
+		t.Errorf("a minus is none: %v", faults)
+	}
+}
