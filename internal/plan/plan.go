@@ -31,6 +31,7 @@ type Plan struct {
 	sources   []source
 	exports   []export
 	status    []statusField
+	inputs    []string // composed resources and Secret sources that expressions name
 	ttl       time.Duration
 	id        string
 }
@@ -92,7 +93,7 @@ type statusField struct {
 // looked into further.
 func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, field.ErrorList) {
 	in, d := decode(input)
-	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}}
+	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}, inputs: map[string]bool{}}
 	bounded := true
 	for _, f := range validate(in) {
 		bounded = bounded && f.Type != field.ErrorTypeTooMany
@@ -124,6 +125,7 @@ type compiler struct {
 	variables []string           // those compiled so far
 	readings  map[string]reading // of variables, by name
 	outputs   reading            // of all expressions but variables
+	inputs    map[string]bool    // composed resources and Secret sources that expressions name
 	count     int
 }
 
@@ -155,6 +157,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		p.status = append(p.status, c.statusField(field.NewPath("status").Index(i), s))
 	}
 	p.sources = c.compileSources() // last: which are read is known now
+	p.inputs = sortedKeys(c.inputs)
 	return p
 }
 
@@ -283,11 +286,28 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if x == nil {
 		return nil
 	}
+	c.noteInputs(x)
 	declared, placed := c.checkVariables(x), c.refuseMisplaced(x)
 	if !declared || !placed {
 		return nil
 	}
 	return x
+}
+
+// noteInputs notes which composed resources an expression names.
+func (c *compiler) noteInputs(x *expression.Expression) {
+	for _, r := range x.References() {
+		name := anything
+		switch r.Variable {
+		case expression.Resource, expression.Self, expression.Secret:
+			name = x.Source().From
+		case expression.Resources, expression.Secrets:
+			name = stepName(r, 0)
+		}
+		if name != anything && name != "" {
+			c.inputs[name] = true
+		}
+	}
 }
 
 // checkVariables refuses a variable that is not there, or not above.

@@ -145,6 +145,7 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		return nil, errors.Join(faults...)
 	}
 	r.variables = newVariables(ctx, p.variables, r)
+	r.findMisspelt(p.inputs)
 
 	out := &Result{}
 	own.Observation.Sources = r.readSources(ctx, p.sources, out)
@@ -225,6 +226,24 @@ func (r *run) evaluate(ctx context.Context, x *expression.Expression, from strin
 		return nil, r.explain(w)
 	}
 	return v, err
+}
+
+// findMisspelt notes inputs that may be misspelt: no resource of that name is
+// there, and none of the earlier steps, if there are any, composes one.
+func (r *run) findMisspelt(inputs []string) {
+	if len(r.Desired) == 0 {
+		return
+	}
+	for _, name := range inputs {
+		_, observed := r.Observation.Resources[name]
+		_, desired := r.Desired[name]
+		if observed || desired {
+			continue
+		}
+		why := "no earlier step composes it" + suggest(nearest(name, sortedKeys(r.Desired)))
+		r.missing[expression.PathText(expression.Resources, name)] = why
+		r.missing[expression.PathText(expression.Secrets, name)] = why
+	}
 }
 
 // explain adds to each source that is waited for which object it is.

@@ -328,6 +328,12 @@ func TestRunPlaces(t *testing.T) {
 			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
 			want:   []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is held as it was observed: waiting: key "k" for secret.missing`},
 		},
+		"Misspelt": {
+			reason: "an input that nobody composes is named as such, if somebody composes anything",
+			input:  `secrets: [{name: a, from: databse, data: [{key: k, value: resource.x}, {key: l, value: secrets.other.x}, {key: m, value: secrets.database.y}]}]`,
+			world:  "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
+			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for resources.databse (no earlier step composes it: did you mean database?); key "l" for secrets.other (no earlier step composes it); key "m" for secrets.database`},
+		},
 		"RenamedExport": {
 			reason: "an export that was renamed: its object is kept under the name that it has",
 			input:  url,
