@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -16,9 +17,14 @@ import (
 var errNoData = errors.New("cannot read data: the object is neither a v1 Secret nor a v1 ConfigMap")
 
 // Held is the desired object that keeps an observed one exactly as it is: its
-// name, all its labels, annotations and data, type and immutable, and nothing
-// that the API server owns. Left out are the labels and annotations that
-// Crossplane sets by itself, and kubectl's copy of the last applied object.
+// name, labels, annotations and data, type and immutable, and nothing that the
+// API server owns. Left out are the labels and annotations that Crossplane sets by
+// itself, and kubectl's copy of the last applied object.
+//
+// Left out, too, is what others have added or changed, as managedFields tell: it
+// stays without us, while Crossplane would take it over and write it back, as it
+// was when it was observed. Without an entry of Crossplane's, as in a file, all is
+// held.
 //
 // Everything but a v1 Secret or ConfigMap gives nil: an object of another kind
 // would lose its spec. The observed Struct is not modified; its leaf values are
@@ -37,8 +43,15 @@ func Held(observed *structpb.Struct) *structpb.Struct {
 			metadata[field] = value
 		}
 	}
-	hold(metadata, "labels", meta, crossplaneLabels)
-	hold(metadata, "annotations", meta, crossplaneAnnotations)
+	ours := composedFields(meta)
+	hold(metadata, "labels", meta, func(key string) bool {
+		_, crossplanes := crossplaneLabels[key]
+		return !crossplanes && ours.own(key, "metadata", "labels")
+	})
+	hold(metadata, "annotations", meta, func(key string) bool {
+		_, crossplanes := crossplaneAnnotations[key]
+		return !crossplanes && ours.own(key, "metadata", "annotations")
+	})
 
 	out := fields(7)
 	out["apiVersion"] = structpb.NewStringValue(apiVersion)
@@ -49,18 +62,51 @@ func Held(observed *structpb.Struct) *structpb.Struct {
 			out[field] = value
 		}
 	}
-	hold(out, "data", in, nil)
-	hold(out, "binaryData", in, nil)
+	hold(out, "data", in, func(key string) bool { return ours.own(key, "data") })
+	hold(out, "binaryData", in, func(key string) bool { return ours.own(key, "binaryData") })
 	return &structpb.Struct{Fields: out}
 }
 
-// hold copies the map that stands under a name, without some of its keys. An
+// composedManager begins the name of the field manager that Crossplane applies a
+// composed resource as.
+const composedManager = "apiextensions.crossplane.io/composed"
+
+// managed are the fields of an object that Crossplane applied, in the form of
+// Kubernetes' FieldsV1: a map of names that begin with f: to what is below them.
+type managed []*structpb.Struct
+
+func composedFields(metadata map[string]*structpb.Value) managed {
+	var out managed
+	for _, entry := range metadata["managedFields"].GetListValue().GetValues() {
+		f := entry.GetStructValue().GetFields()
+		if f["operation"].GetStringValue() == "Apply" && strings.HasPrefix(f["manager"].GetStringValue(), composedManager) {
+			out = append(out, f["fieldsV1"].GetStructValue())
+		}
+	}
+	return out
+}
+
+// own reports whether Crossplane applied a key of the map at a path, which it did
+// for all that is known if there is no entry of its.
+func (m managed) own(key string, path ...string) bool {
+	for _, at := range m {
+		for _, name := range path {
+			at = at.GetFields()["f:"+name].GetStructValue()
+		}
+		if _, ok := at.GetFields()["f:"+key]; ok {
+			return true
+		}
+	}
+	return len(m) == 0
+}
+
+// hold copies the map that stands under a name, as far as its keys are kept. An
 // empty map is left out, as Object.Struct does.
-func hold(to map[string]*structpb.Value, name string, from map[string]*structpb.Value, without map[string]string) {
+func hold(to map[string]*structpb.Value, name string, from map[string]*structpb.Value, keeps func(key string) bool) {
 	in := from[name].GetStructValue().GetFields()
 	f := fields(len(in))
 	for key, value := range in {
-		if _, ok := without[key]; !ok {
+		if keeps(key) {
 			f[key] = value
 		}
 	}

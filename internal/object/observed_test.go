@@ -59,6 +59,17 @@ func TestHeld(t *testing.T) {
 			want: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"},
 				"immutable": false, "data": {"t": "x"}, "binaryData": {"b": "//4="}}`,
 		},
+		"OthersFields": {
+			reason: "what others have added or changed stays without us: we would take it over, and write an old value back",
+			in: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ==", "mine": "bQ==", "changed": "Yw=="},
+				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x", "theirs": "y"}, "annotations": {"note": "n", "hand/made": "yes"}, "managedFields": [
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {
+						"f:data": {".": {}, "f:url": {}}, "f:type": {}, "f:metadata": {"f:labels": {"f:team": {}}, "f:annotations": {"f:note": {}}}}},
+					{"manager": "kubectl-patch", "operation": "Update", "fieldsV1": {
+						"f:data": {"f:mine": {}, "f:changed": {}}, "f:metadata": {"f:labels": {"f:theirs": {}}, "f:annotations": {"f:hand/made": {}}}}}]}}`,
+			want: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ=="},
+				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x"}, "annotations": {"note": "n"}}}`,
+		},
 		"NothingLeft": {
 			reason: "empty maps and nulls are left out, also those that became empty",
 			in: `{"apiVersion": "v1", "kind": "Secret", "immutable": null, "data": {}, "binaryData": null,
