@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/grpc"
@@ -48,7 +49,7 @@ func serveBench(which string) error {
 	var fn fnv1.FunctionRunnerServiceServer = emptyFunction{}
 	if which == "export" {
 		collectLess()
-		f, err := NewFunction(newMetrics(newRegistry()))
+		f, err := NewFunction(logging.NewNopLogger(), newMetrics(newRegistry()))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -39,15 +40,16 @@ type Function struct {
 
 	plans   *plan.Cache
 	metrics *metrics
+	log     logging.Logger
 }
 
 // NewFunction returns a function. Its metrics may be nil.
-func NewFunction(m *metrics) (*Function, error) {
+func NewFunction(log logging.Logger, m *metrics) (*Function, error) {
 	env, err := expression.NewEnvironment()
 	if err != nil {
 		return nil, err
 	}
-	return &Function{plans: plan.NewCache(env), metrics: m}, nil
+	return &Function{plans: plan.NewCache(env), metrics: m, log: log}, nil
 }
 
 // RunFunction answers one call. The request is not written to: parts of it that
@@ -70,6 +72,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	rsp.Desired = desire(req.GetDesired(), result)
 	report(rsp, result, p.ID())
 	f.count(result)
+	f.log.Debug("Ran function", "tag", req.GetMeta().GetTag(), "reason", worst(result).String())
 	return rsp, nil
 }
 
@@ -290,6 +293,7 @@ func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.R
 	response.Fatal(rsp, errors.New(text))
 	response.ConditionFalse(rsp, conditionType, reasonInvalidInput).WithMessage(text).TargetCompositeAndClaim()
 	f.metrics.reconcile(outcomeInvalidInput)
+	f.log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reasonInvalidInput)
 	return rsp
 }
 

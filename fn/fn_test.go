@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -32,7 +33,7 @@ func request(t testing.TB, text string) *fnv1.RunFunctionRequest {
 
 func newFunction(t testing.TB) *Function {
 	t.Helper()
-	f, err := NewFunction(nil)
+	f, err := NewFunction(logging.NewNopLogger(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +340,15 @@ func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
 	req := request(t, strings.ReplaceAll(canaryRequest, "CANARY", encoded)+canaryInput)
 	found := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: " + encoded + "}}"}
-	rsp := reconcile(t, newFunction(t), req, found)
+	log := &testLog{}
+	f, err := NewFunction(log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsp := reconcile(t, f, req, found)
+	if logged := log.String(); !strings.Contains(logged, "Ran function") || strings.Contains(logged, canary[:9]) || strings.Contains(logged, encoded) {
+		t.Errorf("want a line for each call, and no value in it:\n%s", logged)
+	}
 
 	ok := rsp.GetDesired().GetResources()["ok"].GetResource().GetFields()["data"].GetStructValue().GetFields()
 	if len(ok) != 4 || ok["ca"].GetStringValue() != encoded || ok["password"].GetStringValue() != encoded {

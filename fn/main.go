@@ -24,10 +24,10 @@ func main() {
 	k := kong.Parse(&cli{},
 		kong.Name("fn"),
 		kong.Description("A Crossplane composition function that exports values of a composition as Secrets and ConfigMaps."),
-		kong.Bind(functionMaker(func(_ logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error) {
-			return NewFunction(m)
+		kong.Bind(functionMaker(func(log logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error) {
+			return NewFunction(log, m)
 		})),
-		kong.BindToProvider(func() (fnv1.FunctionRunnerServiceServer, error) { return NewFunction(nil) }),
+		kong.BindToProvider(func() (fnv1.FunctionRunnerServiceServer, error) { return NewFunction(logging.NewNopLogger(), nil) }),
 	)
 	err := k.Run()
 	var fatal *renderFatalError

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e"
@@ -53,7 +54,7 @@ func TestRenderLikeCrossplane(t *testing.T) {
 	if err != nil {
 		t.Fatalf("cannot build the real Crossplane: %v", err)
 	}
-	function, err := NewFunction(nil)
+	function, err := NewFunction(logging.NewNopLogger(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
