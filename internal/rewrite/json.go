@@ -30,7 +30,7 @@ var (
 // What encoding/json would change silently is refused: two members of one name,
 // of which it takes the last, and strings that are not Unicode, which it mends.
 func parseObject(raw []byte) (map[string][]byte, error) {
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.Trim(raw, " \t\r\n") // the white space of JSON
 	if string(raw) == "null" {
 		return nil, nil
 	}
