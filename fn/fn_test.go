@@ -20,15 +20,20 @@ import (
 // request parses a RunFunctionRequest from the YAML of its JSON.
 func request(t testing.TB, text string) *fnv1.RunFunctionRequest {
 	t.Helper()
+	return fromYAML(t, text, &fnv1.RunFunctionRequest{})
+}
+
+// fromYAML parses the YAML of a message's JSON into it.
+func fromYAML[M proto.Message](t testing.TB, text string, m M) M {
+	t.Helper()
 	b, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &fnv1.RunFunctionRequest{}
-	if err := protojson.Unmarshal(b, req); err != nil {
+	if err := protojson.Unmarshal(b, m); err != nil {
 		t.Fatal(err)
 	}
-	return req
+	return m
 }
 
 func newFunction(t testing.TB) *Function {
@@ -71,15 +76,7 @@ func reconcile(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, found ma
 
 func parse(t testing.TB, text string) *structpb.Struct {
 	t.Helper()
-	b, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &structpb.Struct{}
-	if err := protojson.Unmarshal(b, s); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return fromYAML(t, text, &structpb.Struct{})
 }
 
 const observedDatabase = `
