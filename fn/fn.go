@@ -30,9 +30,6 @@ const conditionType = "ExportsReady"
 // reasons are states of the plan.
 const reasonInvalidInput = "InvalidInput"
 
-// environmentKey is where earlier steps leave the merged environment.
-const environmentKey = "apiextensions.crossplane.io/environment"
-
 // Function answers Crossplane. It keeps compiled inputs, and nothing of any
 // request.
 type Function struct {
@@ -63,28 +60,29 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if len(faults) > 0 {
 		return f.refuse(rsp, faultTexts(faults)), nil
 	}
-	result, err := p.Run(ctx, observe(req))
+	result, err := p.Run(ctx, observe(req, p.ID()))
 	if err != nil {
 		return f.refuse(rsp, errorTexts(err)), nil
 	}
 	rsp.Meta.Ttl = ttl(p)
 	rsp.Requirements = require(result)
 	rsp.Desired = desire(req.GetDesired(), result)
+	leaveEnvironment(rsp, result, p.ID())
 	report(rsp, result, p.ID())
 	f.count(result)
 	f.log.Debug("Ran function", "tag", req.GetMeta().GetTag(), "reason", worst(result).String())
 	return rsp, nil
 }
 
-// observe is the request as the plan sees it. Nothing is copied.
-func observe(req *fnv1.RunFunctionRequest) *plan.Request {
-	xr := req.GetObserved().GetComposite()
+// observe is the request as the plan of an ID sees it. Nothing is copied.
+func observe(req *fnv1.RunFunctionRequest, id string) *plan.Request {
+	xr, context := req.GetObserved().GetComposite(), contextBefore(req.GetContext(), id)
 	out := &plan.Request{
 		Observation: observation.Observation{
 			Composite:   observation.Resource{Object: xr.GetResource(), Details: xr.GetConnectionDetails()},
 			Resources:   make(map[string]observation.Resource, len(req.GetObserved().GetResources())),
-			Environment: req.GetContext().GetFields()[environmentKey].GetStructValue(),
-			Context:     req.GetContext(),
+			Environment: context.GetFields()[environmentKey].GetStructValue(),
+			Context:     context,
 		},
 		Found:         make(map[string][]*structpb.Struct, len(req.GetRequiredResources())),
 		Desired:       make(map[string]*structpb.Struct, len(req.GetDesired().GetResources())),
@@ -171,7 +169,8 @@ func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
 // is there to be unready for it: the composite has to be so itself. Where one is
 // there it is not, for Crossplane then says which resource is unready.
 func unseen(result *plan.Result) bool {
-	return slices.ContainsFunc(result.Objects, func(o plan.Object) bool { return o.State != plan.Available && o.Desired == nil }) ||
+	return slices.ContainsFunc(result.Others, func(o plan.Outcome) bool { return o.State != plan.Available }) ||
+		slices.ContainsFunc(result.Objects, func(o plan.Object) bool { return o.State != plan.Available && o.Desired == nil }) ||
 		slices.ContainsFunc(result.Status, func(s plan.Status) bool { return s.State != plan.Available })
 }
 
@@ -199,7 +198,7 @@ func with(s *structpb.Struct, segments []string, v *structpb.Value) *structpb.St
 }
 
 func outcomes(result *plan.Result) []plan.Outcome {
-	out := make([]plan.Outcome, 0, len(result.Objects)+len(result.Status))
+	out := slices.Clone(result.Others)
 	for _, o := range result.Objects {
 		out = append(out, o.Outcome)
 	}
@@ -265,13 +264,20 @@ func (r reported) leave(context *structpb.Struct, own string) *structpb.Struct {
 // report sets the condition, and warns of what waiting does not mend.
 func report(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
 	own := reported{state: worst(result)}
+	var tenant []string
 	for _, o := range outcomes(result) {
 		if o.State != plan.Available {
 			own.messages = append(own.messages, o.Message)
 		}
-		if o.Warn {
+		switch {
+		case o.Warn && o.Tenant:
+			tenant = append(tenant, o.Message)
+		case o.Warn:
 			response.Warning(rsp, errors.New(message([]string{o.Message})))
 		}
+	}
+	if len(tenant) > 0 { // one for all: who wrote them must not be able to flood the events
+		response.Warning(rsp, errors.New(message(tenant))).TargetCompositeAndClaim()
 	}
 	before := reportedBefore(rsp.GetContext(), id)
 	rsp.Context = own.leave(rsp.GetContext(), id)

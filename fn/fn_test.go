@@ -57,6 +57,7 @@ func reconcile(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, found ma
 			t.Fatal(err)
 		}
 		req = proto.Clone(req).(*fnv1.RunFunctionRequest)
+		req.Context = rsp.GetContext()
 		asked := len(req.GetRequiredResources())
 		for key, s := range rsp.GetRequirements().GetResources() {
 			if req.RequiredResources == nil {
@@ -269,6 +270,15 @@ observed:
       apiVersion: example.org/v1
       kind: Database
       metadata: {name: orders, namespace: team-a, uid: "1"}
+      spec:
+        exports:
+          secretExpressions:
+          - {name: theirs, key: url, value: "'x://' + secret.password", labels: {app: theirs}}
+          - {name: theirs-failed, key: a, value: "string(int(secret.password)) + {'a': 'b'}[secret.username]"}
+          - {name: theirs-failed, value: "{secret.password + '/': 'x'}"}
+          configMapExpressions:
+          - {name: theirs, key: everything, value: "json.encode([composite, resources, environment])"}
+          - {name: theirs-refused, key: password, value: secret.password}
     connectionDetails: {legacy: CANARY}
   resources:
     db:
@@ -296,6 +306,11 @@ input:
   variables:
   - {name: url, value: "'x://' + secrets.db.password"}
   - {name: all, value: secrets}
+  environment:
+    set:
+    - {fieldPath: everything, value: "[context, environment, resources, sources, composite]"}
+    - {fieldPath: failed, value: "context.step.data.k"}
+  fromComposite: {fieldPath: spec.exports, allow: {secrets: [db], resources: [db], environment: true}}
   secrets:
   - name: ok
     from: db
@@ -351,11 +366,17 @@ func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
 	if len(ok) != 4 || ok["ca"].GetStringValue() != encoded || ok["password"].GetStringValue() != encoded {
 		t.Fatalf("the Secret lacks its data: %d keys; %v", len(ok), rsp.GetConditions())
 	}
-	if rsp.GetDesired().GetResources()["everything"] == nil || rsp.GetDesired().GetResources()["held"] == nil {
-		t.Fatal("the ConfigMap or the held Secret is missing")
+	for _, name := range []string{"everything", "held", "fromComposite/Secret/theirs", "fromComposite/ConfigMap/theirs"} {
+		if rsp.GetDesired().GetResources()[name] == nil {
+			t.Fatalf("%s is missing: %v", name, rsp.GetConditions())
+		}
 	}
 	out := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
-	out.Context = nil // passed through as it came
+	set := environmentOf(rsp).GetFields()["everything"]
+	if set == nil {
+		t.Fatalf("the environment lacks what was set: %v", rsp.GetConditions())
+	}
+	out.Context = &structpb.Struct{Fields: map[string]*structpb.Value{"set": set}} // the rest is passed through as it came
 	for _, r := range out.GetDesired().GetResources() {
 		if r.GetResource().GetFields()["kind"].GetStringValue() == "Secret" {
 			delete(r.GetResource().GetFields(), "data")

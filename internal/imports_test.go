@@ -46,12 +46,16 @@ var rooms = map[string]room{
 		rooms:   []string{"internal/sensitive"},
 		outside: []string{"google.golang.org/protobuf/types", "k8s.io/apimachinery"},
 	},
+	"internal/environment": {
+		rooms:   []string{"input/v1beta1", "internal/limits"},
+		outside: []string{"github.com/crossplane/crossplane-runtime", "google.golang.org/protobuf/types", "google.golang.org/protobuf/encoding/protojson", "k8s.io/apimachinery"},
+	},
 	"internal/collect": {rooms: []string{"internal/expression", "internal/object", "internal/sensitive"}},
 	"internal/rewrite": {rooms: []string{"internal/limits", "internal/sensitive"}},
 	"internal/plan": {
 		rooms: []string{
-			"input/v1beta1", "internal/collect", "internal/expression", "internal/limits", "internal/object", "internal/observation",
-			"internal/rewrite", "internal/sensitive",
+			"input/v1beta1", "internal/collect", "internal/environment", "internal/expression", "internal/limits", "internal/object",
+			"internal/observation", "internal/rewrite", "internal/sensitive",
 		},
 		outside: []string{
 			"github.com/crossplane/crossplane-runtime", "github.com/google/cel-go/common/types", "google.golang.org/protobuf",
@@ -60,6 +64,7 @@ var rooms = map[string]room{
 	},
 	"internal/e2e":       {},
 	"internal/figures":   {},
+	"internal/attack":    {outside: []string{"google.golang.org/protobuf/types"}},
 	"internal/e2e/build": {rooms: []string{"internal/e2e"}},
 }
 

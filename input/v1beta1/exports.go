@@ -32,6 +32,11 @@ type Exports struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Environment to find, merge and change, for the expressions here and for later
+	// steps.
+	// +optional
+	Environment *Environment `json:"environment,omitempty"`
+
 	// Sources are other objects to read. Crossplane is asked for a source only
 	// if an expression uses it.
 	// +optional
@@ -69,6 +74,10 @@ type Exports struct {
 	// +listMapKey=fieldPath
 	// +kubebuilder:validation:MaxItems=64
 	Status []StatusField `json:"status,omitempty"`
+
+	// FromComposite exports what the composite's own author asks for.
+	// +optional
+	FromComposite *FromComposite `json:"fromComposite,omitempty"`
 
 	// TTL is how long Crossplane waits before it calls the function again when
 	// nothing changes. 0s is never. Defaults to 60s.
@@ -170,6 +179,7 @@ type SecretExport struct {
 	// Name of the export: the composition resource name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is of what composites' authors ask for"
 	Name string `json:"name"`
 
 	// Metadata of the Secret.
@@ -228,6 +238,7 @@ type ConfigMapExport struct {
 	// Name of the export: the composition resource name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is of what composites' authors ask for"
 	Name string `json:"name"`
 
 	// Metadata of the ConfigMap.

@@ -52,6 +52,9 @@ type Fault struct {
 
 	// Message says what is wrong, and how to mend it.
 	Message string
+
+	// Mistyped is set if all that is wrong is the type of the result.
+	Mistyped bool
 }
 
 // An Expression is a compiled source. It is immutable, and safe for concurrent
@@ -98,7 +101,7 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 		return nil, faults
 	}
 	if msg := s.Want.refuse(checked.OutputType()); msg != "" {
-		return nil, []Fault{{Path: s.Path + ":1:1", Message: msg}}
+		return nil, []Fault{{Path: s.Path + ":1:1", Message: msg, Mistyped: true}}
 	}
 	return e.plan(s, checked)
 }

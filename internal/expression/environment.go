@@ -13,6 +13,7 @@ package expression
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
@@ -62,40 +63,46 @@ const (
 // An Environment compiles expressions. It is safe for concurrent use, and takes
 // so long to make that a process has one.
 type Environment struct {
-	env    *cel.Env
-	guards guards
-	keys   *Environment
+	env     *cel.Env
+	guards  guards
+	keys    *Environment
+	tenants *Environment
 }
 
 // Keys is the environment of key expressions, which see Key and nothing else.
 func (e *Environment) Keys() *Environment { return e.keys }
+
+// Tenants is the environment of expressions that the composite's author writes:
+// without sources, context and variables.
+func (e *Environment) Tenants() *Environment { return e.tenants }
 
 // NewEnvironment makes the environment. An error is a defect of the program.
 func NewEnvironment() (*Environment, error) {
 	stringMap := cel.MapType(cel.StringType, cel.StringType)
 	dynMap := cel.MapType(cel.StringType, cel.DynType)
 
-	keys, err := newEnvironment(cel.Variable(Key, cel.StringType))
-	if err != nil {
-		return nil, err
-	}
-	e, err := newEnvironment(
+	tenants := []cel.EnvOption{
 		cel.Variable(Composite, cel.DynType),
 		cel.Variable(Resource, cel.DynType),
 		cel.Variable(Self, cel.DynType),
 		cel.Variable(Secret, stringMap),
 		cel.Variable(Resources, dynMap),
 		cel.Variable(Secrets, cel.MapType(cel.StringType, stringMap)),
-		cel.Variable(Sources, dynMap),
 		cel.Variable(Env, dynMap),
+	}
+	e, err := newEnvironment(append(slices.Clone(tenants),
+		cel.Variable(Sources, dynMap),
 		cel.Variable(Context, dynMap),
 		cel.Variable(Variables, dynMap),
-	)
+	)...)
 	if err != nil {
 		return nil, err
 	}
-	e.keys = keys
-	return e, nil
+	if e.tenants, err = newEnvironment(tenants...); err != nil {
+		return nil, err
+	}
+	e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType))
+	return e, err
 }
 
 func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {

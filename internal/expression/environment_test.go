@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -32,6 +33,19 @@ func TestEnvironmentIsFrozen(t *testing.T) {
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("-want, +got (go test ./internal/expression -update, if it is meant):\n%s", diff)
+	}
+}
+
+// A tenant's environment lacks variables, and nothing else.
+func TestTenantsEnvironmentIsFrozen(t *testing.T) {
+	all := strings.Split(describe(t, env.CEL()), "\n")
+	lacks := map[string]bool{"variable context: map(string, dyn)": true, "variable sources: map(string, dyn)": true, "variable variables: map(string, dyn)": true}
+	want := slices.DeleteFunc(all, func(line string) bool { return lacks[line] })
+	if diff := cmp.Diff(want, strings.Split(describe(t, env.Tenants().CEL()), "\n")); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if n := len(strings.Split(describe(t, env.CEL()), "\n")) - len(want); n != len(lacks) {
+		t.Errorf("want %d variables fewer, got %d", len(lacks), n)
 	}
 }
 

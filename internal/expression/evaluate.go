@@ -14,14 +14,24 @@ import (
 // A Budget bounds what all expressions of one request may do together. It is not
 // safe for concurrent use: a request is evaluated in one order.
 type Budget struct {
-	fuel int64
+	fuel  int64         // of all expressions
+	grant int64         // of one expression
+	time  time.Duration // of all expressions
 
 	// Waiting, Failed and OK count the evaluations by how they ended.
 	OK, Waiting, Failed int
 }
 
 // NewBudget returns the budget of one request.
-func NewBudget() *Budget { return &Budget{fuel: limits.RequestFuel} }
+func NewBudget() *Budget {
+	return &Budget{fuel: limits.RequestFuel, grant: limits.Fuel, time: limits.RequestTime}
+}
+
+// NewTenantBudget returns the budget of what one composite's author asks for in
+// one request.
+func NewTenantBudget() *Budget {
+	return &Budget{fuel: limits.TenantRequestFuel, grant: limits.TenantFuel, time: limits.TenantTime}
+}
 
 // Evaluate the expression over the variables. The error, if any, is a *Waiting
 // or a *Failed. The variables may be read while the result is: it is not copied.
@@ -46,13 +56,14 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *Budge
 	}
 	defer x.programs.Put(p)
 
-	if b.fuel <= 0 {
+	if b.fuel <= 0 || b.time <= 0 {
 		return nil, x.failedAt(0, "cannot be evaluated: the expressions before it used up what one request may do")
 	}
-	granted := min(b.fuel, limits.Fuel)
+	granted, start := min(b.fuel, b.grant), time.Now()
 	p.nullAt = 0
-	p.fuel, p.deadline = granted, time.Now().Add(limits.EvaluationTime)
+	p.fuel, p.deadline = granted, start.Add(min(b.time, limits.EvaluationTime))
 	v, err := x.run(ctx, vars, p)
+	b.time -= time.Since(start)
 	if err == nil {
 		b.fuel -= granted - p.fuel
 		return v, nil

@@ -17,7 +17,7 @@ func (x *Expression) Rename(key string) (string, error) {
 	if err != nil {
 		return "", x.failedAt(0, "failed inside the CEL interpreter")
 	}
-	v, err := x.Evaluate(context.Background(), vars, &Budget{fuel: limits.KeyFuel})
+	v, err := x.Evaluate(context.Background(), vars, &Budget{fuel: limits.KeyFuel, grant: limits.KeyFuel, time: limits.EvaluationTime})
 	if err != nil {
 		return "", x.keyFailed(err)
 	}

@@ -81,6 +81,10 @@ const (
 	// no honest expression may fail by that.
 	EvaluationTime = 500 * time.Millisecond
 
+	// RequestTime of all expressions of one request: half of the 10 s that
+	// Crossplane waits for a function.
+	RequestTime = 5 * time.Second
+
 	// CallVisits is how many nodes and bytes one call may look at: what the fuel
 	// of an expression pays for, so that looking before the call takes no longer.
 	CallVisits = 8 * Fuel
@@ -109,6 +113,43 @@ const (
 
 	// ResultBytes of a result. Nothing larger fits into an object.
 	ResultBytes = 1 << 20
+)
+
+// Limits of what the author of a composite asks for, who is not the author of the
+// Composition, and one of many. All of it together, compiled and evaluated, has to
+// end within a second on a machine that does other work as well, so they are a
+// part of what a Composition may do. They hold for one composite.
+const (
+	// TenantEntries of all lists together.
+	TenantEntries = 64
+
+	// TenantCharacters of all expressions together. Checking takes the longest, and
+	// grows faster than linearly with an expression: this is four of the largest.
+	TenantCharacters = 4 * ExpressionCharacters
+
+	// TenantFuel of one expression. Honest work takes a twentieth of it.
+	TenantFuel = 50_000
+
+	// TenantRequestFuel of all expressions, which no other composite's and none of
+	// the Composition's own is short of for that.
+	TenantRequestFuel = 200_000
+
+	// TenantTime of all evaluations.
+	TenantTime = 300 * time.Millisecond
+
+	// TenantBytes of all objects together: what a single one may have.
+	TenantBytes = 1 << 20
+
+	// TenantLabels of one entry, and as many annotations.
+	TenantLabels = 32
+
+	// TenantExpressionsKept stay compiled, over all composites, those used last. Who
+	// may write a composite may fill them all with new ones: that takes 21 MiB.
+	TenantExpressionsKept = 256
+
+	// TenantBytesKept is how long one of them may be. It takes 81 KiB at worst. A
+	// longer one is compiled in each request.
+	TenantBytesKept = 512
 )
 
 // Limits of what is kept and answered.

@@ -195,9 +195,9 @@ func tooBig(what string, a, b map[string]string) error {
 // quote makes a name fit into one line of an error text.
 func quote(name string) string {
 	if len(name) <= maxQuoted {
-		return fmt.Sprintf("%q", name)
+		return fmt.Sprintf("%+q", name)
 	}
-	return fmt.Sprintf("%q…", name[:maxQuoted])
+	return fmt.Sprintf("%+q…", name[:maxQuoted])
 }
 
 // sorted drops what is nil and what is said twice.

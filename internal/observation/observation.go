@@ -65,6 +65,9 @@ type Observation struct {
 	Sources     map[string]Source
 	Environment *structpb.Struct
 	Context     *structpb.Struct
+
+	// EnvironmentWaits lists what has to be read before there is an environment.
+	EnvironmentWaits []string
 }
 
 // A Scope is the variables of the expressions of one export.
@@ -72,6 +75,7 @@ type Scope struct {
 	observation *Observation
 	from        string
 	variables   ref.Val
+	tenant      *Tenant // may be nil
 }
 
 var _ cel.Activation = Scope{}
@@ -79,7 +83,7 @@ var _ cel.Activation = Scope{}
 // Scope returns the variables where resource, self and secret are those of the
 // composed resource from, or of the composite if that is empty.
 func (o *Observation) Scope(from string, variables ref.Val) Scope {
-	return Scope{o, from, variables}
+	return Scope{observation: o, from: from, variables: variables}
 }
 
 // Parent is nil: there are no variables but these.
@@ -89,6 +93,9 @@ func (s Scope) Parent() cel.Activation { return nil }
 // error value that wraps *expression.Waiting.
 func (s Scope) ResolveName(name string) (any, bool) {
 	o := s.observation
+	if s.tenant != nil {
+		return s.tenant.resolve(o, name)
+	}
 	switch name {
 	case expression.Composite:
 		return object(o.Composite.Object), true
@@ -115,7 +122,7 @@ func (s Scope) ResolveName(name string) (any, bool) {
 	case expression.Sources:
 		return &named{find: o.findSource, keys: o.sourceNames}, true
 	case expression.Env:
-		return object(o.Environment), true
+		return o.environment(), true
 	case expression.Context:
 		return object(o.Context), true
 	case expression.Variables:
@@ -125,6 +132,13 @@ func (s Scope) ResolveName(name string) (any, bool) {
 		return s.variables, true
 	}
 	return nil, false
+}
+
+func (o *Observation) environment() ref.Val {
+	if len(o.EnvironmentWaits) > 0 {
+		return types.WrapErr(expression.NewWaiting(o.EnvironmentWaits...))
+	}
+	return object(o.Environment)
 }
 
 // absent is an input that is not there yet: whoever reads it waits.

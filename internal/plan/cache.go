@@ -21,6 +21,8 @@ type Cache struct {
 
 	mu      sync.Mutex
 	entries *lru.Cache // of compilation, by the digest of the input
+
+	tenants *tenantExpressions
 }
 
 // A compilation compiles one input, once: who comes later gets what the first
@@ -29,7 +31,7 @@ type compilation func() (*Plan, field.ErrorList)
 
 // NewCache returns an empty cache.
 func NewCache(env *expression.Environment) *Cache {
-	return &Cache{env: env, entries: lru.New(limits.Plans)}
+	return &Cache{env: env, entries: lru.New(limits.Plans), tenants: &tenantExpressions{entries: lru.New(limits.TenantExpressionsKept)}}
 }
 
 // Get the plan of an input, or its faults. hit reports whether the cache had it.
@@ -56,8 +58,42 @@ func (c *Cache) compilation(key digest, input *structpb.Struct) (compilation, bo
 		if p != nil {
 			p.id = hex.EncodeToString(key[:8])
 		}
+		if p != nil && p.tenants != nil {
+			p.tenants.plan, p.tenants.compile = p.id, c.tenants
+		}
 		return p, faults
 	}))
 	c.entries.Add(key, e)
 	return e, false
+}
+
+// tenantExpressions keeps expressions of composites' authors compiled: a plan knows
+// them only in a request. It is safe for concurrent use; nil keeps none.
+type tenantExpressions struct {
+	entries *lru.Cache // of compiledExpression, by tenantKey
+}
+
+// A tenantKey names an expression. What it may use is up to the plan.
+type tenantKey struct {
+	plan   string
+	source expression.Source
+}
+
+// A compiledExpression is an expression, or its faults.
+type compiledExpression struct {
+	x      *expression.Expression
+	faults []string
+}
+
+// get the expression, from compile unless it is kept.
+func (t *tenantExpressions) get(key tenantKey, compile func() compiledExpression) compiledExpression {
+	if t == nil || len(key.source.Text) > limits.TenantBytesKept {
+		return compile()
+	}
+	if c, ok := t.entries.Get(key); ok {
+		return c.(compiledExpression) //nolint:forcetypeassert // the cache holds nothing else
+	}
+	c := compile()
+	t.entries.Add(key, c)
+	return c
 }

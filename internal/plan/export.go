@@ -12,16 +12,24 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// export evaluates one export, and decides what becomes of its object: created
-// or changed as a whole, held as it is, or left alone.
+// export is exportAt where no other one composes the same object.
 func (r *run) export(ctx context.Context, e export, at placement) Object {
 	if who := r.writers[at.target]; at.conflict == "" && len(who) > 1 {
 		at.conflict = fmt.Sprintf("%s all compose %s %s: give each a name of its own", writersText(who), e.kind, at)
 	}
+	return r.exportAt(ctx, e, at)
+}
+
+// exportAt evaluates one export, and decides what becomes of its object: created
+// or changed as a whole, held as it is, or left alone.
+func (r *run) exportAt(ctx context.Context, e export, at placement) Object {
 	if at.conflict != "" {
 		out := keep(e, at)
-		out.Outcome = Outcome{Conflict, fmt.Sprintf("%s %q: %s", e.kind, e.name, at.conflict), true}
+		out.Outcome = Outcome{State: Conflict, Message: fmt.Sprintf("%s: %s", e, at.conflict), Warn: true}
 		return out
+	}
+	if len(e.faults) > 0 {
+		return hold(e, at, reasons{failed: e.faults})
 	}
 	if !at.unknown.empty() {
 		return hold(e, at, at.unknown)
@@ -36,7 +44,7 @@ func (r *run) export(ctx context.Context, e export, at placement) Object {
 	}
 	if at.renamed != "" {
 		out.Warn = true
-		out.Message = fmt.Sprintf("%s %q stays %s, for a composed resource cannot be renamed: delete it to have it created as %s", e.kind, e.name, at, at.renamed)
+		out.Message = fmt.Sprintf("%s stays %s, for a composed resource cannot be renamed: delete it to have it created as %s", e, at, at.renamed)
 	}
 	return out
 }
@@ -68,14 +76,14 @@ func refuse(e export, at placement, o *object.Object) []string {
 	}
 	mend := fmt.Sprintf("delete %s %s to have it created anew", e.kind, at)
 	if have := object.TypeOf(at.observed); e.kind == object.Secret && have != o.Type {
-		failed = append(failed, fmt.Sprintf("%s: is %q, but the Secret was created as %q, which is fixed: %s", e.path.Child("type"), o.Type, have, mend))
+		failed = append(failed, fmt.Sprintf("%s: is %q, but the Secret was created as %q, which is fixed: %s", e.at("type"), o.Type, have, mend))
 	}
 	if object.IsImmutable(at.observed) {
 		switch {
 		case object.Changed(at.observed, o):
-			failed = append(failed, fmt.Sprintf("%s: its values changed, but the %s is immutable: %s", e.path.Child("immutable"), e.kind, mend))
+			failed = append(failed, fmt.Sprintf("%s: its values changed, but the %s is immutable: %s", e.at("immutable"), e.kind, mend))
 		case o.Immutable == nil || !*o.Immutable:
-			failed = append(failed, fmt.Sprintf("%s: is not true, but the %s was created as immutable, which is fixed: %s", e.path.Child("immutable"), e.kind, mend))
+			failed = append(failed, fmt.Sprintf("%s: is not true, but the %s was created as immutable, which is fixed: %s", e.at("immutable"), e.kind, mend))
 		}
 	}
 	return failed
@@ -84,7 +92,7 @@ func refuse(e export, at placement, o *object.Object) []string {
 // hold the object exactly as it is, if there is one.
 func hold(e export, at placement, why reasons) Object {
 	out := keep(e, at)
-	out.Outcome = why.outcome(fmt.Sprintf("%s %q", e.kind, e.name), "is not created", out.Desired != nil)
+	out.Outcome = why.outcome(e.String(), "is not created", out.Desired != nil)
 	return out
 }
 
@@ -114,12 +122,18 @@ func (r *run) collect(ctx context.Context, e export) *collect.Collection {
 			if err == nil {
 				m, ok, err = d.value.TextMap(v)
 			}
+			if err == nil {
+				err = r.spend(d, m)
+			}
 			c.Map(entry, d.keys(m), ok, err)
 			continue
 		}
 		var b sensitive.Bytes
 		if err == nil {
 			b, ok, err = d.value.Text(v)
+		}
+		if err == nil {
+			err = r.spend(d, map[string]sensitive.Bytes{d.key: b})
 		}
 		c.Value(entry, b, ok, err)
 	}

@@ -76,7 +76,7 @@ func placeObserved(e export, want target, observed *structpb.Struct) placement {
 	}
 	at := placement{target: target{e.kind, ns, name}, resource: e.name, observed: observed}
 	if apiVersion != "v1" || kind != string(e.kind) {
-		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s", kind, e.kind, e.path.Child("name"))
+		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s", kind, e.kind, e.at("name"))
 		return at
 	}
 	if want.name != "" && want.name != name {
@@ -115,7 +115,7 @@ func (r *run) wanted(ctx context.Context, e export) placement {
 		_, _, _, xr := object.Identity(r.Observation.Composite.Object)
 		at.name = xr + "-" + e.name
 		if err := object.ValidateName(at.name); err != nil {
-			at.unknown.failed = []string{fmt.Sprintf("%s: must be set, for the default is an illegal name: %s", e.path.Child("metadata", "name"), err.Error())}
+			at.unknown.failed = []string{fmt.Sprintf("%s: must be set, for the default is an illegal name: %s", e.namePath(), err.Error())}
 		}
 	}
 	return at
@@ -150,7 +150,7 @@ func (r *run) wantedNamespace(ctx context.Context, e export) (string, error) {
 func (r *run) judge(e export, at *placement, found *structpb.Struct) {
 	uid, kind, name, ok := object.ControllerOf(found)
 	own := r.Observation.Composite.Object.GetFields()["metadata"].GetStructValue().GetFields()["uid"].GetStringValue()
-	mend := "set " + e.path.Child("metadata", "name").String() + " to another name"
+	mend := "set " + e.namePath().String() + " to another name"
 	if x := e.metadata.nameExpr; x != nil {
 		mend = "have " + x.Source().Path + " give another name"
 	}
@@ -161,7 +161,7 @@ func (r *run) judge(e export, at *placement, found *structpb.Struct) {
 		at.conflict = fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.kind, at, mend)
 	case uid != own || own == "":
 		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s %q: %s", e.kind, at, kind, name, mend)
-	case composed == "" || earlier || r.exports[composed] && composed != e.name:
+	case composed == "" || earlier || composed != e.name && (e.tenant || r.exports[composed] || isTenants(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
 	case composed != e.name:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: if the export was renamed, set %s to %q again; otherwise %s", e.kind, at, composed, e.path.Child("name"), composed, mend)

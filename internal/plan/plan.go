@@ -10,6 +10,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/environment"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -32,6 +34,9 @@ type Plan struct {
 	exports   []export
 	status    []statusField
 	inputs    []string // composed resources and Secret sources that expressions name
+	lookup    *environment.Lookup
+	set       []environmentField
+	tenants   *tenants // nil without fromComposite
 	ttl       time.Duration
 	id        string
 }
@@ -46,7 +51,10 @@ func (p *Plan) TTL() time.Duration { return p.ttl }
 type export struct {
 	kind     object.Kind
 	name     string // in the pipeline
+	title    string // in texts
 	path     *field.Path
+	tenant   bool     // the composite's author asks for it; path is in the composite
+	faults   []string // of what the author wrote
 	metadata metadata
 	from     string
 	dataFrom []bulk
@@ -55,6 +63,25 @@ type export struct {
 	secret   secretFields
 	// immutable as the input has it.
 	immutable *bool
+}
+
+// String is the export in texts.
+func (e export) String() string { return fmt.Sprintf("%s %q", e.kind, e.title) }
+
+// at is the path of a field of the export, which a tenant's does not have.
+func (e export) at(names ...string) *field.Path {
+	if e.tenant {
+		return e.path
+	}
+	return e.path.Child(names[0], names[1:]...)
+}
+
+// namePath is the path of the field that names the object.
+func (e export) namePath() *field.Path {
+	if e.tenant {
+		return e.path.Child("name")
+	}
+	return e.path.Child("metadata", "name")
 }
 
 // secretFields are those that a Secret has and a ConfigMap lacks.
@@ -127,6 +154,8 @@ type compiler struct {
 	outputs   reading            // of all expressions but variables
 	inputs    map[string]bool    // composed resources and Secret sources that expressions name
 	count     int
+
+	ownEnvironment bool // the input finds or sets the environment itself
 }
 
 func (c *compiler) plan(in *v1beta1.Exports) *Plan {
@@ -138,6 +167,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	for _, v := range in.Variables {
 		c.declared = append(c.declared, v.Name)
 	}
+	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 || len(in.Environment.Set) > 0)
 	for i, v := range in.Variables {
 		at := field.NewPath("variables").Index(i)
 		x := c.compile(expression.Source{Text: v.Value, Path: at.Child("value").String(), Want: expression.WantAny})
@@ -147,6 +177,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		}
 		c.variables = append(c.variables, v.Name)
 	}
+	c.environment(p, in.Environment)
 	for i, s := range in.Secrets {
 		p.exports = append(p.exports, c.secret(field.NewPath("secrets").Index(i), s))
 	}
@@ -156,13 +187,14 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	for i, s := range in.Status {
 		p.status = append(p.status, c.statusField(field.NewPath("status").Index(i), s))
 	}
+	p.tenants = c.fromComposite(in.FromComposite)
 	p.sources = c.compileSources() // last: which are read is known now
 	p.inputs = sortedKeys(c.inputs)
 	return p
 }
 
 func (c *compiler) secret(at *field.Path, s v1beta1.SecretExport) export {
-	e := export{kind: object.Secret, name: s.Name, path: at, from: s.From, immutable: s.Immutable, secret: secretFields{s.Type, s.ConnectionDetails}}
+	e := export{kind: object.Secret, name: s.Name, title: s.Name, path: at, from: s.From, immutable: s.Immutable, secret: secretFields{s.Type, s.ConnectionDetails}}
 	if e.secret.objectType == "" {
 		e.secret.objectType = "Opaque"
 	}
@@ -177,7 +209,7 @@ func (c *compiler) secret(at *field.Path, s v1beta1.SecretExport) export {
 }
 
 func (c *compiler) configMap(at *field.Path, m v1beta1.ConfigMapExport) export {
-	e := export{kind: object.ConfigMap, name: m.Name, path: at, from: m.From, immutable: m.Immutable}
+	e := export{kind: object.ConfigMap, name: m.Name, title: m.Name, path: at, from: m.From, immutable: m.Immutable}
 	e.metadata = c.metadata(at.Child("metadata"), m.Metadata, m.From)
 	for i, d := range m.Data {
 		e.data = append(e.data, c.entry(at.Child("data").Index(i), d.SecretData, m.From, d.NonSensitive, false))
@@ -247,8 +279,8 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 	out.namespaceExpr = compile("namespaceExpression", m.NamespaceExpression, expression.WantString)
 	out.labelsExpression = compile("labelsExpression", m.LabelsExpression, expression.WantLabels)
 	out.annotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
-	c.refuseSources(out.nameExpr)
-	c.refuseSources(out.namespaceExpr)
+	c.refuseUnknown(out.nameExpr)
+	c.refuseUnknown(out.namespaceExpr)
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -58,7 +59,8 @@ func (s State) String() string {
 	return [...]string{"Available", "Waiting", "Held", "Conflict"}[s]
 }
 
-// An Outcome is what became of one export or status field.
+// An Outcome is what became of one export, status field or field of the
+// environment, or of a list of the composite's author.
 type Outcome struct {
 	State State
 
@@ -67,6 +69,9 @@ type Outcome struct {
 
 	// Warn is set for what does not mend itself by waiting.
 	Warn bool
+
+	// Tenant is set for what the composite's author asks for, and can mend.
+	Tenant bool
 }
 
 // An Object is what became of one export.
@@ -107,6 +112,14 @@ type Result struct {
 	// Status fields in the order of the input.
 	Status []Status
 
+	// Others are what became of what is neither: fields of the environment, and
+	// lists of the composite's author.
+	Others []Outcome
+
+	// Environment for later steps, or nil if the input does not make one, or what it
+	// takes was not read yet.
+	Environment *structpb.Struct
+
 	// Evaluations by how they ended.
 	OK, Waiting, Failed int
 }
@@ -130,13 +143,15 @@ type run struct {
 	missing   map[string]string   // sources that are not there, as expressions spell them -> which object each is
 	exports   map[string]bool     // their names
 	writers   map[target][]writer // who composes an object
+	tenant    *observation.Tenant // whose expressions are evaluated, or nil for the input's own
+	dataLeft  int                 // bytes that values may still have
 }
 
 // Run the plan. A *Fault, joined with others by errors.Join, is the only error;
 // there is no result then.
 func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	own := *req // the sources are ours to add
-	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}}
+	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt}
 	for _, e := range p.exports {
 		r.exports[e.name] = true
 	}
@@ -148,7 +163,11 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	r.findMisspelt(p.inputs)
 
 	out := &Result{}
+	if faults := r.findEnvironment(p, out); len(faults) > 0 {
+		return nil, errors.Join(faultErrors(faults)...)
+	}
 	own.Observation.Sources = r.readSources(ctx, p.sources, out)
+	r.setEnvironment(ctx, p, out)
 	placements := make([]placement, len(p.exports))
 	for i, e := range p.exports {
 		placements[i] = r.place(ctx, e)
@@ -163,7 +182,10 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	for _, s := range p.status {
 		out.Status = append(out.Status, r.statusField(ctx, s))
 	}
-	out.OK, out.Waiting, out.Failed = r.budget.OK, r.budget.Waiting, r.budget.Failed
+	r.runTenants(ctx, p.tenants, out)
+	out.OK += r.budget.OK
+	out.Waiting += r.budget.Waiting
+	out.Failed += r.budget.Failed
 	return out, nil
 }
 
@@ -220,7 +242,11 @@ func (r *run) faults(p *Plan) []error {
 }
 
 func (r *run) evaluate(ctx context.Context, x *expression.Expression, from string) (ref.Val, error) {
-	v, err := x.Evaluate(ctx, r.Observation.Scope(from, r.variables), r.budget)
+	scope := r.Observation.Scope(from, r.variables)
+	if r.tenant != nil {
+		scope = r.Observation.TenantScope(r.tenant)
+	}
+	v, err := x.Evaluate(ctx, scope, r.budget)
 	var w *expression.Waiting
 	if errors.As(err, &w) {
 		return nil, r.explain(w)

@@ -227,6 +227,10 @@ func (s *scene) text(t testing.TB, r *plan.Result) string {
 	for _, f := range r.Status {
 		fmt.Fprintf(&b, "%v %s %v\n", f.Segments, f.Message, f.Value.AsInterface())
 	}
+	for _, o := range r.Others {
+		fmt.Fprintf(&b, "%s\n", o.Message)
+	}
+	fmt.Fprintf(&b, "%v\n", r.Environment.AsMap())
 	return b.String()
 }
 
@@ -250,6 +254,9 @@ func show(r *plan.Result) []string {
 			line = stateText(f.Outcome) + " " + strings.Join(f.Segments, ".") + "=" + flow1(f.Value.AsInterface())
 		}
 		out = append(out, withMessage(line, f.Message))
+	}
+	for _, o := range r.Others {
+		out = append(out, withMessage(stateText(o), o.Message))
 	}
 	return out
 }

@@ -51,6 +51,8 @@ type reading struct {
 	uses    []use
 	seen    map[use]bool    // uses, without their place
 	sources map[string]bool // names below sources; anything for all
+
+	environment bool
 }
 
 func (r *reading) addUse(u use) {
@@ -83,6 +85,7 @@ func (r *reading) addAll(other reading, place string) {
 	for name := range other.sources {
 		r.addSource(name)
 	}
+	r.environment = r.environment || other.environment
 }
 
 // reading looks at each reference that can give secret data or a source. A test
@@ -103,6 +106,8 @@ func (c *compiler) reading(x *expression.Expression) reading {
 			out.addUse(use{stepName(r, 0), stepName(r, 1), place})
 		case expression.Sources:
 			out.addSource(stepName(r, 0))
+		case expression.Env:
+			out.environment = true
 		case expression.Variables:
 			out.addAll(c.variableReading(stepName(r, 0)), place)
 		}
@@ -177,9 +182,9 @@ func (c *compiler) refuseUse(u use, mend string) {
 	c.fault(u.place, "uses %s, and secret data flows into the data of Secrets only%s", u, mend)
 }
 
-// refuseSources refuses an expression that reads what Crossplane has to be asked
-// for first: what is asked for has to be the same on each call of a reconcile.
-func (c *compiler) refuseSources(x *expression.Expression) {
+// refuseUnknown refuses a name that depends on what Crossplane has to be asked for
+// first: what is asked for has to be the same on each call of a reconcile.
+func (c *compiler) refuseUnknown(x *expression.Expression) {
 	if x == nil {
 		return
 	}
@@ -190,6 +195,9 @@ func (c *compiler) refuseSources(x *expression.Expression) {
 	}
 	if named {
 		c.fault(x.Source().Path, "may use no source: a name has to be known before a source is read")
+	}
+	if c.ownEnvironment && r.environment {
+		c.fault(x.Source().Path, "may not use the environment, which this input finds or sets: a name has to be known before; find and set it in an earlier step of the pipeline")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -29,6 +30,9 @@ type decoder struct {
 	wrong []string
 	near  map[string]bool
 }
+
+// maxWhole is the largest number that a Struct is sure to hold as it was written.
+const maxWhole = 1 << 53
 
 // decode what can be decoded.
 func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
@@ -58,6 +62,11 @@ func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
 	case metav1.Duration:
 		d.duration(p, v, out)
 		return
+	case runtime.RawExtension:
+		if raw, err := v.GetStructValue().MarshalJSON(); d.want(p, v, "an object", v.GetStructValue() != nil && err == nil) {
+			out.Set(reflect.ValueOf(runtime.RawExtension{Raw: raw}))
+		}
+		return
 	}
 	switch out.Kind() { //nolint:exhaustive // the kinds that the input type has
 	case reflect.Pointer:
@@ -82,6 +91,15 @@ func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
 	case reflect.Bool:
 		if _, ok := v.GetKind().(*structpb.Value_BoolValue); d.want(p, v, "true or false", ok) {
 			out.SetBool(v.GetBoolValue())
+		}
+	case reflect.Uint64:
+		n := v.GetNumberValue()
+		if _, ok := v.GetKind().(*structpb.Value_NumberValue); d.want(p, v, "a number", ok) {
+			if n < 0 || n > maxWhole || n != math.Trunc(n) {
+				d.refuse(p, invalid(p, "must be a whole number, 0 or more"))
+				return
+			}
+			out.SetUint(uint64(n))
 		}
 	}
 }

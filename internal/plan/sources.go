@@ -116,7 +116,7 @@ func (c *compiler) compileSources() []source {
 		if s.NameExpression != "" {
 			n.nameExpr = c.compile(expression.Source{Text: s.NameExpression, Path: at.Child("nameExpression").String(), Want: expression.WantString})
 			c.refuseAllSecrets(n.nameExpr)
-			c.refuseSources(n.nameExpr)
+			c.refuseUnknown(n.nameExpr)
 		}
 		if c.outputs.reads(s) {
 			out = append(out, n)

@@ -12,7 +12,7 @@ import (
 func (r *run) statusField(ctx context.Context, s statusField) Status {
 	out := Status{Segments: s.segments}
 	if _, _, free := lookUp(r.DesiredStatus, s.segments); !free {
-		out.Outcome = Outcome{Conflict, fmt.Sprintf("status.%s: an earlier step of the pipeline writes it, too: keep one of them", s.path), true}
+		out.Outcome = Outcome{State: Conflict, Message: fmt.Sprintf("status.%s: an earlier step of the pipeline writes it, too: keep one of them", s.path), Warn: true}
 		return out
 	}
 	v, err := r.evaluate(ctx, s.value, "")

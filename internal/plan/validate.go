@@ -41,10 +41,12 @@ func validate(in *v1beta1.Exports) field.ErrorList {
 	if in.TTL != nil && in.TTL.Duration != 0 && (in.TTL.Duration < time.Second || in.TTL.Duration > maxTTL) {
 		v.fault(field.NewPath("ttl"), "must be 0s, or from 1s to 24h")
 	}
+	v.environment(in.Environment)
 	v.sources(in.Sources)
 	v.variables(in.Variables)
 	v.exports(in)
 	v.status(in.Status)
+	v.fromComposite(in)
 	return v.faults
 }
 
@@ -106,6 +108,7 @@ func (v *validator) exports(in *v1beta1.Exports) {
 	for i, s := range in.Secrets[:v.length(field.NewPath("secrets"), len(in.Secrets), limits.ListItems)] {
 		at := field.NewPath("secrets").Index(i)
 		v.name(all, at.Child("name"), s.Name)
+		v.notTenants(at.Child("name"), s.Name)
 		from(at.Child("from"), s.From)
 		if s.Type == "kubernetes.io/service-account-token" {
 			v.fault(at.Child("type"), "Kubernetes fills a %s Secret itself: use another type", s.Type)
@@ -119,6 +122,7 @@ func (v *validator) exports(in *v1beta1.Exports) {
 	for i, m := range in.ConfigMaps[:v.length(field.NewPath("configMaps"), len(in.ConfigMaps), limits.ListItems)] {
 		at := field.NewPath("configMaps").Index(i)
 		v.name(all, at.Child("name"), m.Name)
+		v.notTenants(at.Child("name"), m.Name)
 		from(at.Child("from"), m.From)
 		v.metadata(at, m.Name, m.Metadata)
 		data := make([]v1beta1.SecretData, 0, len(m.Data))

@@ -1,0 +1,37 @@
+package environment_test
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/environment"
+)
+
+func Example() {
+	lookup, faults := environment.Compile(field.NewPath("environment"), &v1beta1.Environment{
+		EnvironmentConfigs: []v1beta1.EnvironmentSource{
+			{Ref: &v1beta1.EnvironmentRef{Name: "network"}, ToFieldPath: "network"},
+			{Ref: &v1beta1.EnvironmentRef{Name: "accounts"}},
+		},
+	})
+	if len(faults) > 0 {
+		fmt.Println(faults)
+		return
+	}
+	var composite, before *structpb.Struct // of the request
+	selectors, _ := lookup.Selectors(composite, before)
+	fmt.Println(selectors[0].Name, selectors[1].Name)
+
+	// Crossplane finds one of them.
+	config, _ := structpb.NewStruct(map[string]any{"data": map[string]any{"cidr": "10.0.0.0/8"}})
+	_, faults = lookup.Merge(before, selectors, [][]*structpb.Struct{{config}, nil})
+	for _, f := range faults {
+		fmt.Println(f.Field + ": " + f.Detail)
+	}
+	// Output:
+	// network accounts
+	// environment.environmentConfigs[1].ref.name: EnvironmentConfig "accounts" does not exist: create it, or set environment.policy.resolution to Optional
+}

@@ -1,0 +1,198 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// The longest path.
+const maxFieldPath = 512
+
+// A Path of a field in an object, for example widgets.list[0] or
+// metadata.labels[example.org/team]. It is immutable, and made by [ParsePath].
+type Path struct{ segments fieldpath.Segments }
+
+// ParsePath parses a path. Its errors read after the field that holds it, as in
+// "toFieldPath: must not have a wildcard".
+func ParsePath(p string) (Path, error) {
+	if n := utf8.RuneCountInString(p); n > maxFieldPath {
+		return Path{}, fmt.Errorf("has %d characters, over the limit of %d", n, maxFieldPath)
+	}
+	segments, err := fieldpath.Parse(p)
+	if err != nil {
+		return Path{}, fmt.Errorf("cannot be parsed as a field path: %w", err)
+	}
+	if len(segments) == 0 || segments[0].Type != fieldpath.SegmentField {
+		return Path{}, errors.New("must begin with the name of a field")
+	}
+	for _, s := range segments {
+		if s.Type == fieldpath.SegmentField && s.Field == "" {
+			return Path{}, errors.New("must not have an empty name")
+		}
+		if s.Type == fieldpath.SegmentField && s.Field == "*" {
+			return Path{}, errors.New("must not have a wildcard: name the field")
+		}
+	}
+	return Path{segments}, nil
+}
+
+// String returns the path in its shortest form, which can be parsed again.
+func (p Path) String() string { return p.segments.String() }
+
+// Covers reports whether writing p replaces the other: it is the same or above it.
+func (p Path) Covers(other Path) bool {
+	n := len(p.segments)
+	return n <= len(other.segments) && slices.Equal(p.segments, other.segments[:n])
+}
+
+// Get returns the value at a path, which may be null.
+func Get(s *structpb.Struct, p Path) (*structpb.Value, bool) {
+	v, _ := p.find(s)
+	return v, v != nil
+}
+
+// Set returns the environment, which may be nil, with the value at the path. What is
+// not on the way there is shared. Objects and lists on the way are made where there
+// is nothing or null; an index may be one of the list, or the one behind its last.
+// A value of nil is null. An error names paths, and no data.
+func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, error) {
+	if v == nil {
+		v = structpb.NewNullValue()
+	}
+	out, err := p.set(structpb.NewStructValue(env), 0, v)
+	if err != nil {
+		return nil, fmt.Errorf("cannot set %q: %w", p, err)
+	}
+	return out.GetStructValue(), nil
+}
+
+// Remove returns the environment without the path, or as it is if there is nothing.
+// What is not on the way there is shared. What held the field stays, even if it is
+// empty now. An element of a list becomes null, so that the others keep their index.
+func Remove(env *structpb.Struct, p Path) *structpb.Struct {
+	return p.remove(structpb.NewStructValue(env), 0).GetStructValue()
+}
+
+// isTop reports whether it is the zero path, which is the object itself.
+func (p Path) isTop() bool { return len(p.segments) == 0 }
+
+func (p Path) largestIndex() (largest uint) {
+	for _, s := range p.segments {
+		largest = max(largest, s.Index)
+	}
+	return largest
+}
+
+// find the value at the path, nil if there is none. Then free reports whether nothing
+// else is on the way.
+func (p Path) find(s *structpb.Struct) (v *structpb.Value, free bool) {
+	v, free = structpb.NewStructValue(s), true
+	for _, s := range p.segments {
+		if v, free = child(v, s); !free {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func (p Path) set(old *structpb.Value, depth int, v *structpb.Value) (*structpb.Value, error) {
+	if depth == len(p.segments) {
+		return v, nil
+	}
+	s, at := p.segments[depth], Path{p.segments[:depth]}
+	was, free := child(old, s)
+	switch {
+	case !free && s.Type == fieldpath.SegmentField:
+		return nil, fmt.Errorf("%q is not an object", at)
+	case !free:
+		return nil, fmt.Errorf("%q is not a list", at)
+	case s.Type == fieldpath.SegmentIndex && s.Index > uint(len(old.GetListValue().GetValues())):
+		return nil, fmt.Errorf("the list %q has no index %d, and does not end before it", at, s.Index)
+	}
+	now, err := p.set(was, depth+1, v)
+	if err != nil {
+		return nil, err
+	}
+	return with(old, s, now), nil
+}
+
+func (p Path) remove(old *structpb.Value, depth int) *structpb.Value {
+	if depth == len(p.segments) {
+		return nil
+	}
+	s := p.segments[depth]
+	was, _ := child(old, s)
+	now := was
+	if was != nil {
+		now = p.remove(was, depth+1)
+	}
+	if now == was {
+		return old
+	}
+	return with(old, s, now)
+}
+
+// child is what v has at a segment, nil if nothing. It is free if v is an object or a
+// list that the segment fits to, or nothing yet.
+func child(v *structpb.Value, s fieldpath.Segment) (c *structpb.Value, free bool) {
+	switch k := v.GetKind().(type) {
+	case nil, *structpb.Value_NullValue:
+		return nil, true
+	case *structpb.Value_StructValue:
+		if s.Type == fieldpath.SegmentField {
+			return k.StructValue.GetFields()[s.Field], true
+		}
+	case *structpb.Value_ListValue:
+		values := k.ListValue.GetValues()
+		if s.Type == fieldpath.SegmentIndex && s.Index < uint(len(values)) {
+			return values[s.Index], true
+		}
+		return nil, s.Type == fieldpath.SegmentIndex
+	}
+	return nil, false
+}
+
+// with returns a copy of v that has c at a segment, and none or null if that is nil.
+func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.Value {
+	if s.Type == fieldpath.SegmentIndex {
+		if c == nil {
+			c = structpb.NewNullValue()
+		}
+		values := slices.Clone(v.GetListValue().GetValues())
+		if s.Index == uint(len(values)) {
+			values = append(values, nil)
+		}
+		values[s.Index] = c
+		return structpb.NewListValue(&structpb.ListValue{Values: values})
+	}
+	fields := maps.Clone(v.GetStructValue().GetFields())
+	if fields == nil {
+		fields = map[string]*structpb.Value{}
+	}
+	fields[s.Field] = c
+	if c == nil {
+		delete(fields, s.Field)
+	}
+	return structpb.NewStructValue(&structpb.Struct{Fields: fields})
+}
+
+// holding is an object with nothing but v at the path, v itself at the top. A list on
+// the way has null before it.
+func (p Path) holding(v *structpb.Value) *structpb.Struct {
+	for _, s := range slices.Backward(p.segments) {
+		if s.Type == fieldpath.SegmentField {
+			v = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{s.Field: v}})
+			continue
+		}
+		values := slices.Repeat([]*structpb.Value{structpb.NewNullValue()}, int(s.Index)+1)
+		values[s.Index] = v
+		v = structpb.NewListValue(&structpb.ListValue{Values: values})
+	}
+	return v.GetStructValue()
+}

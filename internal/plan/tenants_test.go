@@ -1,0 +1,491 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// tenant is an input that lets the composite's author read db, and exports it
+// itself, too.
+const tenant = `
+secrets:
+- name: own
+  from: db
+  data: [{key: p, value: secret.password}]
+fromComposite:
+  fieldPath: spec.operatorSpec
+  allow: {secrets: [db], resources: [db]}
+`
+
+// own is what becomes of the input's own Secret, whatever the author writes.
+const own = "Available Secret team/xr-own {data: {p: canary-pass}}"
+
+// asks is the composite of base, whose author writes this in spec.
+func asks(spec string) string {
+	return fmt.Sprintf(`
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3, region: eu, %s}}`, spec)
+}
+
+// observedTenants are two Secrets and a ConfigMap that the author asked for once.
+const observedTenants = `
+resources:
+  db:
+    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, status: {endpoint: db.example.org}}
+    details: {username: canary-user, password: canary-pass}
+  cache:
+    object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1}, status: {endpoint: cache.example.org}}
+    details: {password: canary-cache}
+  fromComposite/Secret/a: {object: {apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, type: Opaque, data: {k: b2xk}}}
+  fromComposite/Secret/b: {object: {apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}, type: Opaque, data: {k: b2xk}}}
+  fromComposite/ConfigMap/c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {k: old}}}
+`
+
+func TestCompileFromComposite(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, input string
+		want          []string
+	}{
+		"All":      {"each field", "fromComposite: {from: db, fieldPath: spec.a.b, allow: {secrets: [db, x], resources: [z], environment: true}}", nil},
+		"Least":    {"all of spec may be it", "fromComposite: {fieldPath: spec}", nil},
+		"Index":    {"an item of a list, too", "fromComposite: {fieldPath: 'spec.a[0][b.c]'}", nil},
+		"Empty":    {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
+		"Unknown":  {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
+		"Status":   {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or below it: nothing else is the composite's author's"}},
+		"Spectrum": {"not spec", "fromComposite: {fieldPath: specs.a}", []string{"fromComposite.fieldPath: must be spec, or below it: nothing else is the composite's author's"}},
+		"Wildcard": {"one field", "fromComposite: {fieldPath: 'spec.a[*]'}", []string{"fromComposite.fieldPath: must not have a wildcard: name the field"}},
+		"From":     {"what it names has to be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets, which does not list "db"`}},
+		"Allow": {
+			"names, each once, of composed resources", `
+sources: [{name: ca, apiVersion: v1, kind: Secret}]
+fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources: [db, ""]}}`,
+			[]string{
+				`fromComposite.allow.secrets[1]: "ca" is a source, which the composite's author cannot read: name a composed resource`,
+				`fromComposite.allow.secrets[2]: "db" is listed twice`,
+				"fromComposite.allow.secrets[3]: must name a composed resource",
+				"fromComposite.allow.resources[1]: must name a composed resource",
+			},
+		},
+		"TooMany": {"lists have a limit", "fromComposite: {fieldPath: spec.a, allow: {secrets: [" + strings.Repeat("a,", 65) + "]}}", []string{"fromComposite.allow.secrets: has 65 items, over the limit of 64: split the input into several pipeline steps"}},
+		"Names": {
+			"an export cannot have the name of what an author asks for",
+			"fromComposite: {fieldPath: spec.a}\nsecrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
+			[]string{"secrets[0].name: must not begin with fromComposite/, which is of what composites' authors ask for"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := compile(t, exports(c.input))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTenants(t *testing.T) {
+	const (
+		heldA = "Secret team/a {data: {k: old}}"
+		at    = "spec.operatorSpec."
+	)
+	for name, c := range map[string]struct {
+		reason string
+		input  string // tenant if empty
+		spec   string // of the composite
+		world  string
+		want   []string // without own
+	}{
+		"Nothing": {
+			reason: "nobody has to ask for anything",
+			spec:   "x: 1",
+		},
+		"Null": {
+			reason: "a list that is null is none",
+			spec:   "operatorSpec: {secretExpressions: null, dynamicSecrets: []}",
+		},
+		"Strangers": {
+			reason: "what else is in the field is not ours",
+			spec:   "operatorSpec: {other: 1}",
+		},
+		"AzureServiceOperator": {
+			reason: "entries of one name are one object; self, resource and composite are the composite",
+			spec: `operatorSpec: {
+				secretExpressions: [
+					{name: a, key: url, value: "self.spec.region + ':' + secret.password", labels: {app: shop}, annotations: {note: x}},
+					{name: a, key: size, value: "string(resource.spec.size) + composite.metadata.name"},
+					{name: a, value: "{'user': secret.username}", labels: {app: shop}}],
+				configMapExpressions: [{name: a, key: host, value: resources.db.status.endpoint}]}`,
+			want: []string{
+				"Available ConfigMap team/a {data: {host: db.example.org}}",
+				"Available Secret team/a {data: {size: 3xr, url: eu:canary-pass, user: canary-user}, metadata: {annotations: {note: x}, labels: {app: shop}}}",
+			},
+		},
+		"Design": {
+			reason: "the shape of the design, beside the other one in one object",
+			spec: `operatorSpec: {
+				secretExpressions: [{name: a, key: k, value: "'v'"}],
+				dynamicSecrets: [{name: a, key: p, value: secrets.db.password}, {name: a, valueMap: "{'m': 'n'}"}],
+				dynamicConfigMaps: [{name: b, key: k, value: self.spec.region}]}`,
+			want: []string{"Available ConfigMap team/b {data: {k: eu}}", "Available Secret team/a {data: {k: v, m: n, p: canary-pass}}"},
+		},
+		"Waiting": {
+			reason: "what is not there yet is no mistake",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: self.status.id}]}`,
+			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret.token; key "l" for composite.status`},
+		},
+		"WaitingForTheInput": {
+			reason: "the composed resource is not there",
+			world:  "resources: {}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: resources.db.spec.x}, {name: a, key: m, value: "secrets['db'].x"}]}`,
+			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret; key "l" for resources.db; key "m" for secrets.db`},
+		},
+		"DoesNotCompile": {
+			reason: "the path is in the composite, and the other object is made",
+			spec:   `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
+			world:  observedTenants,
+			want: []string{
+				"Held! " + heldA + ` | Secret "a" is held as it was observed: ` + at + `secretExpressions[1].value:1:4: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}`,
+				"Available Secret team/b {data: {k: v}}",
+			},
+		},
+		"WrongTypes": {
+			reason: "a value without a key is a map, one with a key is none",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': 'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` +
+				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns string (with a key, value is its value); ` +
+				at + `secretExpressions[1].value:1:1: must return a string, but returns map(string, string): use valueMap for several keys, or json.encode(...) for one (without a key, value is a map of several); ` +
+				at + `dynamicSecrets[0].value:1:1: must return a string, but returns int: wrap it in string(...)`},
+		},
+		"Shapes": {
+			reason: "each fault of an entry is named, and the object is not made",
+			spec: `operatorSpec: {secretExpressions: [{name: a, kye: k, key: 5}, {name: a, key: "a b", value: "'v'"}, {name: a, key: k}],
+				dynamicSecrets: [{name: b, key: k, value: "'v'", labels: {}}, {name: c, key: k, valueMap: "{'a': 'b'}"}, {name: d, value: "'v'"}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].key: must be a string, but is a number; ` + at + `secretExpressions[0].kye: is an unknown field: did you mean key?; ` +
+					at + `secretExpressions[1].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only; ` + at + `secretExpressions[2].value: must be set`,
+				`Held! nothing | Secret "b" is not created: ` + at + `dynamicSecrets[0].labels: is an unknown field`,
+				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set beside valueMap, which gives its keys itself`,
+				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, for value is the value of one key`,
+			},
+		},
+		"TwoWriters": {
+			reason: "one key from two entries, be it spelled in a map",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: a, value: "{'k': 'w'}"}], dynamicSecrets: [{name: a, key: k, value: "'x'"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
+				at + `dynamicSecrets[0].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
+				at + `dynamicSecrets[0].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[1].value, too: keep one of them`},
+		},
+		"Labels": {
+			reason: "two entries must agree, and what is reserved is reserved",
+			spec: `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'", labels: {l: one}}, {name: a, key: m, value: "'v'", labels: {l: two}},
+				{name: b, key: k, value: "'v'", labels: {crossplane.io/composite: other}, annotations: {export.fn.crossplane.io/generator: x}}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].labels: another entry gives Secret "a" another value of "l": keep one of them`,
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2]: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out; ` +
+					at + `secretExpressions[2]: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
+			},
+		},
+		"NotAllowed": {
+			reason: "only what allow lists, however it is spelled",
+			spec: `operatorSpec: {secretExpressions: [
+				{name: a, key: a, value: secrets.cache.password}, {name: a, key: b, value: "string(resources.cache.status)"},
+				{name: a, key: c, value: environment.region}, {name: a, key: d, value: "string(context.x)"}, {name: a, key: e, value: variables.x}, {name: a, key: f, value: "string(sources.x)"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` +
+				at + `secretExpressions[0].value:1:14: secrets.cache is not allowed here, only secrets.db; ` +
+				at + `secretExpressions[1].value:1:23: resources.cache is not allowed here, only resources.db; ` +
+				at + `secretExpressions[2].value:1:12: environment is not allowed here; ` +
+				at + `secretExpressions[3].value:1:8: undeclared reference to 'context'; ` +
+				at + `secretExpressions[4].value:1:1: undeclared reference to 'variables'; ` +
+				at + `secretExpressions[5].value:1:8: undeclared reference to 'sources'`},
+		},
+		"NotAllowedComputed": {
+			reason: "a name that is computed finds what is allowed only",
+			world:  observedTenants,
+			spec: `operatorSpec: {secretExpressions: [
+				{name: p, key: a, value: "secrets.map(k, k).join(',') + resources.map(k, k).join(',') + string('cache' in secrets)"},
+				{name: q, key: k, value: "secrets['ca' + 'che'].password"}, {name: r, key: k, value: "secrets[?'ca' + 'che'].?password.orValue('none')"}], dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/c {data: {k: v}}", "Available Secret team/a {data: {k: v}}", "Available Secret team/b {data: {k: v}}",
+				"Available Secret team/p {data: {a: dbdbfalse}}",
+				`Waiting nothing | Secret "q" is not created: waiting: key "k" for secrets[*].password`,
+				"Available Secret team/r {data: {k: none}}",
+			},
+		},
+		"SecretIntoConfigMap": {
+			reason: "secret data flows into Secrets only; no list of exceptions here",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: secret.password}, {name: a, key: l, value: "secrets.db.?x.orValue('')"}], dynamicConfigMaps: [{name: a, key: m, value: "string(size(secret))"}]}`,
+			want: []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:7: secret may be used in the value of a Secret only; ` +
+				at + `configMapExpressions[1].value:1:22: secrets may be used in the value of a Secret only; ` + at + `dynamicConfigMaps[0].value:1:13: secret may be used in the value of a Secret only`},
+		},
+		"NoSecretAllowed": {
+			reason: "there may be none",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}, {name: a, key: l, value: secrets.db.password}, {name: a, key: m, value: "string(size(resources))"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret is not allowed here; ` +
+				at + `secretExpressions[1].value:1:11: secrets is not allowed here; ` + at + `secretExpressions[2].value:1:13: resources is not allowed here`},
+		},
+		"WhichSecret": {
+			reason: "of several none is the one, unless from says so",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: [cache, db]}}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
+			want:   []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret stands for none of the inputs: use secrets.cache, secrets.db`},
+		},
+		"From": {
+			reason: "from says which",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, from: db, allow: {secrets: [cache, db]}}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
+			want:   []string{"Available Secret team/a {data: {k: canary-pass}}"},
+		},
+		"Environment": {
+			reason: "where it is allowed",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
+			world:  "environment: {region: eu}",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
+			want:   []string{"Available ConfigMap team/a {data: {k: eu}}"},
+		},
+		"Removed": {
+			reason: "what is no longer asked for is no longer desired",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}]}`,
+			want:   []string{"Available Secret team/a {data: {k: v}}"},
+		},
+		"Unclear": {
+			reason: "an entry without a name may be any object's: nothing of its kind is dropped",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
+			want: []string{
+				"Available Secret team/a {data: {k: v}}",
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | ` + at + `secretExpressions[1].name: must be set: the name of the Secret`,
+			},
+		},
+		"NoName": {
+			reason: "names that no object has, and that try to be elsewhere",
+			spec:   `operatorSpec: {secretExpressions: [{name: other/a, key: k, value: "'v'"}, {name: А, key: k, value: "'v'"}, {name: A, key: k, value: "'v'"}, {naem: a}, 5]}`,
+			want: []string{
+				`Held! | ` + at + `secretExpressions[0].name: cannot use name "other/a": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`Held! | ` + at + `secretExpressions[1].name: cannot use name "\u0410": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`Held! | ` + at + `secretExpressions[2].name: cannot use name "A": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`Held! | ` + at + `secretExpressions[3].naem: is an unknown field: did you mean name?`,
+				`Held! | ` + at + `secretExpressions[4]: must be an object, but is a number`,
+			},
+		},
+		"NoList": {
+			reason: "of this list it is not known what it asks for; the others go on",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/c {data: {k: v}}",
+				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | ` + at + `secretExpressions: must be a list, but is an object`,
+			},
+		},
+		"NoObject": {
+			reason: "nor of all lists",
+			spec:   `operatorSpec: [1]`,
+			want:   []string{`Held! | spec.operatorSpec: must be an object, but is a list`},
+		},
+		"TooMany": {
+			reason: "more entries than one composite may have are not even looked at",
+			spec:   `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, key: k, value: "'v'"},`, limits.TenantEntries) + `], configMapExpressions: [{name: c, key: k, value: "'v'"}]}`,
+			want:   []string{`Held! | spec.operatorSpec: has 65 entries in its lists, over the limit of 64`},
+		},
+		"TooLong": {
+			reason: "expressions are compiled up to the limit",
+			spec: `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, value: "{'a': '`+strings.Repeat("v", 4000)+`'}"},`, 4) +
+				`{name: b, key: k, value: "'` + strings.Repeat("v", 4000) + `'"}, {name: c, key: k, value: "'v'"}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "a" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` + writtenTwice(at),
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[4].value: all expressions of the composite together have more than 16384 characters: shorten them`,
+				`Held! nothing | Secret "c" is not created: ` + at + `secretExpressions[5].value: all expressions of the composite together have more than 16384 characters: shorten them`,
+			},
+		},
+		"TooMuchWork": {
+			reason: "one expression is stopped, and does not take from the others",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(10000).map(x, lists.range(10000).map(y, x + y)).size())"}, {name: b, key: k, value: "'v'"}]}`,
+			want:   []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:62: + was stopped: it is over the limit of what one expression may do`, "Available ConfigMap team/b {data: {k: v}}"},
+		},
+		"TooMuch": {
+			reason: "all objects together are not larger than one may be",
+			spec: `text: "` + strings.Repeat("a", 400<<10) + `", operatorSpec: {configMapExpressions: [{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}]}`,
+			want: []string{
+				"Available ConfigMap team/a {data: {k: " + strings.Repeat("a", 400<<10) + "}}", "Available ConfigMap team/b {data: {k: " + strings.Repeat("a", 400<<10) + "}}",
+				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: gives too much: all that the composite's author asks for may have 1048576 bytes together`,
+			},
+		},
+		"TheCompositionsName": {
+			reason: "the input's own object goes first, and is made",
+			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/xr-own {data: {k: v}}",
+				`Conflict! nothing | Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in ` + at + `secretExpressions[0].name`,
+			},
+		},
+		"AnEarlierStepsName": {
+			reason: "nor does it take what an earlier step composes",
+			world:  "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: a}}, fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
+			want: []string{
+				`Conflict! nothing | Secret "a": the Composition itself composes Secret team/a: give it another name in ` + at + `secretExpressions[0].name`,
+				`Conflict! nothing | Secret "b": an earlier step of the pipeline composes it, too: give it another name in ` + at + `secretExpressions[1].name`,
+			},
+		},
+		"SomebodyElses": {
+			reason: "an object that is not the composite's is a conflict, not a victim",
+			world: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, data: {k: Y2FuYXJ5}},
+				{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team, ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}},
+				{apiVersion: v1, kind: Secret, metadata: {name: c, namespace: team, annotations: {crossplane.io/composition-resource-name: gone}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}},
+				{apiVersion: v1, kind: Secret, metadata: {name: d, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/d}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}}]`,
+			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}]}`,
+			want: []string{
+				`Conflict! nothing | Secret "a": Secret team/a exists and has no controller: delete it, or set ` + at + `dynamicSecrets[0].name to another name`,
+				`Conflict! nothing | Secret "b": Secret team/b exists and is controlled by App "other": set ` + at + `dynamicSecrets[1].name to another name`,
+				`Conflict! nothing | Secret "c": Secret team/c is the composed resource "gone" of this composite: set ` + at + `dynamicSecrets[2].name to another name`,
+				"Available Secret team/d {data: {k: v}}",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			input, want := c.input, c.want
+			if input == "" {
+				input, want = tenant, append([]string{own}, c.want...)
+			}
+			s := newScene(t, exports(input), asks(c.spec), c.world)
+			r := s.run(t)
+			if name == "WaitingForTheInput" {
+				want = want[1:]
+				r.Objects = r.Objects[1:] // which waits, too
+			}
+			if diff := cmp.Diff(want, show(r)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+			if text := s.text(t, r); strings.Contains(text, canary) {
+				t.Errorf("a secret is in the text:\n%s", text)
+			}
+			for _, o := range r.Objects {
+				if isTheirs := strings.HasPrefix(o.Name, "fromComposite/"); o.Tenant != isTheirs {
+					t.Errorf("%s: Tenant is %v", o.Name, o.Tenant)
+				}
+			}
+		})
+	}
+}
+
+// writtenTwice is the rest of what four entries that give one key say.
+func writtenTwice(at string) string {
+	var out []string
+	for i := 2; i < 4; i++ {
+		for j := range i {
+			out = append(out, fmt.Sprintf(`%ssecretExpressions[%d].value: key "a" of Secret "a" is written by %ssecretExpressions[%d].value, too: keep one of them`, at, i, at, j))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// A name that the author took before an export came to have it is the export's
+// from then on, and the author's object goes when the author lets go of it.
+func TestTenantsDoNotSquat(t *testing.T) {
+	const taken = `
+cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/xr-own},
+  ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}, type: Opaque, data: {k: b2xk}}]
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}
+  fromComposite/Secret/xr-own: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque, data: {k: b2xk}}}
+`
+	const conflict = `Conflict! nothing | Secret "own": Secret team/xr-own is the composed resource "fromComposite/Secret/xr-own" of this composite: set secrets[0].metadata.name to another name`
+	for name, c := range map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"Holds": {
+			reason: "while it is asked for, both are in conflict, and nothing is written",
+			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
+			want: []string{conflict, `Conflict! Secret team/xr-own {data: {k: old}} | ` +
+				`Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in spec.operatorSpec.secretExpressions[0].name`},
+		},
+		"LetsGo": {
+			reason: "the export does not keep it",
+			spec:   "x: 1",
+			want:   []string{conflict},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, show(newScene(t, exports(tenant), asks(c.spec), taken).run(t))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// The composite of a legacy claim has the claim's namespace, and one without any
+// has none to export to: that is no fault of the input.
+func TestTenantsNamespace(t *testing.T) {
+	const input = "fromComposite: {fieldPath: spec.operatorSpec}"
+	composite := func(spec string) string {
+		return `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {` + spec + ` operatorSpec: {dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}}}`
+	}
+	for name, c := range map[string]struct {
+		composite string
+		want      []string
+	}{
+		"Claim": {composite("claimRef: {namespace: theirs},"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}},
+		"None":  {composite(""), []string{"Held! | spec.operatorSpec: nothing is exported, for the composite has no namespace of its own"}},
+		"ClusterScoped": {
+			composite("crossplane: {}, claimRef: {namespace: kube-system},"),
+			[]string{"Held! | spec.operatorSpec: nothing is exported, for the composite has no namespace of its own"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, show(newScene(t, exports(input), c.composite).run(t))); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// What one input allows is not allowed by another one, though the expressions that
+// are kept compiled are the same.
+func TestTenantsShareNothing(t *testing.T) {
+	cache := plan.NewCache(env)
+	spec := asks(`operatorSpec: {secretExpressions: [{name: a, key: k, value: secrets.db.password}]}`)
+	for range 2 {
+		for allow, want := range map[string]string{
+			"{secrets: [db]}":    "Available Secret team/a {data: {k: canary-pass}}",
+			"{secrets: [cache]}": `Held! nothing | Secret "a" is not created: spec.operatorSpec.secretExpressions[0].value:1:11: secrets.db is not allowed here, only secrets.cache`,
+		} {
+			input := exports("fromComposite: {fieldPath: spec.operatorSpec, allow: " + allow + "}")
+			s := newScene(t, input, spec)
+			s.plan, _, _ = cache.Get(parse(t, input))
+			if diff := cmp.Diff([]string{want}, show(s.run(t))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", allow, diff)
+			}
+		}
+	}
+}
+
+// BenchmarkTenants is a composite that asks for a Secret of three keys: with what is
+// kept compiled, and beside it as it would be without.
+func BenchmarkTenants(b *testing.B) {
+	input := exports(tenant)
+	s := newScene(b, input, asks(`operatorSpec: {secretExpressions: [
+		{name: a, key: url, value: "'jdbc:postgresql://%s:%d/%s'.format([resources.db.status.endpoint, resources.db.spec.port, self.metadata.name])"},
+		{name: a, key: user, value: secret.username}, {name: a, key: password, value: secret.password}]}`))
+	s.run(b)
+	kept, _, _ := plan.NewCache(env).Get(parse(b, input))
+	for name, p := range map[string]*plan.Plan{"Kept": kept, "Compiled": s.plan} {
+		b.Run(name, func(b *testing.B) {
+			s.plan = p
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.call(b); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
