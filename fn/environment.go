@@ -50,17 +50,22 @@ func contextBefore(context *structpb.Struct, id string) *structpb.Struct {
 	return out
 }
 
-// leaveEnvironment for later steps, if the input makes one.
+// leaveEnvironment for later steps, if the input makes one. A step that requires
+// nothing is called once, and leaves nothing for itself. Of two steps with one input
+// that both require something the second one takes itself for the first: nothing in
+// a request tells them apart.
 func leaveEnvironment(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
 	if result.Environment == nil {
 		return
 	}
 	made := structpb.NewStructValue(result.Environment)
-	own := map[string]*structpb.Value{environmentMade: structpb.NewStringValue(hashOf(made))}
-	if found, ok := contextBefore(rsp.GetContext(), id).GetFields()[environmentKey]; ok {
-		own[environmentFound] = found
+	if len(result.Requirements) > 0 {
+		own := map[string]*structpb.Value{environmentMade: structpb.NewStringValue(hashOf(made))}
+		if found, ok := contextBefore(rsp.GetContext(), id).GetFields()[environmentKey]; ok {
+			own[environmentFound] = found
+		}
+		rsp.Context = with(rsp.GetContext(), []string{environmentsKey, id}, structpb.NewStructValue(&structpb.Struct{Fields: own}))
 	}
-	rsp.Context = with(rsp.GetContext(), []string{environmentsKey, id}, structpb.NewStructValue(&structpb.Struct{Fields: own}))
 	rsp.Context = with(rsp.GetContext(), []string{environmentKey}, made)
 }
 

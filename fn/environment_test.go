@@ -89,6 +89,21 @@ func TestEnvironmentOfASecondStep(t *testing.T) {
 	}
 }
 
+// A step that requires nothing is called once: one behind it with the same input is
+// another step.
+func TestEnvironmentOfEqualSteps(t *testing.T) {
+	f := newFunction(t)
+	req := request(t, observedDatabase+`
+input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, environment: {defaultData: {count: 1}, set: [{fieldPath: count, value: environment.count + 1}]}}`)
+	for want := range 3 {
+		rsp := reconcile(t, f, req, nil)
+		if got := environmentOf(rsp).GetFields()["count"].GetNumberValue(); got != float64(want+2) {
+			t.Errorf("step %d: want count %d, got %v", want+1, want+2, got)
+		}
+		req.Context = rsp.GetContext()
+	}
+}
+
 // Until Crossplane has looked, and where the input makes no environment, the one
 // of earlier steps stays as it is.
 func TestEnvironmentIsLeftAlone(t *testing.T) {

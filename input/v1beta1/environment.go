@@ -183,8 +183,9 @@ type EnvironmentField struct {
 	// +kubebuilder:validation:MaxLength=512
 	FieldPath string `json:"fieldPath"`
 
-	// Value of the field, of any type that JSON has. A field whose value is not
-	// there yet is not in the environment; optional.none() leaves the field as it is.
+	// Value of the field, of any type that JSON has. A field whose value is not there
+	// yet, or null, is not in the environment; optional.none() leaves the field as it
+	// is.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value"`

@@ -171,13 +171,21 @@ func (t resourceTemplate) readiness(observed *structpb.Struct) (fnv1.Ready, erro
 func servePatchAndTransform(t *testing.T) string {
 	t.Helper()
 
+	return serveRunner(t, patchAndTransform{})
+}
+
+// serveRunner serves a function of this process until the test ends, and returns
+// its address.
+func serveRunner(t *testing.T, runner fnv1.FunctionRunnerServiceServer) string {
+	t.Helper()
+
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("cannot listen: %v", err)
 	}
 
 	server := grpc.NewServer()
-	fnv1.RegisterFunctionRunnerServiceServer(server, patchAndTransform{})
+	fnv1.RegisterFunctionRunnerServiceServer(server, runner)
 	t.Cleanup(server.Stop)
 
 	go func() { _ = server.Serve(listener) }() // It ends with the test.

@@ -43,26 +43,34 @@ func TestRender(t *testing.T) {
 			args := renderArgs(t, p, targets, dir)
 			got, again := render(t, p, args), render(t, p, args)
 
-			if diff := cmp.Diff(got.stdout, again.stdout); diff != "" {
+			if diff := cmp.Diff(got.stdout+got.context, again.stdout+again.context); diff != "" {
 				t.Errorf("a second run gives another result: -first, +second:\n%s", diff)
 			}
 
-			own := mustRun(t, program, "render", dir, "--show-secrets")
+			own := mustRun(t, program, "render", dir, "--show-secrets", "--include-context")
 
 			checkNoLeak(t, dir, got.stdout, map[string]string{
+				"the context":          got.context,
 				"stderr of crossplane": got.stderr,
 				"stderr of fn render":  own.stderr,
 				"the function's log":   strings.TrimPrefix(logged.String(), before),
 			})
-			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout)
-			checkOwnRender(t, dir, got.stdout, own.stdout)
+			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout+environmentOf(t, dir, got.context))
+			checkOwnRender(t, dir, got, own.stdout)
 		})
 	}
 }
 
-// render renders an example. Crossplane's own events are put in order: it says
-// which resources are not ready in that of a Go map.
-func render(t *testing.T, p Peers, args []string) output {
+// A rendering is what crossplane wrote, and what its steps left in the context for
+// those after them, which is none of its stdout.
+type rendering struct {
+	output
+
+	context string
+}
+
+// render renders an example.
+func render(t *testing.T, p Peers, args []string) rendering {
 	t.Helper()
 
 	const start = "---\n"
@@ -70,6 +78,24 @@ func render(t *testing.T, p Peers, args []string) output {
 	out := mustRun(t, p.CLI, args...)
 	docs := strings.Split(strings.TrimPrefix(out.stdout, start), start)
 
+	last := len(docs) - 1 // where the context is
+	context := docs[last]
+	docs = docs[:last]
+
+	if o := parseObjects(t, context); len(o) != 1 || o[0].GetKind() != "Context" {
+		t.Fatalf("crossplane did not end with the context:\n%s", out.stdout)
+	}
+
+	sortUnready(docs)
+
+	out.stdout = start + strings.Join(docs, start)
+
+	return rendering{output: out, context: start + context}
+}
+
+// sortUnready puts Crossplane's own events in order: it says which resources are
+// not ready in that of a Go map.
+func sortUnready(docs []string) {
 	var unready []string
 
 	for _, doc := range docs {
@@ -85,10 +111,28 @@ func render(t *testing.T, p Peers, args []string) output {
 			docs[i], unready = unready[0], unready[1:]
 		}
 	}
+}
 
-	out.stdout = start + strings.Join(docs, start)
+// environmentOf an example is what it leaves in the context for later steps, as
+// crossplane prints it, if its input makes one: what the function keeps beside it
+// for itself is nobody else's.
+func environmentOf(t *testing.T, dir, context string) string {
+	t.Helper()
 
-	return out
+	if exportsInput(t, dir).Object["environment"] == nil {
+		return ""
+	}
+
+	o := parseObjects(t, context)[0].Object
+	fields, _ := o["fields"].(map[string]any)
+	maps.DeleteFunc(fields, func(key string, _ any) bool { return strings.HasPrefix(key, "export.fn.crossplane.io/") })
+
+	b, err := yaml.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return "---\n" + string(b)
 }
 
 // renderArgs are the arguments of crossplane that render an example.
@@ -114,7 +158,7 @@ func renderArgs(t *testing.T, p Peers, targets map[string]string, dir string) []
 	args := []string{
 		"composition", "render",
 		filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), path,
-		"--crossplane-binary=" + p.Core, "--include-function-results",
+		"--crossplane-binary=" + p.Core, "--include-function-results", "--include-context",
 	}
 
 	for file, flag := range map[string]string{
@@ -197,14 +241,18 @@ func checkNoLeak(t *testing.T, dir, stdout string, texts map[string]string) {
 
 // checkOwnRender compares what the function's own render prints with what
 // Crossplane's did, as far as the function has a say in it.
-func checkOwnRender(t *testing.T, dir, crossplane, own string) {
+func checkOwnRender(t *testing.T, dir string, crossplane rendering, own string) {
 	t.Helper()
 
 	names := exportNames(t, dir)
 
-	want, got := projected(parseObjects(t, crossplane), names), projected(parseObjects(t, own), names)
+	want, got := projected(parseObjects(t, crossplane.stdout), names), projected(parseObjects(t, own), names)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fn render gives something else: -crossplane, +fn:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(environmentIn(t, crossplane.context), environmentIn(t, own)); diff != "" {
+		t.Errorf("fn render leaves another environment: -crossplane, +fn:\n%s", diff)
 	}
 }
 

@@ -3,9 +3,10 @@
 // A section of the input comes in once and is compiled into a [Lookup]. Then, for
 // each composite, that says what to ask Crossplane for, and merges what was found
 // with the environment of earlier steps. It gives what function-environment-configs
-// gives for the same input, but for three things: EnvironmentConfigs are merged in
-// the order of the list even where they go to different paths, those without data
-// give nothing, and an input that could never work is refused when it is compiled.
+// gives for the same input, but for four things: EnvironmentConfigs are merged in the
+// order of the list even where they go to different paths, those without data give
+// nothing, a label from the environment is one of earlier steps, and an input that
+// could never work is refused when it is compiled.
 //
 // Messages name field paths, EnvironmentConfigs and their labels, and hold no other
 // data of an environment, some of which is not for everyone.
