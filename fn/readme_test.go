@@ -50,6 +50,9 @@ func TestReadmeInputs(t *testing.T) {
 			}
 			text = string(step)
 		}
+		if !strings.Contains(text, "kind: Exports") {
+			continue // an object: see TestReadmeTenants
+		}
 		j, err := yaml.YAMLToJSON([]byte(text))
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, text)
@@ -61,6 +64,20 @@ func TestReadmeInputs(t *testing.T) {
 		if _, faults := plan.Compile(context.Background(), env, input); len(faults) > 0 {
 			t.Errorf("%v:\n%s", faults, text)
 		}
+	}
+}
+
+// What the README has an author of a composite write is exported.
+func TestReadmeTenants(t *testing.T) {
+	parts := regexp.MustCompile("(?s)```yaml\n([^`]*fromComposite:[^`]*)```\\s+```yaml\n([^`]*)```").FindStringSubmatch(readme(t))
+	if parts == nil {
+		t.Fatal("the README has no input with fromComposite, and no composite behind it")
+	}
+	req := request(t, observedDatabase)
+	req.Input, req.Observed.Composite.Resource = parse(t, parts[1]), parse(t, parts[2])
+	rsp := reconcile(t, newFunction(t), req, nil)
+	if c := rsp.GetConditions()[0]; c.GetReason() != "Available" || len(rsp.GetDesired().GetResources()) != 2 {
+		t.Errorf("want two objects, got %d: %v", len(rsp.GetDesired().GetResources()), c)
 	}
 }
 

@@ -104,12 +104,14 @@ func TestCompileFaults(t *testing.T) {
 				{type: Selector, selector: {mode: Multiple, sortByFieldPath: "data[*].x", matchLabels: [{key: a, valueFromFieldPath: a..b}]}, toFieldPath: "[1]"},
 				{ref: {name: a}, toFieldPath: "a[1024].b[3]"},
 				{ref: {name: a}, toFieldPath: "a[3].b[1025]"},
+				{ref: {name: a}, toFieldPath: "a[2000].b[3]"},
 			]}`,
 			want: []string{
 				"environmentConfigs[0].selector.sortByFieldPath: must not have a wildcard: name the field",
 				"environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: cannot be parsed as a field path: unexpected '.' at position 2",
 				"environmentConfigs[0].toFieldPath: must begin with the name of a field",
 				"environmentConfigs[2].toFieldPath: has the index 1025, over the limit of 1024",
+				"environmentConfigs[3].toFieldPath: has the index 2000, over the limit of 1024",
 			},
 		},
 	}

@@ -40,6 +40,9 @@ func (c conformanceCase) run(t *testing.T) (*structpb.Struct, []string) {
 			t.Errorf("%s: selectors: -want, +got:\n%s", c.Reason, diff)
 		}
 	}
+	if len(faults) > 0 && selectors != nil {
+		t.Errorf("%s: selectors beside faults: %v", c.Reason, selectors)
+	}
 	if len(faults) > 0 || c.Found == nil {
 		return nil, texts(faults)
 	}
@@ -56,7 +59,7 @@ func TestConformance(t *testing.T) {
 	if err := yaml.UnmarshalStrict(raw, &file); err != nil {
 		t.Fatal(err)
 	}
-	if len(file.Cases) < 29 {
+	if len(file.Cases) < 30 {
 		t.Errorf("only %d cases were read", len(file.Cases))
 	}
 	for _, c := range file.Cases {

@@ -84,6 +84,22 @@ func TestMergeShares(t *testing.T) {
 	}
 }
 
+// Merging many into one copies that once, not once for each of them.
+func TestMergerCopiesOnce(t *testing.T) {
+	m := merger{}
+	under := fields(t, "{a: {b: 1}}")
+	once := m.merge(under, fields(t, "{a: {c: 1}}"))
+	a := once.GetFields()["a"].GetStructValue()
+	over := fields(t, "{a: {d: 1}, e: {}}")
+	twice := m.merge(once, over)
+	if twice.GetFields()["e"] != over.GetFields()["e"] {
+		t.Error("what is new was copied")
+	}
+	if once == under || twice != once || twice.GetFields()["a"].GetStructValue() != a {
+		t.Errorf("under %p, once %p, twice %p; a %p, %p", under, once, twice, a, twice.GetFields()["a"].GetStructValue())
+	}
+}
+
 // What is merged may be in use by others, and so may the lookup.
 func TestMergeAtOnce(t *testing.T) {
 	l, selectors := merging(t, 2, "{a: {b: {c: 1}}, z: 1}")

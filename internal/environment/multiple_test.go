@@ -130,6 +130,20 @@ func TestSort(t *testing.T) {
 	}
 }
 
+// Sorting keeps the order of names between equals, however many there are.
+func TestSortMany(t *testing.T) {
+	var configs []*structpb.Struct
+	var want []string
+	for i := range 99 {
+		want = append(want, fmt.Sprintf("c%02d", i%33*3+i/33))
+		configs = append(configs, fields(t, fmt.Sprintf("{metadata: {name: c%02d}, data: {rank: %d}}", i, i%3)))
+	}
+	got, fault := choosing(t, "data.rank").choose(&Selector{}, configs)
+	if diff := cmp.Diff(want, namesOf(got)); diff != "" || fault != nil {
+		t.Errorf("%v, -want, +got:\n%s", fault, diff)
+	}
+}
+
 func TestLongMessages(t *testing.T) {
 	in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{type: Selector, selector: {}}]}`)
 	value := "v"

@@ -128,10 +128,7 @@ func (p Path) remove(old *structpb.Value, depth int) *structpb.Value {
 	}
 	s := p.segments[depth]
 	was, _ := child(old, s)
-	now := was
-	if was != nil {
-		now = p.remove(was, depth+1)
-	}
+	now := p.remove(was, depth+1)
 	if now == was {
 		return old
 	}

@@ -135,9 +135,11 @@ func TestSet(t *testing.T) {
 }
 
 func TestSetNothing(t *testing.T) {
-	got, err := Set(nil, mustParse("a[0]"), nil)
-	if diff := cmp.Diff(fields(t, "{a: [null]}"), got, protocmp.Transform()); diff != "" || err != nil {
-		t.Errorf("%v, -want, +got:\n%s", err, diff)
+	for path, want := range map[string]string{"a": "{a: null}", "a.b": "{a: {b: null}}", "a[0]": "{a: [null]}"} {
+		got, err := Set(nil, mustParse(path), nil)
+		if diff := cmp.Diff(fields(t, want), got, protocmp.Transform()); diff != "" || err != nil {
+			t.Errorf("%v, -want, +got:\n%s", err, diff)
+		}
 	}
 }
 

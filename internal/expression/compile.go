@@ -81,13 +81,13 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 	}()
 
 	if n := len([]rune(s.Text)); n > limits.ExpressionCharacters {
-		return nil, []Fault{{Path: s.Path, Message: fmt.Sprintf("has %d characters, over the limit of %d: split it into variables", n, limits.ExpressionCharacters)}}
+		return nil, []Fault{{Path: s.Path, Message: fmt.Sprintf("has %d characters, over the limit of %d: %s", n, limits.ExpressionCharacters, e.shorten)}}
 	}
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
 	if iss.Err() != nil {
 		return nil, issueFaults(s, iss)
 	}
-	if f := checkShape(s, parsed.NativeRep()); f != nil {
+	if f := e.checkShape(s, parsed.NativeRep()); f != nil {
 		return nil, []Fault{*f}
 	}
 	orderRanges(parsed.NativeRep())
@@ -224,16 +224,16 @@ func mend(t *cel.Type) string {
 }
 
 // checkShape refuses what would take too long to check.
-func checkShape(s Source, a *ast.AST) *Fault {
+func (e *Environment) checkShape(s Source, a *ast.AST) *Fault {
 	if n := ast.NodeCount(a); n > limits.ExpressionNodes {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d nodes, over the limit of %d: split it into variables", n, limits.ExpressionNodes)}
+		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d nodes, over the limit of %d: %s", n, limits.ExpressionNodes, e.shorten)}
 	}
 	loops, binds := nesting(a.Expr())
 	if loops > limits.ComprehensionNesting {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d comprehensions, over the limit of %d: split it into variables", loops, limits.ComprehensionNesting)}
+		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d comprehensions, over the limit of %d: %s", loops, limits.ComprehensionNesting, e.shorten)}
 	}
 	if binds > limits.BindNesting {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d cel.bind, over the limit of %d: split it into variables", binds, limits.BindNesting)}
+		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d cel.bind, over the limit of %d: %s", binds, limits.BindNesting, e.shorten)}
 	}
 	return nil
 }

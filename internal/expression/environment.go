@@ -67,6 +67,7 @@ type Environment struct {
 	guards  guards
 	keys    *Environment
 	tenants *Environment
+	shorten string // what to do about an expression that is too large
 }
 
 // Keys is the environment of key expressions, which see Key and nothing else.
@@ -101,8 +102,11 @@ func NewEnvironment() (*Environment, error) {
 	if e.tenants, err = newEnvironment(tenants...); err != nil {
 		return nil, err
 	}
-	e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType))
-	return e, err
+	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
+		return nil, err
+	}
+	e.shorten = "split it into variables"
+	return e, nil
 }
 
 func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
@@ -132,5 +136,5 @@ func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Environment{env: env, guards: g}, nil
+	return &Environment{env: env, guards: g, shorten: "make it shorter"}, nil
 }

@@ -42,7 +42,8 @@ func (t *Tenant) resolve(o *Observation, name string) (any, bool) {
 		if r, ok := o.Resources[t.Secret]; ok {
 			return details(r.Details), true
 		}
-		return types.WrapErr(expression.NewWaiting(expression.Secret)), true
+		whose := expression.PathText(expression.Secrets, t.Secret)
+		return types.WrapErr(expression.NewWaiting(expression.Secret + " (" + whose + ")")), true
 	case expression.Secrets:
 		return o.some(t.Secrets, func(r Resource) ref.Val { return details(r.Details) }), true
 	case expression.Resources:

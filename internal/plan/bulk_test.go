@@ -258,7 +258,7 @@ func TestCompileDataFrom(t *testing.T) {
 				"secrets[0].dataFrom[0]: must have extract, find or valueMap",
 				"secrets[0].dataFrom[1].find: must not be set beside extract: keep one of them",
 				"secrets[0].dataFrom[2].find: must have path, name or tags",
-				"secrets[0].dataFrom[3].extract.key: must not be empty: leave it out, or give it a value",
+				"secrets[0].dataFrom[3].extract.key: must not be empty: give it a value",
 				"secrets[0].dataFrom[4].rewrite[0]: must have exactly one of regexp, merge and transform",
 				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty one removes what source matches",
 				"secrets[0].dataFrom[4].rewrite[2]: must have exactly one of regexp, merge and transform",

@@ -190,7 +190,7 @@ ttl: ""`),
 			want: []string{
 				"sources[0].namespace: must not be empty: leave it out, or give it a value",
 				"sources[0].matchLabels: must have at least one label",
-				"secrets[0].name: must not be empty: leave it out, or give it a value",
+				"secrets[0].name: must not be empty: give it a value",
 				"secrets[0].metadata.nameExpression: must not be empty: leave it out, or give it a value",
 				"secrets[0].type: must not be empty: leave it out, or give it a value",
 				"secrets[0].data[0].key: must not be empty: leave it out, or give it a value",

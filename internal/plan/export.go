@@ -55,6 +55,8 @@ func (r *run) make(ctx context.Context, e export, at placement) (*object.Object,
 	why := reasons{waiting: c.Waiting(), failed: c.Failed()}
 	labels := r.labels(ctx, e, e.metadata.labels, e.metadata.labelsExpression, &why)
 	annotations := r.labels(ctx, e, e.metadata.annotations, e.metadata.annotationsExpression, &why)
+	labels = r.computed(ctx, labels, e.metadata.labelValues, &why)
+	annotations = r.computed(ctx, annotations, e.metadata.annotationValues, &why)
 	o := &object.Object{
 		Kind: e.kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
 		Type: e.secret.objectType, Immutable: e.immutable, Data: c.Data(),
@@ -175,6 +177,28 @@ func (r *run) labels(ctx context.Context, e export, spelled map[string]string, x
 			why.failed = append(why.failed, fmt.Sprintf("%s: gives %q, which is spelled beside it, too: keep one of them", x.Source().Path, k))
 		}
 		out[k] = computed[k]
+	}
+	return out
+}
+
+// computed adds labels, or annotations, that have an expression each.
+func (r *run) computed(ctx context.Context, spelled map[string]string, values map[string]*expression.Expression, why *reasons) map[string]string {
+	if len(values) == 0 {
+		return spelled
+	}
+	out := maps.Clone(spelled)
+	for _, k := range sortedKeys(values) {
+		x := values[k]
+		v, err := r.evaluate(ctx, x, "")
+		var text string
+		var ok bool
+		if err == nil {
+			text, ok, err = x.Name(v)
+		}
+		why.add(x.Source().Path, err)
+		if err == nil && ok {
+			put(&out, k, text)
+		}
 	}
 	return out
 }

@@ -123,7 +123,7 @@ func (t *tenants) refuse(x *expression.Expression, kind object.Kind) []string {
 		case expression.Secrets:
 			why = notAllowed(expression.Secrets, name, t.sees.Secrets)
 			if kind == object.ConfigMap {
-				why = expression.Secrets + " may be used in the value of a Secret only"
+				why = expression.Secrets + intoSecretsOnly
 			}
 		case expression.Resources:
 			why = notAllowed(expression.Resources, name, t.sees.Resources)
@@ -139,10 +139,12 @@ func (t *tenants) refuse(x *expression.Expression, kind object.Kind) []string {
 	return slices.Compact(out)
 }
 
+const intoSecretsOnly = " may be used in the value of a Secret only: have it in secretExpressions or dynamicSecrets"
+
 func (t *tenants) refuseSecret(kind object.Kind) string {
 	switch {
 	case kind == object.ConfigMap:
-		return expression.Secret + " may be used in the value of a Secret only"
+		return expression.Secret + intoSecretsOnly
 	case t.sees.Secret != "":
 		return ""
 	case len(t.sees.Secrets) == 0:

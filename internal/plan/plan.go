@@ -94,6 +94,8 @@ type metadata struct {
 	name, namespace                                                  string
 	labels, annotations                                              map[string]string
 	nameExpr, namespaceExpr, labelsExpression, annotationsExpression *expression.Expression
+
+	labelValues, annotationValues map[string]*expression.Expression // a tenant's, by key
 }
 
 type entry struct {

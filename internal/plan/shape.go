@@ -117,7 +117,11 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 		d.value(at, v, out.FieldByIndex(f.index))
 		// A pointer says that an empty one is a value, too.
 		if s, ok := v.GetKind().(*structpb.Value_StringValue); ok && s.StringValue == "" && f.typ.Kind() == reflect.String {
-			d.refuse(at, invalid(at, "must not be empty: leave it out, or give it a value"))
+			mend := "leave it out, or give it a value"
+			if f.required {
+				mend = "give it a value"
+			}
+			d.refuse(at, invalid(at, "must not be empty: %s", mend))
 		}
 	}
 	for _, k := range sortedKeys(s.GetFields()) {
@@ -200,6 +204,8 @@ type jsonField struct {
 	name  string
 	index []int
 	typ   reflect.Type
+
+	required bool
 }
 
 // jsonFields of a struct type in their order, those of inlined structs among
@@ -208,13 +214,13 @@ func jsonFields(t reflect.Type) []jsonField {
 	var out []jsonField
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" {
-			out = append(out, jsonField{name, f.Index, f.Type})
+			out = append(out, jsonField{name, f.Index, f.Type, options != "omitempty"})
 			continue
 		}
 		for _, inner := range jsonFields(f.Type) {
-			out = append(out, jsonField{inner.name, append([]int{i}, inner.index...), inner.typ})
+			out = append(out, jsonField{inner.name, append([]int{i}, inner.index...), inner.typ, inner.required})
 		}
 	}
 	return out

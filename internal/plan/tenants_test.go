@@ -90,6 +90,7 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 func TestTenants(t *testing.T) {
 	const (
 		heldA = "Secret team/a {data: {k: old}}"
+		only  = " may be used in the value of a Secret only: have it in secretExpressions or dynamicSecrets"
 		at    = "spec.operatorSpec."
 	)
 	for name, c := range map[string]struct {
@@ -141,7 +142,7 @@ func TestTenants(t *testing.T) {
 			reason: "the composed resource is not there",
 			world:  "resources: {}",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: resources.db.spec.x}, {name: a, key: m, value: "secrets['db'].x"}]}`,
-			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret; key "l" for resources.db; key "m" for secrets.db`},
+			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret (secrets.db); key "l" for resources.db; key "m" for secrets.db`},
 		},
 		"DoesNotCompile": {
 			reason: "the path is in the composite, and the other object is made",
@@ -163,13 +164,17 @@ func TestTenants(t *testing.T) {
 		"Shapes": {
 			reason: "each fault of an entry is named, and the object is not made",
 			spec: `operatorSpec: {secretExpressions: [{name: a, kye: k, key: 5}, {name: a, key: "a b", value: "'v'"}, {name: a, key: k}],
-				dynamicSecrets: [{name: b, key: k, value: "'v'", labels: {}}, {name: c, key: k, valueMap: "{'a': 'b'}"}, {name: d, value: "'v'"}]}`,
+				dynamicSecrets: [{name: b, key: k, value: "'v'", labels: {}}, {name: c, key: k, valueMap: "{'a': 'b'}"}, {name: d, value: "'v'"}, {name: e, key: k}, {name: f, value: "'v'", valueMap: "{'a': 'b'}"}, {name: g, key: "", value: "'v'"}, {name: ""}]}`,
 			want: []string{
 				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].key: must be a string, but is a number; ` + at + `secretExpressions[0].kye: is an unknown field: did you mean key?; ` +
 					at + `secretExpressions[1].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only; ` + at + `secretExpressions[2].value: must be set`,
 				`Held! nothing | Secret "b" is not created: ` + at + `dynamicSecrets[0].labels: is an unknown field`,
 				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set beside valueMap, which gives its keys itself`,
 				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, for value is the value of one key`,
+				`Held! nothing | Secret "e" is not created: ` + at + `dynamicSecrets[3]: must have value or valueMap`,
+				`Held! nothing | Secret "f" is not created: ` + at + `dynamicSecrets[4].valueMap: must not be set beside value: keep one of them`,
+				`Held! nothing | Secret "g" is not created: ` + at + `dynamicSecrets[5].key: must not be empty: leave it out, or give it a value`,
+				`Held! | ` + at + `dynamicSecrets[6].name: must not be empty: give it a value`,
 			},
 		},
 		"TwoWriters": {
@@ -187,6 +192,36 @@ func TestTenants(t *testing.T) {
 				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].labels: another entry gives Secret "a" another value of "l": keep one of them`,
 				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2]: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out; ` +
 					at + `secretExpressions[2]: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
+			},
+		},
+		"LabelsThatAreExpressions": {
+			reason: "as in Azure Service Operator, where they are ones that give a string; and each counts once",
+			spec: `operatorSpec: {secretExpressions: [
+				{name: a, key: k, value: "'v'", labels: {a: "self.spec.region + '-1'", b: shop, c: "1.5", d: "true", e: my-app, f: "", g: self}, annotations: {a: "'quoted'", b: "https://example.org/?a=b", c: "size(self.spec.region)"}},
+				{name: a, key: l, value: "'v'", labels: {a: "self.spec.region + '-1'"}},
+				{name: b, key: k, value: "'v'", labels: {a: secret.password, b: "secrets.db.username"}},
+				{name: c, key: k, value: "'v'", annotations: {a: self.status.later}},
+				{name: d, key: k, value: "'v'", labels: {a: "'no label'"}}]}`,
+			want: []string{
+				"Available Secret team/a {data: {k: v, l: v}, metadata: {annotations: {a: quoted, b: https://example.org/?a=b, c: size(self.spec.region)}, labels: {a: eu-1, b: shop, c: 1.5, d: true, e: my-app, f: , g: self}}}",
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2].labels[a]:1:7: secret` + only + `; ` + at + `secretExpressions[2].labels[b]:1:11: secrets` + only,
+				`Waiting nothing | Secret "c" is not created: waiting: ` + at + `secretExpressions[3].annotations[a] for composite.status`,
+				`Held! nothing | Secret "d" is not created: ` + at + `secretExpressions[4]: cannot use the value of label "a": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
+			},
+		},
+		"ReferredTo": {
+			reason: "a provider is going to write this Secret, or reads it: nobody else may make it",
+			world: `
+desired: {cache: {apiVersion: example.org/v1, kind: Cache, spec: {forProvider: {passwordSecretRef: {name: a, key: k}, nested: [{authSecretRefs: [{name: b}]}]}}}}
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB, spec: {writeConnectionSecretToRef: {name: c, namespace: team}, otherSecretRef: {name: d, namespace: elsewhere}}}, details: {password: canary-pass}}`,
+			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}], dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/a {data: {k: v}}",
+				`Conflict! nothing | Secret "a": the composed resource "cache" refers to Secret team/a: give it another name in ` + at + `dynamicSecrets[0].name`,
+				`Conflict! nothing | Secret "b": the composed resource "cache" refers to Secret team/b: give it another name in ` + at + `dynamicSecrets[1].name`,
+				`Conflict! nothing | Secret "c": the composed resource "db" refers to Secret team/c: give it another name in ` + at + `dynamicSecrets[2].name`,
+				"Available Secret team/d {data: {k: v}}",
 			},
 		},
 		"NotAllowed": {
@@ -218,8 +253,8 @@ func TestTenants(t *testing.T) {
 		"SecretIntoConfigMap": {
 			reason: "secret data flows into Secrets only; no list of exceptions here",
 			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: secret.password}, {name: a, key: l, value: "secrets.db.?x.orValue('')"}], dynamicConfigMaps: [{name: a, key: m, value: "string(size(secret))"}]}`,
-			want: []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:7: secret may be used in the value of a Secret only; ` +
-				at + `configMapExpressions[1].value:1:22: secrets may be used in the value of a Secret only; ` + at + `dynamicConfigMaps[0].value:1:13: secret may be used in the value of a Secret only`},
+			want: []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:7: secret` + only + `; ` +
+				at + `configMapExpressions[1].value:1:22: secrets` + only + `; ` + at + `dynamicConfigMaps[0].value:1:13: secret` + only},
 		},
 		"NoSecretAllowed": {
 			reason: "there may be none",
@@ -312,14 +347,15 @@ func TestTenants(t *testing.T) {
 		},
 		"TooMuch": {
 			reason: "all objects together are not larger than one may be",
-			spec: `text: "` + strings.Repeat("a", 400<<10) + `", operatorSpec: {configMapExpressions: [{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}]}`,
+			spec:   `text: "` + strings.Repeat("a", 400<<10) + `", operatorSpec: {configMapExpressions: [{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}]}`,
 			want: []string{
 				"Available ConfigMap team/a {data: {k: " + strings.Repeat("a", 400<<10) + "}}", "Available ConfigMap team/b {data: {k: " + strings.Repeat("a", 400<<10) + "}}",
 				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: gives too much: all that the composite's author asks for may have 1048576 bytes together`,
 			},
 		},
 		"TheCompositionsName": {
-			reason: "the input's own object goes first, and is made",
+			reason: "the input's own object goes first, and is made; nobody is told to delete it",
+			world:  "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-own}}]",
 			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/xr-own {data: {k: v}}",

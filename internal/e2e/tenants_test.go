@@ -1,0 +1,514 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// tenantExample has the definition whose operatorSpec users copy.
+const tenantExample = example + "/tenant-exports"
+
+// Who refuses a list of the composite's author.
+const (
+	nobody   = ""
+	both     = "schema and function"
+	schemas  = "schema"   // It is stricter than it had to be.
+	function = "function" // The schema cannot express it.
+)
+
+// The schema of the example's definition and the function agree: what kubectl
+// apply takes of a composite's author, the function takes, but for the faults that
+// a schema cannot express.
+func TestTenantSchemaAgreesWithFunction(t *testing.T) {
+	p := buildPeers(t)
+
+	entry := func(more string) string { return `secretExpressions: [{name: a, key: k, value: "'x'", ` + more + `}]` }
+	named := func(name string) string { return `secretExpressions: [{name: "` + name + `", key: k, value: "'x'"}]` }
+	keyed := func(key string) string { return `secretExpressions: [{name: a, key: "` + key + `", value: "'x'"}]` }
+	export := func(of string) string { return `dynamicSecrets: [{name: a, ` + of + `}]` }
+	config := func(value string) string { return `configMapExpressions: [{name: a, key: k, value: "` + value + `"}]` }
+	many := func(n int, of string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{name: a%d, key: k, value: "%s"},`, i, of)
+		}
+		return b.String()
+	}
+	labels := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "l%d: v,", i)
+		}
+		return b.String()
+	}
+	text := func(n int, of string) string { return "'" + strings.Repeat(of, n-2) + "'" } // n characters of CEL
+
+	cases := map[string]struct {
+		lists   string // below operatorSpec
+		refused string
+	}{
+		"Nothing": {``, nobody},
+		"Empty":   {`secretExpressions: [], dynamicConfigMaps: []`, nobody},
+		"Key":     {entry(``), nobody},
+		"Map":     {`secretExpressions: [{name: a, value: "{'k': secret.password}"}]`, nobody},
+		"KeysOfOneObject": {
+			`secretExpressions: [{name: a, key: k, value: "'x'"}, {name: a, key: l, value: "'x'"}, {name: b, key: k, value: "'x'"}, {name: a, value: "{'m': 'x'}"}, {name: b, value: "{'l': 'x'}"}]`,
+			nobody,
+		},
+		"NameOfBothKinds": {`secretExpressions: [{name: a, key: k, value: "'x'"}], configMapExpressions: [{name: a, key: k, value: "'x'"}]`, nobody},
+		"ConfigMap":       {config("self.spec.database + resources.db.status.host"), nobody},
+		"Value":           {export(`key: k, value: "'x'"`), nobody},
+		"ValueMap":        {export(`valueMap: "{'k': 'x'}"`), nobody},
+		"ValueMapInto":    {`dynamicConfigMaps: [{name: a, valueMap: "{'k': 'x'}"}]`, nobody},
+
+		"NoName":         {`secretExpressions: [{key: k, value: "'x'"}]`, both},
+		"EmptyName":      {named(``), both},
+		"UpperName":      {named(`A`), both},
+		"UnderscoreName": {named(`a_b`), both},
+		"HyphenName":     {named(`-a`), both},
+		"DotsName":       {named(`a..b`), both},
+		"SlashName":      {named(`other/a`), both},
+		"LineName":       {named(`a\n`), both},
+		"CyrillicName":   {named(`а`), both},
+		"DomainName":     {named(`a.b-c.0`), nobody},
+		"LongName":       {named(strings.Repeat("a", 253)), nobody},
+		"TooLongName":    {named(strings.Repeat("a", 254)), both},
+		"NameOfDynamic":  {`dynamicConfigMaps: [{name: A, key: k, value: "'x'"}]`, both},
+
+		"SpaceKey":     {keyed(`a b`), both},
+		"SlashKey":     {keyed(`a/b`), both},
+		"LineKey":      {keyed(`a\n`), both},
+		"DotKey":       {keyed(`.`), both},
+		"DotDotKey":    {keyed(`..`), both},
+		"DotDotFile":   {keyed(`..x`), both},
+		"DotFile":      {keyed(`.x`), nobody},
+		"OtherKey":     {keyed(`_A-b.c..`), nobody},
+		"LongKey":      {keyed(strings.Repeat("k", 253)), nobody},
+		"TooLongKey":   {keyed(strings.Repeat("k", 254)), both},
+		"KeyOfDynamic": {export(`key: "a b", value: "'x'"`), both},
+		"EmptyKey":     {`secretExpressions: [{name: a, key: "", value: "{'k': 'x'}"}]`, both},
+
+		"NoValue":             {`secretExpressions: [{name: a, key: k}]`, both},
+		"EmptyValue":          {`secretExpressions: [{name: a, key: k, value: ""}]`, both},
+		"ValueOfNoKey":        {export(`value: "'x'"`), both},
+		"ValueMapOfKey":       {export(`key: k, valueMap: "{'k': 'x'}"`), both},
+		"NeitherValue":        {export(`key: k`), both},
+		"EmptyValueMap":       {export(`valueMap: ""`), both},
+		"BothValuesOfKey":     {export(`key: k, value: "'x'", valueMap: "{'k': 'x'}"`), both},
+		"BothValues":          {export(`value: "'x'", valueMap: "{'k': 'x'}"`), both},
+		"EmptyValueBesideMap": {export(`value: "", valueMap: "{'k': 'x'}"`), both},
+		"OneKeyTwice":         {`secretExpressions: [{name: a, key: k, value: "'x'"}, {name: a, key: k, value: "'x'"}]`, both},
+		"OneDynamicKeyTwice":  {`dynamicSecrets: [{name: a, key: k, value: "'x'"}, {name: b, key: k, value: "'x'"}, {name: a, key: k, value: "'y'"}]`, both},
+
+		"Labels":          {entry(`labels: {a: b, example.org/a_b.C: "", crossplane.io/composition-resource-name: x}`), nobody},
+		"LabelName":       {entry(`labels: {"a b": c}`), both},
+		"LabelNoPrefix":   {entry(`labels: {/a: c}`), both},
+		"LabelNoName":     {entry(`labels: {a/: c}`), both},
+		"LabelUpper":      {entry(`labels: {Example.org/a: c}`), both},
+		"LabelLongName":   {entry(`labels: {` + strings.Repeat("a", 63) + `: c}`), nobody},
+		"LabelTooLong":    {entry(`labels: {` + strings.Repeat("a", 64) + `: c}`), both},
+		"LabelValue":      {entry(`labels: {a: b c}`), function},
+		"LabelValueEnd":   {entry(`labels: {a: b-}`), function},
+		"LabelLongValue":  {entry(`labels: {a: ` + strings.Repeat("a", 63) + `}`), nobody},
+		"LabelValueLong":  {entry(`labels: {a: ` + strings.Repeat("a", 64) + `}`), function},
+		"LabelNoText":     {entry(`labels: {a: 5}`), both},
+		"LabelReserved":   {entry(`labels: {crossplane.io/composite: a}`), both},
+		"LabelOfClaim":    {entry(`labels: {crossplane.io/claim-namespace: a}`), both},
+		"LabelOurs":       {entry(`labels: {export.fn.crossplane.io/a: a}`), both},
+		"LabelsMany":      {entry(`labels: {` + labels(32) + `}`), nobody},
+		"LabelsTooMany":   {entry(`labels: {` + labels(33) + `}`), both},
+		"LabelLongPrefix": {entry(`labels: {` + strings.Repeat("a", 254) + `/a: c}`), function},
+
+		"Annotations":        {entry(`annotations: {a: "any thing\n", Example.Org/a_b.C: ""}`), nobody},
+		"AnnotationName":     {entry(`annotations: {"a b": c}`), both},
+		"AnnotationReserved": {entry(`annotations: {crossplane.io/composition-resource-name: a}`), both},
+		"AnnotationKubectl":  {entry(`annotations: {kubectl.kubernetes.io/last-applied-configuration: a}`), both},
+		"AnnotationOurs":     {entry(`annotations: {export.fn.crossplane.io/generator: a}`), both},
+		"AnnotationsTooMany": {entry(`annotations: {` + labels(33) + `}`), both},
+		"AnnotationLong":     {entry(`annotations: {a: ` + strings.Repeat("a", 4097) + `}`), schemas},
+
+		"UnknownField":      {entry(`kee: k`), both},
+		"LabelsOfDynamic":   {export(`key: k, value: "'x'", labels: {a: b}`), both},
+		"ValueMapOfShipped": {`secretExpressions: [{name: a, valueMap: "{'k': 'x'}"}]`, both},
+		"NoText":            {`secretExpressions: [{name: a, key: k, value: 5}]`, both},
+		"NoObject":          {`secretExpressions: [5]`, both},
+		"NoList":            {`secretExpressions: {name: a}`, both},
+		"Strangers":         {`other: 1`, schemas},
+
+		"ManyEntries":        {`secretExpressions: [` + many(32, "'x'") + `], dynamicConfigMaps: [` + many(32, "'x'") + `]`, nobody},
+		"TooManyOfOne":       {`configMapExpressions: [` + many(65, "'x'") + `]`, both},
+		"TooManyEntries":     {`secretExpressions: [` + many(32, "'x'") + `], dynamicConfigMaps: [` + many(33, "'x'") + `]`, both},
+		"LongExpression":     {config(text(4096, "x")), nobody},
+		"LongInOtherLetters": {config(text(4096, "ж")), nobody},
+		"TooLongExpression":  {config(text(4097, "x")), both},
+		"TooLongMap":         {export(`valueMap: "{'k': ` + text(4092, "x") + `}"`), both},
+		"LongTogether":       {`dynamicSecrets: [` + many(4, text(4096, "x")) + `]`, nobody},
+		"TooLongTogether":    {`secretExpressions: [` + many(2, text(4096, "x")) + `], dynamicConfigMaps: [` + many(2, text(4096, "x")) + `{name: b, valueMap: "{}"}]`, both},
+
+		"DoesNotCompile":   {config("1 +"), function},
+		"WrongType":        {config("1"), function},
+		"MapOfKey":         {config("{'k': 'x'}"), function},
+		"TextOfNoKey":      {`secretExpressions: [{name: a, value: "'x'"}]`, function},
+		"SecretInPublic":   {config("secret.password"), function},
+		"NotAllowed":       {config("environment.region"), function},
+		"OneKeyOfTwoLists": {`secretExpressions: [{name: a, key: k, value: "'x'"}], dynamicSecrets: [{name: a, key: k, value: "'x'"}]`, function},
+		"OneKeyInMap":      {`secretExpressions: [{name: a, key: k, value: "'x'"}, {name: a, value: "{'k': 'x'}"}]`, function},
+		"IllegalKeyInMap":  {export(`valueMap: "{'a b': 'x'}"`), function},
+		"LabelsDisagree":   {`secretExpressions: [{name: a, key: k, value: "'x'", labels: {a: b}}, {name: a, key: l, value: "'x'", labels: {a: c}}]`, function},
+		"TheCompositions":  {named("xr-connection"), function},
+	}
+
+	function := compileTenantExample(t)
+	composites := map[string]*unstructured.Unstructured{}
+	want, got := map[string]string{}, map[string]string{}
+	says := map[string][]string{}
+
+	for name, tc := range cases {
+		object := fmt.Sprintf("{apiVersion: example.org/v1alpha1, kind: Database, metadata: {namespace: team, name: xr}, spec: {database: x, operatorSpec: {%s}}}", tc.lists)
+		composites[name] = parseObjects(t, object)[0]
+		want[name] = tc.refused
+	}
+
+	bySchema := validateNamed(t, p, filepath.Join(tenantExample, "xrd.yaml"), composites)
+	for name, composite := range composites {
+		byFunction := tenantFaults(t, function, composite)
+		says[name] = append(append(says[name], bySchema[name]...), byFunction...)
+
+		switch schema, function := len(bySchema[name]) > 0, len(byFunction) > 0; {
+		case schema && function:
+			got[name] = both
+		case schema:
+			got[name] = schemas
+		case function:
+			got[name] = "function"
+		default:
+			got[name] = nobody
+		}
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("who refuses: -want, +got:\n%s", diff)
+	}
+
+	for name := range cases {
+		if want[name] != got[name] {
+			t.Errorf("%s: %q", name, says[name])
+		}
+	}
+}
+
+// compileTenantExample compiles the input of the example's Composition.
+func compileTenantExample(t *testing.T) *plan.Plan {
+	t.Helper()
+
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	input, err := structpb.NewStruct(exportsInput(t, tenantExample).Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p, faults := plan.Compile(context.Background(), env, input)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+
+	return p
+}
+
+// tenantFaults are what the function has against what a composite's author asks
+// for. The database is there, and nothing else.
+func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructured) []string {
+	t.Helper()
+
+	object := func(m map[string]any) *structpb.Struct {
+		s, err := structpb.NewStruct(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return s
+	}
+	at := map[string]any{"address": "db.example.org", "port": 5432}
+	req := &plan.Request{
+		Observation: observation.Observation{
+			Composite: observation.Resource{Object: object(composite.Object)},
+			Resources: map[string]observation.Resource{"db": {
+				Object:  object(map[string]any{"status": map[string]any{"host": "db.example.org", "atProvider": at}}),
+				Details: map[string][]byte{"username": []byte("u"), "password": []byte("p")},
+			}},
+		},
+		Found: map[string][]*structpb.Struct{},
+	}
+
+	result, err := p.Run(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, r := range result.Requirements { // As in the second call of a reconcile: nothing is in the way.
+		req.Found[r.Key()] = nil
+	}
+
+	if result, err = p.Run(context.Background(), req); err != nil {
+		t.Fatal(err)
+	}
+
+	var faults []string
+
+	for _, o := range result.Others {
+		faults = append(faults, o.Message)
+	}
+
+	for _, o := range result.Objects {
+		switch {
+		case !o.Tenant && o.State != plan.Available:
+			t.Errorf("the Composition's own %q is %s: %s", o.Name, o.State, o.Message)
+		case o.State != plan.Available:
+			faults = append(faults, o.Message)
+		}
+	}
+
+	return faults
+}
+
+// validateNamed returns what crossplane resource validate has against each of
+// the objects, by the name in the map, under the schemas of a file.
+func validateNamed(t *testing.T, p Peers, schemas string, objects map[string]*unstructured.Unstructured) map[string][]string {
+	t.Helper()
+
+	var list []*unstructured.Unstructured
+
+	names := map[string]string{} // of the objects in the file
+
+	for name, o := range objects {
+		named := o.DeepCopy()
+		named.SetName(fmt.Sprintf("o%d", len(names)))
+		names[named.GetName()] = name
+		list = append(list, named)
+	}
+
+	path := filepath.Join(t.TempDir(), "objects.yaml")
+	writeObjects(t, path, list)
+
+	// Its exit code says no more than its report.
+	out, _ := run(t, p.CLI, "resource", "validate", schemas, path, "--output=json",
+		"--error-on-missing-schemas", "--crossplane-image=", "--cache-dir="+t.TempDir())
+
+	var report struct {
+		Resources []struct {
+			Name   string `json:"name"`
+			Status string `json:"status"`
+			Errors []struct {
+				Message string `json:"message"`
+			} `json:"errors"`
+		} `json:"resources"`
+	}
+
+	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil {
+		t.Fatalf("cannot read the report: %v\n%s%s", err, out.stdout, out.stderr)
+	}
+
+	if len(report.Resources) != len(objects) {
+		t.Fatalf("the report is about %d objects, not %d:\n%s", len(report.Resources), len(objects), out.stdout)
+	}
+
+	faults := map[string][]string{}
+
+	for _, r := range report.Resources {
+		name := names[r.Name]
+		for _, e := range r.Errors {
+			faults[name] = append(faults[name], e.Message)
+		}
+
+		if r.Status != "valid" && len(r.Errors) == 0 {
+			faults[name] = []string{r.Status}
+		}
+	}
+
+	return faults
+}
+
+// What the authors of the examples write passes the schema: their mistakes are
+// those that only the function finds. What they get is what Kubernetes takes, and
+// fn render makes the same of it.
+func TestTenantExamples(t *testing.T) {
+	p := buildPeers(t)
+	program := buildFunction(t)
+
+	for name, dir := range examples(t) {
+		if !strings.HasPrefix(name, filepath.Base(tenantExample)) {
+			continue
+		}
+
+		t.Run(name, func(t *testing.T) {
+			composite := readObjects(t, filepath.Join(dir, "xr.yaml"))[0]
+
+			faults := validateNamed(t, p, filepath.Join(dir, "xrd.yaml"), map[string]*unstructured.Unstructured{name: composite})
+			if len(faults) > 0 {
+				t.Errorf("the schema refuses it: %v", faults)
+			}
+
+			expected := readObjects(t, filepath.Join(dir, "expected.yaml"))
+
+			var names []string
+
+			var objects []*unstructured.Unstructured
+
+			for _, o := range expected {
+				if composed := o.GetAnnotations()[resourceName]; strings.HasPrefix(composed, "fromComposite/") {
+					names, objects = append(names, composed), append(objects, o)
+				}
+			}
+
+			if len(objects) == 0 {
+				t.Fatal("its author gets nothing")
+			}
+
+			if diff := cmp.Diff([]string(nil), validate(t, p, append(objects, exportsInput(t, dir))...)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+
+			own := parseObjects(t, mustRun(t, program, "render", dir, "--show-secrets").stdout)
+			if diff := cmp.Diff(projected(expected, names), projected(own, names)); diff != "" {
+				t.Errorf("fn render gives something else: -crossplane, +fn:\n%s", diff)
+			}
+		})
+	}
+}
+
+// checkCRD is a program that prints what the API server has against the
+// CustomResourceDefinition in a file, one fault a line. It is built in the module
+// of the peers: the product does not depend on what it imports.
+const checkCRD = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"sigs.k8s.io/yaml"
+)
+
+func main() {
+	b, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	crd, internal := &v1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(b, crd); err != nil {
+		panic(err)
+	}
+	v1.SetDefaults_CustomResourceDefinition(crd)
+	v1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+	if err := v1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil); err != nil {
+		panic(err)
+	}
+	for _, err := range validation.ValidateCustomResourceDefinition(context.Background(), internal) {
+		fmt.Println(err)
+	}
+}
+`
+
+// The API server takes the schema of the example's definition: its rules compile,
+// and are within the cost that it allows them.
+func TestTenantSchemaCost(t *testing.T) {
+	buildPeers(t)
+
+	tools, err := toolsDir(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	source, program := filepath.Join(t.TempDir(), "main.go"), filepath.Join(t.TempDir(), "check")
+	if err := os.WriteFile(source, []byte(checkCRD), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := goTool(t.Context(), tools, "build", "-trimpath", "-o", program, source); err != nil {
+		t.Fatal(err)
+	}
+
+	check := func(xrd *unstructured.Unstructured) string {
+		path := filepath.Join(t.TempDir(), "crd.yaml")
+		writeObjects(t, path, []*unstructured.Unstructured{definition(t, xrd)})
+
+		return mustRun(t, program, path).stdout
+	}
+
+	xrd := readObjects(t, filepath.Join(tenantExample, "xrd.yaml"))[0]
+	if diff := cmp.Diff("", check(xrd)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	// A check that finds no fault anywhere would pass, too.
+	without(xrd.Object, "maxItems")
+
+	if got := check(xrd); !strings.Contains(got, "estimated rule cost exceeds budget") {
+		t.Errorf("lists without a bound are not refused: %q", got)
+	}
+}
+
+// definition is the CustomResourceDefinition of a composite's definition, but for
+// the fields that Crossplane adds, which have no rules.
+func definition(t *testing.T, xrd *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+
+	spec, _, err := unstructured.NestedMap(xrd.Object, "spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	names, _ := spec["names"].(map[string]any)
+	kind, _ := names["kind"].(string)
+	names["singular"], names["listKind"] = strings.ToLower(kind), kind+"List"
+
+	versions, _ := spec["versions"].([]any)
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		delete(version, "referenceable")
+		version["storage"] = true
+	}
+
+	crd := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	crd.SetName(xrd.GetName())
+
+	return crd
+}
+
+// without deletes a field wherever it is below v.
+func without(v any, field string) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, field)
+
+		for _, below := range v {
+			without(below, field)
+		}
+	case []any:
+		for _, below := range v {
+			without(below, field)
+		}
+	}
+}
