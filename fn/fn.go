@@ -155,6 +155,9 @@ func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
 		}
 		out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: ready}
 	}
+	for _, name := range result.Drop {
+		delete(out.Resources, name)
+	}
 	ready := before.GetComposite().GetReady()
 	if unseen(result) {
 		ready = fnv1.Ready_READY_FALSE
@@ -197,15 +200,27 @@ func with(s *structpb.Struct, segments []string, v *structpb.Value) *structpb.St
 	return out
 }
 
+// outcomes are what became of everything, of the composite's author last.
 func outcomes(result *plan.Result) []plan.Outcome {
-	out := slices.Clone(result.Others)
+	out := make([]plan.Outcome, 0, len(result.Objects)+len(result.Status)+len(result.Others))
 	for _, o := range result.Objects {
 		out = append(out, o.Outcome)
 	}
 	for _, s := range result.Status {
 		out = append(out, s.Outcome)
 	}
+	out = append(out, result.Others...)
+	slices.SortStableFunc(out, func(a, b plan.Outcome) int { return rank(a) - rank(b) })
 	return out
+}
+
+// rank puts what the Composition's author has to know before what the composite's
+// author does, who could crowd it out.
+func rank(o plan.Outcome) int {
+	if o.Tenant {
+		return 1
+	}
+	return 0
 }
 
 func worst(result *plan.Result) plan.State {
@@ -265,9 +280,16 @@ func (r reported) leave(context *structpb.Struct, own string) *structpb.Struct {
 func report(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
 	own := reported{state: worst(result)}
 	var tenant []string
+	tenants := 0
 	for _, o := range outcomes(result) {
+		if o.Tenant && o.State != plan.Available {
+			tenants++
+		}
+		if tenants > limits.MessageItems {
+			continue // counted below
+		}
 		if o.State != plan.Available {
-			own.messages = append(own.messages, o.Message)
+			own.messages = append(own.messages, clip(o.Message))
 		}
 		switch {
 		case o.Warn && o.Tenant:
@@ -275,6 +297,9 @@ func report(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
 		case o.Warn:
 			response.Warning(rsp, errors.New(message([]string{o.Message})))
 		}
+	}
+	if more := tenants - limits.MessageItems; more > 0 {
+		own.messages = append(own.messages, fmt.Sprintf("and %d more of the composite's author", more))
 	}
 	if len(tenant) > 0 { // one for all: who wrote them must not be able to flood the events
 		response.Warning(rsp, errors.New(message(tenant))).TargetCompositeAndClaim()

@@ -155,8 +155,8 @@ func TestTenantSchemaAgreesWithFunction(t *testing.T) {
 		"LongInOtherLetters": {config(text(4096, "ж")), nobody},
 		"TooLongExpression":  {config(text(4097, "x")), both},
 		"TooLongMap":         {export(`valueMap: "{'k': ` + text(4092, "x") + `}"`), both},
-		"LongTogether":       {`dynamicSecrets: [` + many(4, text(4096, "x")) + `]`, nobody},
-		"TooLongTogether":    {`secretExpressions: [` + many(2, text(4096, "x")) + `], dynamicConfigMaps: [` + many(2, text(4096, "x")) + `{name: b, valueMap: "{}"}]`, both},
+		"LongTogether":       {`dynamicSecrets: [` + many(2, text(4096, "x")) + `]`, nobody},
+		"TooLongTogether":    {`secretExpressions: [` + many(1, text(4096, "x")) + `], dynamicConfigMaps: [` + many(1, text(4096, "x")) + `{name: b, valueMap: "{}"}]`, both},
 
 		"DoesNotCompile":   {config("1 +"), function},
 		"WrongType":        {config("1"), function},

@@ -57,6 +57,13 @@ func Get(s *structpb.Struct, p Path) (*structpb.Value, bool) {
 	return v, v != nil
 }
 
+// Fits reports whether the path has a value, or could have one: nothing but objects
+// and lists is on the way.
+func Fits(s *structpb.Struct, p Path) bool {
+	_, free := p.find(s)
+	return free
+}
+
 // Set returns the environment, which may be nil, with the value at the path. What is
 // not on the way there is shared. Objects and lists on the way are made where there
 // is nothing or null; an index may be one of the list, or the one behind its last.
@@ -93,8 +100,8 @@ func (p Path) largestIndex() (largest uint) {
 // else is on the way.
 func (p Path) find(s *structpb.Struct) (v *structpb.Value, free bool) {
 	v, free = structpb.NewStructValue(s), true
-	for _, s := range p.segments {
-		if v, free = child(v, s); !free {
+	for _, segment := range p.segments {
+		if v, free = child(v, segment); !free {
 			return nil, false
 		}
 	}
@@ -113,7 +120,7 @@ func (p Path) set(old *structpb.Value, depth int, v *structpb.Value) (*structpb.
 	case !free:
 		return nil, fmt.Errorf("%q is not a list", at)
 	case s.Type == fieldpath.SegmentIndex && s.Index > uint(len(old.GetListValue().GetValues())):
-		return nil, fmt.Errorf("the list %q has no index %d, and does not end before it", at, s.Index)
+		return nil, fmt.Errorf("%q has fewer than %d items, and nothing may be left out", at, s.Index)
 	}
 	now, err := p.set(was, depth+1, v)
 	if err != nil {

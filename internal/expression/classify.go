@@ -195,9 +195,9 @@ func (x *Expression) operandType(vars cel.Activation, o ast.Expr) string {
 func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
 	ids := nodesOf(node)
 	var out []string
+	budget := limits.RangeElements // of all references together
 	for _, r := range x.references {
 		root, ok := vars.ResolveName(r.Variable)
-		budget := limits.RangeElements
 		if ok && ids[r.node] && !r.presence && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
 			out = append(out, r.text(x.source.From))
 		}

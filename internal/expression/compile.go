@@ -228,12 +228,18 @@ func (e *Environment) checkShape(s Source, a *ast.AST) *Fault {
 	if n := ast.NodeCount(a); n > limits.ExpressionNodes {
 		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d nodes, over the limit of %d: %s", n, limits.ExpressionNodes, e.shorten)}
 	}
+	if n := comprehensions(a.Expr()); n > limits.Comprehensions {
+		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d comprehensions, over the limit of %d: %s", n, limits.Comprehensions, e.shorten)}
+	}
 	loops, binds := nesting(a.Expr())
 	if loops > limits.ComprehensionNesting {
 		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d comprehensions, over the limit of %d: %s", loops, limits.ComprehensionNesting, e.shorten)}
 	}
 	if binds > limits.BindNesting {
 		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d cel.bind, over the limit of %d: %s", binds, limits.BindNesting, e.shorten)}
+	}
+	if bulkOf(a.Expr()) > limits.ExpressionBulk {
+		return &Fault{Path: s.Path, Message: "has local variables that stand for too much: one that uses another one several times multiplies it: " + e.shorten}
 	}
 	return nil
 }

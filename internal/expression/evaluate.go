@@ -60,10 +60,10 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *Budge
 		return nil, x.failedAt(0, "cannot be evaluated: the expressions before it used up what one request may do")
 	}
 	granted, start := min(b.fuel, b.grant), time.Now()
+	defer func() { b.time -= time.Since(start) }() // with what it takes to explain a failure
 	p.nullAt = 0
 	p.fuel, p.deadline = granted, start.Add(min(b.time, limits.EvaluationTime))
 	v, err := x.run(ctx, vars, p)
-	b.time -= time.Since(start)
 	if err == nil {
 		b.fuel -= granted - p.fuel
 		return v, nil

@@ -50,6 +50,15 @@ const (
 	// a shared structure.
 	BindNesting = 16
 
+	// Comprehensions in one expression: each takes the checker a millisecond once
+	// there are hundreds.
+	Comprehensions = 100
+
+	// ExpressionBulk is how many parts the types of all nodes have together, and how
+	// many paths they may be. A local variable that uses another one twice has twice as
+	// much: sixteen cel.bind in 400 characters take the checker hours.
+	ExpressionBulk = 50_000
+
 	// RegexInstructions of a compiled regular expression: RE2 does that many
 	// steps per character at worst.
 	RegexInstructions = 1000
@@ -124,8 +133,8 @@ const (
 	TenantEntries = 64
 
 	// TenantCharacters of all expressions together. Checking takes the longest, and
-	// grows faster than linearly with an expression: this is four of the largest.
-	TenantCharacters = 4 * ExpressionCharacters
+	// grows faster than linearly with an expression: this is two of the largest.
+	TenantCharacters = 2 * ExpressionCharacters
 
 	// TenantFuel of one expression. Honest work takes a twentieth of it.
 	TenantFuel = 50_000

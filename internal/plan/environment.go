@@ -119,7 +119,6 @@ func (r *run) setEnvironment(ctx context.Context, p *Plan, out *Result) {
 		return
 	}
 	for _, f := range p.set {
-		r.variables = newVariables(ctx, p.variables, r) // they may use what the field before wrote
 		env, why := r.environmentField(ctx, f)
 		r.Observation.Environment, out.Environment = env, env
 		if !why.empty() {
@@ -127,8 +126,8 @@ func (r *run) setEnvironment(ctx context.Context, p *Plan, out *Result) {
 			r.missing[spelled] = f.value.Source().Path
 			out.Others = append(out.Others, why.outcome(spelled, "is not set", false))
 		}
+		r.variables.forget() // what the field is part of
 	}
-	r.variables = newVariables(ctx, p.variables, r)
 }
 
 func (r *run) environmentField(ctx context.Context, f environmentField) (*structpb.Struct, reasons) {

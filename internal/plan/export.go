@@ -57,6 +57,7 @@ func (r *run) make(ctx context.Context, e export, at placement) (*object.Object,
 	annotations := r.labels(ctx, e, e.metadata.annotations, e.metadata.annotationsExpression, &why)
 	labels = r.computed(ctx, labels, e.metadata.labelValues, &why)
 	annotations = r.computed(ctx, annotations, e.metadata.annotationValues, &why)
+	why.failed = append(why.failed, r.spendTexts(e, labels, annotations)...)
 	o := &object.Object{
 		Kind: e.kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
 		Type: e.secret.objectType, Immutable: e.immutable, Data: c.Data(),

@@ -52,7 +52,11 @@ func (t target) String() string { return t.namespace + "/" + t.name }
 // one, the object that may be at its place is looked up.
 func (r *run) place(ctx context.Context, e export) placement {
 	at := r.wanted(ctx, e)
-	if observed := r.Observation.Resources[e.name].Object; observed != nil {
+	observed := r.Observation.Resources[e.name].Object
+	if e.tenant {
+		observed = r.theirs[e.name].Object
+	}
+	if observed != nil {
 		return placeObserved(e, at.target, observed)
 	}
 	if !at.unknown.empty() {
@@ -161,7 +165,9 @@ func (r *run) judge(e export, at *placement, found *structpb.Struct) {
 		at.conflict = fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.kind, at, mend)
 	case uid != own || own == "":
 		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s %q: %s", e.kind, at, kind, name, mend)
-	case composed == "" || earlier || composed != e.name && (e.tenant || r.exports[composed] || isTenants(composed)):
+	case isTenants(composed) && !e.tenant: // it gives way
+		at.unknown.waiting = []string{fmt.Sprintf("%s %s, which the composite's author asked for, to be deleted", e.kind, at)}
+	case composed == "" || earlier || composed != e.name && (e.tenant || r.exports[composed]):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
 	case composed != e.name:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: if the export was renamed, set %s to %q again; otherwise %s", e.kind, at, composed, e.path.Child("name"), composed, mend)
@@ -172,9 +178,11 @@ func (r *run) judge(e export, at *placement, found *structpb.Struct) {
 }
 
 // findWriters notes who composes which object, over this step and the earlier
-// ones, so that two who want the same one are found.
-func (r *run) findWriters(exports []export, at []placement) {
+// ones, so that two who want the same one are found. It returns what a composite's
+// author asked for in an earlier step, and gives way.
+func (r *run) findWriters(exports []export, at []placement) (drop []string) {
 	r.writers = make(map[target][]writer, len(exports))
+	theirs := map[target]string{}
 	for name, o := range r.Desired {
 		v, kind, ns, n := object.Identity(o)
 		if v != "v1" || n == "" || kind != string(object.Secret) && kind != string(object.ConfigMap) {
@@ -184,13 +192,21 @@ func (r *run) findWriters(exports []export, at []placement) {
 			ns = r.namespace
 		}
 		t := target{object.Kind(kind), ns, n}
+		if isTenants(name) {
+			theirs[t] = name
+			continue
+		}
 		r.writers[t] = append(r.writers[t], writer{earlier: name})
 	}
 	for i, e := range exports {
 		if t := at[i].target; t.name != "" {
 			r.writers[t] = append(r.writers[t], writer{export: e.path})
+			if name, ok := theirs[t]; ok {
+				drop = append(drop, name)
+			}
 		}
 	}
+	return drop
 }
 
 // A writer composes an object: an export, or a composed resource of an earlier

@@ -108,6 +108,8 @@ type entry struct {
 type variable struct {
 	name  string
 	value *expression.Expression
+
+	environment bool // it reads the environment
 }
 
 type statusField struct {
@@ -175,7 +177,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		x := c.compile(expression.Source{Text: v.Value, Path: at.Child("value").String(), Want: expression.WantAny})
 		if x != nil {
 			c.readings[v.Name] = c.reading(x)
-			p.variables = append(p.variables, variable{v.Name, x})
+			p.variables = append(p.variables, variable{v.Name, x, c.readings[v.Name].environment})
 		}
 		c.variables = append(c.variables, v.Name)
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -8,46 +9,77 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// referredSecrets are the Secrets in the composite's namespace that its composed
-// resources refer to, desired or observed, and which resource does: a connection
-// Secret that a provider is going to write, or a password that it reads. Nobody but
-// the Composition may have these names, also while there is no such Secret yet.
-func (r *run) referredSecrets() map[target]string {
+// referredObjects are the Secrets and ConfigMaps in the composite's namespace that the
+// Composition refers to, and who does: sources, and the composed resources, desired
+// or observed. It may be a connection Secret that a provider is going to write, or a
+// password that it reads: nobody but the Composition may have the name, also while
+// there is no such object yet. It is not looked for unless wanted.
+func (r *run) referredObjects(wanted bool) map[target]string {
+	if !wanted {
+		return nil
+	}
 	out := map[target]string{}
-	add := func(composed string, s *structpb.Struct) {
-		walkSecretRefs(structpb.NewStructValue(s), func(ref *structpb.Struct) {
-			name, ns := ref.GetFields()["name"].GetStringValue(), ref.GetFields()["namespace"].GetStringValue()
-			if name == "" || ns != "" && ns != r.namespace {
-				return
-			}
-			t := target{object.Secret, r.namespace, name}
-			if _, ok := out[t]; !ok {
-				out[t] = composed
-			}
-		})
+	add := func(who string, kind object.Kind, namespace, name string) {
+		t := target{kind, r.namespace, name}
+		if _, ok := out[t]; !ok && name != "" && (namespace == "" || namespace == r.namespace) {
+			out[t] = who
+		}
+	}
+	for _, s := range r.sourcesRead {
+		if s.APIVersion == "v1" && s.Namespace == r.namespace {
+			add("the Composition", object.Kind(s.Kind), s.Namespace, s.Name)
+		}
+	}
+	walk := func(composed string, s *structpb.Struct) {
+		who := fmt.Sprintf("the composed resource %q", composed)
+		walkReferences(structpb.NewStructValue(s), func(kind object.Kind, namespace, name string) { add(who, kind, namespace, name) })
 	}
 	for _, composed := range sortedKeys(r.Desired) {
-		add(composed, r.Desired[composed])
+		walk(composed, r.Desired[composed])
 	}
 	for _, composed := range sortedKeys(r.Observation.Resources) {
-		add(composed, r.Observation.Resources[composed].Object)
+		walk(composed, r.Observation.Resources[composed].Object)
 	}
 	return out
 }
 
-// walkSecretRefs finds objects by the names that fields for a reference to a Secret
-// have: secretRef, writeConnectionSecretToRef, passwordSecretRef, and lists of them.
-func walkSecretRefs(v *structpb.Value, found func(ref *structpb.Struct)) {
+// walkReferences finds what refers to a Secret or a ConfigMap, by the names that
+// such fields have: secretRef, writeConnectionSecretToRef, imagePullSecrets,
+// configMapKeyRef hold a name, secretName is one. A manifest of one inside, too.
+func walkReferences(v *structpb.Value, found func(kind object.Kind, namespace, name string)) {
 	for _, e := range v.GetListValue().GetValues() {
-		walkSecretRefs(e, found)
+		walkReferences(e, found)
 	}
-	for k, e := range v.GetStructValue().GetFields() {
-		if lower := strings.ToLower(k); strings.Contains(lower, "secret") && (strings.HasSuffix(lower, "ref") || strings.HasSuffix(lower, "refs")) {
-			found(e.GetStructValue())
-			for _, item := range e.GetListValue().GetValues() {
-				found(item.GetStructValue())
-			}
+	fields := v.GetStructValue()
+	if apiVersion, kind, ns, name := object.Identity(fields); apiVersion == "v1" {
+		found(object.Kind(kind), ns, name)
+	}
+	for k, e := range fields.GetFields() {
+		walkReferences(e, found)
+		kind, whole := referredKind(k)
+		if kind == "" {
+			continue
 		}
-		walkSecretRefs(e, found)
+		if whole {
+			found(kind, "", e.GetStringValue())
+		}
+		for _, ref := range append(e.GetListValue().GetValues(), e) {
+			fields := ref.GetStructValue().GetFields()
+			found(kind, fields["namespace"].GetStringValue(), fields["name"].GetStringValue())
+		}
 	}
+}
+
+// referredKind is what a field refers to by its name, and whether the field itself
+// holds the name of it.
+func referredKind(field string) (kind object.Kind, whole bool) {
+	field = strings.ToLower(field)
+	whole = strings.HasSuffix(field, "secretname") || strings.HasSuffix(field, "configmapname")
+	switch {
+	case strings.Contains(field, "secret"):
+		return object.Secret, whole
+	case strings.Contains(field, "configmap"):
+		return object.ConfigMap, whole
+	}
+	return "", false
 }

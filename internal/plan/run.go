@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -116,6 +117,10 @@ type Result struct {
 	// lists of the composite's author.
 	Others []Outcome
 
+	// Drop are the names of resources that earlier steps compose and that shall not be
+	// desired: a composite's author asked for them there.
+	Drop []string
+
 	// Environment for later steps, or nil if the input does not make one, or what it
 	// takes was not read yet.
 	Environment *structpb.Struct
@@ -139,12 +144,17 @@ type run struct {
 	budget    *expression.Budget
 	namespace string // the composite's own
 	cluster   bool   // the composite is cluster scoped
-	variables ref.Val
+	variables *variables
 	missing   map[string]string   // sources that are not there, as expressions spell them -> which object each is
 	exports   map[string]bool     // their names
 	writers   map[target][]writer // who composes an object
 	tenant    *observation.Tenant // whose expressions are evaluated, or nil for the input's own
 	dataLeft  int                 // bytes that values may still have
+
+	theirs      map[string]observation.Resource // what the composite's author asked for, as it is observed
+	created     int                             // of what the author asks for by now
+	sourcesRead []Requirement
+	referred    map[target]string // objects that the Composition refers to, and who does
 }
 
 // Run the plan. A *Fault, joined with others by errors.Join, is the only error;
@@ -155,6 +165,7 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	for _, e := range p.exports {
 		r.exports[e.name] = true
 	}
+	r.theirs, own.Observation.Resources = splitTheirs(req.Observation.Resources)
 	r.namespace, r.cluster = ownNamespace(req.Observation.Composite.Object)
 	if faults := r.faults(p); len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -167,7 +178,6 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		return nil, errors.Join(faultErrors(faults)...)
 	}
 	own.Observation.Sources = r.readSources(ctx, p.sources, out)
-	r.setEnvironment(ctx, p, out)
 	placements := make([]placement, len(p.exports))
 	for i, e := range p.exports {
 		placements[i] = r.place(ctx, e)
@@ -175,7 +185,8 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 			out.Requirements = append(out.Requirements, *l)
 		}
 	}
-	r.findWriters(p.exports, placements)
+	out.Drop = r.findWriters(p.exports, placements)
+	r.setEnvironment(ctx, p, out)
 	for i, e := range p.exports {
 		out.Objects = append(out.Objects, r.export(ctx, e, placements[i]))
 	}
@@ -187,6 +198,22 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	out.Waiting += r.budget.Waiting
 	out.Failed += r.budget.Failed
 	return out, nil
+}
+
+// splitTheirs splits off what the composite's author asked for. No expression but
+// the author's own could mean it.
+func splitTheirs(all map[string]observation.Resource) (theirs, ours map[string]observation.Resource) {
+	theirs, ours = map[string]observation.Resource{}, all
+	for name, res := range all {
+		if isTenants(name) {
+			theirs[name] = res
+		}
+	}
+	if len(theirs) > 0 {
+		ours = maps.Clone(all)
+		maps.DeleteFunc(ours, func(name string, _ observation.Resource) bool { return isTenants(name) })
+	}
+	return theirs, ours
 }
 
 // ownNamespace is the composite's own namespace, which for a legacy composite is
@@ -242,7 +269,7 @@ func (r *run) faults(p *Plan) []error {
 }
 
 func (r *run) evaluate(ctx context.Context, x *expression.Expression, from string) (ref.Val, error) {
-	scope := r.Observation.Scope(from, r.variables)
+	scope := r.Observation.Scope(from, r.variables.Val)
 	if r.tenant != nil {
 		scope = r.Observation.TenantScope(r.tenant)
 	}
@@ -330,9 +357,25 @@ func (r *reasons) outcome(what, absent string, observed bool) Outcome {
 	return out
 }
 
-// newVariables are the named expressions as a CEL map. Each is evaluated on
-// first use, and once.
-func newVariables(ctx context.Context, list []variable, r *run) ref.Val {
+// variables are the named expressions as a CEL map. Each is evaluated on first use,
+// and once, unless what it reads has changed since.
+type variables struct {
+	ref.Val
+
+	list   []variable
+	values map[string]ref.Val
+}
+
+// forget what depends on the environment.
+func (v *variables) forget() {
+	for _, x := range v.list {
+		if x.environment {
+			delete(v.values, x.name)
+		}
+	}
+}
+
+func newVariables(ctx context.Context, list []variable, r *run) *variables {
 	values := make(map[string]ref.Val, len(list))
 	// A variable sees those above it, as it was compiled, even where it computes a
 	// name: it would find itself else, for ever, and what its readers do not know of.
@@ -354,7 +397,7 @@ func newVariables(ctx context.Context, list []variable, r *run) ref.Val {
 		}
 		return observation.Map(find, func() []string { return variableNames(list[:n]) })
 	}
-	return first(len(list))
+	return &variables{first(len(list)), list, values}
 }
 
 func variableNames(list []variable) []string {

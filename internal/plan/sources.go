@@ -132,7 +132,7 @@ func (r *run) readSources(ctx context.Context, sources []source, out *Result) ma
 	all := map[string]observation.Source{}
 	for name, objects := range r.Found {
 		if !strings.HasPrefix(name, RequirementPrefix) {
-			all[name] = observation.Source{Read: true, Optional: true, Many: true, Objects: objects}
+			all[name] = observation.Source{Read: true, Optional: true, Many: true, Objects: withoutTheirs(objects)}
 		}
 	}
 	for _, s := range sources {
@@ -148,6 +148,7 @@ func (r *run) readSources(ctx context.Context, sources []source, out *Result) ma
 			r.missing[s.spelled()] = s.nameExpr.Source().Path + " gives no name"
 		default:
 			out.Requirements = append(out.Requirements, *req)
+			r.sourcesRead = append(r.sourcesRead, *req)
 			all[s.Name] = s.observe(*req, r.Found)
 			r.missing[s.spelled()] = req.String()
 		}
@@ -193,10 +194,20 @@ func (r *run) requirement(ctx context.Context, s source) (*Requirement, error) {
 	return req, nil
 }
 
+// withoutTheirs leaves out what authors of composites asked for: a name and labels are
+// easy to have, and no source means it.
+func withoutTheirs(objects []*structpb.Struct) []*structpb.Struct {
+	return slices.DeleteFunc(slices.Clone(objects), func(s *structpb.Struct) bool {
+		_, _, _, controlled := object.ControllerOf(s)
+		return controlled && isTenants(object.CompositionResourceName(s))
+	})
+}
+
 // observe a source: what expressions see of what was found.
 func (s source) observe(req Requirement, found map[string][]*structpb.Struct) observation.Source {
 	out := observation.Source{Optional: s.Optional, Many: len(s.MatchLabels) > 0, Secret: isSecret(s.Source)}
 	out.Objects, out.Read = req.find(found)
+	out.Objects = withoutTheirs(out.Objects)
 	for _, o := range found[req.Key()] {
 		if _, kind, ns, _ := object.Identity(o); ns == "" && req.Namespace != "" && kind == req.Kind {
 			out.Failed = fmt.Sprintf("%s is cluster scoped: set %s to Cluster", kind, s.path.Child("scope"))

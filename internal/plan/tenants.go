@@ -19,22 +19,21 @@ func (r *run) runTenants(ctx context.Context, t *tenants, out *Result) {
 		return
 	}
 	w := t.read(r.Observation.Composite.Object)
+	if len(w.faults) > 0 {
+		out.Others = append(out.Others, Outcome{State: Held, Message: shorten(w.faults, "; "), Warn: true, Tenant: true})
+	}
 	own := *r
 	own.tenant, own.budget, own.dataLeft = t.sees, expression.NewTenantBudget(), limits.TenantBytes
-	for _, f := range w.faults {
-		out.Others = append(out.Others, Outcome{State: Held, Message: f, Warn: true, Tenant: true})
-	}
-	if len(w.exports) > 0 && r.namespace == "" {
-		out.Others = append(out.Others, Outcome{State: Held, Message: t.at.String() + ": nothing is exported, for the composite has no namespace of its own", Warn: true, Tenant: true})
+	own.referred = r.referredObjects(len(w.exports) > 0)
+	slices.SortFunc(w.exports, func(a, b export) int { return strings.Compare(a.name, b.name) })
+	if why := r.tenantNamespace(len(w.exports) > 0, out); why != nil {
+		why.Message = fmt.Sprintf("%s: nothing is exported: %s", t.at, why.Message)
+		out.Others = append(out.Others, *why)
+		own.lookUpAll(ctx, w.exports, out)
 		w.exports, w.unclear = nil, map[object.Kind]bool{object.Secret: true, object.ConfigMap: true}
 	}
-	slices.SortFunc(w.exports, func(a, b export) int { return strings.Compare(a.name, b.name) })
-	var referred map[target]string
-	if len(w.exports) > 0 {
-		referred = r.referredSecrets()
-	}
 	for _, e := range w.exports {
-		o := own.tenantExport(ctx, e, referred, out)
+		o := own.tenantExport(ctx, e, len(w.unclear) > 0, out)
 		o.Tenant = true
 		out.Objects = append(out.Objects, o)
 	}
@@ -44,33 +43,85 @@ func (r *run) runTenants(ctx context.Context, t *tenants, out *Result) {
 	out.Failed += own.budget.Failed
 }
 
+// tenantNamespace says why the composite has no namespace that its author may have
+// objects in. The author of a legacy composite could write any claim into it, so the
+// claim has to say that it is the one.
+func (r *run) tenantNamespace(wanted bool, out *Result) *Outcome {
+	if !wanted {
+		return nil
+	}
+	if r.namespace == "" {
+		return &Outcome{State: Held, Message: "the composite has no namespace of its own", Warn: true, Tenant: true}
+	}
+	if !r.cluster {
+		return nil
+	}
+	xr := r.Observation.Composite.Object
+	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
+	apiVersion, _, _, name := object.Identity(xr)
+	req := Requirement{APIVersion: ref["apiVersion"].GetStringValue(), Kind: ref["kind"].GetStringValue(), Namespace: r.namespace, Name: ref["name"].GetStringValue()}
+	group, _, _ := strings.Cut(apiVersion, "/")
+	if !strings.HasPrefix(req.APIVersion, group+"/") || req.Kind == "" || req.Name == "" {
+		return &Outcome{State: Held, Message: "spec.claimRef names no claim of its own", Warn: true, Tenant: true}
+	}
+	out.Requirements = append(out.Requirements, req)
+	found, read := req.find(r.Found)
+	switch {
+	case !read:
+		return &Outcome{State: Waiting, Message: "waiting for the look-up of " + req.String(), Tenant: true}
+	case len(found) != 1 || found[0].GetFields()["spec"].GetStructValue().GetFields()["resourceRef"].GetStructValue().GetFields()["name"].GetStringValue() != name:
+		return &Outcome{State: Held, Message: fmt.Sprintf("%s, which spec.claimRef names, is not its claim", req), Warn: true, Tenant: true}
+	}
+	return nil
+}
+
+// lookUpAll asks for what will be asked for once the claim was read: it has to be the
+// same on each call of a reconcile.
+func (r *run) lookUpAll(ctx context.Context, exports []export, out *Result) {
+	for _, e := range exports {
+		at := r.place(ctx, e)
+		if r.taken(e, &at) == "" && at.lookUp != nil && at.namespace != "" {
+			out.Requirements = append(out.Requirements, *at.lookUp)
+		}
+	}
+}
+
 // tenantExport is one object. Where the Composition composes the same one, or refers
 // to it, the author's gives way, and it is not looked up.
-func (r *run) tenantExport(ctx context.Context, e export, referred map[target]string, out *Result) Object {
+func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Result) Object {
 	at := r.place(ctx, e)
-	why := r.taken(e, at, referred)
+	why := r.taken(e, &at)
 	switch {
 	case why != "":
 		at.conflict = fmt.Sprintf("%s: give it another name in %s", why, e.namePath())
 	case at.lookUp != nil:
 		out.Requirements = append(out.Requirements, *at.lookUp)
 	}
-	if _, earlier := r.Desired[e.name]; earlier {
-		at.observed = nil // that step desires it
+	if at.observed == nil && at.conflict == "" {
+		r.created++
+	}
+	if unclear && at.observed == nil && len(r.theirs)+r.created > limits.TenantEntries { // else they would become more and more
+		return Object{Name: e.name, Kind: e.kind, Outcome: Outcome{
+			State: Held, Message: fmt.Sprintf("%s is not created: there are %d objects, and it is not clear which of them are still asked for", e, len(r.theirs)),
+		}}
 	}
 	return r.exportAt(ctx, e, at)
 }
 
 // taken says whose the name of an author's object is in the Composition, if it is.
-func (r *run) taken(e export, at placement, referred map[target]string) string {
+// An object that the Composition composes itself is let go of, if it was the
+// author's: then the Composition can have it.
+func (r *run) taken(e export, at *placement) string {
 	if _, earlier := r.Desired[e.name]; earlier {
+		at.observed = nil // which that step desires
 		return "an earlier step of the pipeline composes it, too"
 	}
 	if len(r.writers[at.target]) > 0 {
+		at.observed = nil
 		return fmt.Sprintf("the Composition itself composes %s %s", e.kind, at)
 	}
-	if composed, ok := referred[at.target]; ok {
-		return fmt.Sprintf("the composed resource %q refers to %s %s", composed, e.kind, at)
+	if who, ok := r.referred[at.target]; ok {
+		return fmt.Sprintf("%s refers to %s %s", who, e.kind, at)
 	}
 	return ""
 }
@@ -79,15 +130,15 @@ func (r *run) taken(e export, at placement, referred map[target]string) string {
 // asked for.
 func (r *run) keepUnclear(w *wish) []Object {
 	var out []Object
-	for _, composed := range sortedKeys(r.Observation.Resources) {
+	for _, composed := range sortedKeys(r.theirs) {
 		_, earlier := r.Desired[composed]
 		asked := slices.ContainsFunc(w.exports, func(e export) bool { return e.name == composed })
 		kind, name, _ := strings.Cut(strings.TrimPrefix(composed, tenantPrefix), "/")
-		if !isTenants(composed) || earlier || asked || !w.unclear[object.Kind(kind)] {
+		if earlier || asked || !w.unclear[object.Kind(kind)] {
 			continue
 		}
 		out = append(out, Object{
-			Name: composed, Kind: object.Kind(kind), Desired: object.Held(r.Observation.Resources[composed].Object),
+			Name: composed, Kind: object.Kind(kind), Desired: object.Held(r.theirs[composed].Object),
 			Outcome: Outcome{State: Held, Message: fmt.Sprintf("%s %q is held as it was observed, for it is not clear whether it is still asked for", kind, name), Tenant: true},
 		})
 	}
@@ -100,7 +151,25 @@ func (r *run) spend(d entry, values map[string]sensitive.Bytes) error {
 		r.dataLeft -= len(k) + v.Len()
 	}
 	if r.dataLeft < 0 {
-		return &expression.Failed{Path: d.path, Reason: fmt.Sprintf("gives too much: all that the composite's author asks for may have %d bytes together", limits.TenantBytes)}
+		return &expression.Failed{Path: d.path, Reason: "gives too much: " + tooMuch}
+	}
+	return nil
+}
+
+var tooMuch = fmt.Sprintf("all that the composite's author asks for may have %d bytes together", limits.TenantBytes) //nolint:gochecknoglobals // a text
+
+// spendTexts counts labels and annotations, too.
+func (r *run) spendTexts(e export, texts ...map[string]string) []string {
+	if r.dataLeft < 0 {
+		return nil // as was said
+	}
+	for _, m := range texts {
+		for k, v := range m {
+			r.dataLeft -= len(k) + len(v)
+		}
+	}
+	if r.dataLeft < 0 {
+		return []string{e.path.String() + ": has too much: " + tooMuch}
 	}
 	return nil
 }

@@ -89,6 +89,7 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 
 func TestTenants(t *testing.T) {
 	const (
+		dns   = "use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit"
 		heldA = "Secret team/a {data: {k: old}}"
 		only  = " may be used in the value of a Secret only: have it in secretExpressions or dynamicSecrets"
 		at    = "spec.operatorSpec."
@@ -190,8 +191,8 @@ func TestTenants(t *testing.T) {
 				{name: b, key: k, value: "'v'", labels: {crossplane.io/composite: other}, annotations: {export.fn.crossplane.io/generator: x}}]}`,
 			want: []string{
 				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].labels: another entry gives Secret "a" another value of "l": keep one of them`,
-				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2]: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out; ` +
-					at + `secretExpressions[2]: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2].labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out; ` +
+					at + `secretExpressions[2].annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 			},
 		},
 		"LabelsThatAreExpressions": {
@@ -212,16 +213,22 @@ func TestTenants(t *testing.T) {
 		"ReferredTo": {
 			reason: "a provider is going to write this Secret, or reads it: nobody else may make it",
 			world: `
-desired: {cache: {apiVersion: example.org/v1, kind: Cache, spec: {forProvider: {passwordSecretRef: {name: a, key: k}, nested: [{authSecretRefs: [{name: b}]}]}}}}
+desired:
+  cache: {apiVersion: example.org/v1, kind: Cache, spec: {forProvider: {passwordSecretRef: {name: a, key: k}, nested: [{authSecretRefs: [{name: b}]}]}}}
+  pod: {apiVersion: example.org/v1, kind: Pod, spec: {secretName: e, imagePullSecrets: [{name: f}], envFrom: [{configMapRef: {name: b}}], manifest: {apiVersion: v1, kind: Secret, metadata: {name: g, namespace: team}}}}
 resources:
   db: {object: {apiVersion: example.org/v1, kind: DB, spec: {writeConnectionSecretToRef: {name: c, namespace: team}, otherSecretRef: {name: d, namespace: elsewhere}}}, details: {password: canary-pass}}`,
-			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}], dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}`,
+			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}, {name: e, key: k, value: "'v'"}, {name: f, key: k, value: "'v'"}, {name: g, key: k, value: "'v'"}], dynamicConfigMaps: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/a {data: {k: v}}",
+				`Conflict! nothing | ConfigMap "b": the composed resource "pod" refers to ConfigMap team/b: give it another name in ` + at + `dynamicConfigMaps[1].name`,
 				`Conflict! nothing | Secret "a": the composed resource "cache" refers to Secret team/a: give it another name in ` + at + `dynamicSecrets[0].name`,
 				`Conflict! nothing | Secret "b": the composed resource "cache" refers to Secret team/b: give it another name in ` + at + `dynamicSecrets[1].name`,
 				`Conflict! nothing | Secret "c": the composed resource "db" refers to Secret team/c: give it another name in ` + at + `dynamicSecrets[2].name`,
 				"Available Secret team/d {data: {k: v}}",
+				`Conflict! nothing | Secret "e": the composed resource "pod" refers to Secret team/e: give it another name in ` + at + `dynamicSecrets[4].name`,
+				`Conflict! nothing | Secret "f": the composed resource "pod" refers to Secret team/f: give it another name in ` + at + `dynamicSecrets[5].name`,
+				`Conflict! nothing | Secret "g": the composed resource "pod" refers to Secret team/g: give it another name in ` + at + `dynamicSecrets[6].name`,
 			},
 		},
 		"NotAllowed": {
@@ -302,11 +309,11 @@ resources:
 			reason: "names that no object has, and that try to be elsewhere",
 			spec:   `operatorSpec: {secretExpressions: [{name: other/a, key: k, value: "'v'"}, {name: А, key: k, value: "'v'"}, {name: A, key: k, value: "'v'"}, {naem: a}, 5]}`,
 			want: []string{
-				`Held! | ` + at + `secretExpressions[0].name: cannot use name "other/a": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
-				`Held! | ` + at + `secretExpressions[1].name: cannot use name "\u0410": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
-				`Held! | ` + at + `secretExpressions[2].name: cannot use name "A": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
-				`Held! | ` + at + `secretExpressions[3].naem: is an unknown field: did you mean name?`,
-				`Held! | ` + at + `secretExpressions[4]: must be an object, but is a number`,
+				`Held! | ` + at + `secretExpressions[0].name: cannot use name "other/a": ` + dns + `; ` +
+					at + `secretExpressions[1].name: cannot use name "\u0410": ` + dns + `; ` +
+					at + `secretExpressions[2].name: cannot use name "A": ` + dns + `; ` +
+					at + `secretExpressions[3].naem: is an unknown field: did you mean name?; ` +
+					at + `secretExpressions[4]: must be an object, but is a number`,
 			},
 		},
 		"NoList": {
@@ -318,6 +325,18 @@ resources:
 				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
 				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
 				`Held! | ` + at + `secretExpressions: must be a list, but is an object`,
+			},
+		},
+		"NoParent": {
+			reason: "nor where the field cannot be: its parent was something else by mistake",
+			input:  "fromComposite: {fieldPath: spec.exports.list}\nsecrets: [{name: own, from: db, data: [{key: p, value: secret.password}]}]",
+			world:  observedTenants,
+			spec:   `exports: [1]`,
+			want: []string{own,
+				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is held as it was observed, for it is not clear whether it is still asked for`,
+				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | spec.exports.list: cannot be there: something that is no object is above it`,
 			},
 		},
 		"NoObject": {
@@ -335,9 +354,10 @@ resources:
 			spec: `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, value: "{'a': '`+strings.Repeat("v", 4000)+`'}"},`, 4) +
 				`{name: b, key: k, value: "'` + strings.Repeat("v", 4000) + `'"}, {name: c, key: k, value: "'v'"}]}`,
 			want: []string{
-				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "a" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` + writtenTwice(at),
-				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[4].value: all expressions of the composite together have more than 16384 characters: shorten them`,
-				`Held! nothing | Secret "c" is not created: ` + at + `secretExpressions[5].value: all expressions of the composite together have more than 16384 characters: shorten them`,
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "a" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
+					at + `secretExpressions[2].value: ` + tooLong + at + `secretExpressions[3].value: ` + strings.TrimSuffix(tooLong, "; "),
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[4].value: all expressions of the composite together have more than 8192 characters: shorten them`,
+				`Held! nothing | Secret "c" is not created: ` + at + `secretExpressions[5].value: all expressions of the composite together have more than 8192 characters: shorten them`,
 			},
 		},
 		"TooMuchWork": {
@@ -412,16 +432,7 @@ resources:
 	}
 }
 
-// writtenTwice is the rest of what four entries that give one key say.
-func writtenTwice(at string) string {
-	var out []string
-	for i := 2; i < 4; i++ {
-		for j := range i {
-			out = append(out, fmt.Sprintf(`%ssecretExpressions[%d].value: key "a" of Secret "a" is written by %ssecretExpressions[%d].value, too: keep one of them`, at, i, at, j))
-		}
-	}
-	return strings.Join(out, "; ")
-}
+const tooLong = "all expressions of the composite together have more than 8192 characters: shorten them; "
 
 // A name that the author took before an export came to have it is the export's
 // from then on, and the author's object goes when the author lets go of it.
@@ -433,21 +444,21 @@ resources:
   db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}
   fromComposite/Secret/xr-own: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque, data: {k: b2xk}}}
 `
-	const conflict = `Conflict! nothing | Secret "own": Secret team/xr-own is the composed resource "fromComposite/Secret/xr-own" of this composite: set secrets[0].metadata.name to another name`
+	const waits = `Waiting nothing | Secret "own" is not created: waiting: Secret team/xr-own, which the composite's author asked for, to be deleted`
 	for name, c := range map[string]struct {
 		reason, spec string
 		want         []string
 	}{
 		"Holds": {
-			reason: "while it is asked for, both are in conflict, and nothing is written",
+			reason: "while it is asked for, it is let go of, so that Crossplane deletes it",
 			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
-			want: []string{conflict, `Conflict! Secret team/xr-own {data: {k: old}} | ` +
+			want: []string{waits, `Conflict! nothing | ` +
 				`Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in spec.operatorSpec.secretExpressions[0].name`},
 		},
 		"LetsGo": {
 			reason: "the export does not keep it",
 			spec:   "x: 1",
-			want:   []string{conflict},
+			want:   []string{waits},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -458,29 +469,110 @@ resources:
 	}
 }
 
-// The composite of a legacy claim has the claim's namespace, and one without any
-// has none to export to: that is no fault of the input.
+// The composite of a legacy claim has the claim's namespace, if the claim says so,
+// too: whoever writes the composite could write any into it. One without any has none
+// to export to. That is no fault of the input.
 func TestTenantsNamespace(t *testing.T) {
-	const input = "fromComposite: {fieldPath: spec.operatorSpec}"
+	const (
+		input   = "fromComposite: {fieldPath: spec.operatorSpec}"
+		nothing = "spec.operatorSpec: nothing is exported: "
+		claim   = "claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs, name: app},"
+		other   = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, spec: {resourceRef: {name: %s}}}]"
+	)
 	composite := func(spec string) string {
 		return `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {` + spec + ` operatorSpec: {dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}}}`
 	}
 	for name, c := range map[string]struct {
-		composite string
-		want      []string
+		reason, composite, world string
+		want                     []string
 	}{
-		"Claim": {composite("claimRef: {namespace: theirs},"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}},
-		"None":  {composite(""), []string{"Held! | spec.operatorSpec: nothing is exported, for the composite has no namespace of its own"}},
-		"ClusterScoped": {
-			composite("crossplane: {}, claimRef: {namespace: kube-system},"),
-			[]string{"Held! | spec.operatorSpec: nothing is exported, for the composite has no namespace of its own"},
-		},
+		"Claim":         {"the claim has the composite", composite(claim), fmt.Sprintf(other, "xr"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}},
+		"AnothersClaim": {"the claim has another composite", composite(claim), fmt.Sprintf(other, "other"), []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
+		"NoClaim":       {"there is no such claim", composite(claim), "", []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
+		"Half":          {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{"Held! | " + nothing + "spec.claimRef names no claim of its own"}},
+		"None":          {"it has no claim", composite(""), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
+		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, show(newScene(t, exports(input), c.composite).run(t))); diff != "" {
-				t.Errorf("-want, +got:\n%s", diff)
+			if diff := cmp.Diff(c.want, show(newScene(t, exports(input), c.composite, c.world).run(t))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// tenantsObject is an object in the cluster that a composite's author asked for.
+func tenantsObject(kind, name, labels, data string) string {
+	return fmt.Sprintf(`{apiVersion: v1, kind: %s, metadata: {name: %s, namespace: team, labels: %s, annotations: {crossplane.io/composition-resource-name: fromComposite/%s/%s},
+  ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}, data: {%s}}`, kind, name, labels, kind, name, data)
+}
+
+// An author's object is no source of anybody, by name or by labels, and the name of
+// one is not to be had.
+func TestTenantsAreNoSources(t *testing.T) {
+	input := exports(`
+sources:
+- {name: ca, apiVersion: v1, kind: Secret, nameExpression: "composite.metadata.name + '-ca'", optional: true}
+- {name: one, apiVersion: v1, kind: Secret, matchLabels: {ca: "yes"}}
+- {name: zones, apiVersion: v1, kind: ConfigMap, matchLabels: {zone: "yes"}}
+configMaps:
+- {name: all, data: [{key: zones, value: "sources.zones.map(z, z.metadata.name).join(',')"}, {key: hosts, value: "resources.map(k, k).join(',')"}]}
+secrets:
+- {name: own, data: [{key: ca, value: "secrets.?ca.?crt.orValue('none')"}, {key: one, value: secrets.one.crt}]}
+fromComposite: {fieldPath: spec.operatorSpec}`)
+	world := `
+cluster:
+- {apiVersion: v1, kind: Secret, metadata: {name: good, namespace: team, labels: {ca: "yes"}}, data: {crt: Z29vZA==}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: good, namespace: team, labels: {zone: "yes"}}}
+- ` + tenantsObject("Secret", "evil", `{ca: "yes"}`, "crt: ZXZpbA==") + `
+- ` + tenantsObject("Secret", "xr-ca", "{}", "crt: ZXZpbA==") + `
+- ` + tenantsObject("ConfigMap", "evil", `{zone: "yes"}`, "") + `
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB}}
+  fromComposite/ConfigMap/mine: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: team}}}
+`
+	got := show(newScene(t, input, asks(`operatorSpec: {dynamicSecrets: [{name: xr-ca, key: crt, value: "'evil'"}]}`), world).run(t))
+	want := []string{
+		"Available Secret team/xr-own {data: {ca: none, one: good}}",
+		"Available ConfigMap team/xr-all {data: {hosts: db, zones: good}}",
+		`Conflict! nothing | Secret "xr-ca": the Composition refers to Secret team/xr-ca: give it another name in spec.operatorSpec.dynamicSecrets[0].name`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// What an earlier step composed for the author gives way to an export.
+func TestTenantsOfAnEarlierStep(t *testing.T) {
+	r := newScene(t, exports(url), "desired: {fromComposite/Secret/xr-url: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, fromComposite/Secret/x: {apiVersion: v1, kind: Secret, metadata: {name: x}}}").run(t)
+	if diff := cmp.Diff([]string{"Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"}, show(r)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"fromComposite/Secret/xr-url"}, r.Drop); diff != "" {
+		t.Errorf("dropped: -want, +got:\n%s", diff)
+	}
+}
+
+// While it is not clear what is asked for nothing is dropped, and new objects come up
+// to the limit only: there would be more each time else.
+func TestTenantsDoNotBecomeMore(t *testing.T) {
+	var observed, asked strings.Builder
+	observed.WriteString("resources:\n  db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}\n")
+	for i := range limits.TenantEntries - 2 {
+		fmt.Fprintf(&observed, "  fromComposite/ConfigMap/old%d: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: old%d, namespace: team}}}\n", i, i)
+	}
+	for i := range 10 {
+		fmt.Fprintf(&asked, `{name: new%d, key: k, value: "'v'"}, `, i)
+	}
+	r := newScene(t, exports(tenant), asks(`operatorSpec: {dynamicConfigMaps: [`+asked.String()+`{key: k, value: "'v'"}]}`), observed.String()).run(t)
+	n := 0
+	for _, o := range r.Objects {
+		if o.Desired != nil && o.Tenant {
+			n++
+		}
+	}
+	if n != limits.TenantEntries {
+		t.Errorf("want %d objects, got %d:\n%s", limits.TenantEntries, n, strings.Join(show(r), "\n"))
 	}
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -101,11 +102,16 @@ type wish struct {
 // read what the author of a composite asks for.
 func (t *tenants) read(composite *structpb.Struct) *wish {
 	w := &wish{unclear: map[object.Kind]bool{}, described: map[string]string{}}
+	path := field.NewPath(t.at.String())
 	at, ok := environment.Get(composite, t.at)
-	if _, null := at.GetKind().(*structpb.Value_NullValue); !ok || null {
+	_, null := at.GetKind().(*structpb.Value_NullValue)
+	switch {
+	case !environment.Fits(composite, t.at):
+		w.refuse(path, "cannot be there: something that is no object is above it", object.Secret, object.ConfigMap)
+		return w
+	case !ok || null:
 		return w
 	}
-	path := field.NewPath(t.at.String())
 	if at.GetStructValue() == nil {
 		w.refuse(path, "must be an object, but is "+kindOf(at), object.Secret, object.ConfigMap)
 		return w
@@ -146,8 +152,12 @@ func (t *tenants) readEntry(w *wish, l tenantList, at *field.Path, v *structpb.V
 	d := &decoder{near: map[string]bool{}}
 	d.value(at, v, reflect.ValueOf(entry).Elem())
 	a := entry.asked()
-	faults := make([]string, 0, len(d.faults))
-	for _, f := range d.faults {
+	var faults []string
+	for i, f := range d.faults {
+		if i == limits.MessageItems {
+			faults = append(faults, fmt.Sprintf("%s: has %d more faults", at, len(d.faults)-i))
+			break
+		}
 		faults = append(faults, f.Field+": "+f.Detail)
 	}
 	if err := object.ValidateName(a.name); err != nil {
@@ -166,14 +176,9 @@ func (t *tenants) readEntry(w *wish, l tenantList, at *field.Path, v *structpb.V
 	if len(faults) == 0 {
 		m := &e.metadata
 		faults = slices.Concat(
-			t.describe(w, e, at.Child("labels"), a.labels, &m.labels, &m.labelValues),
-			t.describe(w, e, at.Child("annotations"), a.annotations, &m.annotations, &m.annotationValues),
+			t.describe(w, e, at.Child("labels"), a.labels, description{object.ValidateLabels, &m.labels, &m.labelValues}),
+			t.describe(w, e, at.Child("annotations"), a.annotations, description{object.ValidateAnnotations, &m.annotations, &m.annotationValues}),
 			t.addData(w, e, at, a))
-		for _, err := range slices.Concat(object.ValidateLabels(m.labels), object.ValidateAnnotations(m.annotations)) {
-			if err != nil {
-				faults = append(faults, at.String()+": "+err.Error())
-			}
-		}
 	}
 	e.faults = append(e.faults, faults...)
 }
@@ -192,16 +197,28 @@ func (w *wish) export(kind object.Kind, name string, at *field.Path) *export {
 	return &w.exports[i]
 }
 
+// A description is the labels of an object, or its annotations, while they are put
+// together: the texts that stand for themselves, and the expressions.
+type description struct {
+	validate func(map[string]string) []error
+	texts    *map[string]string
+	values   *map[string]*expression.Expression
+}
+
 // describe adds the labels of an entry, or its annotations. Two entries may have the
 // same ones, and no others of one key. In Azure Service Operator each is an
 // expression; what is none that gives a string stands for itself here, so that app:
 // shop need not be app: "'shop'".
-func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]string, texts *map[string]string, values *map[string]*expression.Expression) []string {
+func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]string, d description) []string {
 	if len(entry) > limits.TenantLabels {
 		return []string{fmt.Sprintf("%s: has %d items, over the limit of %d", at, len(entry), limits.TenantLabels)}
 	}
 	var faults []string
 	for _, k := range sortedKeys(entry) {
+		if err := errors.Join(d.validate(map[string]string{k: ""})...); err != nil {
+			faults = append(faults, at.String()+": "+err.Error())
+			continue
+		}
 		id := strings.Join([]string{e.name, at.String()[strings.LastIndex(at.String(), ".")+1:], k}, "\x00")
 		if before, ok := w.described[id]; ok {
 			if before != entry[k] {
@@ -210,14 +227,17 @@ func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]
 			continue
 		}
 		w.described[id] = entry[k]
-		x, fs := t.description(w, expression.Source{Text: entry[k], Path: at.Key(k).String(), Want: expression.WantString})
-		faults = append(faults, fs...)
+		x, fs := t.described(w, expression.Source{Text: entry[k], Path: at.Key(k).String(), Want: expression.WantString})
+		err := errors.Join(d.validate(map[string]string{k: entry[k]})...)
 		switch {
 		case len(fs) > 0:
+			faults = append(faults, fs...)
 		case x != nil:
-			put(values, k, x)
+			put(d.values, k, x)
+		case err != nil:
+			faults = append(faults, at.String()+": "+err.Error())
 		default:
-			put(texts, k, entry[k])
+			put(d.texts, k, entry[k])
 		}
 	}
 	return faults
@@ -230,9 +250,9 @@ func put[V any](m *map[string]V, k string, v V) {
 	(*m)[k] = v
 }
 
-// description is nil for a text that stands for itself: a word, a text that is too
+// described is nil for a text that stands for itself: a word, a text that is too
 // long, or that does not compile as a string.
-func (t *tenants) description(w *wish, s expression.Source) (*expression.Expression, []string) {
+func (t *tenants) described(w *wish, s expression.Source) (*expression.Expression, []string) {
 	if s.Text == "" || identifier.MatchString(s.Text) || len(s.Text) > limits.ExpressionCharacters {
 		return nil, nil
 	}
@@ -306,7 +326,7 @@ func (t *tenants) expression(s expression.Source, kind object.Kind, several stri
 		if x != nil {
 			texts = t.refuse(x, kind)
 		}
-		return compiledExpression{x, texts}
+		return compiledExpression{x, texts[:min(len(texts), limits.MessageItems)]}
 	}
 	c := t.compile.get(tenantKey{t.plan, s}, compile)
 	return c.x, c.faults
