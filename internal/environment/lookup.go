@@ -84,9 +84,6 @@ func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, field.ErrorLis
 	return l, nil
 }
 
-// Finds reports whether any EnvironmentConfig is listed.
-func (l *Lookup) Finds() bool { return len(l.sources) > 0 }
-
 // Selectors returns what to ask Crossplane for, one item for each that is listed. It
 // is nil where nothing is to be asked for, since none of its labels has a value.
 // before is the environment as earlier steps left it, or nil. The same arguments
