@@ -324,7 +324,7 @@ func TestRunEnvironmentRefused(t *testing.T) {
 func TestRunEnvironmentWork(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`
-variables: [{name: big, value: "lists.range(3000).map(x, x * x)"}]
+variables: [{name: big, value: "lists.range(9000).map(x, x * x)"}]
 sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
 configMaps: [{name: a, metadata: {nameExpression: "composite.metadata.name + '-named'"}, data: [{key: k, value: "string(variables.big.size())"}]}]
 environment:
@@ -334,7 +334,7 @@ environment:
 		fmt.Fprintf(&b, "  - {fieldPath: n%d, value: \"sources.s.data.k == 'v' ? variables.big[%d] : 0\"}\n", i, i)
 	}
 	r := newScene(t, exports(b.String()), "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]").run(t)
-	if diff := cmp.Diff([]string{"Available ConfigMap team/xr-named {data: {k: 3000}}"}, show(r)); diff != "" {
+	if diff := cmp.Diff([]string{"Available ConfigMap team/xr-named {data: {k: 9000}}"}, show(r)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	if got := r.Environment.GetFields()["n59"].GetNumberValue(); got != 59*59 {
