@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -215,7 +214,7 @@ func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]
 	}
 	var faults []string
 	for _, k := range sortedKeys(entry) {
-		if err := errors.Join(d.validate(map[string]string{k: ""})...); err != nil {
+		if err := first(d.validate(map[string]string{k: ""})); err != nil {
 			faults = append(faults, at.String()+": "+err.Error())
 			continue
 		}
@@ -228,7 +227,7 @@ func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]
 		}
 		w.described[id] = entry[k]
 		x, fs := t.described(w, expression.Source{Text: entry[k], Path: at.Key(k).String(), Want: expression.WantString})
-		err := errors.Join(d.validate(map[string]string{k: entry[k]})...)
+		err := first(d.validate(map[string]string{k: entry[k]}))
 		switch {
 		case len(fs) > 0:
 			faults = append(faults, fs...)
@@ -241,6 +240,15 @@ func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]
 		}
 	}
 	return faults
+}
+
+func first(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func put[V any](m *map[string]V, k string, v V) {
