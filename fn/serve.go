@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	runtimemetrics "runtime/metrics"
 	"syscall"
 	"time"
 
@@ -49,11 +51,39 @@ const (
 // a third of the cost of a small request.
 const gcPercent = 400
 
-// collectLess sets gcPercent, unless the GOGC variable says otherwise.
+// gcHeadroom is how much garbage may be there beside what is in use before there is
+// more of it than Go's default has: what makes small requests quicker must not make
+// a large one, or a hostile one, take five times its size.
+const gcHeadroom = 32 << 20
+
+// collectLess sets gcPercent, unless the GOGC variable says otherwise, and after
+// each collection how much of it the heap allows.
 func collectLess() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+	if os.Getenv("GOGC") != "" {
+		return
 	}
+	debug.SetGCPercent(gcPercent)
+	afterEachGC(func() {
+		live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		runtimemetrics.Read(live)
+		debug.SetGCPercent(gcPercentFor(live[0].Value.Uint64()))
+	})
+}
+
+// gcPercentFor a heap with so many bytes in use.
+func gcPercentFor(live uint64) int {
+	return int(min(gcPercent, max(100, 100*gcHeadroom/max(live, 1))))
+}
+
+// afterEachGC calls f once after each collection, in a goroutine of the runtime.
+func afterEachGC(f func()) {
+	type sentinel struct{ _ [16]byte } // garbage from the beginning on
+	var again func(*sentinel)
+	again = func(*sentinel) {
+		f()
+		runtime.SetFinalizer(&sentinel{}, again)
+	}
+	runtime.SetFinalizer(&sentinel{}, again)
 }
 
 // functionMaker makes the function that a server serves: the log is where it

@@ -3,6 +3,7 @@ package main
 import (
 	"net"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -198,4 +199,26 @@ func mustParser(t *testing.T, cli any, options ...kong.Option) *kong.Kong {
 	}
 
 	return p
+}
+
+func TestGCPercentFor(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 8 << 20: 400, 16 << 20: 200, 32 << 20: 100, 1 << 30: 100} {
+		if got := gcPercentFor(live); got != want {
+			t.Errorf("%d MiB in use: want %d, got %d", live>>20, want, got)
+		}
+	}
+}
+
+func TestAfterEachGC(t *testing.T) {
+	calls := make(chan struct{}, 8)
+	afterEachGC(func() {
+		select {
+		case calls <- struct{}{}:
+		default: // nobody looks any more
+		}
+	})
+	for range 3 {
+		runtime.GC()
+		<-calls
+	}
 }

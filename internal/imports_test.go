@@ -64,7 +64,7 @@ var rooms = map[string]room{
 	},
 	"internal/e2e":       {},
 	"internal/figures":   {},
-	"internal/attack":    {outside: []string{"google.golang.org/protobuf/types"}},
+	"internal/attack":    {rooms: []string{"internal/limits"}, outside: []string{"google.golang.org/protobuf/types"}},
 	"internal/e2e/build": {rooms: []string{"internal/e2e"}},
 }
 

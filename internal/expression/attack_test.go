@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
+	"github.com/crossplane-contrib/function-export/internal/attack"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 )
 
@@ -23,275 +23,11 @@ const (
 	attackBytes = 256 << 20
 )
 
-// shared is a chain of binds, each of which holds the one before n times: a
-// structure of n^depth leaves in a few words.
-func shared(depth, n int, literal, use string) string {
-	var b strings.Builder
-	last := literal
-	for i := range depth {
-		name := fmt.Sprint("v", i)
-		fmt.Fprintf(&b, "cel.bind(%s, [%s], ", name, strings.TrimSuffix(strings.Repeat(last+",", n), ","))
-		last = name
-	}
-	b.WriteString(strings.ReplaceAll(use, "$", last))
-	b.WriteString(strings.Repeat(")", depth))
-	return b.String()
-}
-
-// doubled binds literal, and adds it to itself, n times.
-func doubled(n int, literal, use string) string {
-	var b strings.Builder
-	last := literal
-	for i := range n {
-		name := fmt.Sprint("v", i)
-		fmt.Fprintf(&b, "cel.bind(%s, %s + %s, ", name, last, last)
-		last = name
-	}
-	b.WriteString(strings.ReplaceAll(use, "$", last))
-	b.WriteString(strings.Repeat(")", n))
-	return b.String()
-}
-
-// summed binds a list, and adds an element to it 40 times, n times.
-func summed(n int, literal, use string) string {
-	var b strings.Builder
-	last := literal
-	for i := range n {
-		name := fmt.Sprint("v", i)
-		fmt.Fprintf(&b, "cel.bind(%s, %s%s, ", name, last, strings.Repeat("+[1]", 40))
-		last = name
-	}
-	b.WriteString(strings.ReplaceAll(use, "$", last))
-	b.WriteString(strings.Repeat(")", n))
-	return b.String()
-}
-
-// listOf is a list literal with e as often as fits into the source.
-func listOf(before, e, after string) string {
-	n := (4000 - len(before) - len(after)) / (len(e) + 1)
-	return before + "[" + strings.TrimSuffix(strings.Repeat(e+",", n), ",") + "]" + after
-}
-
-// attacks are expressions of a tenant that means harm, over hostileWorld.
-func attacks() map[string]string { //nolint:maintidx // a table
-	const (
-		range10k = "lists.range(10000)"
-		text     = "self.text"  // 100 KB
-		whole    = "self.whole" // 1 MB
-	)
-	out := map[string]string{
-		"nested loops":                    range10k + ".map(a, " + range10k + ".map(b, a + b)).size() > 0",
-		"nested loops without calls":      range10k + ".all(a, " + range10k + ".all(b, " + range10k + ".all(c, true)))",
-		"nested exists":                   range10k + ".exists(a, " + range10k + ".exists(b, false))",
-		"nested filters of nothing":       range10k + ".filter(a, " + range10k + ".filter(b, false).exists_one(c, true))",
-		"nested loops over two variables": range10k + ".all(i, a, " + range10k + ".all(j, b, true))",
-		"eight loops":                     strings.Repeat("lists.range(50).all(x, ", 8) + "true" + strings.Repeat(")", 8),
-		"chained loops":                   range10k + strings.Repeat(".map(x, x)", 7),
-		"wide body without calls":         range10k + ".filter(x, " + strings.TrimSuffix(strings.Repeat("self.no||", 400), "||") + ")",
-		"loop of lists":                   listOf(range10k+".map(x, ", "x", ")"),
-		"loop of maps":                    range10k + ".map(x, {" + numbered(400, "%d:x") + "})",
-		"nested literal lists":            shared(8, 16, "1", "$"),
-		"printed literal lists":           shared(8, 16, "1", "'%s'.format([$])"),
-		"loop of literal lists":           range10k + ".map(a, " + shared(6, 16, "a", "$") + ")",
-		"doubled text":                    doubled(16, text, "$"),
-		"doubled bytes":                   doubled(16, "bytes("+text+")", "$.size()"),
-		"doubled list":                    doubled(16, range10k, "$"),
-		"doubled list compared":           doubled(16, range10k, "$ == $"),
-		"doubled list searched":           doubled(16, range10k, "-1 in $"),
-		"format":                          "cel.bind(t, " + text + ", '" + strings.Repeat("%s", 500) + "'.format([" + strings.Repeat("t,", 499) + "t]))",
-		"format of shared text":           shared(3, 12, text, "'%s'.format([$])"),
-		"format width":                    "'%.999999999f'.format([1.0])",
-		"format in a loop":                range10k + ".map(i, '%s'.format([" + text + "]))",
-		"join of shared text":             "cel.bind(t, " + text + ", " + range10k + ".map(i, t).join())",
-		"join by text":                    range10k + ".map(i, 'x').join(" + text + ")",
-		"replace by text":                 text + ".replace('a', " + text + ")",
-		"replace nothing":                 text + ".replace('', " + text + ")",
-		"replace with groups":             "regex.replace(" + text + ", '(a+)', '" + strings.Repeat(`\\1`, 400) + "')",
-		"replace every character":         "regex.replace(" + text + ", '', " + text + ")",
-		"flatten":                         shared(8, 16, "1", "$.flatten(100)"),
-		"flatten in a loop":               range10k + ".map(i, [" + range10k + "].flatten())",
-		"sort":                            doubled(9, range10k, "$.sort()"),
-		"sort by":                         doubled(9, range10k, "$.sortBy(x, -x)"),
-		"sort text":                       range10k + ".map(i, " + text + ".substring(0, 1000) + string(i)).sort()",
-		"distinct":                        range10k + ".distinct()",
-		"distinct lists":                  "cel.bind(w, lists.range(500), lists.range(450).map(i, w + [i]).distinct())",
-		"sets":                            "sets.equivalent(" + range10k + ", " + range10k + ".reverse())",
-		"sets of lists":                   "cel.bind(w, lists.range(500), cel.bind(l, lists.range(450).map(i, w + [i]), sets.contains(l, l.reverse())))",
-		"index of":                        text + ".indexOf(self.needle)",
-		"last index of":                   text + ".lastIndexOf('b' + self.needle)",
-		"short index of":                  range10k + ".map(i, " + text + ".indexOf('aaaaaaaab'))",
-		"split":                           whole + ".split('')",
-		"split in a loop":                 range10k + ".map(i, " + text + ".split(''))",
-		"characters":                      range10k + ".map(i, " + whole + ".charAt(i))",
-		"substrings":                      range10k + ".map(i, " + whole + ".substring(i))",
-		"reversals":                       range10k + ".map(i, " + whole + ".reverse())",
-		"upper case":                      range10k + ".map(i, " + whole + ".upperAscii())",
-		"sizes":                           range10k + ".map(i, " + whole + ".size())",
-		"contains":                        range10k + ".map(i, " + whole + ".contains('aaaaaaaab'))",
-		"encodings":                       range10k + ".map(i, base64.encode(bytes(" + whole + ")))",
-		"hashes":                          range10k + ".map(i, sha256(" + whole + "))",
-		"quotes":                          range10k + ".map(i, strings.quote(" + whole + "))",
-		"escapes":                         range10k + ".map(i, url.queryEscape(" + whole + "))",
-		"listed characters":               listOf("cel.bind(w, "+whole+", ", "w.charAt(9)", ")"),
-		"listed reversals":                listOf("cel.bind(w, "+whole+", ", "w.reverse()", ".size())"),
-		"listed hashes":                   listOf("cel.bind(w, "+whole+", ", "sha256(w)", ")"),
-		"listed patterns":                 listOf("cel.bind(w, "+text+", ", "w.matches('(a|aa)+$')", ")"),
-		"listed concatenations":           listOf("cel.bind(w, "+whole+", ", "w+'b'", ".size())"),
-		"sums of lists":                   summed(15, range10k, "["+strings.TrimSuffix(strings.Repeat("$==$,", 100), ",")+"]"),
-		"walks of sums of lists":          summed(15, range10k, "$.map(x, $[x])"),
-		"printed keys":                    shared(11, 4, "1", "{dyn([$, $]): 1, dyn([$]): 2}.map(k, k)"),
-		"printed duplicates":              shared(11, 4, "1", "[1, 2].transformMapEntry(i, x, {dyn($): x})"),
-		"printed keys made":               shared(11, 4, "1", "[1, 2].transformMapEntry(i, x, {dyn([dyn($), i]): x}).map(k, k)"),
-		"shared compared":                 shared(12, 4, "1", "$ == $"),
-		"shared compared with other":      shared(10, 4, "1", "dyn($) == dyn([$]) || [$] != [$]"),
-		"shared in":                       shared(12, 4, "1", "$ in [[$], $, $]"),
-		"shared returned":                 shared(15, 4, "1", "$"),
-		"shared text returned":            shared(15, 2, text, "$"),
-		"shared as JSON":                  shared(15, 4, "1", "json.encode($)"),
-		"shared as YAML":                  shared(15, 4, "1", "yaml.encode($)"),
-		"shared in a map":                 shared(15, 4, "1", "{'a': $, 'b': {'c': $}}"),
-		"shared map keys":                 shared(15, 4, "1", "{dyn($): $}"),
-		"shared as a key":                 shared(15, 4, "1", "{'a': 1}[dyn($)]"),
-		"shared as an index":              shared(15, 4, "1", "[1][dyn($)]"),
-		"shared as an optional entry":     shared(15, 4, "1", "{?'a': dyn($)}"),
-		"shared as an optional element":   shared(15, 4, "1", "[?dyn($)]"),
-		"shared as text":                  shared(15, 4, "1", "string(dyn($))"),
-		"shared as a condition":           shared(15, 4, "1", "dyn($) ? 1 : 2"),
-		"shared as bool":                  shared(15, 4, "1", "dyn($) || false"),
-		"shared in sets":                  shared(15, 4, "1", "sets.contains($, $)"),
-		"shared in distinct":              shared(15, 4, "1", "$.distinct()"),
-		"shared sorted":                   shared(15, 4, "1", "$.sortBy(x, dyn(x))"),
-		"shared greatest":                 shared(15, 4, "1", "math.greatest(dyn($))"),
-		"shared less":                     shared(15, 4, "1", "dyn($) < dyn($)"),
-		"shared as a zero":                shared(15, 4, "1", "optional.ofNonZeroValue($)"),
-		"shared unwrapped":                shared(15, 4, "1", "optional.unwrap(dyn($))"),
-		"shared joined":                   shared(15, 4, "1", "dyn($).join()"),
-		"shared as a type":                shared(15, 4, "1", "type($) == type([$])"),
-		"shared in an error":              shared(15, 4, "1", "dyn($) + dyn(1)"),
-		"big pattern":                     "'a'.matches('" + strings.Repeat("(a{30}){30}", 9) + "')",
-		"nested repetition":               "'a'.matches('((((((a{9}){9}){9}){9}){9}){9})')",
-		"long classes":                    "'a'.matches('" + strings.Repeat(`\\pL`, 400) + "')",
-		"repeated classes":                text + ".matches('" + strings.Repeat(`(\\pL|\\pN)*`, 40) + "$b')",
-		"dynamic pattern":                 "'a'.matches(self.repetition)",
-		"dynamic pattern in a loop":       range10k + ".map(i, 'a'.matches('" + strings.Repeat("a{99}", 9) + "' + string(i)))",
-		"dynamic classes in a loop":       range10k + ".map(i, 'a'.matches('" + strings.Repeat(`\\pL`, 120) + "' + string(i)))",
-		"long text, ambiguous pattern":    whole + ".matches('(a|a|a|a)*b')",
-		"extract all":                     "regex.extractAll(" + text + ", 'a')",
-		"extract all, ambiguous":          "regex.extractAll(" + text + ", '(?:a|aa|aaa|aaaa)+?')",
-		"extract in a loop":               range10k + ".map(i, regex.extract(" + text + ", '(a+)b'))",
-		"YAML aliases":                    "yaml.decode(self.yamlBomb)",
-		"YAML aliases encoded":            "json.encode(yaml.decode(self.yamlBomb))",
-		"YAML of many aliases":            "yaml.decode(self.yamlWide)",
-		"YAML aliases of text":            "yaml.decode(self.yamlText)",
-		"YAML aliases of aliases of text": "yaml.decode(self.yamlNested)",
-		"YAML depth":                      "yaml.decode('" + "{a: " + "' + self.brackets + '" + "}')",
-		"YAML in a loop":                  range10k + ".map(i, yaml.decode(self.yamlWide))",
-		"YAML of text":                    "yaml.encode(" + text + ")",
-		"YAML of whole":                   "yaml.encode(self.big)",
-		"JSON of whole":                   "json.encode(self.big)",
-		"JSON depth":                      "json.decode(self.brackets)",
-		"JSON depth compared":             "cel.bind(d, json.decode(self.deep), [d == d, d == d, d == d])",
-		"JSON depth encoded":              "json.encode(json.decode(self.deep))",
-		"JSON depth as YAML":              "yaml.encode(json.decode(self.deep))",
-		"JSON in a loop":                  range10k + ".map(i, json.decode(self.deep))",
-		"JSON number":                     "json.decode('1e' + " + text + ".replace('a', '9'))",
-		"JSON digits":                     "json.decode(" + text + ".replace('a', '9'))",
-		"ranges":                          range10k + ".map(i, " + range10k + ")",
-		"range too large":                 "lists.range(9223372036854775807)",
-		"slices":                          range10k + ".map(i, " + range10k + ".slice(0, 9999))",
-		"map entries":                     range10k + ".transformMapEntry(i, v, {string(v): " + text + "})",
-		"map entries of entries":          range10k + ".transformMapEntry(i, v, {v: " + range10k + ".transformMapEntry(j, w, {w: v})})",
-		"optMap chain":                    "optional.of(1)" + strings.Repeat(".optMap(x, x)", 60),
-		"optMap chain in a loop":          range10k + ".map(i, optional.of(i)" + strings.Repeat(".optMap(x, x)", 12) + ")",
-		"nested optMap":                   strings.Repeat("optional.of(1).optMap(x, ", 20) + "x" + strings.Repeat(")", 20),
-		"nested optFlatMap":               strings.Repeat("optional.of(1).optFlatMap(x, ", 16) + "optional.of(x)" + strings.Repeat(")", 16),
-		"loop over characters":            whole + ".split('').map(c, c).join()",
-		"absorbed by or":                  range10k + ".map(a, " + range10k + ".map(b, a)).size() == 0 || true",
-		"absorbed by exists":              range10k + ".exists(a, " + range10k + ".all(b, " + range10k + ".all(c, b >= 0)) || true)",
-		"absorbed in a condition":         "(" + range10k + ".map(a, " + range10k + ".map(b, a)).size() == 0 || true) ? 1 : 2",
-		"absorbed and repeated":           strings.TrimSuffix(strings.Repeat("(lists.range(9999).all(a,lists.range(9999).all(b,false))||true)&&", 60), "&&"),
-		"deep brackets":                   strings.Repeat("(", 2000) + "1" + strings.Repeat(")", 2000),
-		"deep lists":                      strings.Repeat("[", 2000) + strings.Repeat("]", 2000),
-		"deep maps":                       strings.Repeat("{1:", 1000) + "1" + strings.Repeat("}", 1000),
-		"deep calls":                      strings.Repeat("dyn(", 800) + "1" + strings.Repeat(")", 800),
-		"deep negation":                   strings.Repeat("!", 4000) + "true",
-		"deep minus":                      strings.Repeat("-", 4000) + "1",
-		"deep conditions":                 strings.Repeat("true?1:", 580) + "1",
-		"long select":                     "self" + strings.Repeat(".a", 2000),
-		"long index":                      "self" + strings.Repeat("[0]", 1300),
-		"long sum":                        "1" + strings.Repeat("+1", 2000),
-		"long text sum":                   "''" + strings.Repeat("+''", 1300),
-		"long or":                         "true" + strings.Repeat("||true", 600),
-		"long list":                       listOf("", "1", ""),
-		"long map":                        "{" + numbered(500, "%d:1") + "}",
-		"many loops":                      listOf("", "[1].all(x,true)", ""),
-		"many binds":                      listOf("", "cel.bind(x,1,x)", ""),
-		"many dyn comparisons":            listOf("", "self==1", ""),
-		"many errors":                     listOf("", "x", ""),
-		"garbage":                         strings.Repeat(")(", 2000),
-		"open brackets":                   strings.Repeat("([{", 1300),
-		"long identifier":                 strings.Repeat("a", 4096),
-		"long text":                       "'" + strings.Repeat("a", 4090) + "'",
-		"long escapes":                    "'" + strings.Repeat(`\n`, 2000) + "'",
-		"too long":                        strings.Repeat("a", 1<<20),
-		"many equal secrets":              listOf("cel.bind(s, secrets, ", "s==s", ")"),
-		"whole observed":                  listOf("", "self==self", ""),
-		"whole observed encoded":          "json.encode([self, self, self, self])",
-		"observed selects":                listOf("cel.bind(s, self, ", "s.fake.k", ")"),
-		"observed metadata":               listOf("cel.bind(s, self, ", "s.fake.metadata", ".size())"),
-		"observed keys":                   listOf("cel.bind(s, self.fake, ", "s.map(k,k)", ".size())"),
-		"observed sizes":                  listOf("cel.bind(s, self.fake, ", "size(s)", ")"),
-		"observed compared":               listOf("cel.bind(s, self.fake, ", "s==s", ")"),
-	}
-	return out
-}
-
-func numbered(n int, format string) string {
-	parts := make([]string, n)
-	for i := range parts {
-		parts[i] = fmt.Sprintf(format, i)
-	}
-	return strings.Join(parts, ",")
-}
-
-// hostileWorld is a composite that is as large as etcd takes, made for harm.
+// hostileWorld is the composite that the attacks read, and two Secrets of 1 MiB.
 func hostileWorld(t testing.TB) *observation.Observation {
 	t.Helper()
-	str := structpb.NewStringValue
-	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
-	for i := range 8 {
-		prev, next := string(rune('a'+i)), string(rune('b'+i))
-		bomb += next + ": &" + next + " [" + strings.TrimSuffix(strings.Repeat("*"+prev+",", 9), ",") + "]\n"
-	}
-	wide := "a: &a {" + strings.TrimSuffix(strings.Repeat("k: xxxxxxxxxxxxxxxx,", 1), ",") + "}\nb: &b [" + strings.TrimSuffix(strings.Repeat("*a,", 300), ",") +
-		"]\nc: [" + strings.TrimSuffix(strings.Repeat("*b,", 300), ",") + "]\n"
-	fake := &structpb.Struct{Fields: map[string]*structpb.Value{"apiVersion": str("v1"), "kind": str("Secret")}}
-	annotations := &structpb.Struct{Fields: map[string]*structpb.Value{"kubectl.kubernetes.io/last-applied-configuration": str("x")}}
-	big := &structpb.ListValue{}
-	for i := range 80_000 {
-		fake.Fields[fmt.Sprint(i)] = structpb.NewNumberValue(1)
-		annotations.Fields[fmt.Sprint(i)] = str("1")
-	}
-	for i := range 20_000 {
-		big.Values = append(big.Values, str(fmt.Sprintf("value-%d-of-the-big-list\n", i)))
-	}
-	fake.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"annotations": structpb.NewStructValue(annotations)}})
 	return &observation.Observation{
-		Composite: observation.Resource{Object: &structpb.Struct{Fields: map[string]*structpb.Value{
-			"text":       str(strings.Repeat("a", 100<<10)),
-			"whole":      str(strings.Repeat("a", 1000<<10)),
-			"no":         structpb.NewBoolValue(false),
-			"repetition": str(strings.Repeat("(a{30}){30}", 9)),
-			"yamlBomb":   str(bomb),
-			"yamlWide":   str(wide),
-			"brackets":   str(strings.Repeat("[", 60<<10)),
-			"deep":       str(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)),
-			"needle":     str(strings.Repeat("a", 50<<10) + "b"),
-			"yamlText":   str("a: &a " + strings.Repeat("x", 30<<10) + "\nb: [" + strings.Repeat("*a,", 10<<10) + "]"),
-			"yamlNested": str("a: &a " + strings.Repeat("x", 30<<10) + "\nb: &b [" + strings.Repeat("*a,", 99) + "]\nc: [" + strings.Repeat("*b,", 99) + "]"),
-			"fake":       structpb.NewStructValue(fake),
-			"big":        structpb.NewListValue(big),
-		}}, Details: observation.Details{"a": []byte(strings.Repeat("a", 1<<20))}},
+		Composite: observation.Resource{Object: attack.Composite(), Details: observation.Details{"a": []byte(strings.Repeat("a", 1<<20))}},
 		Resources: map[string]observation.Resource{"db": {Object: object(t, "{}"), Details: observation.Details{"b": []byte(strings.Repeat("a", 1<<20))}}},
 	}
 }
@@ -301,9 +37,9 @@ func hostileWorld(t testing.TB) *observation.Observation {
 func TestAttacksEnd(t *testing.T) {
 	o := hostileWorld(t)
 	results := make([]spent, 0, 200)
-	for name, text := range attacks() {
+	for name, text := range attack.Expressions(limits.ExpressionCharacters) {
 		t.Run(name, func(t *testing.T) {
-			s := attack(t, o, text)
+			s := attackWith(t, o, text)
 			s.name = name
 			results = append(results, s)
 			if s.time > attackTime || s.peak > attackBytes {
@@ -328,8 +64,8 @@ type spent struct {
 	peak, total   uint64
 }
 
-// attack compiles an expression, evaluates it, and converts what it gives.
-func attack(t *testing.T, o *observation.Observation, text string) (s spent) {
+// attackWith compiles an expression, evaluates it, and converts what it gives.
+func attackWith(t *testing.T, o *observation.Observation, text string) (s spent) {
 	t.Helper()
 	runtime.GC()
 	var before, after runtime.MemStats

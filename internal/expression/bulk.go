@@ -115,13 +115,32 @@ func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) bulk {
 	return w.weigh(c.Result(), &local{c.AccuVar(), bulk{1, max(init.parts, step.parts)}, scope})
 }
 
-// comprehensions counts them, without cel.bind and its like.
-func comprehensions(e ast.Expr) int {
-	n := 0
+// nodes are how many there are of those that take the checker long.
+type nodes struct{ comprehensions, empty int }
+
+// countNodes counts comprehensions without cel.bind and its like, and the lists and
+// maps that are empty, without those that a macro makes.
+func countNodes(e ast.Expr) nodes {
+	var n nodes
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind && !isBind(e.AsComprehension()) {
-			n++
+		switch {
+		case e.Kind() == ast.ComprehensionKind:
+			c := e.AsComprehension()
+			for _, made := range []ast.Expr{c.IterRange(), c.AccuInit()} {
+				if isEmpty(made) && (isBind(c) || made.ID() == c.AccuInit().ID()) {
+					n.empty--
+				}
+			}
+			if !isBind(c) {
+				n.comprehensions++
+			}
+		case isEmpty(e):
+			n.empty++
 		}
 	}))
 	return n
+}
+
+func isEmpty(e ast.Expr) bool {
+	return e.Kind() == ast.ListKind && e.AsList().Size() == 0 || e.Kind() == ast.MapKind && e.AsMap().Size() == 0
 }

@@ -228,8 +228,12 @@ func (e *Environment) checkShape(s Source, a *ast.AST) *Fault {
 	if n := ast.NodeCount(a); n > limits.ExpressionNodes {
 		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d nodes, over the limit of %d: %s", n, limits.ExpressionNodes, e.shorten)}
 	}
-	if n := comprehensions(a.Expr()); n > limits.Comprehensions {
+	count := countNodes(a.Expr())
+	if n := count.comprehensions; n > limits.Comprehensions {
 		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d comprehensions, over the limit of %d: %s", n, limits.Comprehensions, e.shorten)}
+	}
+	if n := count.empty; n > limits.EmptyLiterals {
+		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d empty lists and maps, over the limit of %d: %s", n, limits.EmptyLiterals, e.shorten)}
 	}
 	loops, binds := nesting(a.Expr())
 	if loops > limits.ComprehensionNesting {

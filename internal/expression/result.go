@@ -86,6 +86,17 @@ func (x *Expression) Name(v ref.Val) (string, bool, error) {
 	return string(b.Reveal()), ok, err
 }
 
+// Entries of a result that is a map, without looking at them; 0 of any other one.
+func (x *Expression) Entries(v ref.Val) int {
+	v, _ = present(v)
+	m, ok := v.(traits.Mapper)
+	if !ok {
+		return 0
+	}
+	n, _ := m.Size().(types.Int)
+	return int(n)
+}
+
 // Labels is a result as labels or annotations. It is false for optional.none();
 // errors are those of Text.
 func (x *Expression) Labels(v ref.Val) (map[string]string, bool, error) {

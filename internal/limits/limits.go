@@ -10,6 +10,10 @@ import "time"
 // Limits of an input, known before anything runs. The CustomResourceDefinition
 // of the input repeats those that it can express.
 const (
+	// Faults of one input that are listed: nobody reads more, and each takes as much
+	// memory as a small input.
+	Faults = 1000
+
 	// InputBytes is the size of one input, much as it is in protobuf. A Composition has to fit
 	// into etcd's 1.5 MiB together with its other steps.
 	InputBytes = 512 << 10
@@ -53,6 +57,10 @@ const (
 	// Comprehensions in one expression: each takes the checker a millisecond once
 	// there are hundreds.
 	Comprehensions = 100
+
+	// EmptyLiterals of lists and maps: the checker works out the type of each
+	// from all that is done with any of them.
+	EmptyLiterals = 100
 
 	// ExpressionBulk is how many parts the types of all nodes have together, and how
 	// many paths they may be. A local variable that uses another one twice has twice as
@@ -148,6 +156,9 @@ const (
 
 	// TenantBytes of all objects together: what a single one may have.
 	TenantBytes = 1 << 20
+
+	// TenantKeys of all objects together: each is looked at several times.
+	TenantKeys = 1024
 
 	// TenantLabels of one entry, and as many annotations.
 	TenantLabels = 32

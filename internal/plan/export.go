@@ -118,11 +118,17 @@ func (r *run) collect(ctx context.Context, e export) *collect.Collection {
 	}
 	for _, d := range e.data {
 		entry := collect.Entry{Path: d.path, Key: d.key, Optional: d.optional}
+		if r.spent() {
+			c.Value(entry, sensitive.Bytes{}, false, r.spend(d, nil))
+			break
+		}
 		v, err := r.evaluate(ctx, d.value, e.from)
 		ok := false
 		if d.key == "" {
 			var m map[string]sensitive.Bytes
-			if err == nil {
+			if err == nil && d.value.Entries(v) > r.keysLeft {
+				r.keysLeft = -1 // it takes too long to read them all
+			} else if err == nil {
 				m, ok, err = d.value.TextMap(v)
 			}
 			if err == nil {

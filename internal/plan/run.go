@@ -150,6 +150,7 @@ type run struct {
 	writers   map[target][]writer // who composes an object
 	tenant    *observation.Tenant // whose expressions are evaluated, or nil for the input's own
 	dataLeft  int                 // bytes that values may still have
+	keysLeft  int                 // keys that objects may still have
 
 	theirs      map[string]observation.Resource // what the composite's author asked for, as it is observed
 	created     int                             // of what the author asks for by now
@@ -161,7 +162,7 @@ type run struct {
 // there is no result then.
 func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	own := *req // the sources are ours to add
-	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt}
+	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt, keysLeft: math.MaxInt}
 	for _, e := range p.exports {
 		r.exports[e.name] = true
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 // A decoder turns a google.protobuf.Struct into the input type. Crossplane does
@@ -128,6 +129,9 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 		if slices.Contains(names, k) {
 			continue
 		}
+		if d.full() {
+			break
+		}
 		at, meant := child(p, k), nearest(k, names)
 		f := invalid(at, "is an unknown field%s", suggest(meant))
 		f.Type = field.ErrorTypeForbidden
@@ -148,6 +152,9 @@ func (d *decoder) list(p *field.Path, l *structpb.ListValue, out reflect.Value) 
 func (d *decoder) strings(p *field.Path, s *structpb.Struct, out reflect.Value) {
 	out.Set(reflect.MakeMap(out.Type()))
 	for _, k := range sortedKeys(s.GetFields()) {
+		if d.full() {
+			break
+		}
 		v := reflect.New(out.Type().Elem()).Elem()
 		d.value(p.Key(k), s.GetFields()[k], v)
 		out.SetMapIndex(reflect.ValueOf(k), v)
@@ -171,7 +178,13 @@ func (d *decoder) want(p *field.Path, v *structpb.Value, want string, ok bool) b
 	return ok
 }
 
+// full reports whether there are as many faults as are listed.
+func (d *decoder) full() bool { return len(d.faults) >= limits.Faults }
+
 func (d *decoder) refuse(p *field.Path, f *field.Error) {
+	if d.full() {
+		return
+	}
 	at := pathText(p)
 	d.faults = append(d.faults, f)
 	d.wrong = append(d.wrong, at)

@@ -2,9 +2,12 @@ package plan
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
@@ -23,7 +26,12 @@ func (r *run) runTenants(ctx context.Context, t *tenants, out *Result) {
 		out.Others = append(out.Others, Outcome{State: Held, Message: shorten(w.faults, "; "), Warn: true, Tenant: true})
 	}
 	own := *r
-	own.tenant, own.budget, own.dataLeft = t.sees, expression.NewTenantBudget(), limits.TenantBytes
+	own.tenant, own.budget, own.dataLeft, own.keysLeft = t.sees, expression.NewTenantBudget(), limits.TenantBytes, limits.TenantKeys
+	for composed, res := range r.theirs {
+		if w.keeps(composed) {
+			own.dataLeft -= sizeOf(res.Object) // which it gives back, once it is made anew
+		}
+	}
 	own.referred = r.referredObjects(len(w.exports) > 0)
 	slices.SortFunc(w.exports, func(a, b export) int { return strings.Compare(a.name, b.name) })
 	if why := r.tenantNamespace(len(w.exports) > 0, out); why != nil {
@@ -105,7 +113,14 @@ func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Res
 			State: Held, Message: fmt.Sprintf("%s is not created: there are %d objects, and it is not clear which of them are still asked for", e, len(r.theirs)),
 		}}
 	}
-	return r.exportAt(ctx, e, at)
+	if at.observed != nil {
+		r.dataLeft += sizeOf(at.observed)
+	}
+	o := r.exportAt(ctx, e, at)
+	if o.State != Available && o.Desired != nil {
+		r.dataLeft -= sizeOf(o.Desired)
+	}
+	return o
 }
 
 // taken says whose the name of an author's object is in the Composition, if it is.
@@ -132,9 +147,8 @@ func (r *run) keepUnclear(w *wish) []Object {
 	var out []Object
 	for _, composed := range sortedKeys(r.theirs) {
 		_, earlier := r.Desired[composed]
-		asked := slices.ContainsFunc(w.exports, func(e export) bool { return e.name == composed })
 		kind, name, _ := strings.Cut(strings.TrimPrefix(composed, tenantPrefix), "/")
-		if earlier || asked || !w.unclear[object.Kind(kind)] {
+		if earlier || w.asksFor(composed) || !w.unclear[object.Kind(kind)] {
 			continue
 		}
 		out = append(out, Object{
@@ -145,22 +159,52 @@ func (r *run) keepUnclear(w *wish) []Object {
 	return out
 }
 
+// sizeOf the data, labels and annotations of an object, in bytes, but those that
+// Crossplane gave it.
+func sizeOf(o *structpb.Struct) int {
+	n := 0
+	add := func(m *structpb.Value, encoded bool) {
+		for k, v := range m.GetStructValue().GetFields() {
+			text := v.GetStringValue()
+			switch {
+			case strings.HasPrefix(k, "crossplane.io/"):
+			case encoded:
+				n += len(k) + base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
+			default:
+				n += len(k) + len(text)
+			}
+		}
+	}
+	_, kind, _, _ := object.Identity(o)
+	meta := o.GetFields()["metadata"].GetStructValue().GetFields()
+	add(o.GetFields()["data"], kind == string(object.Secret))
+	add(o.GetFields()["binaryData"], true)
+	add(meta["labels"], false)
+	add(meta["annotations"], false)
+	return n
+}
+
+// tooMuch is what an author's values may have together.
+var tooMuch = fmt.Sprintf("all that the composite's author asks for may have %d keys and %d bytes together", limits.TenantKeys, limits.TenantBytes) //nolint:gochecknoglobals // a text
+
+// spent reports whether nothing more may be made.
+func (r *run) spent() bool { return r.dataLeft < 0 || r.keysLeft < 0 }
+
 // spend counts what an entry gives against what all values may have together.
 func (r *run) spend(d entry, values map[string]sensitive.Bytes) error {
+	r.keysLeft -= len(values)
 	for k, v := range values {
 		r.dataLeft -= len(k) + v.Len()
 	}
-	if r.dataLeft < 0 {
+	if r.spent() {
 		return &expression.Failed{Path: d.path, Reason: "gives too much: " + tooMuch}
 	}
 	return nil
 }
 
-var tooMuch = fmt.Sprintf("all that the composite's author asks for may have %d bytes together", limits.TenantBytes) //nolint:gochecknoglobals // a text
-
 // spendTexts counts labels and annotations, too.
 func (r *run) spendTexts(e export, texts ...map[string]string) []string {
-	if r.dataLeft < 0 {
+	if r.spent() {
 		return nil // as was said
 	}
 	for _, m := range texts {
@@ -168,7 +212,7 @@ func (r *run) spendTexts(e export, texts ...map[string]string) []string {
 			r.dataLeft -= len(k) + len(v)
 		}
 	}
-	if r.dataLeft < 0 {
+	if r.spent() {
 		return []string{e.path.String() + ": has too much: " + tooMuch}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -370,7 +371,7 @@ resources:
 			spec:   `text: "` + strings.Repeat("a", 400<<10) + `", operatorSpec: {configMapExpressions: [{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}]}`,
 			want: []string{
 				"Available ConfigMap team/a {data: {k: " + strings.Repeat("a", 400<<10) + "}}", "Available ConfigMap team/b {data: {k: " + strings.Repeat("a", 400<<10) + "}}",
-				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: gives too much: all that the composite's author asks for may have 1048576 bytes together`,
+				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: gives too much: all that the composite's author asks for may have 1024 keys and 1048576 bytes together`,
 			},
 		},
 		"TheCompositionsName": {
@@ -539,6 +540,34 @@ resources:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// What is there counts, so that what is held and what is new are not more together;
+// and gives back what it has when it is made anew.
+func TestTenantsDoNotGrow(t *testing.T) {
+	half := strings.Repeat("a", 500<<10)
+	world := "resources:\n"
+	for _, name := range []string{"a", "b"} {
+		world += fmt.Sprintf("  fromComposite/Secret/%s: {object: {apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {k: %s}}}\n",
+			name, name, base64.StdEncoding.EncodeToString([]byte(half)))
+	}
+	const input = "fromComposite: {fieldPath: spec.operatorSpec}"
+	for name, c := range map[string]struct{ asks, want string }{
+		"Held":   {`{name: a, key: k, value: "self.status.later"}, {name: b, key: k, value: "self.status.later"}, {name: c, key: k, value: "self.spec.text"}`, "Held Held Held"},
+		"Anew":   {`{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}`, "Available Available"},
+		"Others": {`{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newScene(t, exports(input), asks(fmt.Sprintf(`text: %s, operatorSpec: {secretExpressions: [%s]}`, half, c.asks)), world).run(t)
+			var got []string
+			for _, o := range r.Objects {
+				got = append(got, o.State.String())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("-want, +got:\n%s\n%.300s", diff, show(r))
+			}
+		})
 	}
 }
 

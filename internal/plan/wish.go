@@ -98,6 +98,17 @@ type wish struct {
 	described map[string]string
 }
 
+// asksFor a composed resource.
+func (w *wish) asksFor(composed string) bool {
+	return slices.ContainsFunc(w.exports, func(e export) bool { return e.name == composed })
+}
+
+// keeps a composed resource: it is asked for, or it may be.
+func (w *wish) keeps(composed string) bool {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(composed, tenantPrefix), "/")
+	return w.unclear[object.Kind(kind)] || w.asksFor(composed)
+}
+
 // read what the author of a composite asks for.
 func (t *tenants) read(composite *structpb.Struct) *wish {
 	w := &wish{unclear: map[object.Kind]bool{}, described: map[string]string{}}

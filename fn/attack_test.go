@@ -1,0 +1,745 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane-contrib/function-export/internal/attack"
+)
+
+// What one reconcile of a hostile composite may take of the server.
+const (
+	// attackCPU counts all threads, the collection of garbage among them, and what
+	// the neighbour's requests take meanwhile. It is no time on a clock: a busy
+	// machine makes an attack last longer, and hardly dearer.
+	attackCPU = time.Second
+
+	// attackMemory is resident memory at its highest, over what the server has after
+	// a few peaceful requests. No attack has a server of its own: what one leaves
+	// behind counts against the next.
+	attackMemory = 100 << 20
+
+	// attackLatency is the longest that a neighbour may wait for an answer, on a
+	// machine that runs the tests of other packages, too: hundreds of times what it
+	// takes on one that does not.
+	attackLatency = 5 * time.Second
+
+	// Of the attacks that take longer than longAttack, attackServed is how many
+	// answers the neighbour has to get during each, on average. It gets some 30; if it
+	// had to wait for the attack to end it would get one or two.
+	longAttack, attackServed = 200 * time.Millisecond, 5
+
+	// attackText is how much a composite's author can have the server say, in
+	// messages and in the context.
+	attackText = 256 << 10
+
+	// attackObjects is how much all objects of one author's may have together, in
+	// base64, with all that is around it.
+	attackObjects = 2 << 20
+
+	// growths is how often an author asks for one more.
+	growths = 5
+
+	// hoards is how many composites ask for other expressions each.
+	hoards = 20
+)
+
+// What stands in the secrets that the composite's author may read, and in what the
+// author may not.
+const (
+	allowedCanary = "canary-allowed-51a7c3"
+	deniedCanary  = "canary-denied-93f2e8"
+)
+
+// attackInput exports a Secret of its own, and lets the composite's author read db.
+const attackInput = `
+input:
+  apiVersion: export.fn.crossplane.io/v1beta1
+  kind: Exports
+  secrets:
+  - name: own
+    from: db
+    data: [{key: p, value: secret.password}]
+  fromComposite:
+    from: db
+    fieldPath: spec.operatorSpec
+    allow: {secrets: [db], resources: [db]}
+`
+
+// attackState is all of a request but its input and the composite's spec. What the
+// author may not read holds the canary, and so does somebody else's Secret, which
+// is found where the author asks for one of its name.
+const attackState = `
+observed:
+  composite:
+    resource:
+      apiVersion: example.org/v1
+      kind: App
+      metadata: {name: xr, namespace: team, uid: u1}
+    connectionDetails: {password: DENIED64}
+  resources:
+    db:
+      resource: {apiVersion: example.org/v1, kind: Database, metadata: {name: db-1, namespace: team}, status: {endpoint: db.example.org}}
+      connectionDetails: {username: ALLOWED64, password: ALLOWED64}
+    cache:
+      resource: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1, namespace: team}, status: {endpoint: DENIED, manifest: {apiVersion: v1, kind: Secret, data: {k: DENIED64}}}}
+      connectionDetails: {password: DENIED64}
+    DENIED: {resource: {apiVersion: example.org/v1, kind: Cache, metadata: {name: DENIED, namespace: team}}, connectionDetails: {DENIED: DENIED64}}
+    own: {resource: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque, data: {p: ALLOWED64}}}
+desired:
+  resources:
+    earlier: {resource: {apiVersion: v1, kind: Secret, metadata: {name: xr-earlier}, stringData: {k: v}}}
+context:
+  step: {apiVersion: v1, kind: Secret, data: {k: DENIED64}, text: DENIED}
+  apiextensions.crossplane.io/environment: {region: DENIED}
+requiredResources:
+  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: team}, data: {k: DENIED64}, text: DENIED}}]}
+`
+
+const somebodyElses = `{apiVersion: v1, kind: Secret, metadata: {name: somebody-elses, namespace: team}, data: {k: DENIED64}}`
+
+func canaries(text string) string {
+	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	return strings.NewReplacer("ALLOWED64", encode(allowedCanary), "DENIED64", encode(deniedCanary), "DENIED", deniedCanary).Replace(text)
+}
+
+// The law of the tenants: whatever the author of a composite writes, the input's
+// own exports are made as ever, nothing is read, written or said that is not
+// allowed, the server takes no more than this, and serves others meanwhile.
+func TestAttacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program, and attacks it")
+	}
+	s := serveAttacked(t)
+	peaceful := attackRequest(t, attack.Case{})
+	own := s.reconcile(t, peaceful).last().GetDesired().GetResources()["own"]
+	if own.GetReady() != fnv1.Ready_READY_TRUE {
+		t.Fatal("the input's own export is not ready")
+	}
+	neighbour := s.neighbour(t)
+	s.rest(t)
+
+	var all []attackCost
+	cases := attack.Cases(deepest(t))
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		t.Run(name, func(t *testing.T) {
+			a := cases[name]
+			req := attackRequest(t, a)
+			neighbour.during.Store(&name)
+			served := neighbour.served.Load()
+			out := s.reconcile(t, req)
+			out.cost.name, out.cost.served = name, neighbour.served.Load()-served
+			all = append(all, out.cost)
+			t.Logf("%s\n%.300s", out.cost, out.last().GetConditions()[0].GetMessage())
+			out.cost.judge(t, a.Reason)
+			if diff := cmp.Diff(own, out.last().GetDesired().GetResources()["own"], protocmp.Transform()); diff != "" {
+				t.Errorf("%s: the input's own export: -want, +got:\n%s", a.Reason, diff)
+			}
+			for _, name := range a.Makes {
+				if out.last().GetDesired().GetResources()[name].GetReady() != fnv1.Ready_READY_TRUE {
+					t.Errorf("%s: want %q, which is as harmless as it looks: %s", a.Reason, name, out.last().GetConditions())
+				}
+			}
+			for _, rsp := range out.answers {
+				judge(t, a, req, rsp)
+			}
+		})
+	}
+	t.Run("ManyComposites", func(t *testing.T) {
+		for n := range hoards {
+			out := s.reconcile(t, attackRequest(t, attack.Hoard(n)))
+			out.cost.name = fmt.Sprint("ManyComposites/", n)
+			all = append(all, out.cost)
+			out.cost.judge(t, "what stays compiled adds up")
+		}
+	})
+	for name, nth := range attack.Growth() {
+		t.Run("Growth/"+name, func(t *testing.T) { s.grow(t, nth) })
+	}
+	neighbour.stop(t)
+	s.peace(t)
+	s.end(t)
+
+	summarize(t, all)
+}
+
+// summarize logs the attacks that took most, and looks whether the neighbour was
+// served during those that took long.
+func summarize(t *testing.T, all []attackCost) {
+	t.Helper()
+	var long, served int64
+	for _, c := range all {
+		if c.clock > longAttack {
+			long, served = long+1, served+c.served
+		}
+	}
+	t.Logf("the neighbour was served %d times during the %d attacks that took longer than %s", served, long, longAttack)
+	if served < attackServed*long {
+		t.Errorf("want the neighbour served %d times during each of them, on average", attackServed)
+	}
+	slices.SortFunc(all, func(a, b attackCost) int { return int(b.cpu - a.cpu) })
+	for _, c := range all[:min(len(all), 10)] {
+		t.Log("most CPU: ", c)
+	}
+	slices.SortFunc(all, func(a, b attackCost) int { return int(b.memory - a.memory) })
+	for _, c := range all[:min(len(all), 10)] {
+		t.Log("most memory: ", c)
+	}
+}
+
+// judge an answer: what it makes, what it asks for, and what it says.
+func judge(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	asked := askedFor(req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue().GetFields()["operatorSpec"])
+	for name, r := range rsp.GetDesired().GetResources() {
+		kind, object, tenants := asked.find(name)
+		switch {
+		case tenants:
+			judgeObject(t, kind, object, asked.keys[name], r.GetResource(), req.GetObserved().GetResources()[name].GetResource())
+		case name != "own" && name != "earlier":
+			t.Errorf("%s: composed resource %q was not asked for", a.Reason, name)
+		}
+	}
+	if diff := cmp.Diff(req.GetDesired().GetResources()["earlier"], rsp.GetDesired().GetResources()["earlier"], protocmp.Transform()); diff != "" {
+		t.Errorf("%s: what an earlier step composes changed: %s", a.Reason, diff)
+	}
+	for key, r := range rsp.GetRequirements().GetResources() {
+		if r.GetApiVersion() != "v1" || r.GetNamespace() != "team" || asked.names[r.GetKind()+"/"+r.GetMatchName()] == "" {
+			t.Errorf("%s: requirement %q was not asked for: %s", a.Reason, key, r)
+		}
+	}
+	if len(rsp.GetResults()) > 1 || len(rsp.GetConditions()) != 1 {
+		t.Errorf("%s: want one condition and at most one event, got %d and %d", a.Reason, len(rsp.GetConditions()), len(rsp.GetResults()))
+	}
+	for _, r := range rsp.GetResults() {
+		if r.GetSeverity() != fnv1.Severity_SEVERITY_WARNING || r.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+			t.Errorf("%s: want a warning to the author, got %s", a.Reason, r)
+		}
+	}
+	judgeWords(t, a, req, rsp)
+}
+
+// reservedKeys are what Crossplane finds by what it composed.
+var reservedKeys = map[string][]string{ //nolint:gochecknoglobals // a constant
+	"labels":      {"crossplane.io/composite", "crossplane.io/claim-name", "crossplane.io/claim-namespace"},
+	"annotations": {"crossplane.io/composition-resource-name"},
+}
+
+// judgeObject that the author asked for, by this name and with these keys, or with
+// those that an expression gives.
+func judgeObject(t *testing.T, kind, name string, keys map[string]bool, o, observed *structpb.Struct) {
+	t.Helper()
+	f := o.GetFields()
+	if f["apiVersion"].GetStringValue() != "v1" || f["kind"].GetStringValue() != kind {
+		t.Errorf("want a %s, got %s %s", kind, f["apiVersion"], f["kind"])
+	}
+	if kind == "Secret" && f["type"].GetStringValue() != "Opaque" {
+		t.Errorf("Secret %q is of type %s", name, f["type"])
+	}
+	meta := f["metadata"].GetStructValue().GetFields()
+	if meta["namespace"].GetStringValue() != "team" || meta["name"].GetStringValue() != name || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		t.Errorf("%s %q is %s in namespace %s", kind, name, meta["name"], meta["namespace"])
+	}
+	for field, v := range meta {
+		switch field {
+		case "name", "namespace":
+		case "labels", "annotations":
+			for k := range v.GetStructValue().GetFields() {
+				if slices.Contains(reservedKeys[field], k) || strings.HasPrefix(k, "export.fn.crossplane.io/") {
+					t.Errorf("%s %q has %s %q, by which it would be taken for another", kind, name, field, k)
+				}
+			}
+		default:
+			t.Errorf("%s %q has metadata.%s", kind, name, field)
+		}
+	}
+	for field := range f {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "type", "data", "binaryData"}, field) {
+			t.Errorf("%s %q has %s", kind, name, field)
+		}
+	}
+	for _, field := range []string{"data", "binaryData"} {
+		held := observed.GetFields()[field].GetStructValue().GetFields()
+		for k := range f[field].GetStructValue().GetFields() {
+			if held[k] == nil && !keys[k] && !keys[anyKey] || len(validation.IsConfigMapKey(k)) > 0 {
+				t.Errorf("%s %q has key %q", kind, name, k)
+			}
+		}
+	}
+}
+
+// judgeWords of an answer: no secret is in them, and they are not many.
+func judgeWords(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	said := proto.Clone(rsp).(*fnv1.RunFunctionResponse) //nolint:forcetypeassert // a clone
+	for key, v := range req.GetContext().GetFields() {
+		if !proto.Equal(v, said.GetContext().GetFields()[key]) {
+			t.Errorf("%s: the context changed at %q", a.Reason, key)
+		}
+		delete(said.GetContext().GetFields(), key)
+	}
+	for name, r := range said.GetDesired().GetResources() {
+		f := r.GetResource().GetFields()
+		if f["kind"].GetStringValue() != "Secret" {
+			continue
+		}
+		for k, v := range f["data"].GetStructValue().GetFields() {
+			value, err := base64.StdEncoding.DecodeString(v.GetStringValue())
+			if err != nil || holds(value, deniedCanary) || holds([]byte(k), deniedCanary) {
+				t.Errorf("%s: %s has a secret that is not allowed, or no base64: %v", a.Reason, name, err)
+			}
+		}
+		delete(f, "data")
+	}
+	wire := marshal(t, said)
+	for _, canary := range []string{deniedCanary, allowedCanary} {
+		if holds(wire, canary) {
+			t.Errorf("%s: the answer has %q outside of the data of a Secret", a.Reason, canary)
+		}
+	}
+	said.Desired, said.Requirements = nil, nil
+	if n := proto.Size(said); n > attackText {
+		t.Errorf("%s: %d KiB of text are over %d", a.Reason, n>>10, attackText>>10)
+	}
+}
+
+// holds reports whether a text has the canary, be it in base64 with anything before
+// it.
+func holds(text []byte, canary string) bool {
+	if bytes.Contains(text, []byte(canary)) {
+		return true
+	}
+	for before := range 3 {
+		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + canary))
+		if bytes.Contains(text, []byte(encoded[4*(before+2)/3:len(encoded)-4])) {
+			return true
+		}
+	}
+	return false
+}
+
+func marshal(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// asked is what an author spells: by composed resource, and by kind and name, the
+// other one, and the keys of each.
+type asked struct {
+	names map[string]string
+	keys  map[string]map[string]bool
+}
+
+// anyKey stands for those that an expression gives.
+const anyKey = "\x00any"
+
+// find the object that a composed resource is, if the author asked for it.
+func (a asked) find(composed string) (kind, name string, ok bool) {
+	for object, c := range a.names {
+		if c == composed {
+			kind, name, ok = strings.Cut(object, "/")
+			return kind, name, ok
+		}
+	}
+	return "", "", false
+}
+
+// askedFor reads the lists once more, in a way of its own.
+func askedFor(asks *structpb.Value) asked {
+	out := asked{names: map[string]string{}, keys: map[string]map[string]bool{}}
+	for field, list := range asks.GetStructValue().GetFields() {
+		kind := "Secret"
+		if strings.Contains(field, "onfigMap") {
+			kind = "ConfigMap"
+		}
+		for _, e := range list.GetListValue().GetValues() {
+			f := e.GetStructValue().GetFields()
+			object := kind + "/" + f["name"].GetStringValue()
+			composed := "fromComposite/" + object
+			out.names[object] = composed
+			if out.keys[composed] == nil {
+				out.keys[composed] = map[string]bool{}
+			}
+			key := f["key"].GetStringValue()
+			if key == "" {
+				key = anyKey
+			}
+			out.keys[composed][key] = true
+		}
+	}
+	return out
+}
+
+// attackRequest is a request with a composite of its author's.
+func attackRequest(t *testing.T, a attack.Case) *fnv1.RunFunctionRequest {
+	t.Helper()
+	req := request(t, canaries(attackState+attackInput))
+	xr := req.GetObserved().GetComposite().GetResource()
+	if a.Composite != nil {
+		maps.Copy(xr.GetFields(), a.Composite().GetStructValue().GetFields()) // what is below is shared
+	}
+	spec := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	maps.Copy(spec.GetFields(), xr.GetFields()["spec"].GetStructValue().GetFields())
+	if a.Asks != nil {
+		spec.Fields["operatorSpec"] = a.Asks()
+	}
+	xr.Fields["spec"] = structpb.NewStructValue(spec)
+	for _, name := range a.Exist {
+		req.Observed.Resources["fromComposite/Secret/"+name] = &fnv1.Resource{Resource: parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {old: b2xk}}", name))}
+	}
+	return req
+}
+
+// deepest is how deep a list in the composite's spec may nest for protobuf to read
+// it. Objects nest two thirds as deep.
+func deepest(t *testing.T) int {
+	t.Helper()
+	reads := func(n int) bool {
+		req := attackRequest(t, attack.Case{Composite: func() *structpb.Value { return structpb.NewStructValue(attack.Deep(n)) }})
+		b, err := proto.Marshal(req)
+		return err == nil && proto.Unmarshal(b, &fnv1.RunFunctionRequest{}) == nil
+	}
+	return sort.Search(10_000, func(n int) bool { return !reads(n + 1) })
+}
+
+// An attackCost is what a reconcile took of the server.
+type attackCost struct {
+	name   string
+	cpu    time.Duration
+	memory int64 // at its highest, over the server at rest
+	before int64 // over the server at rest, before it began
+	clock  time.Duration
+	calls  int
+	served int64 // how often the neighbour was meanwhile
+}
+
+func (c attackCost) String() string {
+	return fmt.Sprintf("%6s CPU (%s), %3d MiB over rest, where %d were already, %d calls: %s",
+		c.cpu, c.clock.Round(time.Millisecond), c.memory>>20, c.before>>20, c.calls, c.name)
+}
+
+func (c attackCost) judge(t *testing.T, reason string) {
+	t.Helper()
+	if c.cpu > attackCPU || c.memory > attackMemory {
+		t.Errorf("%s: want at most %s and %d MiB, got %s", reason, attackCPU, attackMemory>>20, c)
+	}
+}
+
+// An attacked is the built program, which serves.
+type attacked struct {
+	cmd     *exec.Cmd
+	log     *attackedLog
+	client  fnv1.FunctionRunnerServiceClient
+	resting int64 // bytes of resident memory
+}
+
+type attackedLog struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *attackedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *attackedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// serveAttacked builds the program, and serves it with the flags that it has in a
+// cluster, but for TLS, and with a log that says more.
+func serveAttacked(t *testing.T) *attacked {
+	t.Helper()
+	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
+		t.Skip("needs Linux: ", err)
+	}
+	bin := filepath.Join(t.TempDir(), "fn")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("cannot build the program: %v\n%s", err, out)
+	}
+	s := &attacked{log: &attackedLog{}}
+	s.cmd = exec.CommandContext(context.Background(), bin, "serve", "--insecure", "--debug", "--address", "127.0.0.1:0", "--metrics-address", "")
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	s.client = s.dial(t)
+	return s
+}
+
+// dial the server, at the address that its log says.
+func (s *attacked) dial(t *testing.T) fnv1.FunctionRunnerServiceClient {
+	t.Helper()
+	var address string
+	for limit := limited(t); address == ""; time.Sleep(time.Millisecond) {
+		address = regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(s.log.String())
+		if limit.Err() != nil {
+			t.Fatalf("the server does not serve:\n%s", s.log)
+		}
+	}
+	conn, err := grpc.NewClient("passthrough:"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return fnv1.NewFunctionRunnerServiceClient(conn)
+}
+
+// end the server as Kubernetes does. Nothing secret is in its log.
+func (s *attacked) end(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("the server does not end well: %v", err)
+	}
+	log := []byte(s.log.String())
+	if holds(log, allowedCanary) || holds(log, deniedCanary) || bytes.Contains(log, []byte("panic")) {
+		t.Errorf("a secret or a panic is in the log:\n%.10000s", log)
+	}
+}
+
+// reconciled is what became of a request.
+type reconciled struct {
+	answers []*fnv1.RunFunctionResponse
+	cost    attackCost
+}
+
+func (r reconciled) last() *fnv1.RunFunctionResponse { return r.answers[len(r.answers)-1] }
+
+// reconcile calls as Crossplane does: until nothing more is required.
+func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconciled {
+	t.Helper()
+	before, cpu, start := s.resident(t), s.cpu(t), time.Now()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		t.Skip("needs a /proc that forgets the most memory that a process had: ", err)
+	}
+	var out reconciled
+	for settled := false; !settled; {
+		rsp, err := s.client.RunFunction(limited(t), req)
+		if err != nil {
+			t.Fatalf("no answer: %v", err)
+		}
+		for _, r := range rsp.GetResults() {
+			if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+				t.Fatalf("fatal: %s", r.GetMessage())
+			}
+		}
+		if len(out.answers) > 0 && !proto.Equal(out.last().GetRequirements(), rsp.GetRequirements()) {
+			t.Error("two calls of one reconcile require different things")
+		}
+		out.answers, settled = append(out.answers, rsp), true
+		out.cost.calls++
+		for key, r := range rsp.GetRequirements().GetResources() {
+			if _, ok := req.GetRequiredResources()[key]; ok {
+				continue
+			}
+			settled = false
+			found := &fnv1.Resources{}
+			if r.GetMatchName() == "somebody-elses" {
+				found.Items = []*fnv1.Resource{{Resource: parse(t, canaries(somebodyElses))}}
+			}
+			req.RequiredResources[key] = found
+		}
+	}
+	out.cost.cpu, out.cost.clock = s.cpu(t)-cpu, time.Since(start)
+	out.cost.memory, out.cost.before = s.status(t, "VmHWM")-s.resting, before-s.resting
+	return out
+}
+
+// rest lets the server serve a few peaceful requests, and notes what it has then.
+func (s *attacked) rest(t *testing.T) {
+	t.Helper()
+	for range 50 {
+		s.reconcile(t, attackRequest(t, attack.Case{}))
+	}
+	s.resting = s.resident(t)
+	t.Logf("at rest the server has %d MiB", s.resting>>20)
+}
+
+// grow reconciles again and again, with what was composed before. It does not grow
+// with each.
+func (s *attacked) grow(t *testing.T, nth func(n int) attack.Case) {
+	t.Helper()
+	observed := map[string]*fnv1.Resource{}
+	for n := range growths {
+		req := attackRequest(t, nth(n))
+		maps.Copy(req.GetObserved().GetResources(), observed)
+		size := 0
+		for name, r := range s.reconcile(t, req).last().GetDesired().GetResources() {
+			if strings.HasPrefix(name, "fromComposite/") {
+				observed[name] = &fnv1.Resource{Resource: r.GetResource()}
+				size += proto.Size(r)
+			}
+		}
+		if n == 0 && size < 1<<20 {
+			t.Fatalf("it does not grow: %d KiB", size>>10)
+		}
+		if size > attackObjects {
+			t.Fatalf("reconcile %d composes %d KiB in all, more than %d", n, size>>10, attackObjects>>10)
+		}
+	}
+}
+
+// peace serves peaceful requests, and logs what the server has then. That it is
+// bounded over all attacks was seen with each.
+func (s *attacked) peace(t *testing.T) {
+	t.Helper()
+	before := s.resident(t) - s.resting
+	for range 200 {
+		s.reconcile(t, attackRequest(t, attack.Case{}))
+	}
+	t.Logf("after the attacks the server has %d MiB over rest, and %d after some peace", before>>20, (s.resident(t)-s.resting)>>20)
+}
+
+func (s *attacked) resident(t *testing.T) int64 { t.Helper(); return s.status(t, "VmRSS") }
+
+// status reads a field of the process's status, in bytes.
+func (s *attacked) status(t *testing.T, field string) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		t.Fatalf("the server is gone: %v\n%s", err, s.log)
+	}
+	m := regexp.MustCompile(`(?m)^` + field + `:\s*(\d+) kB$`).FindSubmatch(b)
+	if m == nil {
+		t.Fatalf("no %s in:\n%s", field, b)
+	}
+	kB, err := strconv.ParseInt(string(m[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kB << 10
+}
+
+// cpu is the time that all threads of the process took, those that ended among
+// them: user and system time, in hundredths of a second.
+func (s *attacked) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		t.Fatalf("the server is gone: %v\n%s", err, s.log)
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // from the third on
+	var total time.Duration
+	for _, f := range fields[11:13] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += time.Duration(n) * 10 * time.Millisecond
+	}
+	return total
+}
+
+// A neighbour is another composite of the same Composition, whose requests come on
+// a connection of its own, one after another.
+type neighbour struct {
+	client fnv1.FunctionRunnerServiceClient
+	req    *fnv1.RunFunctionRequest
+	want   *fnv1.RunFunctionResponse
+
+	during atomic.Pointer[string] // which attack
+	served atomic.Int64
+
+	end  context.CancelFunc
+	done chan struct{}
+
+	// For when it is done.
+	failed      []string
+	worst       time.Duration
+	worstDuring string
+}
+
+// neighbour begins to send requests.
+func (s *attacked) neighbour(t *testing.T) *neighbour {
+	t.Helper()
+	n := &neighbour{client: s.dial(t), done: make(chan struct{})}
+	n.during.Store(new(string))
+	asks := structpb.NewStructValue(parse(t, "{secretExpressions: [{name: mine, key: k, value: secret.password}]}"))
+	n.req = attackRequest(t, attack.Case{Asks: func() *structpb.Value { return asks }, Exist: []string{"mine"}})
+	meta := n.req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
+	meta["name"], meta["uid"] = structpb.NewStringValue("neighbour"), structpb.NewStringValue("u2")
+	ctx, cancel := context.WithCancel(context.Background())
+	n.end = cancel
+	t.Cleanup(n.end)
+	var err error
+	n.want, err = n.client.RunFunction(ctx, n.req)
+	if err != nil || n.want.GetDesired().GetResources()["fromComposite/Secret/mine"].GetReady() != fnv1.Ready_READY_TRUE {
+		t.Fatalf("the neighbour gets nothing: %v, %v", err, n.want)
+	}
+	go n.run(ctx)
+	return n
+}
+
+func (n *neighbour) run(ctx context.Context) {
+	defer close(n.done)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		start := time.Now()
+		got, err := n.client.RunFunction(ctx, n.req)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil || !proto.Equal(n.want, got) {
+			n.failed = append(n.failed, fmt.Sprintf("during %s: %v, %v", *n.during.Load(), err, got))
+		}
+		n.served.Add(1)
+		if took := time.Since(start); took > n.worst {
+			n.worst, n.worstDuring = took, *n.during.Load()
+		}
+	}
+}
+
+// stop it: it was served all the time, what it asked for.
+func (n *neighbour) stop(t *testing.T) {
+	t.Helper()
+	n.end()
+	<-n.done
+	t.Logf("the neighbour was served %d times, after %s at worst, during %s", n.served.Load(), n.worst.Round(time.Millisecond), n.worstDuring)
+	if len(n.failed) > 0 {
+		t.Errorf("the neighbour had %d of %d answers that were none, or others: %s", len(n.failed), n.served.Load(), n.failed[0])
+	}
+	if n.worst > attackLatency {
+		t.Errorf("the neighbour waited %s during %s", n.worst, n.worstDuring)
+	}
+}
