@@ -65,9 +65,12 @@ func (x *Expression) classify(vars cel.Activation, p *program, err error) error 
 		}
 		return failed
 	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
+		if p.stoppedAt == 0 {
+			return x.failedAt(0, "was stopped: "+cancelled.Message)
+		}
 		return x.failedAt(p.stoppedAt, x.callText(p.stoppedAt)+" was stopped: "+cancelled.Message)
 	case errors.As(err, &interrupted):
-		return x.failedAt(0, "was stopped: "+tooLong)
+		return x.failedAt(0, "was stopped: "+overBudget)
 	case errors.As(err, &celErr):
 		return x.classifyNode(vars, p, celErr)
 	}

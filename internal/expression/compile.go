@@ -61,6 +61,7 @@ type Fault struct {
 // use.
 type Expression struct {
 	source     Source
+	several    string // of the environment
 	ast        *ast.AST
 	references []Reference
 	loops      bool            // has a comprehension, other than cel.bind and its like
@@ -100,14 +101,14 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 		}
 		return nil, faults
 	}
-	if msg := s.Want.refuse(checked.OutputType()); msg != "" {
+	if msg := s.Want.refuse(checked.OutputType(), e.several); msg != "" {
 		return nil, []Fault{{Path: s.Path + ":1:1", Message: msg, Mistyped: true}}
 	}
 	return e.plan(s, checked)
 }
 
 func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, []Fault) {
-	x := &Expression{source: s, ast: checked.NativeRep(), byNode: map[int64][]int{}}
+	x := &Expression{source: s, several: e.several, ast: checked.NativeRep(), byNode: map[int64][]int{}}
 	x.references = findReferences(x.ast)
 	loops, _ := nesting(x.ast.Expr())
 	x.loops = loops > 0
@@ -156,11 +157,12 @@ func issueFaults(s Source, iss *cel.Issues) []Fault {
 	return out
 }
 
-// refuse says what is wrong with a static result type, or nothing.
-func (w Want) refuse(t *cel.Type) string {
+// refuse says what is wrong with a static result type, or nothing. several is how
+// the input has several keys.
+func (w Want) refuse(t *cel.Type, several string) string {
 	t = withoutOptional(t)
 	one := func(want string) string {
-		return fmt.Sprintf("must return %s, but returns %s%s", want, cel.FormatCELType(t), mend(t))
+		return fmt.Sprintf("must return %s, but returns %s%s", want, cel.FormatCELType(t), mend(t, several))
 	}
 	switch w {
 	case WantAny:
@@ -211,14 +213,14 @@ func isKind(t *cel.Type, kinds ...types.Kind) bool {
 }
 
 // mend says how a value of type t becomes a string.
-func mend(t *cel.Type) string {
+func mend(t *cel.Type, several string) string {
 	switch t.Kind() {
 	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.TimestampKind, types.DurationKind, types.BytesKind:
 		return ": wrap it in string(...)"
 	case types.ListKind:
 		return ": join it with .join(',') or json.encode(...)"
 	case types.MapKind:
-		return ": use valueMap for several keys, or json.encode(...) for one"
+		return ": " + several + "json.encode(...) makes one text of it"
 	}
 	return ""
 }

@@ -68,6 +68,7 @@ type Environment struct {
 	keys    *Environment
 	tenants *Environment
 	shorten string // what to do about an expression that is too large
+	several string // how the input has several keys, if it has a way of its own
 }
 
 // Keys is the environment of key expressions, which see Key and nothing else.
@@ -105,7 +106,7 @@ func NewEnvironment() (*Environment, error) {
 	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
 		return nil, err
 	}
-	e.shorten = "split it into variables"
+	e.shorten, e.several = "split it into variables", "use valueMap for several keys; "
 	return e, nil
 }
 

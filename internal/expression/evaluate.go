@@ -57,7 +57,7 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *Budge
 	defer x.programs.Put(p)
 
 	if b.fuel <= 0 || b.time <= 0 {
-		return nil, x.failedAt(0, "cannot be evaluated: the expressions before it used up what one request may do")
+		return nil, x.failedAt(0, "was stopped: "+overBudget)
 	}
 	granted, start := min(b.fuel, b.grant), time.Now()
 	defer func() { b.time -= time.Since(start) }() // with what it takes to explain a failure

@@ -141,7 +141,7 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		times := max(1, p.bodies[call.ID()]) // an iteration is paid for before it begins
 		guarded := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(a ...ref.Val) ref.Val {
 			n, refused := look(a)
-			p.spend(n*times/8, call.ID())
+			p.spend(n * times / 8)
 			if refused != "" {
 				p.stop(call.ID(), refused)
 			}
@@ -203,12 +203,12 @@ type meteredCall struct {
 }
 
 func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	m.program.spend(1, m.ID())
+	m.program.spend(1)
 	v := m.InterpretableCall.Exec(frame)
 	if err, failed := v.(*types.Err); failed && err.NodeID() == m.ID() && !m.program.explaining {
 		m.program.explain(m, frame)
 	}
-	m.program.spend(textLen(v)/64, m.ID())
+	m.program.spend(textLen(v) / 64)
 	return v
 }
 
@@ -238,7 +238,7 @@ type meteredConstructor struct {
 }
 
 func (m meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	m.program.spend(m.elements/4, m.ID())
+	m.program.spend(m.elements / 4)
 	return m.InterpretableConstructor.Exec(frame)
 }
 
@@ -248,18 +248,21 @@ func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
 
 // spend takes fuel, and looks at the clock now and then: CEL itself does so
 // between the steps of a comprehension only.
-func (p *program) spend(n, node int64) {
+func (p *program) spend(n int64) {
 	p.fuel -= n
 	if p.fuel < 0 {
-		p.stop(node, "it is over the limit of what one expression may do")
+		p.stop(0, overBudget)
 	}
 	if p.steps++; (n >= 512 || p.steps%64 == 0) && time.Now().After(p.deadline) {
-		p.stop(node, tooLong)
+		p.stop(0, overBudget)
 	}
 }
 
-// tooLong is why the clock stops an evaluation.
-var tooLong = fmt.Sprintf("it took longer than %s", limits.EvaluationTime) //nolint:gochecknoglobals // a constant that has to be computed
+// overBudget is why an evaluation is stopped, or not begun, for what it may do: one
+// text, without a place. Which of the limits was the first, and where, is not the same
+// each time on a machine that has other work, and a condition that changes each time
+// is a reconcile each time.
+const overBudget = "it is over the limit of what one expression may do, or all of them together"
 
 // stop ends the evaluation. An error value would not: `|| true` absorbs it.
 func (p *program) stop(node int64, reason string) {

@@ -165,7 +165,7 @@ func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
 	case *types.Err:
 		return sensitive.Bytes{}, x.placed(t)
 	}
-	return sensitive.Bytes{}, x.failedAt(0, "must return a string, but returns "+typeName(v)+mend(typeOf(v)))
+	return sensitive.Bytes{}, x.failedAt(0, "must return a string, but returns "+typeName(v)+mend(typeOf(v), x.several))
 }
 
 // null waits: a null in what is observed is a field that has no value yet.

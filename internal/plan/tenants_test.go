@@ -160,7 +160,7 @@ func TestTenants(t *testing.T) {
 			spec:   `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': 'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
 			want: []string{`Held! nothing | Secret "a" is not created: ` +
 				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns string (with a key, value is its value); ` +
-				at + `secretExpressions[1].value:1:1: must return a string, but returns map(string, string): use valueMap for several keys, or json.encode(...) for one (without a key, value is a map of several); ` +
+				at + `secretExpressions[1].value:1:1: must return a string, but returns map(string, string): json.encode(...) makes one text of it (without a key, value is a map of several); ` +
 				at + `dynamicSecrets[0].value:1:1: must return a string, but returns int: wrap it in string(...)`},
 		},
 		"Shapes": {
@@ -340,6 +340,17 @@ resources:
 				`Held! | spec.exports.list: cannot be there: something that is no object is above it`,
 			},
 		},
+		"MisspeltList": {
+			reason: "a name that is near to a list's would have its objects dropped",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpresions: [{name: a}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}], other: [1], configMapExpression: x}`,
+			want: []string{
+				"Available ConfigMap team/c {data: {k: v}}",
+				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | ` + at + `secretExpresions: is an unknown field: did you mean secretExpressions?`,
+			},
+		},
 		"NoObject": {
 			reason: "nor of all lists",
 			spec:   `operatorSpec: [1]`,
@@ -364,7 +375,7 @@ resources:
 		"TooMuchWork": {
 			reason: "one expression is stopped, and does not take from the others",
 			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(10000).map(x, lists.range(10000).map(y, x + y)).size())"}, {name: b, key: k, value: "'v'"}]}`,
-			want:   []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:62: + was stopped: it is over the limit of what one expression may do`, "Available ConfigMap team/b {data: {k: v}}"},
+			want:   []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value: was stopped: it is over the limit of what one expression may do, or all of them together`, "Available ConfigMap team/b {data: {k: v}}"},
 		},
 		"TooMuch": {
 			reason: "all objects together are not larger than one may be",

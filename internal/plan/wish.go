@@ -127,6 +127,7 @@ func (t *tenants) read(composite *structpb.Struct) *wish {
 		return w
 	}
 	lists := at.GetStructValue().GetFields()
+	w.refuseMisspelt(path, lists)
 	for _, l := range tenantLists {
 		w.entries += len(lists[l.field].GetListValue().GetValues())
 	}
@@ -146,6 +147,30 @@ func (t *tenants) read(composite *structpb.Struct) *wish {
 		}
 	}
 	return w
+}
+
+// refuseMisspelt refuses a field that is near to a list's name: without a word its
+// objects would be dropped. What else is there is not ours.
+func (w *wish) refuseMisspelt(at *field.Path, fields map[string]*structpb.Value) {
+	if len(fields) > limits.ListItems {
+		return
+	}
+	kinds, names := map[string]object.Kind{}, make([]string, 0, len(tenantLists))
+	for _, l := range tenantLists {
+		if _, there := fields[l.field]; !there {
+			kinds[l.field], names = l.kind, append(names, l.field)
+		}
+	}
+	for _, k := range sortedKeys(fields) {
+		_, list := fields[k].GetKind().(*structpb.Value_ListValue)
+		if meant := nearest(k, names); list && meant != "" && !isTenantList(k) {
+			w.refuse(at.Child(k), "is an unknown field"+suggest(meant), kinds[meant])
+		}
+	}
+}
+
+func isTenantList(name string) bool {
+	return slices.ContainsFunc(tenantLists, func(l tenantList) bool { return l.field == name })
 }
 
 // refuse what the author wrote. Of these kinds it is not known what is asked for.
