@@ -138,15 +138,39 @@ func encodeJSON(v ref.Val) ref.Val {
 }
 
 func encodeYAML(v ref.Val) ref.Val {
-	s, ok := encodeJSON(v).(types.String)
+	encoded := encodeJSON(v)
+	s, ok := encoded.(types.String)
 	if !ok {
-		return types.NewErr("cannot encode YAML")
+		return encoded // why it cannot be
+	}
+	if depth(string(s)) > limits.YAMLDepth {
+		return types.WrapErr(&Failed{Reason: "cannot encode YAML nested more than " + strconv.Itoa(limits.YAMLDepth) + " deep"})
 	}
 	b, err := yaml.JSONToYAML([]byte(s))
 	if err != nil {
 		return types.NewErr("cannot encode YAML")
 	}
 	return types.String(b)
+}
+
+// depth of the objects and lists in a JSON text.
+func depth(text string) (deepest int) {
+	now, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}', c == ']':
+			now--
+		}
+	}
+	return deepest
 }
 
 func decodeYAML(v ref.Val) ref.Val {

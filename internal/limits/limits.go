@@ -124,6 +124,9 @@ const (
 	// than reading JSON.
 	YAMLBytes = 64 << 10
 
+	// YAMLDepth of what is encoded: each line is indented as deep as it is.
+	YAMLDepth = 100
+
 	// ResultNodes of a result, counted as a tree: a structure that is shared
 	// inside the result counts each time it occurs, as it would be written.
 	ResultNodes = 64 << 10
