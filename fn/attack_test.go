@@ -49,10 +49,11 @@ const (
 	// takes on one that does not.
 	attackLatency = 5 * time.Second
 
-	// Of the attacks that take longer than longAttack, attackServed is how many
-	// answers the neighbour has to get during each, on average. It gets some 30; if it
-	// had to wait for the attack to end it would get one or two.
-	longAttack, attackServed = 200 * time.Millisecond, 5
+	// Of the attacks that take longer than longAttack, though they are no large
+	// requests, attackServed is how many answers the neighbour has to get during each,
+	// on average. It gets some 30; if it had to wait for the attack to end it would get
+	// one or two.
+	longAttack, largeRequest, attackServed = 200 * time.Millisecond, 512 << 10, 8
 
 	// attackText is how much a composite's author can have the server say, in
 	// messages and in the context.
@@ -121,7 +122,7 @@ requiredResources:
   theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: team}, data: {k: DENIED64}, text: DENIED}}]}
 `
 
-const somebodyElses = `{apiVersion: v1, kind: Secret, metadata: {name: somebody-elses, namespace: team}, data: {k: DENIED64}}`
+const somebodyElses = `{apiVersion: v1, kind: KIND, metadata: {name: somebody-elses, namespace: team}, data: {k: DENIED64}}`
 
 func canaries(text string) string {
 	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -165,6 +166,11 @@ func TestAttacks(t *testing.T) {
 					t.Errorf("%s: want %q, which is as harmless as it looks: %s", a.Reason, name, out.last().GetConditions())
 				}
 			}
+			for _, name := range a.Refuses {
+				if out.last().GetDesired().GetResources()[name] != nil {
+					t.Errorf("%s: %q takes what is somebody else's", a.Reason, name)
+				}
+			}
 			for _, rsp := range out.answers {
 				judge(t, a, req, rsp)
 			}
@@ -194,11 +200,11 @@ func summarize(t *testing.T, all []attackCost) {
 	t.Helper()
 	var long, served int64
 	for _, c := range all {
-		if c.clock > longAttack {
+		if c.clock > longAttack && c.size < largeRequest {
 			long, served = long+1, served+c.served
 		}
 	}
-	t.Logf("the neighbour was served %d times during the %d attacks that took longer than %s", served, long, longAttack)
+	t.Logf("the neighbour was served %d times during the %d attacks that took longer than %s with no large request", served, long, longAttack)
 	if served < attackServed*long {
 		t.Errorf("want the neighbour served %d times during each of them, on average", attackServed)
 	}
@@ -439,6 +445,7 @@ type attackCost struct {
 	before int64 // over the server at rest, before it began
 	clock  time.Duration
 	calls  int
+	size   int   // of the request
 	served int64 // how often the neighbour was meanwhile
 }
 
@@ -549,7 +556,7 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
 		t.Skip("needs a /proc that forgets the most memory that a process had: ", err)
 	}
-	var out reconciled
+	out := reconciled{cost: attackCost{size: proto.Size(req)}}
 	for settled := false; !settled; {
 		rsp, err := s.client.RunFunction(limited(t), req)
 		if err != nil {
@@ -572,7 +579,7 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 			settled = false
 			found := &fnv1.Resources{}
 			if r.GetMatchName() == "somebody-elses" {
-				found.Items = []*fnv1.Resource{{Resource: parse(t, canaries(somebodyElses))}}
+				found.Items = []*fnv1.Resource{{Resource: parse(t, canaries(strings.Replace(somebodyElses, "KIND", r.GetKind(), 1)))}}
 			}
 			req.RequiredResources[key] = found
 		}

@@ -51,6 +51,14 @@ const (
 // a third of the cost of a small request.
 const gcPercent = 400
 
+// What a large request leaves free in the heap is given back to the system at once,
+// instead of in the minutes that Go takes, if it is as much as unusedHeap; it takes a
+// collection, and so is done once in unusedEvery at most.
+const (
+	unusedHeap  = 32 << 20
+	unusedEvery = time.Second
+)
+
 // gcHeadroom is how much garbage may be there beside what is in use before there is
 // more of it than Go's default has: what makes small requests quicker must not make
 // a large one, or a hostile one, take five times its size.
@@ -63,10 +71,15 @@ func collectLess() {
 		return
 	}
 	debug.SetGCPercent(gcPercent)
+	var freed time.Time
 	afterEachGC(func() {
-		live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		runtimemetrics.Read(live)
-		debug.SetGCPercent(gcPercentFor(live[0].Value.Uint64()))
+		heap := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+		runtimemetrics.Read(heap)
+		debug.SetGCPercent(gcPercentFor(heap[0].Value.Uint64()))
+		if heap[1].Value.Uint64() >= unusedHeap && time.Since(freed) >= unusedEvery {
+			freed = time.Now()
+			go debug.FreeOSMemory()
+		}
 	})
 }
 

@@ -172,6 +172,7 @@ func Expressions(characters int) map[string]string { //nolint:maintidx // a tabl
 		"nested repetition":               "'a'.matches('((((((a{9}){9}){9}){9}){9}){9})')",
 		"long classes":                    "'a'.matches('" + strings.Repeat(`\\pL`, min(400, room/5)) + "')",
 		"repeated classes":                text + ".matches('" + strings.Repeat(`(\\pL|\\pN)*`, 40) + "$b')",
+		"repeated classes, long text":     whole + ".matches('" + strings.Repeat(`(\\pL|\\pN)*`, 40) + "$b')",
 		"dynamic pattern":                 "'a'.matches(self.repetition)",
 		"dynamic pattern in a loop":       range10k + ".map(i, 'a'.matches('" + strings.Repeat("a{99}", 9) + "' + string(i)))",
 		"dynamic classes in a loop":       range10k + ".map(i, 'a'.matches('" + strings.Repeat(`\\pL`, 120) + "' + string(i)))",

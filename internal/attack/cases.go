@@ -30,6 +30,9 @@ type Case struct {
 	// Makes are the composed resources that have to be made, for they are harmless. Of
 	// all else the author asks for nothing is promised.
 	Makes []string
+
+	// Refuses are those that must not be made, for somebody else's object has the name.
+	Refuses []string
 }
 
 // A Maker makes a value when it is needed: all together are more than a test should
@@ -268,14 +271,15 @@ func Deep(n int) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"spec": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"deep": v}})}}
 }
 
-// Names that are none, or try to be in other namespaces.
+// Names that are none, or try to be in other namespaces. Those with a dot between
+// two words are names, and no more than that.
 func Names() []string {
 	return []string{
 		"kube-system/x", "/x", "x/", "a.b/../c", "../kube-system/x", "../../x", "..", ".", "a..b", ".a", "a.", "-a", "a-", "kube-system%2Fx", "%2e%2e%2fx", "kube-system%252fx", `kube-system\x`, "kube-system:x",
 		"team/x", "Secret/x", "fromComposite/Secret/x", "x\x00", "\x00kube-system/x", "x\n", "x\nnamespace: kube-system", "x\r", "x\t", " x", "x ", "", "x\u00a0", "x\u2028", "x\u200b", "x\u200d", "\ufeffx",
 		"x\u202e", "\u202ex", "\u2066kube-system/x\u2069", "\u200fx", "kube-system\u2215x", "kube-system\u2044x", "kube-system\uff0fx", "kube\u2010system", "\u0430", "xr-\u043ewn", "\uff41", "x\u0301", "\u00e9", "\u017f", "\u212a", "\u0131", "\ufb01",
 		"x\ufe0f", "A", "XR-OWN", "a_b", "a,b", "a;b", "a b", "a'b", `a"b`, "a{b", "$(x)", "${x}", "{{x}}", "a@b", "a#b", "a?b=c", "~", "*", "\U0001F600", "\u0661", "x\u0660",
-		long("a", maxName+1), "0x0\u00b9",
+		"kube-system.x", "a.x", "team.x", "x.kube-system", long("a", maxName+1), "0x0\u00b9",
 	}
 }
 
@@ -314,9 +318,9 @@ func elsewhere() map[string]Case {
 		"a claim's namespace":        {Reason: "a composite in a namespace has no claim", Asks: mine, Composite: spec("claimRef", object("namespace", "kube-system", "name", "x")), Makes: madeFine},
 		"a connection secret":        {Reason: "which is for older composites", Asks: mine, Composite: spec("writeConnectionSecretToRef", object("namespace", "kube-system", "name", "x")), Makes: madeFine},
 		"references of the composed": {Asks: mine, Composite: spec("crossplane", object("resourceRefs", []any{object("apiVersion", "v1", "kind", "Secret", "name", "x", "namespace", "kube-system")})), Makes: madeFine},
-		"the input's own name":       {Reason: "it goes first", Asks: asks(map[string][]any{secrets: {fine, entry("xr-own", "p", "'v'")}, dynamicSecrets: {entry("own", "p", "'v'"), entry("xr-own", "q", "'v'")}}), Makes: madeFine},
-		"an earlier step's name":     {Asks: in(secrets, fine, entry("xr-earlier", "k", "'v'"), entry("earlier", "k", "'v'")), Makes: madeFine},
-		"somebody else's name":       {Reason: "what is found there is neither taken over nor read", Asks: asks(map[string][]any{secrets: {fine, entry("somebody-elses", "k", "'v'"), entry("somebody-elses", "copy", "string(size(secrets))")}, configMaps: {entry("somebody-elses", "k", "'v'")}}), Makes: madeFine},
+		"the input's own name":       {Reason: "it goes first", Asks: asks(map[string][]any{secrets: {fine, entry("xr-own", "p", "'v'")}, dynamicSecrets: {entry("own", "p", "'v'"), entry("xr-own", "q", "'v'")}}), Makes: madeFine, Refuses: []string{"fromComposite/Secret/xr-own"}},
+		"an earlier step's name":     {Asks: in(secrets, fine, entry("xr-earlier", "k", "'v'"), entry("earlier", "k", "'v'")), Makes: madeFine, Refuses: []string{"fromComposite/Secret/xr-earlier"}},
+		"somebody else's name":       {Reason: "what is found there is neither taken over nor read", Asks: asks(map[string][]any{secrets: {fine, entry("somebody-elses", "k", "'v'"), entry("somebody-elses", "copy", "string(size(secrets))")}, configMaps: {entry("somebody-elses", "k", "'v'")}}), Makes: madeFine, Refuses: []string{"fromComposite/Secret/somebody-elses", "fromComposite/ConfigMap/somebody-elses"}},
 		"a namespace in an entry":    {Asks: in(secrets, fine, object("name", "a", "namespace", "kube-system", "key", "k", "value", "'v'"), object("name", "b", "metadata", object("namespace", "kube-system"), "key", "k", "value", "'v'")), Makes: madeFine},
 		"Crossplane's labels": {
 			Reason: "by which it would take the object for another", Makes: madeFine,

@@ -219,6 +219,7 @@ func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter
 	defer func() { p.explaining = false }()
 	for _, arg := range call.Args() {
 		v := arg.Exec(frame)
+		p.spend(size(v) / 8)
 		isNull := func(v ref.Val) bool { return v == types.NullValue }
 		if isNull(v) || someElement(v, isNull) {
 			p.nullAt = call.ID()

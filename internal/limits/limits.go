@@ -155,8 +155,8 @@ const (
 	TenantRequestFuel = 200_000
 
 	// TenantTime of all evaluations. Fuel decides before, on a machine that has little
-	// else to do: the worst takes a fifth of it.
-	TenantTime = time.Second
+	// else to do.
+	TenantTime = 500 * time.Millisecond
 
 	// TenantBytes of all objects together: what a single one may have.
 	TenantBytes = 1 << 20
@@ -168,8 +168,8 @@ const (
 	TenantLabels = 32
 
 	// TenantExpressionsKept stay compiled, over all composites, those used last. Who
-	// may write a composite may fill them all with new ones: that takes 21 MiB.
-	TenantExpressionsKept = 256
+	// may write a composite may fill them all with new ones: that takes 11 MiB.
+	TenantExpressionsKept = 128
 
 	// TenantBytesKept is how long one of them may be. It takes 81 KiB at worst. A
 	// longer one is compiled in each request.

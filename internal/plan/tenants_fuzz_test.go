@@ -3,6 +3,7 @@ package plan_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane-contrib/function-export/internal/attack"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -93,11 +95,12 @@ func written(raw, x, y, name, key string, n uint16) *structpb.Value {
 		delete(first, "value")
 	}
 	add(tenantFields[n%4], first)
-	second := map[string]any{"name": name, "key": key, "value": y}
 	if bit(5) {
-		second["name"] = "a"
+		add(tenantFields[n>>6%4], map[string]any{"name": name, "key": key, "value": y})
 	}
-	add(tenantFields[n>>6%4], second)
+	if bit(8) {
+		add(tenantFields[n>>6%4], map[string]any{"name": "a", "key": "l", "value": y})
+	}
 	v, err := structpb.NewValue(lists)
 	if err != nil {
 		return nil
@@ -146,13 +149,18 @@ func tenantsOf(r *plan.Result) *plan.Result {
 // secret is where it must not be, and the same request gives the same answer.
 func FuzzTenants(f *testing.F) {
 	names, keys := attack.Names(), attack.Keys()
-	for i, x := range slices.Concat(expressions, []string{"self.spec.operatorSpec", "{'a': secret.password}", "resources.cache.status.endpoint", "secrets['ca' + 'che'].password", "json.encode(environment)", "secrets.theirs.k", "secrets.map(k, k).join()", "resources.map(k, k).join()"}) {
+	for i, x := range slices.Concat(expressions, []string{
+		"self.spec.operatorSpec", "{'a': secret.password}", "resources.cache.status.endpoint", "secrets['ca' + 'che'].password", "json.encode(environment)", "secrets.theirs.k",
+		"secrets.map(k, k).join()", "resources.map(k, k).join()",
+	}) {
 		for n := range uint16(4) {
-			f.Add("", x, "secret.password", "b", "k", n|uint16(i)<<2)
-			f.Add("{}", x, expressions[(i+1)%len(expressions)], names[i%len(names)], keys[i%len(keys)], 4|n|uint16(i)<<2)
+			f.Add("", x, "'w'", "b", "k", n)
+			f.Add("", x, "'w'", "b", "k", n|4)
+			f.Add("", "'v'", x, "b", "k", n|4|8)
+			f.Add("", x, expressions[(i+1)%len(expressions)], names[i%len(names)], keys[i%len(keys)], n|4|uint16(i)<<3)
 		}
 	}
-	for _, name := range slices.Concat(names, []string{"own", "xr-own", "xr-settings", "earlier", "theirs", "a", "c", "ca"}) {
+	for _, name := range slices.Concat(names, []string{"own", "xr-own", "xr-settings", "earlier", "theirs", "a", "c", "ca", "kube-system.x"}) {
 		f.Add("", "'v'", "'w'", name, "k", uint16(4))
 	}
 	for _, key := range keys {
@@ -214,6 +222,11 @@ func tenantsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *pl
 		observed := s.req.Observation.Resources[o.Name].Object != nil
 		if ns != "team" || o.Name != "fromComposite/"+kind+"/"+name || kind != string(o.Kind) || !named[o.Name] && !observed || len(o.ConnectionDetails) > 0 {
 			t.Errorf("%q is %s %s/%s, which nobody asked for", o.Name, kind, ns, name)
+		}
+		data := o.Desired.GetFields()["data"].GetStructValue().GetFields()
+		bad := slices.DeleteFunc(slices.Sorted(maps.Keys(data)), func(k string) bool { return len(validation.IsConfigMapKey(k)) == 0 })
+		if len(bad) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+			t.Errorf("%q is named %q, and has keys %q", o.Name, name, bad)
 		}
 	}
 	for _, q := range r.Requirements {
