@@ -165,6 +165,7 @@ func FuzzTenants(f *testing.F) {
 	}
 	for _, key := range keys {
 		f.Add("", "{'"+key+"': 'v'}", "'w'", "b", key, uint16(0))
+		f.Add("", "'v'", "'w'", "b", key, uint16(4))
 	}
 	for _, raw := range []string{
 		`{"secretExpressions": [{"name": "a", "key": "k", "value": "'v'"}, {"key": "l", "value": "'v'"}, 5, null, [], {"name": "a", "value": "{'k': 'w'}"}]}`,
