@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -304,41 +303,10 @@ func validateNamed(t *testing.T, p Peers, schemas string, objects map[string]*un
 		list = append(list, named)
 	}
 
-	path := filepath.Join(t.TempDir(), "objects.yaml")
-	writeObjects(t, path, list)
-
-	// Its exit code says no more than its report.
-	out, _ := run(t, p.CLI, "resource", "validate", schemas, path, "--output=json",
-		"--error-on-missing-schemas", "--crossplane-image=", "--cache-dir="+t.TempDir())
-
-	var report struct {
-		Resources []struct {
-			Name   string `json:"name"`
-			Status string `json:"status"`
-			Errors []struct {
-				Message string `json:"message"`
-			} `json:"errors"`
-		} `json:"resources"`
-	}
-
-	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil {
-		t.Fatalf("cannot read the report: %v\n%s%s", err, out.stdout, out.stderr)
-	}
-
-	if len(report.Resources) != len(objects) {
-		t.Fatalf("the report is about %d objects, not %d:\n%s", len(report.Resources), len(objects), out.stdout)
-	}
-
 	faults := map[string][]string{}
-
-	for _, r := range report.Resources {
-		name := names[r.Name]
-		for _, e := range r.Errors {
-			faults[name] = append(faults[name], e.Message)
-		}
-
-		if r.Status != "valid" && len(r.Errors) == 0 {
-			faults[name] = []string{r.Status}
+	for _, r := range validated(t, p, schemas, list) {
+		if f := r.faults(); len(f) > 0 {
+			faults[names[r.Name]] = f
 		}
 	}
 

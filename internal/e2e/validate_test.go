@@ -78,23 +78,55 @@ func TestValidateRefuses(t *testing.T) {
 func validate(t *testing.T, p Peers, objects ...*unstructured.Unstructured) []string {
 	t.Helper()
 
+	var faults []string
+
+	for _, r := range validated(t, p, schema, objects) {
+		for _, f := range r.faults() {
+			faults = append(faults, r.Kind+" "+r.Name+": "+f)
+		}
+	}
+
+	return faults
+}
+
+// A validation is what crossplane resource validate says of one object.
+type validation struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Errors []struct {
+		Message string `json:"message"`
+	} `json:"errors"`
+}
+
+func (v validation) faults() []string {
+	var out []string
+
+	for _, e := range v.Errors {
+		out = append(out, e.Message)
+	}
+
+	if v.Status != "valid" && len(out) == 0 {
+		out = []string{v.Status}
+	}
+
+	return out
+}
+
+// validated runs crossplane resource validate.
+func validated(t *testing.T, p Peers, schemas string, objects []*unstructured.Unstructured) []validation {
+	t.Helper()
+
 	path := filepath.Join(t.TempDir(), "objects.yaml")
 	writeObjects(t, path, objects)
 
 	// An empty image keeps it from downloading the schemas of Crossplane itself.
 	// Its exit code says no more than its report.
-	out, _ := run(t, p.CLI, "resource", "validate", schema, path, "--output=json",
+	out, _ := run(t, p.CLI, "resource", "validate", schemas, path, "--output=json",
 		"--error-on-missing-schemas", "--crossplane-image=", "--cache-dir="+t.TempDir())
 
 	var report struct {
-		Resources []struct {
-			Kind   string `json:"kind"`
-			Name   string `json:"name"`
-			Status string `json:"status"`
-			Errors []struct {
-				Message string `json:"message"`
-			} `json:"errors"`
-		} `json:"resources"`
+		Resources []validation `json:"resources"`
 	}
 
 	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil {
@@ -105,21 +137,5 @@ func validate(t *testing.T, p Peers, objects ...*unstructured.Unstructured) []st
 		t.Fatalf("the report is about %d objects, not %d:\n%s", len(report.Resources), len(objects), out.stdout)
 	}
 
-	var faults []string
-
-	for _, r := range report.Resources {
-		if r.Status == "valid" {
-			continue
-		}
-
-		for _, e := range r.Errors {
-			faults = append(faults, r.Kind+" "+r.Name+": "+e.Message)
-		}
-
-		if len(r.Errors) == 0 {
-			faults = append(faults, r.Kind+" "+r.Name+": "+r.Status)
-		}
-	}
-
-	return faults
+	return report.Resources
 }

@@ -19,7 +19,7 @@ const (
 	InputBytes = 512 << 10
 
 	// Expressions in one input. Checking the largest expression that is allowed
-	// takes up to 90 ms, so that this bounds a compilation to minutes at the
+	// takes up to 110 ms, so that this bounds a compilation to minutes at the
 	// very worst, and to a second for expressions of the usual size.
 	Expressions = 2048
 
@@ -37,7 +37,8 @@ const (
 // with the source and cannot be interrupted: a 22 KB list of 1,600
 // comprehensions takes seconds and gigabytes.
 const (
-	// ExpressionCharacters keeps the worst check seen at 90 ms.
+	// ExpressionCharacters keeps the worst check seen at 110 ms, together with the
+	// limits below.
 	ExpressionCharacters = 4096
 
 	// ExpressionRecursion is how deep the parser recurses.
