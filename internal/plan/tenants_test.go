@@ -657,3 +657,29 @@ func BenchmarkTenants(b *testing.B) {
 		})
 	}
 }
+
+// Each limit on what one composite's author may have is there by itself.
+func TestTenantsLimits(t *testing.T) {
+	keys := func(prefix string) string {
+		return fmt.Sprintf("lists.range(600).transformMapEntry(i, v, {'%s' + string(v): 'x'})", prefix)
+	}
+	text := strings.Repeat("a", 200<<10)
+	var annotated []string
+	for i := range 6 {
+		annotated = append(annotated, fmt.Sprintf(`{name: a%d, key: k, value: "'v'", annotations: {a: self.spec.text}}`, i))
+	}
+	long := "'" + strings.Repeat("a", 4000) + "'"
+	for name, c := range map[string]struct{ reason, spec, want string }{
+		"Keys":       {"of all objects together", `operatorSpec: {dynamicConfigMaps: [{name: a, valueMap: "` + keys("a") + `"}, {name: b, valueMap: "` + keys("b") + `"}]}`, "gives too much"},
+		"Texts":      {"annotations count as data does", "text: " + text + ", operatorSpec: {configMapExpressions: [" + strings.Join(annotated, ", ") + "]}", "has too much"},
+		"Characters": {"labels that may be expressions count", fmt.Sprintf(`operatorSpec: {configMapExpressions: [{name: a, key: k, value: "'v'", annotations: {a: "%s", b: "%s", c: "%s"}}]}`, long, long, long), "all expressions of the composite together"},
+		"Fuel":       {"an author's expression may do less", `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(9000).map(x, x+x+x+x+x+x+x+x).size())"}]}`, "was stopped: it is over the limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(show(newScene(t, exports("fromComposite: {fieldPath: spec.operatorSpec}"), asks(c.spec)).run(t)), "\n")
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%s: want %q, got %.500s", c.reason, c.want, got)
+			}
+		})
+	}
+}
