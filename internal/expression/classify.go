@@ -123,12 +123,12 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	var absent, all []string
 	for _, i := range x.byNode[id] {
 		r := x.references[i]
-		all = append(all, r.text(x.source.From))
+		all = append(all, r.text(x.source.from()))
 		switch n, end := walk(vars, r); end {
 		case endAbsent:
-			absent = append(absent, r.upTo(n+1).text(x.source.From))
+			absent = append(absent, r.upTo(n+1).text(x.source.from()))
 		case endScalar:
-			failed = x.failedAt(id, fmt.Sprintf("cannot select %s: %s is not an object", r.upTo(n+1).text(x.source.From), r.upTo(n).text(x.source.From)))
+			failed = x.failedAt(id, fmt.Sprintf("cannot select %s: %s is not an object", r.upTo(n+1).text(x.source.from()), r.upTo(n).text(x.source.from())))
 		case endPresent, endUnknown:
 		}
 	}
@@ -202,7 +202,7 @@ func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
 	for _, r := range x.references {
 		root, ok := vars.ResolveName(r.Variable)
 		if ok && ids[r.node] && !r.presence && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
-			out = append(out, r.text(x.source.From))
+			out = append(out, r.text(x.source.from()))
 		}
 	}
 	return out
@@ -268,7 +268,7 @@ func (x *Expression) below(node ast.Expr) string {
 	ids := nodesOf(node)
 	for _, r := range x.references {
 		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
-			return "an element of " + r.text(x.source.From)
+			return "an element of " + r.text(x.source.from())
 		}
 	}
 	return "a computed value of " + x.source.Path
@@ -280,7 +280,7 @@ func (x *Expression) lenient() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range x.references {
 		if !r.strict() {
-			out[r.text(x.source.From)] = true
+			out[r.text(x.source.from())] = true
 		}
 	}
 	return out
@@ -292,11 +292,11 @@ func (x *Expression) absent(vars cel.Activation) []string {
 	lenient := x.lenient()
 	var out []string
 	for _, r := range x.references {
-		if !r.strict() || r.branch || lenient[r.text(x.source.From)] {
+		if !r.strict() || r.branch || lenient[r.text(x.source.from())] {
 			continue
 		}
 		if n, end := walk(vars, r); end == endAbsent {
-			out = append(out, r.upTo(n+1).text(x.source.From))
+			out = append(out, r.upTo(n+1).text(x.source.from()))
 		}
 	}
 	return out

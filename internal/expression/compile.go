@@ -26,6 +26,7 @@ const (
 	WantString              // a name: string
 	WantLabels              // labels: map(string, string)
 	WantJSON                // a status field: what JSON has
+	WantBool                // a condition: bool
 )
 
 // A Source is the text of an expression, and where it stands.
@@ -40,8 +41,21 @@ type Source struct {
 	// Empty is the composite.
 	From string
 
+	// Own is set if they stand for what the expression is about, a generation.
+	Own bool
+
 	// Want is what the result is for.
 	Want Want
+}
+
+// own stands for From in texts.
+const own = "\x00own"
+
+func (s Source) from() string {
+	if s.Own {
+		return own
+	}
+	return s.From
 }
 
 // A Fault is one reason why a source does not compile.
@@ -182,6 +196,10 @@ func (w Want) refuse(t *cel.Type, several string) string {
 	case WantJSON:
 		if isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind) {
 			return one("a value that JSON has")
+		}
+	case WantBool:
+		if !isKind(t, types.DynKind, types.AnyKind, types.BoolKind) {
+			return fmt.Sprintf("must return true or false, but returns %s", cel.FormatCELType(t))
 		}
 	}
 	return ""

@@ -33,6 +33,10 @@ const (
 	Env       = "environment"
 	Context   = "context"
 	Variables = "variables"
+
+	Generated  = "generated"
+	Previous   = "previous"
+	Generation = "generation" // of the manifest of a generator only
 )
 
 // Key is the one variable of a key expression.
@@ -67,6 +71,7 @@ type Environment struct {
 	guards  guards
 	keys    *Environment
 	tenants *Environment
+	making  *Environment
 	shorten string // what to do about an expression that is too large
 	several string // how the input has several keys, if it has a way of its own
 }
@@ -77,6 +82,9 @@ func (e *Environment) Keys() *Environment { return e.keys }
 // Tenants is the environment of expressions that the composite's author writes:
 // without sources, context and variables.
 func (e *Environment) Tenants() *Environment { return e.tenants }
+
+// Making is the environment of expressions that make a generation: with Generation.
+func (e *Environment) Making() *Environment { return e.making }
 
 // NewEnvironment makes the environment. An error is a defect of the program.
 func NewEnvironment() (*Environment, error) {
@@ -92,14 +100,22 @@ func NewEnvironment() (*Environment, error) {
 		cel.Variable(Secrets, cel.MapType(cel.StringType, stringMap)),
 		cel.Variable(Env, dynMap),
 	}
-	e, err := newEnvironment(append(slices.Clone(tenants),
+	secretMaps := cel.MapType(cel.StringType, stringMap)
+	all := append(slices.Clone(tenants),
 		cel.Variable(Sources, dynMap),
 		cel.Variable(Context, dynMap),
 		cel.Variable(Variables, dynMap),
-	)...)
+		cel.Variable(Generated, secretMaps),
+		cel.Variable(Previous, secretMaps),
+	)
+	e, err := newEnvironment(all...)
 	if err != nil {
 		return nil, err
 	}
+	if e.making, err = newEnvironment(append(slices.Clone(all), cel.Variable(Generation, dynMap))...); err != nil {
+		return nil, err
+	}
+	e.making.shorten = "split it into variables"
 	if e.tenants, err = newEnvironment(tenants...); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -38,14 +40,71 @@ func TestEnvironmentIsFrozen(t *testing.T) {
 
 // A tenant's environment lacks variables, and nothing else.
 func TestTenantsEnvironmentIsFrozen(t *testing.T) {
-	all := strings.Split(describe(t, env.CEL()), "\n")
-	lacks := map[string]bool{"variable context: map(string, dyn)": true, "variable sources: map(string, dyn)": true, "variable variables: map(string, dyn)": true}
-	want := slices.DeleteFunc(all, func(line string) bool { return lacks[line] })
-	if diff := cmp.Diff(want, strings.Split(describe(t, env.Tenants().CEL()), "\n")); diff != "" {
+	lacks := []string{
+		"variable context: map(string, dyn)", "variable sources: map(string, dyn)", "variable variables: map(string, dyn)",
+		"variable generated: map(string, map(string, string))", "variable previous: map(string, map(string, string))",
+	}
+	differ(t, env.CEL(), env.Tenants().CEL(), lacks)
+}
+
+// The environment of what makes a generation has a variable more, and nothing else.
+func TestMakingEnvironmentIsFrozen(t *testing.T) {
+	differ(t, env.Making().CEL(), env.CEL(), []string{"variable generation: map(string, dyn)"})
+}
+
+// differ reports if some is not all without what it lacks.
+func differ(t *testing.T, all, some *cel.Env, lacks []string) {
+	t.Helper()
+	lines := strings.Split(describe(t, all), "\n")
+	want := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(lacks, line) })
+	if diff := cmp.Diff(want, strings.Split(describe(t, some), "\n")); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	if n := len(strings.Split(describe(t, env.CEL()), "\n")) - len(want); n != len(lacks) {
+	if n := len(lines) - len(want); n != len(lacks) {
 		t.Errorf("want %d variables fewer, got %d", len(lacks), n)
+	}
+}
+
+// Who sees what of generators: a variable that is not there is a fault when the input
+// is compiled, at its place.
+func TestVariablesOfGenerators(t *testing.T) {
+	undeclared := func(variable string) []expression.Fault {
+		return []expression.Fault{{Path: "here:1:1", Message: "undeclared reference to '" + variable + "'"}}
+	}
+	cases := map[string]struct {
+		reason string
+		env    *expression.Environment
+		text   string
+		want   []expression.Fault
+	}{
+		"Generated":         {"an export reads outputs", env, "generated.db.password", nil},
+		"Previous":          {"and those of the generation before", env, "previous.?db.?password.orValue('')", nil},
+		"Generation":        {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation")},
+		"MakingNumber":      {"that is there for", env.Making(), "generation.number", nil},
+		"MakingID":          {"", env.Making(), "generation.id", nil},
+		"MakingGenerated":   {"with all else: a generator may read another one", env.Making(), "generated.db.password + variables.x + sources.y.z + context.w", nil},
+		"MakingPrevious":    {"", env.Making(), "previous.?db.?password", nil},
+		"TenantsGenerated":  {"the composite's author has no generators", env.Tenants(), "generated.db.password", undeclared("generated")},
+		"TenantsPrevious":   {"", env.Tenants(), "previous.?db.?password", undeclared("previous")},
+		"TenantsGeneration": {"", env.Tenants(), "generation.number", undeclared("generation")},
+		"TenantsAbsolute":   {"a dot in front is no way around", env.Tenants(), ".generated.db.password", []expression.Fault{{Path: "here:1:2", Message: "undeclared reference to '.generated'"}}},
+		"KeysGenerated":     {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated")},
+		"GeneratedIsText": {
+			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
+			[]expression.Fault{{Path: "here:1:23", Message: "found no matching overload for '_+_' applied to '(string, int)'"}},
+		},
+		"PreviousIsText": {
+			"", env, "previous.db.password + 1",
+			[]expression.Fault{{Path: "here:1:22", Message: "found no matching overload for '_+_' applied to '(string, int)'"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, faults := tc.env.Compile(expression.Source{Text: tc.text, Path: "here"})
+			if diff := cmp.Diff(tc.want, faults); diff != "" {
+				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
+			}
+		})
 	}
 }
 

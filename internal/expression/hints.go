@@ -39,7 +39,7 @@ func dashed(operands []ast.Expr) string {
 // dotted is what secrets.db.ca.crt was meant to be, which is the field crt of a
 // string.
 func dotted(path []string) string {
-	depth := map[string]int{Secret: 1, Secrets: 2}
+	depth := map[string]int{Secret: 1, Secrets: 2, Generated: 2, Previous: 2}
 	n, ok := depth[strings.Join(path[:min(1, len(path))], "")]
 	if !ok || len(path) != n+2 {
 		return ""
@@ -63,7 +63,7 @@ func selected(e ast.Expr) []string {
 
 func isInput(variable string) bool {
 	switch variable {
-	case Secret, Secrets, Resource, Self, Resources, Sources, Composite, Env, Context:
+	case Secret, Secrets, Resource, Self, Resources, Sources, Composite, Env, Context, Generated, Previous:
 		return true
 	}
 	return false

@@ -14,6 +14,12 @@ func TestHints(t *testing.T) {
 		"DashKey":      {"and in a key", "secret.api-token", "did you mean secret['api-token']?"},
 		"Dot":          {"a dot in a key is a field", "secrets.db.ca.crt", "did you mean secrets.db['ca.crt']?"},
 		"DotSecret":    {"", "secret.tls.key", "did you mean secret['tls.key']?"},
+		"DashName":     {"names of generators have dashes, too", "generated.db-admin.password", "did you mean generated['db-admin'].password?"},
+		"DashPrevious": {"", "'x' + previous.db-admin.password", "did you mean previous['db-admin'].password?"},
+		"DashOutput":   {"", "generated.db.api-token", "did you mean generated.db['api-token']?"},
+		"DotOutput":    {"the outputs of a certificate all have a dot", "generated.root.tls.crt", "did you mean generated.root['tls.crt']?"},
+		"DotPrevious":  {"", "previous.root.ca.crt", "did you mean previous.root['ca.crt']?"},
+		"NoDot":        {"a field too few is no name with a dot", "generated.db + 1", ""},
 		"Other":        {"any other fault has no hint", "nope.a + nope.b-c", ""},
 	}
 	for name, tc := range cases {

@@ -355,7 +355,7 @@ func nativeMap(m traits.Mapper, c *counter) (any, error) {
 			return nil, &Failed{Reason: "gives a map whose keys are " + k.Type().TypeName() + ", which JSON does not have: wrap them in string(...)"}
 		}
 		e, ok := m.Find(k)
-		if !ok {
+		if !ok && e == nil { // else it is not there yet
 			continue
 		}
 		if err := c.spend(len(s)); err != nil {

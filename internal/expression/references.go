@@ -53,6 +53,8 @@ func (r Reference) strict() bool {
 func (r Reference) text(from string) string {
 	var b strings.Builder
 	switch {
+	case from == own:
+		b.WriteString(r.Variable)
 	case from != "" && (r.Variable == Resource || r.Variable == Self):
 		b.WriteString(Resources)
 		writeKey(&b, from)

@@ -86,6 +86,22 @@ func (x *Expression) Name(v ref.Val) (string, bool, error) {
 	return string(b.Reveal()), ok, err
 }
 
+// Bool is a result as a condition. optional.none() is false; errors are those of Text.
+func (x *Expression) Bool(v ref.Val) (bool, error) {
+	v, ok := present(v)
+	if !ok {
+		return false, nil
+	}
+	if v == types.NullValue {
+		return false, x.null()
+	}
+	b, ok := v.(types.Bool)
+	if !ok {
+		return false, x.failedAt(0, "must return true or false, but returns "+typeName(v))
+	}
+	return bool(b), nil
+}
+
 // Entries of a result that is a map, without looking at them; 0 of any other one.
 func (x *Expression) Entries(v ref.Val) int {
 	v, _ = present(v)
@@ -171,7 +187,7 @@ func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
 // null waits: a null in what is observed is a field that has no value yet.
 func (x *Expression) null() error {
 	if is := x.byNode[x.ast.Expr().ID()]; len(is) == 1 && !x.references[is[0]].presence {
-		return NewWaiting(x.references[is[0]].text(x.source.From))
+		return NewWaiting(x.references[is[0]].text(x.source.from()))
 	}
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }

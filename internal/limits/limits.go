@@ -33,6 +33,31 @@ const (
 	RewriteRules = 32
 )
 
+// Limits of a generator.
+const (
+	// ManifestBytes of the manifest of a resource generator, which each generation keeps
+	// in an annotation, of 256 KiB together with all others.
+	ManifestBytes = 64 << 10
+
+	// RefreshInterval is the shortest: a generation takes some reconciles until all that
+	// exports it has its value.
+	RefreshInterval = time.Minute
+
+	// Longest interval or grace period, 100 years: a longer one is a mistake.
+	Longest = 100 * 365 * 24 * time.Hour
+
+	// Generations of one generator that are kept at once: each is an object, and a part of
+	// each request. Who asks for more waits for the first of them to be dropped.
+	Generations = 16
+
+	// StateBytes of all annotations of a generation: the API server's limit.
+	StateBytes = 256 << 10
+
+	// SlowGenerations that one request makes, of those with an RSA key: one takes up to
+	// some seconds of the 10 that Crossplane waits. The others are made after it.
+	SlowGenerations = 1
+)
+
 // Limits of the source of an expression. Checking grows faster than linearly
 // with the source and cannot be interrupted: a 22 KB list of 1,600
 // comprehensions takes seconds and gigabytes.

@@ -35,8 +35,25 @@ func Held(observed *structpb.Struct) *structpb.Struct {
 		return nil
 	}
 	in := observed.GetFields()
-	meta := in["metadata"].GetStructValue().GetFields()
+	ours := composedFields(in["metadata"].GetStructValue().GetFields())
 
+	out := fields(7)
+	out["apiVersion"] = structpb.NewStringValue(apiVersion)
+	out["kind"] = structpb.NewStringValue(string(kind))
+	out["metadata"] = HeldMetadata(observed)
+	for _, field := range []string{"type", "immutable"} {
+		if value, ok := in[field]; ok && !isNull(value) {
+			out[field] = value
+		}
+	}
+	hold(out, "data", in, func(key string) bool { return ours.own(key, "data") })
+	hold(out, "binaryData", in, func(key string) bool { return ours.own(key, "binaryData") })
+	return &structpb.Struct{Fields: out}
+}
+
+// HeldMetadata is the metadata that [Held] keeps, of an object of any kind.
+func HeldMetadata(observed *structpb.Struct) *structpb.Value {
+	meta := observed.GetFields()["metadata"].GetStructValue().GetFields()
 	metadata := fields(4)
 	for _, field := range []string{"name", "namespace"} {
 		if value, ok := meta[field]; ok {
@@ -52,19 +69,7 @@ func Held(observed *structpb.Struct) *structpb.Struct {
 		_, crossplanes := crossplaneAnnotations[key]
 		return !crossplanes && ours.own(key, "metadata", "annotations")
 	})
-
-	out := fields(7)
-	out["apiVersion"] = structpb.NewStringValue(apiVersion)
-	out["kind"] = structpb.NewStringValue(string(kind))
-	out["metadata"] = structOf(metadata)
-	for _, field := range []string{"type", "immutable"} {
-		if value, ok := in[field]; ok && !isNull(value) {
-			out[field] = value
-		}
-	}
-	hold(out, "data", in, func(key string) bool { return ours.own(key, "data") })
-	hold(out, "binaryData", in, func(key string) bool { return ours.own(key, "binaryData") })
-	return &structpb.Struct{Fields: out}
+	return structOf(metadata)
 }
 
 // composedManager begins the name of the field manager that Crossplane applies a

@@ -57,6 +57,15 @@ type Source struct {
 	Failed string
 }
 
+// Generated is what a generator gives.
+type Generated struct {
+	// Outputs, or nil if there are none yet.
+	Outputs Details
+
+	// Waits says what for.
+	Waits string
+}
+
 // An Observation is what one request lets expressions see. The maps and Structs
 // are read only, and not copied.
 type Observation struct {
@@ -65,6 +74,11 @@ type Observation struct {
 	Sources     map[string]Source
 	Environment *structpb.Struct
 	Context     *structpb.Struct
+
+	// Generated are the outputs of each generator, and Previous those of the
+	// generation before, where there is one.
+	Generated map[string]Generated
+	Previous  map[string]Details
 
 	// EnvironmentWaits lists what has to be read before there is an environment.
 	EnvironmentWaits []string
@@ -76,6 +90,7 @@ type Scope struct {
 	from        string
 	variables   ref.Val
 	tenant      *Tenant // may be nil
+	generation  *Making // may be nil
 }
 
 var _ cel.Activation = Scope{}
@@ -95,6 +110,9 @@ func (s Scope) ResolveName(name string) (any, bool) {
 	o := s.observation
 	if s.tenant != nil {
 		return s.tenant.resolve(o, name)
+	}
+	if v, ok := s.generation.resolve(name); ok {
+		return v, true
 	}
 	switch name {
 	case expression.Composite:
@@ -125,6 +143,10 @@ func (s Scope) ResolveName(name string) (any, bool) {
 		return o.environment(), true
 	case expression.Context:
 		return object(o.Context), true
+	case expression.Generated:
+		return &named{find: o.findGenerated, keys: func() []string { return sortedKeys(o.Generated) }}, true
+	case expression.Previous:
+		return &named{find: o.findPrevious, keys: func() []string { return sortedKeys(o.Previous) }}, true
 	case expression.Variables:
 		if s.variables == nil {
 			return (*fields)(&structpb.Struct{}), true

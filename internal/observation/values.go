@@ -165,7 +165,7 @@ func equalMaps(m traits.Mapper, other ref.Val) ref.Val {
 		k := it.Next()
 		a, _ := m.Find(k)
 		b, ok := o.Find(k)
-		if !ok {
+		if !ok && b == nil { // else it is not there yet
 			return types.False
 		}
 		switch eq := equal(a, b); {

@@ -1,0 +1,64 @@
+package observation
+
+import (
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+)
+
+// Making is what the expressions of one generation see beside everything else:
+// which one it is, and, once it is observed, its resource and what that gives.
+type Making struct {
+	// Generation is its number and its ID. There is no such variable if it is nil.
+	Generation *structpb.Struct
+
+	// Resource is its composed resource, or nil.
+	Resource *structpb.Struct
+
+	// Details are its connection details, or the data of a Secret.
+	Details Details
+}
+
+// MakingScope returns the variables of the expressions of a generation.
+func (o *Observation) MakingScope(m *Making, variables ref.Val) Scope {
+	return Scope{observation: o, variables: variables, generation: m}
+}
+
+func (m *Making) resolve(name string) (any, bool) {
+	switch {
+	case m == nil:
+	case name == expression.Generation && m.Generation != nil:
+		return object(m.Generation), true
+	case m.Resource == nil:
+	case name == expression.Resource || name == expression.Self:
+		return object(m.Resource), true
+	case name == expression.Secret:
+		return details(m.Details), true
+	}
+	return nil, false
+}
+
+func (o *Observation) findGenerated(name string) (ref.Val, bool) {
+	g, ok := o.Generated[name]
+	switch {
+	case !ok:
+		return nil, false
+	case g.Outputs == nil:
+		what := expression.PathText(expression.Generated, name)
+		if g.Waits != "" {
+			what += " (" + g.Waits + ")"
+		}
+		return types.WrapErr(expression.NewWaiting(what)), false
+	}
+	return details(g.Outputs), true
+}
+
+func (o *Observation) findPrevious(name string) (ref.Val, bool) {
+	d, ok := o.Previous[name]
+	if !ok {
+		return nil, false
+	}
+	return details(d), true
+}
