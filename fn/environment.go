@@ -31,6 +31,7 @@ const (
 // input of an ID: with the environment that it found, and without what this
 // function keeps there for itself.
 func contextBefore(context *structpb.Struct, id string) *structpb.Struct {
+	context = withoutOwnGenerators(context, id)
 	_, reports := context.GetFields()[exportsKey]
 	environments, made := context.GetFields()[environmentsKey]
 	if !reports && !made {

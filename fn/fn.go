@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -38,15 +39,18 @@ type Function struct {
 	plans   *plan.Cache
 	metrics *metrics
 	log     logging.Logger
+	now     func() time.Time
+	entropy func() io.Reader // what credentials are made from
 }
 
-// NewFunction returns a function. Its metrics may be nil.
+// NewFunction returns a function, with the system's clock and randomness. Its metrics
+// may be nil.
 func NewFunction(log logging.Logger, m *metrics) (*Function, error) {
 	env, err := expression.NewEnvironment()
 	if err != nil {
 		return nil, err
 	}
-	return &Function{plans: plan.NewCache(env), metrics: m, log: log}, nil
+	return &Function{plans: plan.NewCache(env), metrics: m, log: log, now: now, entropy: entropy}, nil
 }
 
 // RunFunction answers one call. The request is not written to: parts of it that
@@ -60,14 +64,17 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if len(faults) > 0 {
 		return f.refuse(rsp, faultTexts(faults)), nil
 	}
-	result, err := p.Run(ctx, observe(req, p.ID()))
+	seen := observe(req, p.ID())
+	seen.Now, seen.Random = f.now().UTC(), f.entropy()
+	result, err := p.Run(ctx, seen)
 	if err != nil {
 		return f.refuse(rsp, errorTexts(err)), nil
 	}
-	rsp.Meta.Ttl = ttl(p)
+	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
 	rsp.Requirements = require(result)
 	rsp.Desired = desire(req.GetDesired(), result)
 	leaveEnvironment(rsp, result, p.ID())
+	leaveGenerators(rsp, result)
 	report(rsp, result, p.ID())
 	f.count(result)
 	f.log.Debug("Ran function", "tag", req.GetMeta().GetTag(), "reason", worst(result).String())
@@ -86,6 +93,7 @@ func observe(req *fnv1.RunFunctionRequest, id string) *plan.Request {
 		},
 		Found:         make(map[string][]*structpb.Struct, len(req.GetRequiredResources())),
 		Desired:       make(map[string]*structpb.Struct, len(req.GetDesired().GetResources())),
+		Elsewhere:     generatorsElsewhere(req.GetContext(), id),
 		DesiredStatus: req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(),
 	}
 	for name, r := range req.GetObserved().GetResources() {
@@ -102,14 +110,6 @@ func observe(req *fnv1.RunFunctionRequest, id string) *plan.Request {
 		out.Found[name] = objects
 	}
 	return out
-}
-
-// ttl is nil for an input that wants no call without a change.
-func ttl(p *plan.Plan) *durationpb.Duration {
-	if p.TTL() == 0 {
-		return nil
-	}
-	return durationpb.New(p.TTL())
 }
 
 func require(result *plan.Result) *fnv1.Requirements {
@@ -155,6 +155,13 @@ func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
 		}
 		out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: ready}
 	}
+	for _, g := range result.Generations {
+		ready := fnv1.Ready_READY_FALSE
+		if g.Ready {
+			ready = fnv1.Ready_READY_TRUE
+		}
+		out.Resources[g.Name] = &fnv1.Resource{Resource: g.Desired, Ready: ready}
+	}
 	for _, name := range result.Drop {
 		delete(out.Resources, name)
 	}
@@ -172,7 +179,7 @@ func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
 // is there to be unready for it: the composite has to be so itself. Where one is
 // there it is not, for Crossplane then says which resource is unready.
 func unseen(result *plan.Result) bool {
-	return slices.ContainsFunc(result.Others, func(o plan.Outcome) bool { return o.State != plan.Available }) ||
+	return slices.ContainsFunc(result.Others, func(o plan.Outcome) bool { return o.State != plan.Available && !o.Aside }) ||
 		slices.ContainsFunc(result.Objects, func(o plan.Object) bool { return o.State != plan.Available && o.Desired == nil }) ||
 		slices.ContainsFunc(result.Status, func(s plan.Status) bool { return s.State != plan.Available })
 }
@@ -369,7 +376,9 @@ func clip(s string) string {
 }
 
 func (f *Function) count(result *plan.Result) {
-	f.metrics.reconcile(strings.ToLower(worst(result).String()))
+	if !result.Unread {
+		f.metrics.reconcile(strings.ToLower(worst(result).String()))
+	}
 	f.metrics.evaluations(evaluationOK, result.OK)
 	f.metrics.evaluations(evaluationWaiting, result.Waiting)
 	f.metrics.evaluations(evaluationFailed, result.Failed)

@@ -8,6 +8,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/function-sdk-go/logging"
@@ -27,7 +28,13 @@ func main() {
 		kong.Bind(functionMaker(func(log logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error) {
 			return NewFunction(log, m)
 		})),
-		kong.BindToProvider(func() (fnv1.FunctionRunnerServiceServer, error) { return NewFunction(logging.NewNopLogger(), nil) }),
+		kong.Bind(functionAt(func(at time.Time) (fnv1.FunctionRunnerServiceServer, error) {
+			f, err := NewFunction(logging.NewNopLogger(), nil)
+			if err == nil && !at.IsZero() {
+				f.now = func() time.Time { return at }
+			}
+			return f, err
+		})),
 	)
 	err := k.Run()
 	var fatal *renderFatalError

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"google.golang.org/protobuf/proto"
@@ -17,11 +18,12 @@ import (
 // files, and prints what it composes.
 //
 // Flags have the names, types and meaning of `crossplane composition render`.
-// Two things are more than there: -o may be repeated, and --show-secrets.
+// Three things are more than there: -o may be repeated, --at and --show-secrets.
 type renderCmd struct {
 	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files"`
 
 	// Flags. Keep them in alphabetical order.
+	At                     time.Time         `help:"Render as if it was that time, for example 2026-11-21T12:00:00Z, to rehearse what generators do. Defaults to now."                                                                  placeholder:"TIME"`
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
 	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
 	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
@@ -58,8 +60,16 @@ Examples:
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
 }
 
-// Run is called by kong, with the function that main binds.
-func (c *renderCmd) Run(k *kong.Context, fn fnv1.FunctionRunnerServiceServer) error {
+// functionAt makes the function that is rendered with, at a time or, if that is zero,
+// now. Bind one with kong.Bind.
+type functionAt func(at time.Time) (fnv1.FunctionRunnerServiceServer, error)
+
+// Run is called by kong, with what main binds.
+func (c *renderCmd) Run(k *kong.Context, build functionAt) error {
+	fn, err := build(c.At)
+	if err != nil {
+		return err
+	}
 	return c.run(context.Background(), fn, k.Stdout, k.Stderr)
 }
 

@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -117,4 +121,34 @@ func rendered(t *testing.T, c renderCmd, fn fnv1.FunctionRunnerServiceServer) (s
 	}
 	short := func(s string) string { return strings.ReplaceAll(s, dir+"/", "") }
 	return out.String(), short(errs.String()), short(failure)
+}
+
+// exampleDirs are the folders of the examples, and of their moments.
+func exampleDirs(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	err := filepath.WalkDir("../example", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "xr.yaml" {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("no examples", err)
+	}
+	return dirs
+}
+
+// exampleFunction is the function at the time of an example, with the same randomness in
+// each call.
+func exampleFunction(t *testing.T, dir string) *Function {
+	t.Helper()
+	f, at := newFunction(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if text, err := os.ReadFile(filepath.Join(dir, "now.txt")); err == nil {
+		if at, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.now, f.entropy = func() time.Time { return at }, func() io.Reader { return rand.NewChaCha8([32]byte{}) }
+	return f
 }

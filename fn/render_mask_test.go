@@ -3,11 +3,14 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
@@ -107,38 +110,21 @@ func wrapSecret(v any, how uint16) any {
 	return []any{"text", v}
 }
 
-// TestRenderMasks: of no example is a value of a Secret printed, unless it is
-// asked for.
+// TestRenderMasks: of no example is a value of a Secret printed, of its files or one that
+// is made, unless it is asked for.
 func TestRenderMasks(t *testing.T) {
-	f := newFunction(t)
-	files, err := filepath.Glob("../example/*/required.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
 	shown := 0
-	for _, file := range files {
-		docs, err := readRenderDocs(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := filepath.Dir(file)
+	for _, dir := range exampleDirs(t) {
+		f := exampleFunction(t, dir)
 		stdout, stderr, failure := rendered(t, renderCmd{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}, f)
 		all, _, _ := rendered(t, renderCmd{Paths: []string{dir}, ShowSecrets: true}, f)
-		for _, d := range docs {
-			data, _ := d.Object["data"].(map[string]any)
-			for key, v := range data {
-				encoded, _ := v.(string)
-				plain, err := base64.StdEncoding.DecodeString(encoded)
-				if d.GetKind() != "Secret" || err != nil || len(plain) < 8 {
-					continue // a port or a region may be anywhere
+		for plain, key := range secretsOf(t, dir, all) {
+			for _, secret := range []string{plain, base64.StdEncoding.EncodeToString([]byte(plain))} {
+				if strings.Contains(stdout+stderr+failure, secret) {
+					t.Errorf("%s: the value of %s is printed", dir, key)
 				}
-				for _, secret := range []string{string(plain), encoded} {
-					if strings.Contains(stdout+stderr+failure, secret) {
-						t.Errorf("%s: the value of %s is printed", dir, key)
-					}
-					if strings.Contains(all, secret) {
-						shown++
-					}
+				if strings.Contains(all, secret) {
+					shown++
 				}
 			}
 		}
@@ -146,4 +132,37 @@ func TestRenderMasks(t *testing.T) {
 	if shown == 0 {
 		t.Error("--show-secrets shows none")
 	}
+}
+
+// secretsOf an example are the values in its Secrets, and in those that are rendered,
+// with a name for each.
+func secretsOf(t *testing.T, dir, rendered string) map[string]string {
+	t.Helper()
+	docs, err := parseRenderYAML(rendered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"observed.yaml", "required.yaml"} {
+		more, err := readRenderDocs(filepath.Join(dir, file))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for _, d := range more {
+			docs = append(docs, d.Object)
+		}
+	}
+	out := map[string]string{}
+	for _, d := range docs {
+		u := unstructured.Unstructured{Object: d.(map[string]any)}
+		data, _ := u.Object["data"].(map[string]any)
+		for key, v := range data {
+			encoded, _ := v.(string)
+			plain, err := base64.StdEncoding.DecodeString(encoded)
+			if u.GetKind() != "Secret" || err != nil || len(plain) < 8 {
+				continue // a port or a region may be anywhere
+			}
+			out[string(plain)] = u.GetName() + "/" + key
+		}
+	}
+	return out
 }

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e"
@@ -54,21 +53,13 @@ func TestRenderLikeCrossplane(t *testing.T) {
 	if err != nil {
 		t.Fatalf("cannot build the real Crossplane: %v", err)
 	}
-	function, err := NewFunction(logging.NewNopLogger(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	type example struct {
 		dir string
 		fn  fnv1.FunctionRunnerServiceServer
 	}
 	cases := map[string]example{"Selectors": {dir: selectorsExample(t), fn: &fakeFunction{script: asksForAll}}}
-	dirs, err := filepath.Glob("../example/*/composition.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range dirs {
-		cases[filepath.Base(filepath.Dir(d))] = example{dir: filepath.Dir(d), fn: function}
+	for _, dir := range exampleDirs(t) {
+		cases[strings.TrimPrefix(dir, "../example/")] = example{dir: dir, fn: exampleFunction(t, dir)}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
@@ -338,7 +339,7 @@ func TestRenderRun(t *testing.T) {
 		Render renderCmd `cmd:""`
 	}{}
 	var stdout, stderr bytes.Buffer
-	p, err := kong.New(&cli, kong.Writers(&stdout, &stderr), kong.Exit(func(int) {}), kong.BindTo(&fakeFunction{}, (*fnv1.FunctionRunnerServiceServer)(nil)))
+	p, err := kong.New(&cli, kong.Writers(&stdout, &stderr), kong.Exit(func(int) {}), kong.Bind(functionAt(func(time.Time) (fnv1.FunctionRunnerServiceServer, error) { return &fakeFunction{}, nil })))
 	if err != nil {
 		t.Fatal(err)
 	}

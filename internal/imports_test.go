@@ -50,11 +50,15 @@ var rooms = map[string]room{
 		rooms:   []string{"input/v1beta1", "internal/limits"},
 		outside: []string{"github.com/crossplane/crossplane-runtime", "google.golang.org/protobuf/types", "google.golang.org/protobuf/encoding/protojson", "k8s.io/apimachinery"},
 	},
+	"internal/generator": {
+		rooms:   []string{"input/v1beta1", "internal/limits", "internal/object", "internal/sensitive"},
+		outside: []string{"github.com/google/uuid", "golang.org/x/crypto/ssh", "k8s.io/apimachinery"},
+	},
 	"internal/collect": {rooms: []string{"internal/expression", "internal/object", "internal/sensitive"}},
 	"internal/rewrite": {rooms: []string{"internal/limits", "internal/sensitive"}},
 	"internal/plan": {
 		rooms: []string{
-			"input/v1beta1", "internal/collect", "internal/environment", "internal/expression", "internal/limits", "internal/object",
+			"input/v1beta1", "internal/collect", "internal/environment", "internal/expression", "internal/generator", "internal/limits", "internal/object",
 			"internal/observation", "internal/rewrite", "internal/sensitive",
 		},
 		outside: []string{

@@ -53,6 +53,13 @@ type Exports struct {
 	// +kubebuilder:validation:MaxItems=64
 	Variables []Variable `json:"variables,omitempty"`
 
+	// Generators make credentials, and keep them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Generators []Generator `json:"generators,omitempty"`
+
 	// Secrets to compose.
 	// +optional
 	// +listType=map
@@ -180,6 +187,7 @@ type SecretExport struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is of what composites' authors ask for"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is of generations"
 	Name string `json:"name"`
 
 	// Metadata of the Secret.
@@ -239,6 +247,7 @@ type ConfigMapExport struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is of what composites' authors ask for"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is of generations"
 	Name string `json:"name"`
 
 	// Metadata of the ConfigMap.

@@ -39,6 +39,8 @@ type find struct {
 	path string
 	name *regexp.Regexp // may be nil
 	tags map[string]string
+
+	generators []string // whose outputs it takes
 }
 
 // reaches reports whether a key of the input can have the path.
@@ -120,6 +122,9 @@ func (c *compiler) extract(b *bulk, at *field.Path, e v1beta1.Extract, secret bo
 		s.Text = expression.Secret
 	default:
 		s.Text = expression.PathText(expression.Secrets, e.Key)
+		if variable, name, ok := generatedInput(e.Key); ok && len(c.makers) > 0 {
+			s.Text = expression.PathText(variable, name) // which compile refuses if there is none
+		}
 	}
 	b.value = c.output(s)
 	if b.value != nil && !secret && len(c.reading(b.value).uses) > 0 {
@@ -161,9 +166,23 @@ func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
 		}
 		b.find.name = re
 	}
+	variable, name, ok := generatedInput(f.Path)
+	name, _, whole := strings.Cut(name, "/")
+	switch {
+	case !ok || len(c.makers) == 0:
+	case variable == expression.Previous:
+		c.fault(at.Child("path").String(), "finds no generation before: use extract, with key %s", variable+"."+name)
+	case whole && c.maker(name) == nil:
+		c.fault(at.Child("path").String(), "there is no generator %q%s", name, suggest(nearest(name, c.generatorNames())))
+	}
+	for _, name := range c.generatorNames() {
+		if b.find.generates(name) {
+			b.find.generators = append(b.find.generators, name)
+		}
+	}
 	for _, s := range c.sources {
 		if isSecret(s) && b.find.reaches(s.Name) {
-			c.outputs.addUse(use{s.Name, anything, at.String()})
+			c.outputs.addUse(use{input: s.Name, key: anything, place: at.String()})
 		}
 	}
 }
@@ -346,6 +365,15 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		if !observed && b.find.reaches(name) && b.find.tagged(r.Desired[name]) {
 			take(name, r.Desired[name], nil)
 		}
+	}
+	for _, name := range b.find.generators {
+		input := expression.PathText(expression.Generated, name)
+		g := r.Observation.Generated[name]
+		if g.Outputs == nil {
+			waiting = append(waiting, input+" ("+g.Waits+")")
+			continue
+		}
+		take(expression.Generated+"."+name, nil, g.Outputs)
 	}
 	for _, name := range sortedKeys(r.Observation.Sources) {
 		s := r.Observation.Sources[name]

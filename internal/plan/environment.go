@@ -36,18 +36,30 @@ func (v *validator) environment(in *v1beta1.Environment) {
 	}
 	_, faults := environment.Compile(environmentPath(), in)
 	v.faults = append(v.faults, faults...)
-	list := environmentPath().Child("set")
+	set := make([]writtenField, 0, len(in.Set))
+	for _, f := range in.Set {
+		set = append(set, writtenField{f.FieldPath, f.Value})
+	}
+	v.set(environmentPath().Child("set"), set, func(*field.Path, environment.Path) {})
+}
+
+// A writtenField is an entry of a set.
+type writtenField struct{ fieldPath, value string }
+
+// set refuses fields that cannot be written, and those that replace what was written
+// before. What else there is to say about a path is up to judge.
+func (v *validator) set(list *field.Path, set []writtenField, judge func(at *field.Path, p environment.Path)) {
 	before := map[int]environment.Path{}
-	for i, s := range in.Set[:v.length(list, len(in.Set), limits.ListItems)] {
+	for i, f := range set[:v.length(list, len(set), limits.ListItems)] {
 		at := list.Index(i)
-		if s.Value == "" {
+		if f.value == "" {
 			v.missing(at.Child("value"), "must be set")
 		}
-		if s.FieldPath == "" {
+		if f.fieldPath == "" {
 			v.missing(at.Child("fieldPath"), "must be set")
 			continue
 		}
-		p, err := environment.ParsePath(s.FieldPath)
+		p, err := environment.ParsePath(f.fieldPath)
 		if err != nil {
 			v.err(at.Child("fieldPath"), err)
 			continue
@@ -59,6 +71,7 @@ func (v *validator) environment(in *v1beta1.Environment) {
 			}
 		}
 		before[i] = p
+		judge(at.Child("fieldPath"), p)
 	}
 }
 
@@ -74,7 +87,8 @@ func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 		out := environmentField{path: at.String(), optional: s.Optional}
 		out.at, _ = environment.ParsePath(s.FieldPath)
 		out.value = c.output(expression.Source{Text: s.Value, Path: at.Child("value").String(), Want: expression.WantJSON})
-		c.refuseSecrets(out.value, s.NonSensitive)
+		c.refuseGenerated(out.value, "generators may use the environment, which comes first")
+		c.refuseUses(notGenerated(c.usesOf(out.value)), s.NonSensitive)
 		p.set = append(p.set, out)
 	}
 }

@@ -58,10 +58,14 @@ func (v *validator) fromComposite(in *v1beta1.Exports) {
 	}
 }
 
-// notTenants refuses a name that only what a composite's author asks for may have.
-func (v *validator) notTenants(at *field.Path, name string) {
+// notTaken refuses a name that only what a composite's author asks for may have, or a
+// generation.
+func (v *validator) notTaken(at *field.Path, name string) {
 	if isTenants(name) {
 		v.fault(at, "must not begin with %s, which is of what composites' authors ask for", tenantPrefix)
+	}
+	if strings.HasPrefix(name, generationPrefix) {
+		v.fault(at, "must not begin with %s, which is of generations", generationPrefix)
 	}
 }
 

@@ -167,7 +167,7 @@ func (r *run) judge(e export, at *placement, found *structpb.Struct) {
 		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s %q: %s", e.kind, at, kind, name, mend)
 	case isTenants(composed) && !e.tenant: // it gives way
 		at.unknown.waiting = []string{fmt.Sprintf("%s %s, which the composite's author asked for, to be deleted", e.kind, at)}
-	case composed == "" || earlier || composed != e.name && (e.tenant || r.exports[composed]):
+	case composed == "" || earlier || strings.HasPrefix(composed, generationPrefix) || composed != e.name && (e.tenant || r.exports[composed]):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
 	case composed != e.name:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: if the export was renamed, set %s to %q again; otherwise %s", e.kind, at, composed, e.path.Child("name"), composed, mend)
@@ -209,19 +209,23 @@ func (r *run) findWriters(exports []export, at []placement) (drop []string) {
 	return drop
 }
 
-// A writer composes an object: an export, or a composed resource of an earlier
-// step.
+// A writer composes an object: an export, a generator, or a composed resource of an
+// earlier step.
 type writer struct {
-	export  *field.Path
-	earlier string
+	export              *field.Path
+	generation, earlier string
 }
 
 // writersText names writers, those of earlier steps sorted and first.
 func writersText(writers []writer) string {
 	var earlier, own []string
 	for _, w := range writers {
-		if w.export != nil {
+		switch {
+		case w.export != nil:
 			own = append(own, w.export.String())
+			continue
+		case w.generation != "":
+			own = append(own, fmt.Sprintf("generation %q", strings.TrimPrefix(w.generation, generationPrefix)))
 			continue
 		}
 		earlier = append(earlier, fmt.Sprintf("composed resource %q of an earlier step", w.earlier))

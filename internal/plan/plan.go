@@ -36,6 +36,7 @@ type Plan struct {
 	inputs    []string // composed resources and Secret sources that expressions name
 	lookup    *environment.Lookup
 	set       []environmentField
+	makers    []maker
 	tenants   *tenants // nil without fromComposite
 	ttl       time.Duration
 	id        string
@@ -63,6 +64,8 @@ type export struct {
 	secret   secretFields
 	// immutable as the input has it.
 	immutable *bool
+
+	generators []string // whose outputs it may hold
 }
 
 // String is the export in texts.
@@ -158,6 +161,7 @@ type compiler struct {
 	outputs   reading            // of all expressions but variables
 	inputs    map[string]bool    // composed resources and Secret sources that expressions name
 	count     int
+	makers    []maker
 
 	ownEnvironment bool // the input finds or sets the environment itself
 }
@@ -172,6 +176,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		c.declared = append(c.declared, v.Name)
 	}
 	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 || len(in.Environment.Set) > 0)
+	c.declareGenerators(in.Generators)
 	for i, v := range in.Variables {
 		at := field.NewPath("variables").Index(i)
 		x := c.compile(expression.Source{Text: v.Value, Path: at.Child("value").String(), Want: expression.WantAny})
@@ -181,6 +186,8 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		}
 		c.variables = append(c.variables, v.Name)
 	}
+	c.generators(in.Generators)
+	p.makers = c.makers
 	c.environment(p, in.Environment)
 	for i, s := range in.Secrets {
 		p.exports = append(p.exports, c.secret(field.NewPath("secrets").Index(i), s))
@@ -209,6 +216,7 @@ func (c *compiler) secret(at *field.Path, s v1beta1.SecretExport) export {
 	e.dataFrom = c.bulks(at, s.DataFrom, s.From, true)
 	e.lastWins = s.ConflictPolicy == v1beta1.ConflictLastWins
 	c.refuseKeys(e)
+	e.generators = c.usedGenerators(e)
 	return e
 }
 
@@ -221,6 +229,7 @@ func (c *compiler) configMap(at *field.Path, m v1beta1.ConfigMapExport) export {
 	e.dataFrom = c.bulks(at, m.DataFrom, m.From, false)
 	e.lastWins = m.ConflictPolicy == v1beta1.ConflictLastWins
 	c.refuseKeys(e)
+	e.generators = c.usedGenerators(e)
 	return e
 }
 
@@ -276,15 +285,18 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 			return nil
 		}
 		x := c.output(expression.Source{Text: text, Path: at.Child(name).String(), From: from, Want: want})
-		c.refuseSecrets(x, m.NonSensitive)
 		return x
 	}
 	out.nameExpr = compile("nameExpression", m.NameExpression, expression.WantString)
 	out.namespaceExpr = compile("namespaceExpression", m.NamespaceExpression, expression.WantString)
 	out.labelsExpression = compile("labelsExpression", m.LabelsExpression, expression.WantLabels)
 	out.annotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
-	c.refuseUnknown(out.nameExpr)
-	c.refuseUnknown(out.namespaceExpr)
+	for _, x := range []*expression.Expression{out.nameExpr, out.namespaceExpr} {
+		c.refuseUnknown(x)
+		c.refuseUses(notGenerated(c.usesOf(x)), m.NonSensitive) // the others are refused already
+	}
+	c.refuseSecrets(out.labelsExpression, m.NonSensitive)
+	c.refuseSecrets(out.annotationsExpression, m.NonSensitive)
 	return out
 }
 
@@ -323,8 +335,8 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 		return nil
 	}
 	c.noteInputs(x)
-	declared, placed := c.checkVariables(x), c.refuseMisplaced(x)
-	if !declared || !placed {
+	declared, placed, generated := c.checkVariables(x), c.refuseMisplaced(x), c.checkGenerated(x)
+	if !declared || !placed || !generated {
 		return nil
 	}
 	return x
@@ -342,6 +354,9 @@ func (c *compiler) noteInputs(x *expression.Expression) {
 		}
 		if name != anything && name != "" {
 			c.inputs[name] = true
+		}
+		if g, _, ok := parseGeneration(name); ok {
+			c.fault(place(x, r), "%q is a generation: read it as %s", name, expression.PathText(expression.Generated, g))
 		}
 	}
 }

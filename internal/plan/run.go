@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -38,6 +40,13 @@ type Request struct {
 
 	// DesiredStatus is the status that earlier steps write.
 	DesiredStatus *structpb.Struct
+
+	// Elsewhere are the generators that earlier steps have.
+	Elsewhere map[string]bool
+
+	// Now is the time, and Random what generators make credentials from.
+	Now    time.Time
+	Random io.Reader
 }
 
 // A State is how an export, or a status field, came out.
@@ -73,6 +82,10 @@ type Outcome struct {
 
 	// Tenant is set for what the composite's author asks for, and can mend.
 	Tenant bool
+
+	// Aside is set for what keeps nothing that is exported from being as the input wants it:
+	// the composite is ready.
+	Aside bool
 }
 
 // An Object is what became of one export.
@@ -89,6 +102,14 @@ type Object struct {
 
 	// ConnectionDetails to publish for the composite.
 	ConnectionDetails map[string]sensitive.Bytes
+}
+
+// Composed is a resource that a generator composes.
+type Composed struct {
+	// Name of the resource in the pipeline.
+	Name    string
+	Desired *structpb.Struct
+	Ready   bool
 }
 
 // A Status is what became of one status field.
@@ -121,6 +142,21 @@ type Result struct {
 	// desired: a composite's author asked for them there.
 	Drop []string
 
+	// Generations that are composed, in the order of their names.
+	Generations []Composed
+
+	// GeneratorState of each generator, for later steps. It holds no value.
+	GeneratorState map[string]*structpb.Value
+
+	// Due is when the next step of a generator is, or zero. Fresh is set if something was
+	// made in this request, which must not be kept but by what it is composed as.
+	Due   time.Time
+	Fresh bool
+
+	// Unread is set while something that is required was not read: Crossplane calls again,
+	// and drops this answer.
+	Unread bool
+
 	// Environment for later steps, or nil if the input does not make one, or what it
 	// takes was not read yet.
 	Environment *structpb.Struct
@@ -152,6 +188,8 @@ type run struct {
 	dataLeft  int                 // bytes that values may still have
 	keysLeft  int                 // keys that objects may still have
 
+	generations map[string]observation.Resource // composed resources that are generations
+	current     map[string]*kept                // the generation in use of each generator
 	theirs      map[string]observation.Resource // what the composite's author asked for, as it is observed
 	created     int                             // of what the author asks for by now
 	sourcesRead []Requirement
@@ -167,6 +205,7 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		r.exports[e.name] = true
 	}
 	r.theirs, own.Observation.Resources = splitTheirs(req.Observation.Resources)
+	r.splitGenerations(p)
 	r.namespace, r.cluster = ownNamespace(req.Observation.Composite.Object)
 	if faults := r.faults(p); len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -188,6 +227,7 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	}
 	out.Drop = r.findWriters(p.exports, placements)
 	r.setEnvironment(ctx, p, out)
+	r.generate(ctx, p, placements, out)
 	for i, e := range p.exports {
 		out.Objects = append(out.Objects, r.export(ctx, e, placements[i]))
 	}
@@ -195,6 +235,7 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		out.Status = append(out.Status, r.statusField(ctx, s))
 	}
 	r.runTenants(ctx, p.tenants, out)
+	out.Unread = slices.ContainsFunc(out.Requirements, func(req Requirement) bool { _, read := req.find(r.Found); return !read })
 	out.OK += r.budget.OK
 	out.Waiting += r.budget.Waiting
 	out.Failed += r.budget.Failed
@@ -254,6 +295,7 @@ func (r *run) faults(p *Plan) []error {
 			fault(s.path.Child("namespace"), noNamespace)
 		}
 	}
+	r.generatorFaults(p, fault)
 	for _, e := range p.exports {
 		if _, ok := r.Desired[e.name]; ok {
 			fault(e.path.Child("name"), "an earlier step of the pipeline composes a resource named %q, too: rename one of them", e.name)
@@ -340,6 +382,9 @@ func (r *reasons) add(who string, err error) {
 }
 
 func (r *reasons) empty() bool { return len(r.waiting)+len(r.failed) == 0 }
+
+// text of all reasons.
+func (r *reasons) text() string { return shorten(slices.Concat(r.failed, r.waiting), "; ") }
 
 // outcome of what cannot be made, and is held as it was observed if it was.
 func (r *reasons) outcome(what, absent string, observed bool) Outcome {

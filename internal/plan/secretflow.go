@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,14 +17,17 @@ const anything = "*"
 
 // A use is one use of secret data that an expression can make.
 type use struct {
+	variable   string // generated or previous; empty for connection details and Secrets
 	input, key string
 	place      string // in the source
 }
 
 // String is the use as an expression spells it.
 func (u use) String() string {
-	steps := []string{expression.Secrets, u.input, u.key}
+	steps := []string{cmp.Or(u.variable, expression.Secrets), u.input, u.key}
 	switch {
+	case u.input == anything && u.variable != "":
+		return "all of " + u.variable
 	case u.input == anything:
 		return "all secrets"
 	case u.input == expression.Composite:
@@ -38,6 +42,9 @@ func (u use) String() string {
 // declared is the use as nonSensitive lists it: <input>.<key>, where the first dot
 // ends the input, so that one with a dot in its name is spelled ['<input>'].<key>.
 func (u use) declared() string {
+	if u.variable != "" {
+		return u.variable + "." + u.input + "." + u.key
+	}
 	if strings.Contains(u.input, ".") {
 		return "['" + u.input + "']." + u.key
 	}
@@ -59,7 +66,7 @@ func (r *reading) addUse(u use) {
 	if u.input == anything {
 		u.key = anything // which key of which input is not known
 	}
-	key := use{input: u.input, key: u.key}
+	key := use{variable: u.variable, input: u.input, key: u.key}
 	if r.seen[key] {
 		return
 	}
@@ -80,7 +87,7 @@ func (r *reading) addSource(name string) {
 // addAll adds what a variable reads, at the place where the variable is used.
 func (r *reading) addAll(other reading, place string) {
 	for _, u := range other.uses {
-		r.addUse(use{u.input, u.key, place})
+		r.addUse(use{u.variable, u.input, u.key, place})
 	}
 	for name := range other.sources {
 		r.addSource(name)
@@ -101,9 +108,11 @@ func (c *compiler) reading(x *expression.Expression) reading {
 			if input == "" {
 				input = expression.Composite
 			}
-			out.addUse(use{input, stepName(r, 0), place})
+			out.addUse(use{"", input, stepName(r, 0), place})
 		case expression.Secrets:
-			out.addUse(use{stepName(r, 0), stepName(r, 1), place})
+			out.addUse(use{"", stepName(r, 0), stepName(r, 1), place})
+		case expression.Generated, expression.Previous:
+			out.addUse(use{r.Variable, stepName(r, 0), stepName(r, 1), place})
 		case expression.Sources:
 			out.addSource(stepName(r, 0))
 		case expression.Env:
@@ -140,7 +149,7 @@ func stepName(r expression.Reference, i int) string {
 // reads reports whether r reads a source.
 func (r reading) reads(s v1beta1.Source) bool {
 	if isSecret(s) {
-		return slices.ContainsFunc(r.uses, func(u use) bool { return u.input == s.Name || u.input == anything })
+		return slices.ContainsFunc(r.uses, func(u use) bool { return u.variable == "" && (u.input == s.Name || u.input == anything) })
 	}
 	return r.sources[s.Name] || r.sources[anything]
 }
@@ -151,10 +160,11 @@ func isSecret(s v1beta1.Source) bool { return s.APIVersion == "v1" && s.Kind == 
 // refuseSecrets refuses each use of secret data that is not declared to be none.
 // A use of all keys cannot be declared so.
 func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string) {
-	if x == nil {
-		return
-	}
-	for _, u := range c.reading(x).uses {
+	c.refuseUses(c.usesOf(x), nonSensitive)
+}
+
+func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
+	for _, u := range uses {
 		name := u.declared()
 		exact := u.key != anything
 		mend := ": name the keys it needs"
@@ -170,12 +180,22 @@ func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string
 
 // refuseAllSecrets is refuseSecrets where nothing can be declared.
 func (c *compiler) refuseAllSecrets(x *expression.Expression) {
-	if x == nil {
-		return
-	}
-	for _, u := range c.reading(x).uses {
+	for _, u := range c.usesOf(x) {
 		c.refuseUse(u, "")
 	}
+}
+
+// usesOf an expression, which may be nil.
+func (c *compiler) usesOf(x *expression.Expression) []use {
+	if x == nil {
+		return nil
+	}
+	return c.reading(x).uses
+}
+
+// notGenerated are the uses but those of what generators give.
+func notGenerated(uses []use) []use {
+	return slices.DeleteFunc(slices.Clone(uses), func(u use) bool { return u.variable != "" })
 }
 
 func (c *compiler) refuseUse(u use, mend string) {
@@ -199,6 +219,7 @@ func (c *compiler) refuseUnknown(x *expression.Expression) {
 	if c.ownEnvironment && r.environment {
 		c.fault(x.Source().Path, "may not use the environment, which this input finds or sets: a name has to be known before; find and set it in an earlier step of the pipeline")
 	}
+	c.refuseGenerated(x, "a name has to be known before a credential is made")
 }
 
 // refuseMisplaced refuses sources.<name> for a Secret: it would wait for ever.

@@ -47,11 +47,11 @@ func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
 	return in, d
 }
 
-// explains reports whether something is only missing because it could not be
+// explains reports whether something is only missing, or wrong, because it could not be
 // decoded, or was misspelt.
 func (d *decoder) explains(f *field.Error) bool {
 	below := func(wrong string) bool { return wrong == pathText(nil) || strings.HasPrefix(f.Field, wrong) }
-	return f.Type == field.ErrorTypeRequired && (d.near[f.Field] || slices.ContainsFunc(d.wrong, below))
+	return slices.Contains(d.wrong, f.Field) || f.Type == field.ErrorTypeRequired && (d.near[f.Field] || slices.ContainsFunc(d.wrong, below))
 }
 
 // value decodes v into out, which stays zero where it cannot be.

@@ -115,8 +115,10 @@ func (c *compiler) compileSources() []source {
 		n := source{Source: s, path: at}
 		if s.NameExpression != "" {
 			n.nameExpr = c.compile(expression.Source{Text: s.NameExpression, Path: at.Child("nameExpression").String(), Want: expression.WantString})
-			c.refuseAllSecrets(n.nameExpr)
 			c.refuseUnknown(n.nameExpr)
+			for _, u := range notGenerated(c.usesOf(n.nameExpr)) {
+				c.refuseUse(u, "")
+			}
 		}
 		if c.outputs.reads(s) {
 			out = append(out, n)

@@ -44,6 +44,7 @@ func validate(in *v1beta1.Exports) field.ErrorList {
 	v.environment(in.Environment)
 	v.sources(in.Sources)
 	v.variables(in.Variables)
+	v.generators(in)
 	v.exports(in)
 	v.status(in.Status)
 	v.fromComposite(in)
@@ -108,7 +109,7 @@ func (v *validator) exports(in *v1beta1.Exports) {
 	for i, s := range in.Secrets[:v.length(field.NewPath("secrets"), len(in.Secrets), limits.ListItems)] {
 		at := field.NewPath("secrets").Index(i)
 		v.name(all, at.Child("name"), s.Name)
-		v.notTenants(at.Child("name"), s.Name)
+		v.notTaken(at.Child("name"), s.Name)
 		from(at.Child("from"), s.From)
 		if s.Type == "kubernetes.io/service-account-token" {
 			v.fault(at.Child("type"), "Kubernetes fills a %s Secret itself: use another type", s.Type)
@@ -122,7 +123,7 @@ func (v *validator) exports(in *v1beta1.Exports) {
 	for i, m := range in.ConfigMaps[:v.length(field.NewPath("configMaps"), len(in.ConfigMaps), limits.ListItems)] {
 		at := field.NewPath("configMaps").Index(i)
 		v.name(all, at.Child("name"), m.Name)
-		v.notTenants(at.Child("name"), m.Name)
+		v.notTaken(at.Child("name"), m.Name)
 		from(at.Child("from"), m.From)
 		v.metadata(at, m.Name, m.Metadata)
 		data := make([]v1beta1.SecretData, 0, len(m.Data))

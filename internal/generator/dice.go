@@ -1,0 +1,73 @@
+package generator
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+)
+
+// fairTries of a draw: a fair source needs as many once in 2^128 draws.
+const fairTries = 128
+
+var errUnfair = errors.New("the source of randomness is not random: 128 draws in a row were out of range")
+
+// dice are unbiased, and give no more than zeros once random has failed: look at err
+// before you use what they gave.
+type dice struct {
+	random io.Reader
+	tries  int // that are left for this draw
+	err    error
+}
+
+// Read is for one try of rand.Int, which reads once for each.
+func (d *dice) Read(b []byte) (int, error) {
+	if d.tries == 0 {
+		return 0, errUnfair
+	}
+	d.tries--
+	n, err := io.ReadFull(d.random, b)
+	if err != nil {
+		return n, fmt.Errorf("cannot read randomness: %w", err)
+	}
+	return n, nil
+}
+
+// belowBig draws one of 0 to n-1.
+func (d *dice) belowBig(n *big.Int) *big.Int {
+	if d.err != nil {
+		return new(big.Int)
+	}
+	d.tries = fairTries
+	x, err := rand.Int(d, n) // whose tries are in range with even odds or better
+	if err != nil {
+		d.err = err
+		return new(big.Int)
+	}
+	return x
+}
+
+func (d *dice) below(n int) int { return int(d.belowBig(big.NewInt(int64(n))).Int64()) }
+
+// draw draws n characters, in a random order.
+func (d *dice) draw(from string, n int, allowRepeat bool) []rune {
+	pool, out := []rune(from), make([]rune, n)
+	for i := range out {
+		j := d.below(len(pool))
+		out[i] = pool[j]
+		if !allowRepeat {
+			pool = slices.Delete(pool, j, j+1)
+		}
+	}
+	return out
+}
+
+// shuffle is that of Fisher and Yates.
+func (d *dice) shuffle(s []rune) {
+	for i := len(s) - 1; i > 0; i-- {
+		j := d.below(i + 1)
+		s[i], s[j] = s[j], s[i]
+	}
+}

@@ -1,0 +1,298 @@
+// Package generator makes credentials, and says what becomes of the generations
+// that were made.
+//
+// A generation is a composed resource: an immutable Secret, or the resource that
+// makes the credential. What is observed of a generator's generations comes in, and
+// the time; which of them to keep, with which state, whether to make another one,
+// and which one is in use goes out. Nothing is remembered in between: the state is
+// that of the generations. Randomness and time are arguments. No secret is in any
+// text made here.
+//
+// # One generation after the other
+//
+// A new generation is made, then stored by Crossplane, then observed and ready, then
+// adopted: its resource is marked, and only when the mark is observed its value is
+// what generated gives. When all that is exported was observed with that value, the
+// generation before is flagged. When it was observed as flagged for the grace period
+// it is dropped, and Crossplane deletes it. Each step waits for the one before to be
+// observed, so that it does not matter where a reconcile stops, which replica goes
+// on, or how old what it sees is.
+//
+// That holds if all generations that there are come in, and not only those that the
+// composite lists, for that list may be old; and if one that it does not list stays
+// desired until it does, for else Crossplane would not delete it, and forget it.
+package generator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+)
+
+// A Generation is what is observed of one generation.
+type Generation struct {
+	// Number counts from 1. It is never used twice while a generation of that number
+	// is there.
+	Number int
+
+	// Kind of what made it. A generator that is of another kind by now follows it with
+	// a new generation.
+	Kind string
+
+	// Made is when.
+	Made time.Time
+
+	// SpecHash and KeepersHash are of what it was made from, Rotation what the
+	// composite's annotation asked for then.
+	SpecHash, KeepersHash, Rotation string
+
+	// GracePeriod that the generator had.
+	GracePeriod time.Duration
+
+	// Adopted is set once its value was chosen to be used.
+	Adopted bool
+
+	// Flagged is when the next generation had taken its place, or zero. Retired is set
+	// if there is no next one, for the generator left the input.
+	Flagged time.Time
+	Retired bool
+
+	// Ready says that it can be used.
+	Ready bool
+
+	// RenewAt is when it has to be followed, or zero.
+	RenewAt time.Time
+
+	// Exported says that something that is exported has its value: that of this very
+	// object, and not of another one that had its number.
+	Exported bool
+}
+
+// A Want is what a generator wants by now.
+type Want struct {
+	Policy                          v1beta1.RefreshPolicy
+	Interval, GracePeriod           time.Duration
+	Kind                            string
+	SpecHash, KeepersHash, Rotation string
+
+	// Unknown is set while something that it is made from is not known: it makes none,
+	// and keeps what there is.
+	Unknown bool
+
+	// Used is the highest number that is known to have been used, beside those of the
+	// generations that there are, or 0.
+	Used int
+}
+
+// A Step is what to do about the generations of one generator.
+type Step struct {
+	// Keep are the generations to desire, by number, with the state they shall have.
+	// One that was observed and is not among them is dropped.
+	Keep []Generation
+
+	// Make is the number of a generation to make, or 0.
+	Make int
+
+	// Current is the number of the generation that generated gives, Previous of the
+	// one that previous gives, and Pending of one that is not adopted yet. 0 is none.
+	Current, Previous, Pending int
+
+	// Due is when the next step is, if nothing happens before, or zero.
+	Due time.Time
+}
+
+// Next is the step to take, for a generator, or for one that left the input if want is
+// nil. The order of the generations does not matter; two have never one number.
+func Next(want *Want, have []Generation, now time.Time) Step {
+	have = slices.SortedFunc(slices.Values(have), func(a, b Generation) int { return a.Number - b.Number })
+	if want == nil {
+		return retire(have, now)
+	}
+	for i, g := range have {
+		have[i] = want.restore(g)
+	}
+	var s Step
+	var last Generation
+	if len(have) > 0 {
+		last = have[len(have)-1]
+	}
+	next := max(last.Number, want.Used) + 1
+	used := inUse(have)
+	former := max(used.Number-1, replaced(have)) // up to it another one took their place
+	if last.Number <= former {
+		last = Generation{}
+	}
+	if !used.flagged() { // else its generator is back: it is given when the flag is off
+		s.Current = used.Number
+	}
+	if last.Number > s.Current {
+		s.Pending = last.Number
+	}
+	if !want.Unknown && want.asks(last, used.Number, now) {
+		s.Make = next
+	}
+	for _, g := range have {
+		switch {
+		case g.Number > former && (g.Number == last.Number || g.Number == used.Number || g.lost() && used.Number == 0):
+			s.Keep = append(s.Keep, want.adopt(g))
+		case g.Number > former && g.lost():
+			g.Retired = true // for the last one has not taken its place as yet
+			s.keepFormer(g, want.GracePeriod, now)
+		case g.Adopted, g.Exported, g.lost():
+			if g.Retired { // a flag from when the generator was gone: it was used since
+				g.Flagged, g.Retired = time.Time{}, false
+			}
+			s.keepFormer(g, want.GracePeriod, now)
+		default:
+			// Never adopted, and superseded: nobody has it.
+		}
+	}
+	s.due(want, last, used.Number)
+	return s
+}
+
+// inUse is the last generation that was adopted, and that none has taken the place of:
+// that one may only be out of sight. What is exported was adopted, whatever it says.
+func inUse(have []Generation) Generation {
+	former := replaced(have)
+	for _, g := range slices.Backward(have) {
+		if g.Number > former && (g.Adopted || g.Exported) {
+			return g
+		}
+	}
+	return Generation{}
+}
+
+// replaced is the last generation that another one took the place of, by its flag.
+func replaced(have []Generation) int {
+	for _, g := range slices.Backward(have) {
+		if g.flagged() && !g.Retired {
+			return g.Number
+		}
+	}
+	return 0
+}
+
+// flagged reports whether a flag counts: it does not on what is exported.
+func (g Generation) flagged() bool { return !g.Flagged.IsZero() && !g.Exported }
+
+// lost reports whether a generation has lost its state: nobody knows whether it was
+// adopted, or how old it is.
+func (g Generation) lost() bool { return g.Made.IsZero() }
+
+// restore the state of a generation that has lost it, as if it were made by now.
+func (w Want) restore(g Generation) Generation {
+	if g.SpecHash == "" {
+		g.Kind, g.Rotation, g.SpecHash = cmp.Or(g.Kind, w.Kind), w.Rotation, w.SpecHash
+	}
+	g.KeepersHash = cmp.Or(g.KeepersHash, w.KeepersHash)
+	return g
+}
+
+// adopt is a generation that is in use, or will be.
+func (w Want) adopt(g Generation) Generation {
+	g.Flagged, g.Retired = time.Time{}, false
+	g.Adopted = g.Adopted || g.Ready || g.Exported
+	g.GracePeriod = w.GracePeriod
+	return g
+}
+
+// asks reports whether another generation is wanted after the last one, which is zero
+// if there is none, or none but such that another one took the place of.
+func (w Want) asks(last Generation, used int, now time.Time) bool {
+	switch {
+	case last.Number == 0:
+		return true
+	case changed(w.Kind, last.Kind), w.Rotation != "" && w.Rotation != last.Rotation:
+		return true
+	case last.Number > used: // it may become ready yet
+		return w.replaces(last, used) && !now.Before(last.Made.Add(limits.RefreshInterval))
+	case w.replaces(last, used):
+		return true
+	case w.once():
+		return false
+	case !last.RenewAt.IsZero() && !now.Before(last.RenewAt):
+		return true
+	}
+	return w.Policy == v1beta1.Periodic && !now.Before(last.Made.Add(w.Interval))
+}
+
+// replaces reports whether the last generation was made from something else than is
+// wanted by now. One that never became ready may be so for what it was made from, and can
+// be mended under each policy; but not with each reconcile.
+func (w Want) replaces(last Generation, used int) bool {
+	respecified := changed(w.SpecHash, last.SpecHash)
+	switch {
+	case last.Number > used && !last.Ready && respecified:
+		return true
+	case w.once():
+		return false
+	}
+	return changed(w.KeepersHash, last.KeepersHash) || w.Policy == v1beta1.OnChange && respecified
+}
+
+func (w Want) once() bool { return w.Policy == v1beta1.CreatedOnce || w.Policy == "" }
+
+// changed reports whether something is known to be another than it was.
+func changed(is, was string) bool { return is != "" && was != "" && is != was }
+
+// keepFormer keeps a generation that another one took the place of, until its grace
+// period is over. It is flagged once nothing that is exported has its value.
+func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
+	switch {
+	case g.Exported:
+		g.Flagged = time.Time{}
+	case g.Flagged.IsZero():
+		g.Flagged, g.GracePeriod = now, grace
+		s.sooner(now.Add(grace))
+	case now.Before(g.Flagged.Add(g.GracePeriod)):
+		s.sooner(g.Flagged.Add(g.GracePeriod))
+	default:
+		return
+	}
+	s.Keep = append(s.Keep, g)
+	if s.Current == 0 || g.Number < s.Current {
+		s.Previous = g.Number
+	}
+}
+
+// retire all generations of a generator that left the input. If it comes back the one
+// in use is in use again, but none that had been followed.
+func retire(have []Generation, now time.Time) Step {
+	var s Step
+	used := inUse(have).Number
+	for _, g := range have {
+		g.Retired = g.Retired || g.Flagged.IsZero() && g.Number >= used
+		s.keepFormer(g, g.GracePeriod, now)
+	}
+	s.Previous = 0
+	return s
+}
+
+// due looks ahead to what the time alone brings.
+func (s *Step) due(w *Want, last Generation, used int) {
+	switch {
+	case s.Make > 0 || w.Unknown || last.Number == 0:
+	case last.Number > used:
+		if w.replaces(last, used) {
+			s.sooner(last.Made.Add(limits.RefreshInterval))
+		}
+	case w.once():
+	default:
+		if w.Policy == v1beta1.Periodic {
+			s.sooner(last.Made.Add(w.Interval))
+		}
+		if !last.RenewAt.IsZero() {
+			s.sooner(last.RenewAt)
+		}
+	}
+}
+
+func (s *Step) sooner(t time.Time) {
+	if s.Due.IsZero() || t.Before(s.Due) {
+		s.Due = t
+	}
+}

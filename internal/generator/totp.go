@@ -1,0 +1,127 @@
+package generator
+
+import (
+	"crypto/hmac"
+	"crypto/sha1" // what authenticator apps use: as an HMAC it is not broken
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"time"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// The outputs of a TOTP.
+const (
+	token      = "token"
+	validUntil = "validUntil"
+)
+
+// A shorter period would be over before its token was used, a longer one makes a
+// password of it.
+const (
+	minPeriod = 5 * time.Second
+	maxPeriod = time.Hour
+)
+
+var hashes = map[string]func() hash.Hash{"": sha1.New, "SHA1": sha1.New, "SHA256": sha256.New, "SHA512": sha512.New}
+
+var errSecret = errors.New("the shared secret is not base32, or is empty")
+
+// A TOTP computes one-time passwords by RFC 6238. It is immutable, and safe for
+// concurrent use.
+type TOTP struct {
+	hash   func() hash.Hash
+	digits int
+	period int64 // seconds
+}
+
+// CompileTOTP compiles a section of the input, which lies at the path, but for its
+// expression, or returns all its faults in the order of the fields.
+func CompileTOTP(at *field.Path, in *v1beta1.TOTPGenerator) (*TOTP, field.ErrorList) {
+	var faults field.ErrorList
+	digits := valueOr(in.Digits, 6)
+	if digits < 6 || digits > 8 {
+		faults = append(faults, fault(at.Child("digits"), "is %d: must be 6, 7 or 8", digits))
+	}
+	period := valueOr(in.Period, metav1.Duration{Duration: 30 * time.Second}).Duration
+	if why := wrongPeriod(period); why != "" {
+		faults = append(faults, fault(at.Child("period"), "is %s: %s", DurationText(period), why))
+	}
+	newHash, ok := hashes[in.Algorithm]
+	if !ok {
+		faults = append(faults, fault(at.Child("algorithm"), "must be SHA1, SHA256 or SHA512"))
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return &TOTP{hash: newHash, digits: int(digits), period: int64(period / time.Second)}, nil
+}
+
+func wrongPeriod(p time.Duration) string {
+	switch {
+	case p < minPeriod || p > maxPeriod:
+		return fmt.Sprintf("must be from %s to %s", DurationText(minPeriod), DurationText(maxPeriod))
+	case p%time.Second != 0:
+		return "must be whole seconds"
+	}
+	return ""
+}
+
+// Keys are the names of the outputs.
+func (t *TOTP) Keys() []string { return []string{token, validUntil} }
+
+// Make computes the token of a moment from the shared secret in base32, as apps show
+// it: in groups or not, in either case, padded or not. What the token has left is
+// from a second to the period, in whole seconds, rounded up: after that time there is
+// another one, and until then all outputs stay the same. No error holds any of the secret.
+func (t *TOTP) Make(secret string, now time.Time) (o Outputs, left time.Duration, err error) {
+	key, err := sharedSecret(secret)
+	if err != nil {
+		return nil, 0, err
+	}
+	step, over := now.Unix()/t.period, now.Unix()%t.period
+	seconds := t.period - over
+	o = Outputs{
+		token:      sensitive.FromString(t.code(key, uint64(step))),
+		validUntil: sensitive.FromString(time.Unix((step+1)*t.period, 0).UTC().Format(time.RFC3339)),
+	}
+	return o, time.Duration(seconds) * time.Second, nil
+}
+
+// code is the HOTP of RFC 4226, section 5.3, with the hash of RFC 6238.
+func (t *TOTP) code(key []byte, counter uint64) string {
+	mac := hmac.New(t.hash, key)
+	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, counter)) // which never fails
+	sum := mac.Sum(nil)
+	offset := sum[len(sum)-1] & 0x0f
+	number := binary.BigEndian.Uint32(sum[offset:]) & 0x7fffffff
+	return fmt.Sprintf("%0*d", t.digits, number%[...]uint32{6: 1e6, 7: 1e7, 8: 1e8}[t.digits])
+}
+
+func sharedSecret(s string) ([]byte, error) {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '-' || unicode.IsSpace(r):
+			return -1
+		case 'a' <= r && r <= 'z': // and no letter that is one of these only in upper case
+			return r - 'a' + 'A'
+		}
+		return r
+	}, s)
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(s, "="))
+	if err != nil || len(key) == 0 { // the error tells an offset, which is nobody's business
+		return nil, errSecret
+	}
+	return key, nil
+}
