@@ -287,17 +287,24 @@ spec: {package: example.org/` + exportFunction + `:v0.0.0}
 func environmentIn(t *testing.T, text string) map[string]any {
 	t.Helper()
 
+	return fieldIn(t, text, environmentKey)
+}
+
+// fieldIn is a field that the context among the objects has, if any.
+func fieldIn(t *testing.T, text, key string) map[string]any {
+	t.Helper()
+
 	for _, o := range parseObjects(t, text) {
 		if o.GetKind() != "Context" {
 			continue
 		}
 
-		env, _, err := unstructured.NestedMap(o.Object, "fields", environmentKey)
+		field, _, err := unstructured.NestedMap(o.Object, "fields", key)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		return env
+		return field
 	}
 
 	t.Fatalf("there is no context:\n%s", text)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -85,10 +86,17 @@ type output struct {
 func run(t *testing.T, program string, args ...string) (output, error) {
 	t.Helper()
 
+	return runIn(t, nil, program, args...)
+}
+
+// runIn is run with more in the environment.
+func runIn(t *testing.T, env []string, program string, args ...string) (output, error) {
+	t.Helper()
+
 	var stdout, stderr bytes.Buffer
 
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + t.TempDir()}, env)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 
@@ -99,7 +107,14 @@ func run(t *testing.T, program string, args ...string) (output, error) {
 func mustRun(t *testing.T, program string, args ...string) output {
 	t.Helper()
 
-	out, err := run(t, program, args...)
+	return mustRunIn(t, nil, program, args...)
+}
+
+// mustRunIn is runIn for a program that must end well.
+func mustRunIn(t *testing.T, env []string, program string, args ...string) output {
+	t.Helper()
+
+	out, err := runIn(t, env, program, args...)
 	if err != nil {
 		t.Fatalf("cannot run %s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out.stderr)
 	}
@@ -129,15 +144,17 @@ func readSources(t *testing.T) {
 	}
 }
 
-// buildFunction builds the function that is to be tested, and returns its path.
-func buildFunction(t *testing.T) string {
+// buildFunction builds the function that is to be tested, with more flags of go build
+// or as it is published, and returns its path.
+func buildFunction(t *testing.T, flags ...string) string {
 	t.Helper()
 
 	readSources(t)
 
 	path := filepath.Join(t.TempDir(), "function-export")
 
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./fn")
+	args := slices.Concat([]string{"build", "-o", path}, flags, []string{"./fn"})
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root
 
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -167,15 +184,17 @@ func (l *log) String() string {
 	return l.buf.String()
 }
 
-// serveFunction serves the built function until the test ends. It returns its
-// address and its log. The test fails if SIGTERM does not end the server well.
-func serveFunction(t *testing.T, program string) (string, *log) {
+// serveFunction serves the built function until the test ends, with more in its
+// environment. It returns its address and its log. The test fails if SIGTERM does not
+// end the server well.
+func serveFunction(t *testing.T, program string, env ...string) (string, *log) {
 	t.Helper()
 
 	address, logged := freeAddress(t), &log{}
 
 	// Not ended by the test's context: SIGTERM is part of what is tested.
 	cmd := exec.Command(program, "serve", "--insecure", "--debug", "--address", address, "--metrics-address", "") //nolint:noctx // See above.
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = logged, logged
 
 	if err := cmd.Start(); err != nil {
@@ -252,22 +271,30 @@ func awaitHealth(ctx context.Context, address string) error {
 	}
 }
 
-// examples are the folders of the examples, by name.
+// examples are the folders of the examples, by name, which has a slash in it for a
+// moment of one.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 
-	found, err := filepath.Glob(filepath.Join(example, "*", "xr.yaml"))
+	out := map[string]string{}
+
+	err := filepath.WalkDir(example, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "xr.yaml" {
+			return err
+		}
+
+		dir := filepath.Dir(path)
+		name, err := filepath.Rel(example, dir)
+		out[filepath.ToSlash(name)] = dir
+
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if len(found) == 0 {
+	if len(out) == 0 {
 		t.Fatalf("there is no example in %s", example)
-	}
-
-	out := map[string]string{}
-	for _, path := range found {
-		out[filepath.Base(filepath.Dir(path))] = filepath.Dir(path)
 	}
 
 	return out

@@ -30,15 +30,25 @@ func TestRender(t *testing.T) {
 		t.Fatal("-update in CI would make every example expect whatever it gives")
 	}
 
-	program := buildFunction(t)
-	address, logged := serveFunction(t, program)
+	clock := newClock(t)
+	program := buildFunction(t, "-tags", rehearsal)
+	address, logged := serveFunction(t, program, clock.env()...)
 	targets := map[string]string{
 		"function-export":              address,
 		"function-patch-and-transform": servePatchAndTransform(t),
 	}
 
-	for name, dir := range examples(t) {
+	all := examples(t)
+
+	for _, name := range slices.Sorted(maps.Keys(all)) { // moments in their order
 		t.Run(name, func(t *testing.T) {
+			dir := all[name]
+
+			if *update {
+				followMoment(t, dir)
+			}
+
+			now := clock.set(t, dir)
 			before := logged.String()
 			args := renderArgs(t, p, targets, dir)
 			got, again := render(t, p, args), render(t, p, args)
@@ -47,7 +57,7 @@ func TestRender(t *testing.T) {
 				t.Errorf("a second run gives another result: -first, +second:\n%s", diff)
 			}
 
-			own := mustRun(t, program, "render", dir, "--show-secrets", "--include-context")
+			own := mustRunIn(t, clock.env(), program, "render", dir, "--at", now, "--show-secrets", "--include-context")
 
 			checkNoLeak(t, dir, got.stdout, map[string]string{
 				"the context":          got.context,
@@ -55,7 +65,7 @@ func TestRender(t *testing.T) {
 				"stderr of fn render":  own.stderr,
 				"the function's log":   strings.TrimPrefix(logged.String(), before),
 			})
-			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout+environmentOf(t, dir, got.context))
+			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout+leftBy(t, dir, got.context))
 			checkOwnRender(t, dir, got, own.stdout)
 		})
 	}
@@ -113,19 +123,23 @@ func sortUnready(docs []string) {
 	}
 }
 
-// environmentOf an example is what it leaves in the context for later steps, as
-// crossplane prints it, if its input makes one: what the function keeps beside it
-// for itself is nobody else's.
-func environmentOf(t *testing.T, dir, context string) string {
+// leftBy an example is what it leaves in the context for later steps, as crossplane
+// prints it: the environment, if its input makes one, and the state of generators. What
+// the function keeps beside them for itself is nobody else's.
+func leftBy(t *testing.T, dir, context string) string {
 	t.Helper()
-
-	if exportsInput(t, dir).Object["environment"] == nil {
-		return ""
-	}
 
 	o := parseObjects(t, context)[0].Object
 	fields, _ := o["fields"].(map[string]any)
-	maps.DeleteFunc(fields, func(key string, _ any) bool { return strings.HasPrefix(key, "export.fn.crossplane.io/") })
+	environment := exportsInput(t, dir).Object["environment"] != nil
+
+	maps.DeleteFunc(fields, func(key string, _ any) bool {
+		return key != generatorStateKey && (!environment || strings.HasPrefix(key, "export.fn.crossplane.io/"))
+	})
+
+	if len(fields) == 0 && !environment {
+		return ""
+	}
 
 	b, err := yaml.Marshal(o)
 	if err != nil {
@@ -251,8 +265,10 @@ func checkOwnRender(t *testing.T, dir string, crossplane rendering, own string) 
 		t.Errorf("fn render gives something else: -crossplane, +fn:\n%s", diff)
 	}
 
-	if diff := cmp.Diff(environmentIn(t, crossplane.context), environmentIn(t, own)); diff != "" {
-		t.Errorf("fn render leaves another environment: -crossplane, +fn:\n%s", diff)
+	for _, key := range []string{environmentKey, generatorStateKey} {
+		if diff := cmp.Diff(fieldIn(t, crossplane.context, key), fieldIn(t, own, key)); diff != "" {
+			t.Errorf("fn render leaves another %s: -crossplane, +fn:\n%s", key, diff)
+		}
 	}
 }
 
@@ -279,13 +295,13 @@ func exportNames(t *testing.T, dir string) []string {
 }
 
 // projected is what the function has a say in, by composition resource name, of
-// the objects that have one of the names.
+// the objects that have one of the names, or are generations.
 func projected(objects []*unstructured.Unstructured, names []string) map[string]map[string]any {
 	out := map[string]map[string]any{}
 
 	for _, o := range objects {
 		name := o.GetAnnotations()[resourceName]
-		if !slices.Contains(names, name) {
+		if !slices.Contains(names, name) && !strings.HasPrefix(name, generationPrefix) {
 			continue
 		}
 
@@ -297,6 +313,7 @@ func projected(objects []*unstructured.Unstructured, names []string) map[string]
 			"annotations": withoutCrossplane(o.GetAnnotations()),
 			"type":        o.Object["type"],
 			"immutable":   o.Object["immutable"],
+			"spec":        o.Object["spec"],
 			"data":        o.Object["data"],
 			"binaryData":  o.Object["binaryData"],
 		}

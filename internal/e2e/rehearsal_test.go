@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// rehearsal is the build tag of a function that plays one moment over and over.
+	rehearsal = "rehearsal"
+
+	// clockVariable names the file that such a function takes its time from.
+	clockVariable = "FUNCTION_EXPORT_NOW"
+
+	// anyTime is when an example is that has no time of its own.
+	anyTime = "2026-01-01T00:00:00Z"
+
+	// generatorStateKey is where the function leaves the state of its generators in the
+	// context.
+	generatorStateKey = "export.fn.crossplane.io/generator-state"
+
+	// generationPrefix begins the composition resource name of each generation.
+	generationPrefix = "generated/"
+)
+
+// A clock is the file that the function takes its time from.
+type clock string
+
+func newClock(t *testing.T) clock {
+	t.Helper()
+
+	return clock(filepath.Join(t.TempDir(), "now.txt"))
+}
+
+func (c clock) env() []string { return []string{clockVariable + "=" + string(c)} }
+
+// set the clock to the time of an example, which is in its now.txt.
+func (c clock) set(t *testing.T, dir string) string {
+	t.Helper()
+
+	now := anyTime
+
+	if path := filepath.Join(dir, "now.txt"); exists(path) {
+		b, err := os.ReadFile(path) //nolint:gosec // A path inside this repository.
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		now = strings.TrimSpace(string(b))
+	}
+
+	if _, err := time.Parse(time.RFC3339, now); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(string(c), []byte(now), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	return now
+}
+
+// The function as it is published has the system's clock and randomness, and no way to
+// take another.
+func TestPublishedIsNoRehearsal(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		flags  []string
+		want   bool
+	}{
+		"Published": {reason: "who could set its clock or its randomness would know each password"},
+		"Rehearsal": {reason: "else it would not be seen in the one that is published", flags: []string{"-tags", rehearsal}, want: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			program, err := os.ReadFile(buildFunction(t, tc.flags...))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if got := bytes.Contains(program, []byte(clockVariable)); got != tc.want {
+				t.Errorf("%s: it has %s in it: want %t, got %t", tc.reason, clockVariable, tc.want, got)
+			}
+		})
+	}
+
+	image, err := os.ReadFile(root + "/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !bytes.Contains(image, []byte("go build ")) || regexp.MustCompile(`-tags|GOFLAGS|`+rehearsal).Match(image) {
+		t.Error("the Dockerfile must build the function, and without a tag")
+	}
+}
+
+// moment is the name of a folder that is a moment of an example, by its number.
+var moment = regexp.MustCompile(`^\d\d-`)
+
+// before a moment is the one that its folder follows, if any.
+func before(t *testing.T, dir string) string {
+	t.Helper()
+
+	if !moment.MatchString(filepath.Base(dir)) {
+		return ""
+	}
+
+	all, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "[0-9][0-9]-*", "xr.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	slices.Sort(all)
+
+	i := slices.Index(all, filepath.Join(dir, "xr.yaml"))
+	if i < 1 {
+		return ""
+	}
+
+	return filepath.Dir(all[i-1])
+}
+
+// Moments follow each other: what is observed in one is all that the one before makes
+// Crossplane compose, and time goes by.
+func TestMoments(t *testing.T) {
+	chained := 0
+
+	for name, dir := range examples(t) {
+		last := before(t, dir)
+		if last == "" {
+			continue
+		}
+
+		chained++
+
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(appliedIn(t, last), readObjects(t, filepath.Join(dir, "observed.yaml"))); diff != "" {
+				t.Errorf("what is observed is not what was composed before: -before, +observed:\n%s", diff)
+			}
+
+			c := newClock(t)
+			if was, is := c.set(t, last), c.set(t, dir); is <= was { // both in UTC, as they end with Z
+				t.Errorf("its time is %s, and that of the moment before %s", is, was)
+			}
+
+			for _, file := range []string{"composition.yaml", "functions.yaml"} {
+				if diff := cmp.Diff(readObjects(t, filepath.Join(last, file)), readObjects(t, filepath.Join(dir, file))); diff != "" {
+					t.Errorf("%s is another one than that of the moment before: -before, +now:\n%s", file, diff)
+				}
+			}
+		})
+	}
+
+	if chained == 0 {
+		t.Error("there is no example with moments")
+	}
+}
+
+// followMoment makes what is observed in a moment what is composed in the one before.
+func followMoment(t *testing.T, dir string) {
+	t.Helper()
+
+	if last := before(t, dir); last != "" {
+		writeObjects(t, filepath.Join(dir, "observed.yaml"), appliedIn(t, last))
+	}
+}
+
+// appliedIn is what Crossplane has composed after a moment. The API server gives each
+// object a UID, and changes nothing that was applied.
+func appliedIn(t *testing.T, dir string) []*unstructured.Unstructured {
+	t.Helper()
+
+	objects := readObjects(t, filepath.Join(dir, "expected.yaml"))
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetAnnotations()[resourceName] == "" })
+
+	for _, o := range objects {
+		id := o.GroupVersionKind().String() + "/" + o.GetNamespace() + "/" + o.GetName()
+		o.SetUID(types.UID(uuid.NewSHA1(uuid.Nil, []byte(id)).String()))
+	}
+
+	return objects
+}
