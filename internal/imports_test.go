@@ -70,6 +70,7 @@ var rooms = map[string]room{
 	"internal/figures":   {},
 	"internal/attack":    {rooms: []string{"internal/limits"}, outside: []string{"google.golang.org/protobuf/types"}},
 	"internal/e2e/build": {rooms: []string{"internal/e2e"}},
+	"internal/e2e/live":  {rooms: []string{"internal/e2e"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go"}},
 }
 
 // Below fn nothing knows gRPC, requests, the clock, logs or flags.

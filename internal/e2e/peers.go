@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,6 +34,24 @@ type Peers struct {
 	Core string // crossplane, the reconciler
 }
 
+// A ControlPlane are the programs of one, beside those of Peers.
+type ControlPlane struct {
+	Etcd, APIServer, ControllerManager string
+
+	Registry string // of OCI packages, on loopback
+	Chart    string // prints what a Helm chart installs
+
+	// CrossplaneSource is the folder of Crossplane's module: its chart and its CRDs.
+	CrossplaneSource string
+}
+
+// A program is built from a Go package of a module below tools.
+type program struct {
+	name, module, pkg string
+	path              *string
+	takes             string // minutes on two cores, from nothing
+}
+
 // BuildPeers builds the programs, or returns those it built before. They are
 // kept in the user's cache folder, under a hash of the modules they are made of
 // and of the Go version: delete function-export there to be rid of them.
@@ -43,56 +60,116 @@ type Peers struct {
 // returns an error, and what was compiled is not compiled again the next time.
 // It may run in several processes at once. It must run inside this repository.
 func BuildPeers(ctx context.Context) (Peers, error) {
+	var p Peers
+
+	err := buildAll(ctx, nil, []program{
+		{"crossplane-cli", ".", cliPackage, &p.CLI, "4"},
+		{"crossplane", ".", corePackage, &p.Core, "2"},
+	})
+
+	return p, err
+}
+
+// BuildControlPlane builds the programs of a control plane, as BuildPeers does. What it
+// builds, and how long that takes on two cores, it tells as it goes on.
+func BuildControlPlane(ctx context.Context, progress func(text string)) (ControlPlane, error) {
+	var c ControlPlane
+
+	err := buildAll(ctx, progress, []program{
+		{"etcd", "etcd", "go.etcd.io/etcd/server/v3", &c.Etcd, "1"},
+		{"kube-apiserver", "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", &c.APIServer, "3"},
+		{"kube-controller-manager", "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", &c.ControllerManager, "1"},
+		{"registry", ".", "./registry", &c.Registry, "1"},
+		{"chart", ".", "./chart", &c.Chart, "1"},
+	})
+	if err != nil {
+		return ControlPlane{}, err
+	}
+
 	tools, err := toolsDir(ctx)
 	if err != nil {
-		return Peers{}, err
+		return ControlPlane{}, err
 	}
 
-	mod, err := os.ReadFile(filepath.Join(tools, "go.mod")) //nolint:gosec // A path inside this repository.
+	c.CrossplaneSource, err = goTool(ctx, tools, "list", "-m", "-f", "{{.Dir}}", "github.com/crossplane/crossplane/v2")
+
+	return c, err
+}
+
+func buildAll(ctx context.Context, progress func(text string), programs []program) error {
+	tools, err := toolsDir(ctx)
 	if err != nil {
-		return Peers{}, fmt.Errorf("cannot read the modules of the peers: %w", err)
+		return err
 	}
 
-	sum, err := os.ReadFile(filepath.Join(tools, "go.sum")) //nolint:gosec // A path inside this repository.
+	for _, p := range programs {
+		if err := buildProgram(ctx, progress, tools, p); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// buildProgram keeps a program under a hash of what it is made of.
+func buildProgram(ctx context.Context, progress func(text string), tools string, p program) error {
+	module := filepath.Join(tools, p.module)
+
+	flags := []string{"-trimpath"}
+	ldflags := "-s -w"
+
+	var parts [][]byte
+
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(filepath.Join(module, name)) //nolint:gosec // A path inside this repository.
+		if err != nil {
+			return fmt.Errorf("cannot read the modules of %s: %w", p.name, err)
+		}
+
+		parts = append(parts, b)
+	}
+
+	if v := coreVersion.FindSubmatch(parts[0]); v != nil {
+		ldflags += fmt.Sprintf(" -X %s=%s", versionVariable, v[1])
+	}
+
+	flags = append(flags, "-ldflags", ldflags)
+
+	if strings.HasPrefix(p.pkg, "./") { // our own, which no module has the version of
+		source, err := os.ReadFile(filepath.Join(module, p.pkg, "main.go")) //nolint:gosec // A path inside this repository.
+		if err != nil {
+			return fmt.Errorf("cannot read %s: %w", p.name, err)
+		}
+
+		parts = append(parts, source)
+	}
+
+	platform, err := goTool(ctx, module, "env", "GOVERSION", "GOOS", "GOARCH")
 	if err != nil {
-		return Peers{}, fmt.Errorf("cannot read the modules of the peers: %w", err)
-	}
-
-	version := coreVersion.FindSubmatch(mod)
-	if version == nil {
-		return Peers{}, errors.New("cannot find Crossplane's version in the modules of the peers")
-	}
-
-	flags := []string{"-trimpath", "-ldflags", fmt.Sprintf("-s -w -X %s=%s", versionVariable, version[1])}
-
-	platform, err := goTool(ctx, tools, "env", "GOVERSION", "GOOS", "GOARCH")
-	if err != nil {
-		return Peers{}, err
+		return err
 	}
 
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return Peers{}, fmt.Errorf("cannot find the cache folder: %w", err)
+		return fmt.Errorf("cannot find the cache folder: %w", err)
 	}
 
-	hash := sha256.Sum256(bytes.Join([][]byte{mod, sum, []byte(platform), []byte(strings.Join(flags, " "))}, []byte{0}))
-	dir := filepath.Join(cache, "function-export", fmt.Sprintf("%x", hash[:8]))
-	p := Peers{CLI: filepath.Join(dir, "crossplane-cli"), Core: filepath.Join(dir, "crossplane")}
+	hash := sha256.Sum256(bytes.Join(append(parts, []byte(platform), []byte(strings.Join(flags, " "))), []byte{0}))
+	*p.path = filepath.Join(cache, "function-export", fmt.Sprintf("%x", hash[:8]), p.name)
 
-	for path, pkg := range map[string]string{p.CLI: cliPackage, p.Core: corePackage} {
-		if err := build(ctx, tools, path, pkg, flags); err != nil {
-			return Peers{}, err
-		}
-	}
-
-	return p, nil
+	return build(ctx, progress, module, p, flags)
 }
 
-// build puts the program of a Go package at a path, unless there is one. It
-// appears there whole or not at all.
-func build(ctx context.Context, dir, path, pkg string, flags []string) error {
+// build puts a program at its path, unless there is one. It appears there whole or
+// not at all.
+func build(ctx context.Context, progress func(text string), dir string, p program, flags []string) error {
+	path := *p.path
 	if _, err := os.Stat(path); err == nil {
 		return nil
+	}
+
+	if progress != nil {
+		progress(fmt.Sprintf("building %s, which takes about %s min on two cores the first time", p.name, p.takes))
 	}
 
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
@@ -106,12 +183,12 @@ func build(ctx context.Context, dir, path, pkg string, flags []string) error {
 	defer os.RemoveAll(tmp) //nolint:errcheck // It is a cache: what stays harms nobody.
 
 	out := filepath.Join(tmp, filepath.Base(path))
-	if _, err := goTool(ctx, dir, append(append([]string{"build", "-o", out}, flags...), pkg)...); err != nil {
+	if _, err := goTool(ctx, dir, append(append([]string{"build", "-o", out}, flags...), p.pkg)...); err != nil {
 		return err
 	}
 
 	if err := os.Rename(out, path); err != nil {
-		return fmt.Errorf("cannot keep %q: %w", pkg, err)
+		return fmt.Errorf("cannot keep %q: %w", p.pkg, err)
 	}
 
 	return nil

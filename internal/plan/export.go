@@ -96,6 +96,9 @@ func refuse(e export, at placement, o *object.Object) []string {
 func hold(e export, at placement, why reasons) Object {
 	out := keep(e, at)
 	out.Outcome = why.outcome(e.String(), "is not created", out.Desired != nil)
+	if !rulesHold {
+		out.Desired = nil
+	}
 	return out
 }
 

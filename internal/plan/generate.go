@@ -27,6 +27,7 @@ type generating struct {
 	unread   []string          // look-ups without which no step is taken
 	tokens   map[string]string // by generator: what asks for another generation
 	slow     int               // slow generations that were made
+	early    *kept             // what was made, if it is given before it is stored
 }
 
 // generate takes the next step of each generator, and gives expressions what the
@@ -157,7 +158,11 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 	g.due(step.Due)
 	g.keep(s.name, step)
 	note := g.make(s, step)
-	if k := g.find(s.name, step.Current); k != nil {
+	k := g.find(s.name, step.Current)
+	if g.early != nil && g.early.Generator == s.name {
+		k = g.early
+	}
+	if k != nil {
 		g.current[s.name] = k
 		g.give(ctx, s.maker, k)
 	} else {

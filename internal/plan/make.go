@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
 )
 
 // make the generation that a step makes. It returns why it is not made.
@@ -37,6 +38,9 @@ func (g *generating) make(s *stepping, step generator.Step) reasons {
 	composed := generationName(s.name, step.Make)
 	g.writers[t] = append(g.writers[t], writer{generation: composed})
 	g.out.Generations = append(g.out.Generations, Composed{Name: composed, Desired: o, Ready: s.manifest == nil || step.Current > 0})
+	if !rulesWriteAhead {
+		g.early = g.readGeneration(s.name, step.Make, observation.Resource{Object: o}, false)
+	}
 	g.out.Fresh = g.out.Fresh || s.manifest == nil && !g.refused(*s.next)
 	return why
 }

@@ -59,7 +59,7 @@ func (r *run) place(ctx context.Context, e export) placement {
 	if observed != nil {
 		return placeObserved(e, at.target, observed)
 	}
-	if !at.unknown.empty() {
+	if !at.unknown.empty() || !rulesLookUp {
 		return at
 	}
 	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.kind), Namespace: at.namespace, Name: at.name}

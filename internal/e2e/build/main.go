@@ -1,6 +1,7 @@
 // Command build builds the programs that the end-to-end tests run the function
 // with, and prints where they are. Run it before the tests where those have a
-// time limit: go run ./internal/e2e/build.
+// time limit: go run ./internal/e2e/build. With the argument live it builds those of a
+// control plane, too.
 package main
 
 import (
@@ -30,6 +31,19 @@ func run() error {
 
 	fmt.Println(p.CLI)
 	fmt.Println(p.Core)
+
+	if len(os.Args) < 2 || os.Args[1] != "live" {
+		return nil
+	}
+
+	c, err := e2e.BuildControlPlane(ctx, func(text string) { fmt.Fprintln(os.Stderr, text) })
+	if err != nil {
+		return err
+	}
+
+	for _, path := range []string{c.Etcd, c.APIServer, c.ControllerManager, c.Registry, c.Chart} {
+		fmt.Println(path)
+	}
 
 	return nil
 }

@@ -1,0 +1,435 @@
+// Package live runs a control plane on this machine: etcd, an API server, a controller
+// manager, an OCI registry and Crossplane with its RBAC, as plain processes on loopback,
+// and the function as Crossplane calls it, over mTLS. Nothing else is simulated but the
+// package runtime, for there are no containers: the function is a process, its Service a
+// proxy.
+//
+// Paths of programs come in; a client of the API server and processes that can be killed
+// go out. All state lies in one folder, and ends with it.
+package live
+
+import (
+	"context"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+)
+
+// namespace that Crossplane runs in.
+const namespace = "crossplane-system"
+
+// A ControlPlane is one that runs.
+type ControlPlane struct {
+	*Client
+
+	Etcd, APIServer, ControllerManager, Registry, Crossplane, RBACManager *Process
+
+	// RegistryAddress is where packages are pushed to.
+	RegistryAddress string
+
+	dir      string
+	programs e2e.ControlPlane
+	peers    e2e.Peers
+	ca       *authority
+	ports    map[string]int
+	progress func(text string)
+}
+
+// Start a control plane with its state in a folder. What it does it tells as it goes on.
+// Stop it, also if there was an error.
+func Start(ctx context.Context, dir string, peers e2e.Peers, programs e2e.ControlPlane, progress func(text string)) (*ControlPlane, error) {
+	c := &ControlPlane{dir: dir, peers: peers, programs: programs, progress: progress, ports: map[string]int{}}
+
+	for _, name := range []string{"etcd", "etcd-peer", "apiserver", "controller-manager", "metrics", "health"} {
+		port, err := freePort()
+		if err != nil {
+			return c, err
+		}
+
+		c.ports[name] = port
+	}
+
+	for _, step := range []struct {
+		what string
+		do   func(ctx context.Context) error
+	}{
+		{"certificates", c.makeCertificates},
+		{"etcd", c.startEtcd},
+		{"the API server", c.startAPIServer},
+		{"the controller manager and the registry", c.startControllers},
+		{"Crossplane's RBAC and CRDs", c.applyChart},
+		{"Crossplane", c.startCrossplane},
+	} {
+		progress("starting " + step.what)
+
+		if err := step.do(ctx); err != nil {
+			return c, fmt.Errorf("cannot start %s: %w", step.what, err)
+		}
+	}
+
+	return c, nil
+}
+
+// Stop all of it.
+func (c *ControlPlane) Stop() {
+	for _, p := range []*Process{c.Crossplane, c.RBACManager, c.Registry, c.ControllerManager, c.APIServer, c.Etcd} {
+		if p != nil {
+			p.Stop(2 * time.Second)
+		}
+	}
+}
+
+func (c *ControlPlane) process(name, program string, env []string, args ...string) *Process {
+	return &Process{Name: name, program: program, args: args, env: env, log: filepath.Join(c.dir, name+".log")}
+}
+
+func (c *ControlPlane) path(name string) string { return filepath.Join(c.dir, name) }
+
+func (c *ControlPlane) address(port string) string { return "127.0.0.1:" + strconv.Itoa(c.ports[port]) }
+
+// users of the API server, with their certificates' subjects: a service account's name is
+// good for its bindings, and no token has to be mounted.
+func users() map[string]pkix.Name {
+	account := func(name string) pkix.Name {
+		return pkix.Name{
+			CommonName:   "system:serviceaccount:" + namespace + ":" + name,
+			Organization: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace},
+		}
+	}
+
+	return map[string]pkix.Name{
+		"admin":              {CommonName: "live-admin", Organization: []string{"system:masters"}},
+		"controller-manager": {CommonName: "system:kube-controller-manager"},
+		"crossplane":         account("crossplane"),
+		"rbac-manager":       account("rbac-manager"),
+	}
+}
+
+func (c *ControlPlane) makeCertificates(context.Context) error {
+	var err error
+	if c.ca, err = newAuthority(); err != nil {
+		return err
+	}
+
+	server, err := c.ca.sign(pkix.Name{CommonName: "kube-apiserver"}, "localhost", "kubernetes.default.svc")
+	if err != nil {
+		return err
+	}
+
+	accounts, err := c.ca.sign(pkix.Name{CommonName: "service-accounts"})
+	if err != nil {
+		return err
+	}
+
+	for name, b := range map[string][]byte{
+		"ca.crt": c.ca.pem, "apiserver.crt": server.cert, "apiserver.key": server.key, "accounts.crt": accounts.cert, "accounts.key": accounts.key,
+	} {
+		if _, err := writeFile(c.dir, name, b); err != nil {
+			return err
+		}
+	}
+
+	for name, subject := range users() {
+		if err := c.writeKubeconfig(name, subject); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (c *ControlPlane) writeKubeconfig(name string, subject pkix.Name) error {
+	p, err := c.ca.sign(subject)
+	if err != nil {
+		return err
+	}
+
+	config := clientcmdapi.NewConfig()
+	config.Clusters["live"] = &clientcmdapi.Cluster{Server: "https://" + c.address("apiserver"), CertificateAuthorityData: c.ca.pem}
+	config.AuthInfos["live"] = &clientcmdapi.AuthInfo{ClientCertificateData: p.cert, ClientKeyData: p.key}
+	config.Contexts["live"] = &clientcmdapi.Context{Cluster: "live", AuthInfo: "live"}
+	config.CurrentContext = "live"
+
+	if err := clientcmd.WriteToFile(*config, c.path(name+".kubeconfig")); err != nil {
+		return fmt.Errorf("cannot write kubeconfig: %w", err)
+	}
+
+	return nil
+}
+
+// Kubeconfig is the path of an administrator's.
+func (c *ControlPlane) Kubeconfig() string { return c.path("admin.kubeconfig") }
+
+func (c *ControlPlane) startEtcd(ctx context.Context) error {
+	client, peer := "http://"+c.address("etcd"), "http://"+c.address("etcd-peer")
+	c.Etcd = c.process("etcd", c.programs.Etcd, nil, "--name=live", "--data-dir="+c.path("etcd"), "--log-level=warn",
+		"--listen-client-urls="+client, "--advertise-client-urls="+client,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=live="+peer, "--unsafe-no-fsync")
+
+	if err := c.Etcd.Start(); err != nil {
+		return err
+	}
+
+	return until(ctx, 30*time.Second, "etcd", func(ctx context.Context) error { return healthy(ctx, client+"/health") })
+}
+
+// healthy wants an answer of 200.
+func healthy(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("cannot make a request: %w", err)
+	}
+
+	rsp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err //nolint:wrapcheck // It has the URL.
+	}
+	defer rsp.Body.Close() //nolint:errcheck // Nothing is read of it.
+
+	if rsp.StatusCode != http.StatusOK {
+		return errors.New(rsp.Status)
+	}
+
+	return nil
+}
+
+func (c *ControlPlane) startAPIServer(ctx context.Context) error {
+	c.APIServer = c.process("kube-apiserver", c.programs.APIServer, nil, "--etcd-servers=http://"+c.address("etcd"),
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", "--secure-port="+strconv.Itoa(c.ports["apiserver"]),
+		"--tls-cert-file="+c.path("apiserver.crt"), "--tls-private-key-file="+c.path("apiserver.key"), "--client-ca-file="+c.path("ca.crt"),
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("accounts.crt"),
+		"--service-account-signing-key-file="+c.path("accounts.key"), "--service-cluster-ip-range=10.96.0.0/24",
+		"--authorization-mode=RBAC", "--anonymous-auth=false", "--profiling=false")
+
+	if err := c.APIServer.Start(); err != nil {
+		return err
+	}
+
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig())
+	if err != nil {
+		return fmt.Errorf("cannot read kubeconfig: %w", err)
+	}
+
+	if c.Client, err = newClient(rest.CopyConfig(config)); err != nil {
+		return err
+	}
+
+	return c.WaitForAPIServer(ctx)
+}
+
+// WaitForAPIServer until it is ready, the first time or after it was killed.
+func (c *ControlPlane) WaitForAPIServer(ctx context.Context) error {
+	return until(ctx, 90*time.Second, "the API server", func(ctx context.Context) error {
+		return c.rest.Get().AbsPath("/readyz").Do(ctx).Error()
+	})
+}
+
+func (c *ControlPlane) startControllers(ctx context.Context) error {
+	config := "=" + c.path("controller-manager.kubeconfig")
+	c.ControllerManager = c.process("kube-controller-manager", c.programs.ControllerManager, nil,
+		"--kubeconfig"+config, "--authentication-kubeconfig"+config, "--authorization-kubeconfig"+config, "--authentication-skip-lookup",
+		"--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(c.ports["controller-manager"]), "--cert-dir="+c.path("controller-manager"),
+		"--leader-elect=false", "--profiling=false", "--use-service-account-credentials",
+		"--service-account-private-key-file="+c.path("accounts.key"), "--root-ca-file="+c.path("ca.crt"),
+		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller,clusterrole-aggregation-controller")
+	c.Registry = c.process("registry", c.programs.Registry, nil)
+
+	for _, p := range []*Process{c.ControllerManager, c.Registry} {
+		if err := p.Start(); err != nil {
+			return err
+		}
+	}
+
+	return until(ctx, 30*time.Second, "the registry", func(ctx context.Context) error {
+		if _, err := fmt.Sscan(c.Registry.Log(), &c.RegistryAddress); err != nil {
+			return fmt.Errorf("cannot read its address: %w", err)
+		}
+
+		return healthy(ctx, "http://"+c.RegistryAddress+"/v2/")
+	})
+}
+
+// applyChart installs what Crossplane's chart does, but for what runs in containers.
+func (c *ControlPlane) applyChart(ctx context.Context) error {
+	chart := exec.CommandContext(ctx, c.programs.Chart, filepath.Join(c.programs.CrossplaneSource, "cluster", "charts", "crossplane"), namespace) //nolint:gosec // Built for this.
+	chart.Stderr = os.Stderr
+
+	text, err := chart.Output()
+	if err != nil {
+		return fmt.Errorf("cannot render the chart: %w", err)
+	}
+
+	objects, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+
+	if err := c.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}"); err != nil {
+		return err
+	}
+
+	for _, o := range objects {
+		if slices.Contains([]string{"ServiceAccount", "Secret", "ClusterRole", "ClusterRoleBinding"}, o.GetKind()) {
+			if err := c.ApplyObject(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+
+	if err := c.applyCRDs(ctx); err != nil {
+		return err
+	}
+
+	return until(ctx, time.Minute, "the rights of Crossplane", func(ctx context.Context) error {
+		o, err := c.Get(ctx, Ref{"rbac.authorization.k8s.io/v1", "ClusterRole", "", "crossplane"})
+		if err != nil {
+			return err
+		}
+
+		if rules, _, _ := unstructured.NestedSlice(o.Object, "rules"); len(rules) == 0 {
+			return errors.New("its ClusterRole has no rules yet")
+		}
+
+		return nil
+	})
+}
+
+// applyCRDs before Crossplane does: it does not wait for them to be served.
+func (c *ControlPlane) applyCRDs(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(c.programs.CrossplaneSource, "cluster", "crds", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("cannot find Crossplane's CRDs: %w", err)
+	}
+
+	var crds []Ref
+
+	for _, file := range files {
+		b, err := os.ReadFile(file) //nolint:gosec // A path of a module.
+		if err != nil {
+			return fmt.Errorf("cannot read CRD: %w", err)
+		}
+
+		objects, err := Parse(string(b))
+		if err != nil {
+			return err
+		}
+
+		for _, o := range objects {
+			if err := c.ApplyObject(ctx, o); err != nil {
+				return err
+			}
+
+			crds = append(crds, RefOf(o))
+		}
+	}
+
+	for _, r := range crds {
+		if err := c.WaitForCondition(ctx, time.Minute, r, "Established"); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// WaitForCondition until an object has a condition that is true.
+func (c *ControlPlane) WaitForCondition(ctx context.Context, within time.Duration, r Ref, condition string) error {
+	return until(ctx, within, fmt.Sprintf("%s to be %s", r, condition), func(ctx context.Context) error {
+		o, err := c.Get(ctx, r)
+		if err != nil {
+			return err
+		}
+
+		if got := ConditionOf(o, condition); got.Status != "True" {
+			return fmt.Errorf("%s is %+v", condition, got)
+		}
+
+		return nil
+	})
+}
+
+// startCrossplane does what the init container does, and then what the others do.
+func (c *ControlPlane) startCrossplane(ctx context.Context) error {
+	env := []string{
+		"KUBECONFIG=" + c.path("crossplane.kubeconfig"), "POD_NAMESPACE=" + namespace, "POD_SERVICE_ACCOUNT=crossplane", "ENABLE_WEBHOOKS=false",
+		"TLS_CA_SECRET_NAME=crossplane-root-ca", "TLS_CLIENT_SECRET_NAME=crossplane-tls-client", "TLS_SERVER_SECRET_NAME=crossplane-tls-server",
+		"CRDS_PATH=" + filepath.Join(c.programs.CrossplaneSource, "cluster", "crds"),
+	}
+
+	err := until(ctx, time.Minute, "crossplane core init", func(ctx context.Context) error {
+		cmd := exec.CommandContext(ctx, c.peers.Core, "core", "init") //nolint:gosec // Built for this.
+		cmd.Env = append(os.Environ(), env...)
+
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+
+	client, err := c.Data(ctx, namespace, "crossplane-tls-client")
+	if err != nil {
+		return err
+	}
+
+	for name, text := range client { // what the kubelet would mount
+		if _, err := writeFile(c.path("client"), name, []byte(text)); err != nil {
+			return err
+		}
+	}
+
+	c.Crossplane = c.process("crossplane", c.peers.Core, env[:1], "core", "start", "--namespace="+namespace, "--service-account=crossplane",
+		"--package-runtime=External", "--enable-webhooks=false", "--metrics-port="+strconv.Itoa(c.ports["metrics"]), "--health-probe-port="+strconv.Itoa(c.ports["health"]),
+		"--xpkg-cache-dir="+c.path("xpkg-cache"), "--xfn-cache-dir="+c.path("xfn-cache"),
+		"--tls-client-certs-dir="+c.path("client"), "--tls-client-secret-name=crossplane-tls-client",
+		// A test writes more in a second than its users do in a minute.
+		"--circuit-breaker-burst=100000", "--circuit-breaker-refill-rate=1000", "--max-reconcile-rate=100")
+	c.RBACManager = c.process("rbac-manager", c.peers.Core, []string{"KUBECONFIG=" + c.path("rbac-manager.kubeconfig")},
+		"rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions")
+
+	for _, dir := range []string{"xpkg-cache", "xfn-cache"} {
+		if err := os.MkdirAll(c.path(dir), 0o700); err != nil {
+			return fmt.Errorf("cannot create cache: %w", err)
+		}
+	}
+
+	if err := c.RBACManager.Start(); err != nil {
+		return err
+	}
+
+	return c.WaitForCrossplane(ctx)
+}
+
+// WaitForCrossplane until it is ready. It is started if it does not run, as the kubelet
+// would.
+func (c *ControlPlane) WaitForCrossplane(ctx context.Context) error {
+	return until(ctx, time.Minute, "Crossplane", func(ctx context.Context) error {
+		if err := c.Crossplane.Start(); err != nil {
+			return err
+		}
+
+		return healthy(ctx, "http://"+c.address("health")+"/readyz")
+	})
+}
+
+// CrossplaneMetrics is where Crossplane's own metrics are.
+func (c *ControlPlane) CrossplaneMetrics() string {
+	return "http://" + c.address("metrics") + "/metrics"
+}

@@ -1,0 +1,273 @@
+package live
+
+import (
+	"context"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A Function is one that is installed: replicas of a program behind a proxy, which plays
+// its Service.
+type Function struct {
+	Name     string
+	Replicas []*Process
+
+	// Metrics are the addresses of the replicas' metrics.
+	Metrics []string
+
+	service *service
+	certs   string
+	root    *authority
+}
+
+// Install a function that was pushed to the registry, with a program for each replica, as
+// the Deployment of a package runtime would run it.
+func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas int, program string, env ...string) (*Function, error) {
+	ca, err := c.Data(ctx, namespace, "crossplane-root-ca")
+	if err != nil {
+		return nil, err
+	}
+
+	root, err := parseAuthority([]byte(ca["tls.crt"]), []byte(ca["tls.key"]))
+	if err != nil {
+		return nil, err
+	}
+
+	f := &Function{Name: name, certs: c.path("tls-" + name), root: root}
+	if err := f.RotateCertificate(); err != nil {
+		return nil, err
+	}
+
+	var backends []string
+
+	for i := range replicas {
+		port, err := freePort()
+		if err != nil {
+			return f, err
+		}
+
+		metrics, err := freePort()
+		if err != nil {
+			return f, err
+		}
+
+		address := "127.0.0.1:" + strconv.Itoa(port)
+		f.Metrics = append(f.Metrics, "http://127.0.0.1:"+strconv.Itoa(metrics)+"/metrics")
+		p := c.process(fmt.Sprintf("%s-%d", name, i), program, env, "serve", "--debug", "--tls-certs-dir="+f.certs,
+			"--address="+address, "--metrics-address=127.0.0.1:"+strconv.Itoa(metrics))
+		f.Replicas = append(f.Replicas, p)
+		backends = append(backends, address)
+
+		if err := p.Start(); err != nil {
+			return f, err
+		}
+	}
+
+	if f.service, err = serve(backends); err != nil {
+		return f, err
+	}
+
+	return f, c.register(ctx, f, pkg)
+}
+
+// register the function, and do what a runtime controller does for its revision.
+func (c *ControlPlane) register(ctx context.Context, f *Function, pkg string) error {
+	err := c.Apply(ctx, fmt.Sprintf(`{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: %s}, spec: {package: %q, packagePullPolicy: Always}}`, f.Name, pkg))
+	if err != nil {
+		return err
+	}
+
+	function := Ref{"pkg.crossplane.io/v1", "Function", "", f.Name}
+	revision := ""
+
+	err = until(ctx, time.Minute, "a revision of "+pkg, func(ctx context.Context) error {
+		o, err := c.Get(ctx, function)
+		if err != nil {
+			return err
+		}
+
+		name, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
+		if name == "" {
+			return errors.New("there is none")
+		}
+
+		r, err := c.Get(ctx, Ref{"pkg.crossplane.io/v1", "FunctionRevision", "", name})
+		if err != nil {
+			return err
+		}
+
+		if image, _, _ := unstructured.NestedString(r.Object, "spec", "image"); image != pkg {
+			return fmt.Errorf("it is of %s", image)
+		}
+
+		revision = name
+
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+
+	if err := c.publishCertificate(ctx, f); err != nil {
+		return err
+	}
+
+	err = c.applyStatus(ctx, fmt.Sprintf(`
+apiVersion: pkg.crossplane.io/v1
+kind: FunctionRevision
+metadata: {name: %s}
+status:
+  endpoint: dns:///localhost:%d
+  tlsServerSecretName: %s-tls-server
+  conditions: [{type: RuntimeHealthy, status: "True", reason: HealthyPackageRevision, lastTransitionTime: %q}]
+`, revision, f.service.port, f.Name, time.Now().UTC().Format(time.RFC3339)))
+	if err != nil {
+		return err
+	}
+
+	return c.WaitForCondition(ctx, time.Minute, function, "Healthy")
+}
+
+func (c *ControlPlane) applyStatus(ctx context.Context, text string) error {
+	objects, err := Parse(text)
+	if err != nil {
+		return err
+	}
+
+	return c.ApplyObject(ctx, objects[0], "status")
+}
+
+func (c *ControlPlane) publishCertificate(ctx context.Context, f *Function) error {
+	data := map[string]any{}
+
+	for _, name := range []string{"tls.crt", "tls.key", "ca.crt"} {
+		data[name] = readText(filepath.Join(f.certs, name))
+	}
+
+	return c.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": f.Name + "-tls-server", "namespace": namespace}, "stringData": data,
+	}})
+}
+
+// RotateCertificate of the function, signed by Crossplane's own CA. Replicas that run take
+// it up by themselves.
+func (f *Function) RotateCertificate() error {
+	p, err := f.root.sign(pkix.Name{CommonName: f.Name}, "localhost", f.Name, f.Name+"."+namespace, f.Name+"."+namespace+".svc")
+	if err != nil {
+		return err
+	}
+
+	for name, b := range map[string][]byte{"tls.crt": p.cert, "tls.key": p.key, "ca.crt": f.root.pem} {
+		if _, err := writeFile(f.certs, name, b); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// Delay what is sent to the function and back, from now on.
+func (f *Function) Delay(d time.Duration) { f.service.delay.Store(int64(d)) }
+
+// Stop it.
+func (f *Function) Stop() {
+	for _, p := range f.Replicas {
+		p.Stop(5 * time.Second)
+	}
+
+	if f.service != nil {
+		_ = f.service.lis.Close() // nobody needs it any more
+	}
+}
+
+// A service sends each connection to one of its backends that takes it, in turn, as a
+// Service of Kubernetes does.
+type service struct {
+	port  int
+	lis   net.Listener
+	delay atomic.Int64
+}
+
+func serve(backends []string) (*service, error) {
+	lis, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+
+	s := &service{lis: lis}
+	if addr, ok := lis.Addr().(*net.TCPAddr); ok {
+		s.port = addr.Port
+	}
+
+	go func() {
+		for n := 0; ; n++ {
+			conn, err := lis.Accept()
+			if err != nil {
+				return
+			}
+
+			go s.forward(conn, backends, n)
+		}
+	}()
+
+	return s, nil
+}
+
+func (s *service) forward(conn net.Conn, backends []string, first int) {
+	defer conn.Close() //nolint:errcheck // It is gone.
+
+	for i := range backends {
+		backend, err := (&net.Dialer{Timeout: time.Second}).Dial("tcp", backends[(first+i)%len(backends)])
+		if err != nil {
+			continue
+		}
+		defer backend.Close() //nolint:errcheck // It is gone.
+
+		var wg sync.WaitGroup
+
+		wg.Go(func() { s.copy(backend, conn) })
+		wg.Go(func() { s.copy(conn, backend) })
+		wg.Wait()
+
+		return
+	}
+}
+
+// copy until one end is gone, and then be rid of both.
+func (s *service) copy(to, from net.Conn) {
+	defer to.Close()   //nolint:errcheck // It is gone.
+	defer from.Close() //nolint:errcheck // It is gone.
+
+	b := make([]byte, 64<<10)
+
+	for {
+		n, err := from.Read(b)
+		if d := s.delay.Load(); d > 0 {
+			time.Sleep(time.Duration(d))
+		}
+
+		if n > 0 {
+			if _, err := to.Write(b[:n]); err != nil {
+				return
+			}
+		}
+
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				return
+			}
+
+			return
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Process is a program that runs until it is stopped or killed, and can be started
+// again. It is safe for concurrent use.
+type Process struct {
+	Name string
+
+	program string
+	args    []string
+	env     []string
+	log     string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{} // closed once cmd has ended
+}
+
+// Start it, unless it runs. It ends with this process.
+func (p *Process) Start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.running() {
+		return nil
+	}
+
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open log of %s: %w", p.Name, err)
+	}
+	defer log.Close() //nolint:errcheck // The child has it.
+
+	cmd := exec.Command(p.program, p.args...) //nolint:gosec // A program that was built for this.
+	cmd.Env = append(os.Environ(), p.env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot start %s: %w", p.Name, err)
+	}
+
+	p.cmd, p.done = cmd, make(chan struct{})
+
+	go func(done chan struct{}) {
+		_ = cmd.Wait() // how it ended is in its log
+		close(done)
+	}(p.done)
+
+	return nil
+}
+
+// running needs the lock.
+func (p *Process) running() bool {
+	if p.cmd == nil {
+		return false
+	}
+
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Running reports whether it runs.
+func (p *Process) Running() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return p.running()
+}
+
+// PID is that of the process, or of the last one.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.cmd == nil {
+		return 0
+	}
+
+	return p.cmd.Process.Pid
+}
+
+// Signal sends a signal, if it runs.
+func (p *Process) Signal(s os.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.running() {
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
+// Kill it, as a machine that goes does, and wait until it is gone.
+func (p *Process) Kill() { p.end(syscall.SIGKILL, time.Minute) }
+
+// Stop it. What does not stop in time is killed.
+func (p *Process) Stop(within time.Duration) { p.end(syscall.SIGTERM, within) }
+
+func (p *Process) end(s os.Signal, within time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if !p.running() {
+		return
+	}
+
+	_ = p.cmd.Process.Signal(s)
+
+	select {
+	case <-p.done:
+	case <-time.After(within):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// Log is what it wrote.
+func (p *Process) Log() string {
+	b, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+
+	return string(b)
+}
+
+// freePort is one of loopback that nobody listens at.
+func freePort() (int, error) {
+	lis, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("cannot find a free port: %w", err)
+	}
+	defer lis.Close() //nolint:errcheck // Nobody listens.
+
+	addr, ok := lis.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, errors.New("cannot find a free port")
+	}
+
+	return addr.Port, nil
+}
+
+// until polls a condition every 50 ms. The error is the last one of it.
+func until(ctx context.Context, within time.Duration, what string, ok func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+
+	for {
+		err := ok(ctx)
+		if err == nil {
+			return nil
+		}
+
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited %s for %s: %w", within, what, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func writeFile(dir, name string, b []byte) (string, error) {
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("cannot create folder: %w", err)
+	}
+
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		return "", fmt.Errorf("cannot write file: %w", err)
+	}
+
+	return path, nil
+}
+
+func readText(path string) string {
+	b, err := os.ReadFile(path) //nolint:gosec // A path of a test.
+	if err != nil {
+		return ""
+	}
+
+	return string(b)
+}
