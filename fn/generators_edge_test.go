@@ -111,7 +111,7 @@ func TestGenerationsAreBounded(t *testing.T) {
 	if n := len(c.stored); n != 17 {
 		t.Errorf("%d objects are stored", n)
 	}
-	if !strings.Contains(c.condition(), `generator "admin" makes no generation: waiting: one of 16 generations to be dropped`) {
+	if !strings.Contains(c.condition(), `generator "admin" makes no generation: waiting: one of its 16 generations to be dropped`) {
 		t.Error(c.condition())
 	}
 	was := c.value("shop-connection", "password")
@@ -225,5 +225,51 @@ func TestRotateAnnotation(t *testing.T) {
 		if got != want {
 			t.Errorf("%q warns %q, not %q", text, got, want)
 		}
+	}
+}
+
+// A certificate that is to be made anew waits for a CA that is, too.
+func TestCertificateAndItsCAAtOnce(t *testing.T) {
+	c := newControlPlane(t, `
+generators:
+- {name: tls, refreshPolicy: OnChange, certificate: {ca: ca, dnsNames: [db.example.org]}}
+- {name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: root}}}
+secrets:
+- {name: server, dataFrom: [{extract: {key: generated.tls}}]}
+`)
+	c.settle()
+	c.annotate(rotateKey, "ca=1, tls=1")
+	c.settle()
+	c.settle()
+	c.wants("one of each", "shop-ca-2 shop-server shop-tls-2", "Available")
+	if c.value("shop-server", "ca.crt") != c.value("shop-ca-2", "tls.crt") {
+		t.Error("it is not signed by the CA in use")
+	}
+}
+
+// Without its controller a generation is nobody's; but it must not be thrown away for that.
+func TestGenerationWithoutController(t *testing.T) {
+	c := newControlPlane(t, rotatedPassword)
+	c.settle()
+	c.listed = nil
+	delete(c.stored["v1|Secret|team-a|shop-admin-1"].Fields["metadata"].GetStructValue().Fields, "ownerReferences")
+	c.reconcile()
+	if !strings.Contains(c.condition(), `looks like a generation of it, and has no controller`) {
+		t.Error(c.condition())
+	}
+}
+
+// What former details had is not waited for where readyExpression says when to go on.
+func TestDetailsThatAreNotNeeded(t *testing.T) {
+	c := newControlPlane(t, strings.Replace(accessKey("gracePeriod: 1h", ""), "    set:", "    readyExpression: has(secret.username)\n    set:", 1))
+	c.settle()
+	c.ready("shop-key-1", map[string]string{"username": "u1", "password": "p1"})
+	c.settle()
+	c.annotate(rotateKey, "key=1")
+	c.settle()
+	c.ready("shop-key-2", map[string]string{"username": "u2"})
+	c.settle()
+	if c.value("shop-aws", "username") != "u2" {
+		t.Error(c.condition())
 	}
 }

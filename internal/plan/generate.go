@@ -27,6 +27,7 @@ type generating struct {
 	unread   []string          // look-ups without which no step is taken
 	tokens   map[string]string // by generator: what asks for another generation
 	slow     int               // slow generations that were made
+	coming   map[string]bool   // generators of which a generation is to be adopted
 	early    *kept             // what was made, if it is given before it is stored
 }
 
@@ -38,7 +39,7 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 	if len(p.makers)+len(r.generations) == 0 {
 		return
 	}
-	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}}
+	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, coming: map[string]bool{}}
 	r.Observation.Generated, r.Observation.Previous = map[string]observation.Generated{}, map[string]observation.Details{}
 	g.exported = readExported(p.exports, at)
 	g.used = g.exported.used
@@ -156,6 +157,7 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 	}
 	step := generator.Next(&s.want, g.generations(s), g.Now)
 	g.due(step.Due)
+	g.coming[s.name] = step.Pending > 0
 	g.keep(s.name, step)
 	note := g.make(s, step)
 	k := g.find(s.name, step.Current)

@@ -37,6 +37,7 @@ func (g *generating) make(s *stepping, step generator.Step) reasons {
 	}
 	composed := generationName(s.name, step.Make)
 	g.writers[t] = append(g.writers[t], writer{generation: composed})
+	g.coming[s.name] = true
 	g.out.Generations = append(g.out.Generations, Composed{Name: composed, Desired: o, Ready: s.manifest == nil || step.Current > 0})
 	if !rulesWriteAhead {
 		g.early = g.readGeneration(s.name, step.Make, observation.Resource{Object: o}, false)
@@ -61,10 +62,18 @@ func (g *generating) taken(s *stepping, t target) (why reasons) {
 	case own && strings.HasPrefix(composed, generationPrefix):
 		why.failed = []string{fmt.Sprintf("%s: gives a name that generation %s has: use generation.number or generation.id, and the generator's own name",
 			s.path.Child(s.kind, "set"), strings.TrimPrefix(composed, generationPrefix))}
+	case texts(metadataOf(objects[0])["labels"])[generator.LabelGenerator] == s.name && !controlled(objects[0]):
+		why.failed = []string{fmt.Sprintf("%s: %s looks like a generation of it, and has no controller, as after a restore without spec.crossplane.resourceRefs: "+
+			"make the composite the controller in its ownerReferences to keep the credential, or delete it to have another one", s.path.Child("name"), s.next)}
 	default:
 		why.failed = []string{fmt.Sprintf("%s: %s exists, and is no generation of it: delete it, or give the generator another name", s.path.Child("name"), s.next)}
 	}
 	return why
+}
+
+func controlled(o *structpb.Struct) bool {
+	_, _, _, ok := object.ControllerOf(o)
+	return ok
 }
 
 // crowded says what else is in the way of a generation.
@@ -73,7 +82,7 @@ func (g *generating) crowded(s *stepping, step generator.Step, t target) (why re
 	case len(who) > 0:
 		why.failed = []string{fmt.Sprintf("%s: %s would be composed by %s, too: give one of them another name", s.path.Child("name"), s.next, writersText(who))}
 	case len(step.Keep) >= limits.Generations:
-		why.waiting = []string{fmt.Sprintf("one of %d generations to be dropped, which is as many as are kept at once: they are in their grace period", len(step.Keep))}
+		why.waiting = []string{fmt.Sprintf("one of its %d generations to be dropped, the most that are kept at once: shorten gracePeriod, or delete a former one", len(step.Keep))}
 	case s.slow && g.slow >= limits.SlowGenerations:
 		why.waiting = []string{"its turn, for a key of that type takes long to make"}
 	}
@@ -152,8 +161,8 @@ func (g *generating) issuer(s *stepping) (*generator.Issuer, error) {
 		return nil, nil
 	}
 	ca := g.current[s.certificate.CA()]
-	if ca == nil {
-		return nil, expression.NewWaiting(expression.PathText(expression.Generated, s.certificate.CA()))
+	if ca == nil || g.coming[s.certificate.CA()] { // another one would have to follow at once
+		return nil, expression.NewWaiting("the next generation of " + expression.PathText(expression.Generated, s.certificate.CA()))
 	}
 	issuer, err := generator.ParseIssuer(ca.outputs())
 	if err != nil {

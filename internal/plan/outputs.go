@@ -35,7 +35,7 @@ func (g *generating) ready(ctx context.Context, m *maker, k *kept) (bool, reason
 		why.waiting = []string{"its condition Ready"}
 	}
 	if why.empty() && !k.Adopted {
-		why.waiting = g.detailsToCome(k)
+		why.waiting = g.detailsToCome(m, k)
 	}
 	if why.empty() && !k.Adopted {
 		_, err := g.outputsOf(ctx, m, k)
@@ -46,7 +46,7 @@ func (g *generating) ready(ctx context.Context, m *maker, k *kept) (bool, reason
 
 // detailsToCome are connection details without which a generation is not whole: all, or
 // those that the one in use has.
-func (g *generating) detailsToCome(k *kept) []string {
+func (g *generating) detailsToCome(m *maker, k *kept) []string {
 	if writesDetails(k.object) && len(k.details) == 0 {
 		return []string{"its connection details"}
 	}
@@ -56,7 +56,7 @@ func (g *generating) detailsToCome(k *kept) []string {
 			used = other
 		}
 	}
-	if used.Kind != kindResource || k.Kind != kindResource {
+	if used.Kind != kindResource || k.Kind != kindResource || m.manifest.ready != nil { // which may say that they are not needed
 		return nil
 	}
 	var out []string
