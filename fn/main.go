@@ -15,15 +15,21 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
+// version is set when a release is built: see internal/release.
+var version = "devel"
+
 // cli is the command line. Without a command it serves, as every function does.
 type cli struct {
 	Serve  serveCmd  `cmd:"" default:"withargs" help:"Serve the function to Crossplane. The default command."`
 	Render renderCmd `cmd:"" help:"Run the function on local files, without a cluster."`
+
+	Version kong.VersionFlag `help:"Print the version, and do nothing else."`
 }
 
 func main() {
 	k := kong.Parse(&cli{},
 		kong.Name("fn"),
+		kong.Vars{"version": version},
 		kong.Description("A Crossplane composition function that exports values of a composition as Secrets and ConfigMaps."),
 		kong.Bind(functionMaker(func(log logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error) {
 			return NewFunction(log, m)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+type buildCmd struct {
+	output
+	Version string `help:"The version. The default is v0.0.0-<time>-<commit>." placeholder:"VERSION"`
+}
+
+// Run puts a package for each architecture into the output folder, all or none.
+// It prints the SHA-256 of each as sha256sum does, and the digest that the
+// registry will have once they are pushed.
+func (c *buildCmd) Run(ctx context.Context, h *house) error {
+	src, err := readSource(ctx, h.root, c.Version)
+	if err != nil {
+		return err
+	}
+	crossplane, err := h.crossplane(ctx)
+	if err != nil {
+		return err
+	}
+	dir := c.dir(h.root)
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // There is no secret in it.
+		return fmt.Errorf("cannot create output folder: %w", err)
+	}
+	work, err := os.MkdirTemp(dir, "build-")
+	if err != nil {
+		return fmt.Errorf("cannot create folder to build in: %w", err)
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // What stays harms nobody.
+
+	for _, arch := range architectures {
+		fmt.Fprintf(h.stderr, "building %s for linux/%s\n", src.version, arch)
+		if err := buildPackage(ctx, src, crossplane, arch, work); err != nil {
+			return err
+		}
+	}
+	digest, err := rehearse(ctx, crossplane, work)
+	if err != nil {
+		return err
+	}
+	for _, arch := range architectures {
+		path := packageFile(dir, arch)
+		if err := os.Rename(packageFile(work, arch), path); err != nil {
+			return fmt.Errorf("cannot keep package: %w", err)
+		}
+		sum, err := fileSum(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h.stdout, "%s  %s\n", sum, path)
+	}
+	fmt.Fprintf(h.stdout, "%s  as pushed\n", digest)
+	return nil
+}
+
+// buildPackage puts the package of an architecture into a folder. The CLI adds
+// the package's metadata, the input's schema and the examples to the image. What
+// it adds has no time of its own, and files are taken in the order of their names.
+func buildPackage(ctx context.Context, src source, crossplane, arch, dir string) error {
+	binary, runtime := filepath.Join(dir, "function-"+arch), filepath.Join(dir, "runtime-"+arch+".tar")
+	if err := compile(ctx, src, arch, binary); err != nil {
+		return err
+	}
+	img, err := runtimeImage(src, arch, binary)
+	if err != nil {
+		return err
+	}
+	tag, err := name.NewTag("function-export:" + arch)
+	if err != nil {
+		return fmt.Errorf("cannot name image: %w", err)
+	}
+	if err := tarball.WriteToFile(runtime, tag, img); err != nil {
+		return fmt.Errorf("cannot write image: %w", err)
+	}
+	_, err = run(ctx, src.root, nil, crossplane, "xpkg", "build", "--package-root=package", "--examples-root=example",
+		"--embed-runtime-image-tarball="+runtime, "--package-file="+packageFile(dir, arch))
+	return err
+}
+
+// fileSum is the SHA-256 of a file, in hexadecimal.
+func fileSum(path string) (string, error) {
+	f, err := os.Open(path) //nolint:gosec // A package that was just built.
+	if err != nil {
+		return "", fmt.Errorf("cannot read package: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // Only read.
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("cannot read package: %w", err)
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)), nil
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// maxSize is what a node has to download at most, in bytes. It may grow: knowingly.
+const maxSize = 20 << 20
+
+// What anybody builds from a commit is what was published. The second build is in
+// another folder, by somebody whose machine and settings are others.
+func TestBuildIsReproducible(t *testing.T) {
+	first := builtPackages(t)
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	if err := copyRepository(first.root, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"GOAMD64": "v3", "GOARM64": "v8.2", "CGO_ENABLED": "1", "GOFLAGS": "-tags=netgo", "TZ": "Asia/Tokyo", "LC_ALL": "C", "SOURCE_DATE_EPOCH": "1",
+	} {
+		t.Setenv(name, value)
+	}
+	second, err := build(elsewhere, filepath.Join(t.TempDir(), "again"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arch := range architectures {
+		a, err := fileSum(packageFile(first.dir, arch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := fileSum(packageFile(second.dir, arch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Errorf("package for %s: -first build, +second:\n%s", arch, diff)
+			differingFiles(t, first, second, arch)
+		}
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(first.stdout, first.dir, ""), strings.ReplaceAll(second.stdout, second.dir, "")); diff != "" {
+		t.Errorf("printed: -first build, +second:\n%s", diff)
+	}
+}
+
+// differingFiles says where two packages differ, without quoting 20 MB.
+func differingFiles(t *testing.T, first, second built, arch string) {
+	t.Helper()
+	a, b := first.image(t, arch), second.image(t, arch)
+	if diff := cmp.Diff(config(t, a), config(t, b)); diff != "" {
+		t.Errorf("config:\n%s", diff)
+	}
+	old := files(t, a)
+	for name, f := range files(t, b) {
+		if !bytes.Equal(old[name].content, f.content) {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+// It prints what sha256sum would, and the digest that it will have when pushed.
+func TestBuildPrints(t *testing.T) {
+	b := builtPackages(t)
+	want := regexp.MustCompile(`^([0-9a-f]{64}  \S+-linux-amd64\.xpkg)\n([0-9a-f]{64}  \S+-linux-arm64\.xpkg)\nsha256:[0-9a-f]{64}  as pushed\n$`)
+	if !want.MatchString(b.stdout) {
+		t.Errorf("want digests, got\n%s", b.stdout)
+	}
+	left, err := os.ReadDir(b.dir)
+	if err != nil || len(left) != len(architectures) {
+		t.Errorf("want one package for each architecture in the output folder and nothing else, got %v, %v", left, err)
+	}
+}
+
+// What is missing in a package is missing silently: see internal/e2e.
+func TestPackage(t *testing.T) {
+	b := builtPackages(t)
+	compositions := 0
+	err := filepath.WalkDir(filepath.Join(b.root, "example"), func(_ string, d fs.DirEntry, err error) error {
+		if d != nil && d.Name() == "composition.yaml" {
+			compositions++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arch := range architectures {
+		f := files(t, b.image(t, arch))
+
+		want := []string{"CustomResourceDefinition exports.export.fn.crossplane.io", "Function function-export"}
+		if diff := cmp.Diff(want, objects(t, f["package.yaml"].content)); diff != "" {
+			t.Errorf("%s: objects of the package: -want, +got:\n%s", arch, diff)
+		}
+
+		got := 0
+		for _, o := range objects(t, f[".up/examples.yaml"].content) {
+			if strings.HasPrefix(o, "Composition ") {
+				got++
+			}
+		}
+		if diff := cmp.Diff(compositions, got); diff != "" || got == 0 {
+			t.Errorf("%s: Compositions among the examples: -want, +got:\n%s", arch, diff)
+		}
+	}
+}
+
+// objects are kinds and names in a YAML stream, sorted.
+func objects(t *testing.T, stream []byte) []string {
+	t.Helper()
+	var out []string
+	for _, doc := range strings.Split("\n"+string(stream), "\n---") {
+		var o struct {
+			Kind     string `json:"kind"`
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		}
+		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+			t.Fatal(err)
+		}
+		if o.Kind != "" {
+			out = append(out, o.Kind+" "+o.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// The image is the function and what the CLI adds, which nobody can run.
+func TestImage(t *testing.T) {
+	b := builtPackages(t)
+	for _, arch := range architectures {
+		img := b.image(t, arch)
+		c := config(t, img)
+		type settings struct {
+			OS, Arch, User         string
+			Entrypoint, Cmd, Ports []string
+			Source, Licences, Vers string
+		}
+		got := settings{
+			OS: c.OS, Arch: c.Architecture, User: c.Config.User, Entrypoint: c.Config.Entrypoint, Cmd: c.Config.Cmd,
+			Source: c.Config.Labels[labelSource], Licences: c.Config.Labels[labelLicenses], Vers: c.Config.Labels[labelVersion],
+		}
+		for p := range c.Config.ExposedPorts {
+			got.Ports = append(got.Ports, p)
+		}
+		want := settings{
+			OS: "linux", Arch: arch, User: "65532:65532", Entrypoint: []string{"/function"}, Ports: []string{"9443/tcp"},
+			Source: "https://github.com/crossplane-contrib/function-export", Licences: "Apache-2.0", Vers: testVersion,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: settings of the image: -want, +got:\n%s", arch, diff)
+		}
+		if !regexp.MustCompile(`^[0-9a-f]{40}(-dirty)?$`).MatchString(c.Config.Labels[labelRevision]) {
+			t.Errorf("%s: want a commit as the revision, got %q", arch, c.Config.Labels[labelRevision])
+		}
+
+		modes := map[string]fs.FileMode{}
+		for name, f := range files(t, img) {
+			modes[name] = f.header.FileInfo().Mode()
+		}
+		if diff := cmp.Diff(map[string]fs.FileMode{"function": 0o555, "package.yaml": 0o644, ".up/examples.yaml": 0o644}, modes); diff != "" {
+			t.Errorf("%s: files in the image: -want, +got:\n%s", arch, diff)
+		}
+
+		info, err := os.Stat(packageFile(b.dir, arch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > maxSize {
+			t.Errorf("%s: want at most %d bytes, got %d", arch, maxSize, info.Size())
+		}
+	}
+}
+
+// The function in the image runs: with nothing around it, where the test may see
+// to that, and as nobody.
+func TestFunctionRuns(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("needs linux/amd64")
+	}
+	f := files(t, builtPackages(t).image(t, "amd64"))["function"]
+	dir := t.TempDir()
+	path := filepath.Join(dir, "function")
+	if err := os.WriteFile(path, f.content, f.header.FileInfo().Mode()); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"--help": "Serve the function to Crossplane", "--version": testVersion} {
+		cmd := command(t, path, args)
+		if os.Geteuid() == 0 {
+			cmd.Path, cmd.Dir = "/function", "/"
+			cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
+		}
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("function %s: want %q, got %v:\n%s", args, want, err, out)
+		}
+	}
+}
+
+func TestReadSource(t *testing.T) {
+	repo := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := command(t, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+		cmd.Dir = repo
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-11-21T12:00:00+0900", "GIT_CONFIG_GLOBAL=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	read := func(dir, version string) source {
+		t.Helper()
+		src, err := readSource(t.Context(), dir, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return src
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "first")
+
+	clean := read(repo, "")
+	if !regexp.MustCompile(`^v0\.0\.0-20261121030000-[0-9a-f]{12}$`).MatchString(clean.version) {
+		t.Errorf("want a pseudo-version with the time in UTC, got %q", clean.version)
+	}
+	if !strings.HasPrefix(clean.revision, clean.version[len(clean.version)-12:]) || !clean.time.Equal(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)) {
+		t.Errorf("want revision and time of the commit, got %q and %s", clean.revision, clean.time)
+	}
+	if got := read(repo, "v1.2.3"); got.version != "v1.2.3" || got.revision != clean.revision {
+		t.Errorf("want the version asked for, of the same revision, got %+v", got)
+	}
+
+	if err := os.WriteFile(filepath.Join(repo, "new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(repo, ""); got.version != clean.version+"-dirty" || got.revision != clean.revision+"-dirty" {
+		t.Errorf("what is not committed has to be told, got %+v", got)
+	}
+
+	bare := t.TempDir() // an archive, say
+	if got := read(bare, "v1.2.3"); got.revision != "" || got.time.Unix() != 0 {
+		t.Errorf("without git there is no commit, got %+v", got)
+	}
+	if _, err := readSource(context.Background(), bare, ""); err == nil || !strings.Contains(err.Error(), "give --version") {
+		t.Errorf("without git there has to be a version, got %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Labels of an image, as the OCI image specification names them.
+const (
+	labelSource   = "org.opencontainers.image.source"
+	labelLicenses = "org.opencontainers.image.licenses"
+	labelRevision = "org.opencontainers.image.revision"
+	labelVersion  = "org.opencontainers.image.version"
+)
+
+const repositoryURL = "https://github.com/crossplane-contrib/function-export"
+
+// The architectures that a package is built for, all of them with Linux.
+var architectures = []string{"amd64", "arm64"}
+
+// compile builds the function for an architecture. What a machine may have set
+// differently is set here: the level of the architecture, cgo, and flags. What is
+// left is Go's own version, which the binary names.
+func compile(ctx context.Context, src source, arch, path string) error {
+	env := []string{
+		"GOOS=linux", "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0", "GOFIPS140=off",
+		"GOFLAGS=-mod=readonly", "GOWORK=off",
+	}
+	// Without debugging information, which no one can use in an image with nothing
+	// else in it, and with the symbols, which govulncheck -mode=binary reads.
+	_, err := run(ctx, src.root, env, "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-w -X main.version="+src.version, "-o", path, "./fn")
+	return err
+}
+
+// runtimeImage is an image with the function in it and nothing else: no shell, no
+// libraries, no user database. The layer depends on the binary alone, so that a
+// registry has it once however often it is released.
+func runtimeImage(src source, arch, binary string) (v1.Image, error) {
+	layer, err := functionLayer(binary)
+	if err != nil {
+		return nil, err
+	}
+	created := v1.Time{Time: src.time}
+	img, err := mutate.Append(empty.Image, mutate.Addendum{
+		Layer:   layer,
+		History: v1.History{Created: created, CreatedBy: "function-export " + src.version},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot make image: %w", err)
+	}
+	base, err := img.ConfigFile()
+	if err != nil {
+		return nil, fmt.Errorf("cannot make image: %w", err)
+	}
+	// Without a variant of the architecture: the CLI's index does not say one.
+	config := base.DeepCopy()
+	config.OS, config.Architecture, config.Created = "linux", arch, created
+	config.Config = v1.Config{
+		User:         "65532:65532",
+		Entrypoint:   []string{"/function"},
+		ExposedPorts: map[string]struct{}{"9443/tcp": {}},
+		Labels:       map[string]string{labelSource: repositoryURL, labelLicenses: "Apache-2.0", labelVersion: src.version},
+	}
+	if src.revision != "" {
+		config.Config.Labels[labelRevision] = src.revision
+	}
+	if img, err = mutate.ConfigFile(img, config); err != nil {
+		return nil, fmt.Errorf("cannot make image: %w", err)
+	}
+	return img, nil
+}
+
+// functionLayer has one file, /function, that everyone may run and nobody write.
+func functionLayer(binary string) (v1.Layer, error) {
+	content, err := os.ReadFile(binary) //nolint:gosec // What was just built.
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the function: %w", err)
+	}
+	buf := &bytes.Buffer{}
+	w := tar.NewWriter(buf)
+	header := &tar.Header{Name: "function", Typeflag: tar.TypeReg, Mode: 0o555, Size: int64(len(content)), ModTime: time.Unix(0, 0)}
+	if err := w.WriteHeader(header); err != nil {
+		return nil, fmt.Errorf("cannot write layer: %w", err)
+	}
+	if _, err := w.Write(content); err != nil {
+		return nil, fmt.Errorf("cannot write layer: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("cannot write layer: %w", err)
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(buf.Bytes())), nil
+	}, tarball.WithMediaType(types.DockerLayer))
+}

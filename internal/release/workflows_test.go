@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// A workflow, as far as a mistake in it would go unnoticed until a release.
+type workflow struct {
+	Permissions *map[string]string `json:"permissions"`
+	Jobs        map[string]struct {
+		Uses        string             `json:"uses"`
+		Permissions *map[string]string `json:"permissions"`
+		Needs       []string           `json:"needs"`
+		Steps       []struct {
+			Uses string `json:"uses"`
+			Run  string `json:"run"`
+		} `json:"steps"`
+	} `json:"jobs"`
+}
+
+// Workflows cannot run here. What can be said of them without that: they parse,
+// each action has a version, no job has the rights that a repository gives by
+// default, and nothing from outside is pasted into a script.
+func TestWorkflows(t *testing.T) {
+	root, err := repository(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*"))
+	if err != nil || len(paths) != 2 {
+		t.Fatalf("want ci.yml and release.yml, got %v, %v", paths, err)
+	}
+	pinned := regexp.MustCompile(`@(v\d+(\.\d+)*|[0-9a-f]{40})$`)
+	scripts := ""
+	for _, path := range paths {
+		file := filepath.Base(path)
+		b, err := os.ReadFile(path) //nolint:gosec // A file of this repository.
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		if err := yaml.Unmarshal(b, &w); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if w.Permissions == nil || len(w.Jobs) == 0 {
+			t.Errorf("%s: want permissions and jobs", file)
+		}
+		for name, job := range w.Jobs {
+			if file == "release.yml" && job.Permissions == nil {
+				t.Errorf("%s: job %s does not say its permissions", file, name)
+			}
+			for _, needed := range job.Needs {
+				if _, ok := w.Jobs[needed]; !ok {
+					t.Errorf("%s: job %s needs %s, which is none", file, name, needed)
+				}
+			}
+			if job.Uses != "" {
+				if _, err := os.Stat(filepath.Join(root, job.Uses)); err != nil {
+					t.Errorf("%s: job %s: %v", file, name, err)
+				}
+			}
+			for _, step := range job.Steps {
+				if step.Uses != "" && !pinned.MatchString(step.Uses) {
+					t.Errorf("%s: job %s: %s has no version", file, name, step.Uses)
+				}
+				if strings.Contains(step.Run, "${{") {
+					t.Errorf("%s: job %s: a script takes its values from env, for a tag can be named anything:\n%s", file, name, step.Run)
+				}
+				scripts += step.Run + "\n"
+			}
+		}
+	}
+	for _, want := range []string{".ci/run", "go -C internal/release run . build ", "go -C internal/release run . push ", "go -C internal/release run . sbom", "cosign sign "} {
+		if !strings.Contains(scripts, want) {
+			t.Errorf("no workflow runs %s", want)
+		}
+	}
+}
