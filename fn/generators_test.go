@@ -83,6 +83,9 @@ func TestRotationWithOverlap(t *testing.T) {
 	c.reconcile()
 	c.wants("adopted", "shop-admin-1 shop-connection", "Available")
 	first := c.value("shop-connection", "password")
+	if !c.object("Secret", "shop-admin-1").GetFields()["immutable"].GetBoolValue() {
+		t.Error("what is stored can be changed")
+	}
 	if first == "" || first != c.value("shop-admin-1", "password") {
 		t.Error("what is exported is not what is stored")
 	}
@@ -293,6 +296,9 @@ secrets:
 		if c.value("shop-connection", "password") != was {
 			t.Error("it has another value")
 		}
+		if f := meta(c.object("Secret", "shop-admin-1"), "annotations", "export.fn.crossplane.io/flagged-for-gc-time"); f != "" {
+			t.Errorf("it says that it is flagged at %s", f)
+		}
 		c.wait(grace)
 		c.settle()
 		c.wants("for good", "shop-admin-1 shop-connection", "Available")
@@ -399,6 +405,10 @@ func (c *controlPlane) provide(name, id, ready string) {
 
 func TestResourceThatMakesACredential(t *testing.T) {
 	c := newControlPlane(t, tokenOfResource)
+	c.reconcile()
+	if c.ttl() != time.Minute {
+		t.Errorf("TTL is %s: what is made is no secret, and may be kept", c.ttl())
+	}
 	c.settle()
 	c.wants("not ready", "shop-token-1", `Waiting Secret "aws" is not created: waiting: key "id" for generated.token (its generation 1 is not ready: it waits for its condition Ready); key "secret" for generated.token (its generation 1 is not ready: it waits for its condition Ready)`)
 	c.provide("shop-token-1", "one", "True")
@@ -444,6 +454,8 @@ secrets:
   type: kubernetes.io/tls
   dataFrom: [{extract: {key: generated.tls}}]
 `)
+	c.reconcile()
+	c.wants("the CA is first", "shop-ca-1", `Waiting Secret "server" is not created: waiting: secrets[0].dataFrom[0] for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is to be stored`)
 	c.settle()
 	c.wants("made", "shop-ca-1 shop-server shop-tls-1", "Available")
 	c.wait(1440*time.Hour - time.Minute)

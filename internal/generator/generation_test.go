@@ -63,7 +63,8 @@ func rotate(to string) func(w *generator.Want) { return func(w *generator.Want) 
 func grace(d time.Duration) func(w *generator.Want) {
 	return func(w *generator.Want) { w.GracePeriod = d }
 }
-func unknown(w *generator.Want) { w.Unknown, w.SpecHash, w.KeepersHash = true, "", "" }
+func used(number int) func(w *generator.Want) { return func(w *generator.Want) { w.Used = number } }
+func unknown(w *generator.Want)               { w.Unknown, w.SpecHash, w.KeepersHash = true, "", "" }
 
 // TestNextMakes says when another generation is made after the one that is in use.
 func TestNextMakes(t *testing.T) {
@@ -144,6 +145,17 @@ func TestNext(t *testing.T) {
 			reason: "it is made before anything has its value",
 			want:   once,
 			step:   generator.Step{Make: 1},
+		},
+		"FirstAfterOthers": {
+			reason: "a number that is known of is not used again, though nothing is there any more",
+			want:   wanted("", used(4)),
+			step:   generator.Step{Make: 5},
+		},
+		"AfterOthers": {
+			reason: "whichever is higher counts",
+			want:   wanted("", used(4), rotate("now")),
+			have:   gens{gen(6, exported)},
+			step:   generator.Step{Keep: gens{gen(6, exported)}, Make: 7, Current: 6},
 		},
 		"FirstUnknown": {
 			reason: "of what is not known none is made",
@@ -307,6 +319,19 @@ func TestNext(t *testing.T) {
 				Pending: 2,
 			},
 		},
+		"StrippedBetween": {
+			reason: "it may have been in use, but not after the one that is: its grace period starts",
+			want:   once,
+			have:   gens{gen(1, exported), gen(2, stripped, unready), gen(3, unready)},
+			step: generator.Step{
+				Keep: gens{
+					gen(1, exported),
+					gen(2, unready, retired, made(time.Time{}), func(g *generator.Generation) { g.Flagged = now }),
+					gen(3, unready),
+				},
+				Current: 1, Pending: 3, Due: at(30),
+			},
+		},
 		"Gone": {
 			reason: "the generator left the input: what is not exported any more is flagged",
 			have:   gens{gen(1, left), gen(2, adopted), gen(3, unready)},
@@ -385,4 +410,24 @@ func TestNext(t *testing.T) {
 
 func graced(d time.Duration) func(g *generator.Generation) {
 	return func(g *generator.Generation) { g.GracePeriod = d }
+}
+
+// What people write into a state does not let a generation go before its time.
+func TestReadRecordOfANegativeGracePeriod(t *testing.T) {
+	r := generator.ReadRecord(map[string]string{"export.fn.crossplane.io/generator-state": `{"state":{"kind":"uuid","gracePeriod":"-1h"}}`})
+	if r.Kind != "uuid" || r.GracePeriod != 0 {
+		t.Errorf("read %+v", r)
+	}
+}
+
+// Two lists of texts that read the same one after the other are two.
+func TestHashRecordsTellTextsApart(t *testing.T) {
+	if generator.Hash("a", "bc") == generator.Hash("ab", "c") || generator.Hash("a") == generator.Hash("a", "") {
+		t.Error("texts run into each other")
+	}
+	one := generator.Record{Generation: gen(1)}
+	other := generator.Record{Generation: gen(2)}
+	if one.Key() == other.Key() {
+		t.Error("two generations that wait to be dropped have one key")
+	}
 }

@@ -974,6 +974,11 @@ func TestRunGeneratedInputs(t *testing.T) {
 			dataFrom: `{extract: {key: generated.admin}}`, world: two,
 			want: of("password: canary-pass2, user: canary-user2", 2),
 		},
+		"ExtractUnmarked": {
+			reason:   "what is exported is in use, whatever its annotations say",
+			dataFrom: `{extract: {key: generated.admin}}`, world: none + unmarked(generationOf(1, ""), "state") + exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`),
+			want: of("password: canary-pass1, user: canary-user1", 1),
+		},
 		"ExtractRenamed": {
 			reason:   "keys are rewritten as those of other inputs",
 			dataFrom: `{extract: {key: generated.admin}, rewrite: [{regexp: {source: "(.*)", target: "ADMIN_$1"}}]}`, world: one,
@@ -1074,6 +1079,213 @@ func TestRunGeneratedInputs(t *testing.T) {
 			}
 			if text := s.text(t, result); strings.Contains(text, canary) {
 				t.Errorf("Run(...): %s: a secret is in what is public:\n%s", c.reason, text)
+			}
+		})
+	}
+}
+
+// unmarked is text of generations without what says whose they are.
+func unmarked(text string, what ...string) string {
+	for _, w := range what {
+		text = map[string]func(string) string{
+			"labels": func(s string) string { return strings.ReplaceAll(s, "labels: {export", "others: {export") },
+			"state": func(s string) string {
+				return strings.ReplaceAll(s, "\n          export.fn.crossplane.io/generat", "\n          example.org/generat")
+			},
+			"name": func(s string) string {
+				return strings.ReplaceAll(s, "crossplane.io/composition-resource-name", "example.org/name")
+			},
+			"owner": func(s string) string { return strings.ReplaceAll(s, "uid: u1}]", "uid: u2}]") },
+		}[w](text)
+	}
+	return text
+}
+
+// exportedFrom is export s, as it is observed with values of generations.
+func exportedFrom(generations string) string {
+	return "\n  s: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-s, namespace: team, annotations: {export.fn.crossplane.io/generated: '" + generations + "'}}, data: {k: eA==}}}"
+}
+
+// inCluster is a generation that the composite does not list.
+func inCluster(generation string) string {
+	_, object, _ := strings.Cut(generation, "object:\n")
+	return "- " + strings.TrimPrefix(strings.ReplaceAll(object, "\n    ", "\n"), "      ")
+}
+
+// Run takes for a generation what is one, and nothing else: what it takes may be given to
+// whoever reads what is exported, and what it does not take is dropped, or made again.
+func TestRunTellsGenerations(t *testing.T) {
+	const (
+		admin    = "generators: [{name: admin, password: {secretKeys: [password, user]}}]\nsecrets:\n- {name: s, data: [{key: k, value: generated.admin.password}]}"
+		none     = `secrets: [{name: s, data: [{key: k, value: "'x'"}]}]`
+		late     = "sources: [{name: c, apiVersion: v1, kind: ConfigMap, matchName: c}]\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: sources.c.data.a, password: {}}]"
+		lateEnv  = "environment: {environmentConfigs: [{type: Reference, ref: {name: e}}]}\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: environment.a, password: {}}]"
+		settings = "\ncluster:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {a: b}}"
+		deleting = "\n        deletionTimestamp: \"2026-01-03T00:00:00Z\"\n        uid:"
+		taken    = `Held! | generator "admin" makes no generation: generators[0].name: Secret team/xr-admin-1 exists, and is no generation of it: delete it, or give the generator another name`
+	)
+	isDeleted := func(s string) string { return strings.Replace(s, "\n        uid:", deleting, 1) }
+	resources := func(all ...string) string { return "resources:" + strings.Join(all, "") }
+	cluster := func(all ...string) string { return "resources: {}\ncluster:\n" + strings.Join(all, "") }
+	one, two := generationOf(1, ""), generationOf(2, "")
+	bare := unmarked(one, "labels", "state")
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		world  string
+		names  string
+		others []string
+	}{
+		"Own":             {reason: "the name says it", input: admin, world: resources(unmarked(two, "labels", "state")), names: "generated/admin/2"},
+		"LeftLabel":       {reason: "its label says it", input: none, world: resources(unmarked(one, "state")), names: "generated/admin/1"},
+		"LeftAnnotation":  {reason: "its annotation says it", input: none, world: resources(unmarked(generationOf(1, "export.fn.crossplane.io/generator: admin"), "labels")), names: "generated/admin/1"},
+		"LeftExported":    {reason: "what is exported says it", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1"},
+		"NoGeneration":    {reason: "a resource of the Composition may have that name", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`))},
+		"OfAnotherName":   {reason: "and marks that are none of that name", input: none, world: resources(strings.ReplaceAll(one, "generator: admin", "generator: root"))},
+		"Unlisted":        {reason: "the composite may be stale", input: admin, world: cluster(inCluster(one)), names: "generated/admin/1"},
+		"UnlistedLabels":  {reason: "somebody has taken its annotations away", input: admin, world: cluster(inCluster(unmarked(one, "name", "state"))), names: "generated/admin/1"},
+		"UnlistedName":    {reason: "or its labels: it has the name of the next one", input: admin, world: cluster(inCluster(unmarked(one, "labels"))), names: "generated/admin/1"},
+		"UnlistedUnnamed": {reason: "its labels alone are anybody's", input: admin, world: cluster(inCluster(unmarked(one, "owner"))), others: []string{taken}},
+		"Deleted":         {reason: "it may be revoked; its number was used", input: admin, world: resources(isDeleted(one)), names: "generated/admin/2"},
+		"DeletedUnlisted": {reason: "nor is its name, as long as it is there", input: admin, world: cluster(inCluster(isDeleted(one)))},
+		"DeletedBackward": {reason: "the highest of them counts", input: admin, world: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
+		"Late":            {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + settings, names: "generated/admin/1 generated/admin/2"},
+		"LateEnvironment": {reason: "so it is before the environment is", input: lateEnv, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
+		"DeletedLate":     {reason: "also after one that is on its way out", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
+		"ExportedAndGone": {reason: "a number that something exported has is not used again", input: admin, world: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
+		"ExportedTwice": {
+			reason: "the highest of them counts",
+			input:  admin + "\n- {name: z, data: [{key: k, value: generated.admin.password}]}",
+			world:  resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`), strings.NewReplacer("s: {object", "z: {object", "xr-s", "xr-z").Replace(exportedFrom(`{"admin":{"generation":3,"uid":"g3"}}`))),
+			names:  "generated/admin/5",
+		},
+		"ForgedNumber": {reason: "but not one that leaves no next one", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1000000000,"uid":"g4"}}`)), names: "generated/admin/1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, exports(c.input), c.world)
+			s.req.Now, s.req.Random = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
+			result := s.run(t)
+			var names []string
+			for _, g := range result.Generations {
+				names = append(names, g.Name)
+			}
+			if diff := cmp.Diff(c.names, strings.Join(names, " ")); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s\n%s", c.reason, diff, strings.Join(show(result), "\n"))
+			}
+			var others []string
+			for _, o := range result.Others {
+				others = append(others, withMessage(stateText(o), o.Message))
+			}
+			if diff := cmp.Diff(c.others, others); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Run flags a former generation once nothing that is exported can have its value.
+func TestRunFlagsGenerations(t *testing.T) {
+	adopted, unadopted := generationOf(1, ""), strings.Replace(generationOf(1, ""), `,"adopted":true`, "", 1)
+	for name, c := range map[string]struct {
+		reason string
+		first  string
+		export string
+		want   string
+	}{
+		"Exported":      {"it is in use", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
+		"NextExported":  {"nobody has it any more", adopted, exportedFrom(`{"admin":{"generation":2,"uid":"g2"}}`), "flagged"},
+		"NotExported":   {"nobody ever had", adopted, "", "flagged"},
+		"PutBack":       {"it was deleted and put back, with another UID", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
+		"NothingSaid":   {"somebody took the annotation away: the value may be of any", adopted, exportedFrom(""), "stays"},
+		"SaidOfAnother": {"and so if it is of another generator", adopted, exportedFrom(`{"root":{"generation":2,"uid":"g2"}}`), "stays"},
+		"NeverAdopted":  {"nobody can have what was never given", unadopted, exportedFrom(""), "dropped"},
+		"AnotherObject": {"nor does one count that had its number", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "dropped"},
+		"GivenUnmarked": {"but its very UID does", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, exports("generators: [{name: admin, password: {secretKeys: [password, user]}, gracePeriod: 1h}]\nsecrets: [{name: s, data: [{key: k, value: generated.admin.password}]}]"), "resources:"+c.first+generationOf(2, "")+c.export)
+			s.req.Now = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC)
+			got := "dropped"
+			for _, g := range s.run(t).Generations {
+				if g.Name != "generated/admin/1" {
+					continue
+				}
+				got = "stays"
+				if strings.Contains(showObject(g.Desired), "flagged-for-gc-time") {
+					got = "flagged"
+				}
+			}
+			if got != c.want {
+				t.Errorf("Run(...): %s: generation 1 is %s, not %s", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+// A generation is made where Crossplane can compose it, or not at all.
+func TestRunGeneratorsInNamespaces(t *testing.T) {
+	const cluster = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {}}}"
+	for name, c := range map[string]struct {
+		reason    string
+		generator string
+		world     string
+		want      string
+	}{
+		"Own":           {"said aloud", "namespace: team, uuid: {}", "", ""},
+		"Other":         {"a namespaced composite composes beside itself", "namespace: other, uuid: {}", "", `generators[0].namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
+		"OtherManifest": {"by whichever field", "resource: {manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: other}}}", "", `generators[0].resource.manifest.metadata.namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
+		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set: the composite is cluster scoped and has no claim"},
+		"ClusterSet":    {"and any will do", "namespace: other, uuid: {}", cluster, ""},
+		"ClusterWide":   {"a resource may be cluster scoped, too", "resource: {manifest: {apiVersion: example.org/v1, kind: User}}", cluster, ""},
+		"ClusterTOTP":   {"a token is stored nowhere", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", cluster, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newScene(t, exports("generators: [{name: a, "+c.generator+"}]"), c.world).call(t)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Run looks up generations where they are: a look-up elsewhere finds none, and another one
+// is made beside the one that is there.
+func TestRunLooksUpGenerations(t *testing.T) {
+	const (
+		user  = "resource: {manifest: {apiVersion: example.org/v1, kind: User}}"
+		claim = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}}}"
+		file  = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}}"
+	)
+	for name, c := range map[string]struct {
+		reason    string
+		generator string
+		world     string
+		want      string
+	}{
+		"Secret":        {"those of the composite, and what has the name of the next one", "uuid: {}", "", "Secret with export.fn.crossplane.io/composite=u1 in team, Secret team/xr-a-1"},
+		"Resource":      {"of its own kind, beside the composite", user, "", "User with export.fn.crossplane.io/composite=u1 in team, User team/xr-a-1"},
+		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "Secret with export.fn.crossplane.io/composite=u1 in team, Secret team/xr-a-1"},
+		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "User with export.fn.crossplane.io/composite=u1, User xr-a-1"},
+		"File":          {"nothing refers to a composite without a UID", "uuid: {}", file, "Secret team/xr-a-1"},
+		"TOTP":          {"no generation is made of it", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, exports("generators: [{name: a, "+c.generator+"}]"), c.world)
+			s.req.Random = bytes.NewReader(make([]byte, 1<<12))
+			result, err := s.call(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range result.Requirements {
+				got = append(got, r.String())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
 	}

@@ -86,13 +86,18 @@ func (g *generating) lookUpNext(ctx context.Context, s *stepping) {
 	name := g.defaultName(s.name, s.number)
 	if s.manifest != nil {
 		m, why := g.manifestOf(ctx, s.maker, s.number)
-		if !why.empty() {
+		switch {
+		case why.empty():
+			s.object = m
+			_, _, _, name = object.Identity(m)
+		case s.manifest.named(): // and how is not known
 			s.why, s.want.Unknown = why, true
 			return
+		default:
+			s.why, s.want.Unknown = why, true
 		}
-		s.object = m
-		_, _, _, name = object.Identity(m)
-	} else if err := object.ValidateName(name); err != nil {
+	}
+	if err := object.ValidateName(name); err != nil {
 		s.why.failed, s.want.Unknown = append(s.why.failed, s.path.Child("name").String()+": "+err.Error()), true
 		return
 	}

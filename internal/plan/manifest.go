@@ -28,6 +28,11 @@ type manifest struct {
 	ready                       *expression.Expression // or nil: its condition Ready
 }
 
+// named reports whether set gives the generations their names.
+func (m *manifest) named() bool {
+	return slices.ContainsFunc(m.set, func(f manifestField) bool { return f.at.String() == "metadata.name" })
+}
+
 type manifestField struct {
 	at    environment.Path
 	path  string // of the entry

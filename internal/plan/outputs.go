@@ -56,7 +56,7 @@ func (g *generating) detailsToCome(m *maker, k *kept) []string {
 			used = other
 		}
 	}
-	if used.Kind != kindResource || k.Kind != kindResource || m.manifest.ready != nil { // which may say that they are not needed
+	if m.manifest == nil || m.manifest.ready != nil || used.Kind != kindResource || k.Kind != kindResource { // which may say that they are not needed
 		return nil
 	}
 	var out []string

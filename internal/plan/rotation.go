@@ -26,6 +26,8 @@ func (g *generating) readTokens() {
 			g.tokens[name] = generator.Hash(g.salt(), name, token)
 		case !ok || token == "":
 			wrong = fmt.Sprintf("the composite's annotation %s must be <generator>=<anything new>, for example %s=1", rotateAnnotation, g.example())
+		case m != nil && m.totp != nil:
+			wrong = fmt.Sprintf("the composite's annotation %s names %s, which is a totp and has no generations", rotateAnnotation, m)
 		case len(g.plan.makers) > 0 && !g.Elsewhere[name] && len(g.have[name]) == 0:
 			wrong = fmt.Sprintf("the composite's annotation %s names a generator that this step does not have: it has %s", rotateAnnotation, shorten(namesOf(g.plan.makers), ", "))
 		}
