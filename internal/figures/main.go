@@ -1,20 +1,30 @@
 // Command figures measures the function beside one that does nothing, and writes
-// the figures into the README, between its marks.
+// the figures into the README, between its marks. With -live it measures the function on a
+// real control plane, and under load of its own.
 package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 func main() {
-	if err := run(); err != nil {
+	live := flag.Bool("live", false, "measure on a real control plane, which takes a quarter of an hour, instead of beside a function that does nothing")
+	flag.Parse()
+
+	measure := run
+	if *live {
+		measure = runLive
+	}
+	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -31,18 +41,22 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	return write("go run ./internal/figures", table)
+}
+
+// write a table into the README, between the marks that name the command that makes it.
+func write(command, table string) error {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		return fmt.Errorf("cannot read README: %w", err)
 	}
-	marks := regexp.MustCompile(`(?s)(<!-- figures: [^\n]*-->\n).*(<!-- /figures -->)`)
-	if !marks.Match(readme) {
-		return fmt.Errorf("cannot find the marks in the README")
+	begin, end := "<!-- figures: "+command+" -->\n", "<!-- /figures -->"
+	before, rest, found := bytes.Cut(readme, []byte(begin))
+	_, after, ends := bytes.Cut(rest, []byte(end))
+	if !found || !ends {
+		return fmt.Errorf("cannot find the marks of %q in the README", command)
 	}
-	readme = marks.ReplaceAllFunc(readme, func(b []byte) []byte {
-		m := marks.FindSubmatch(b)
-		return bytes.Join([][]byte{m[1], []byte(table), m[2]}, nil)
-	})
+	readme = slices.Concat(before, []byte(begin), []byte(table), []byte(end), after)
 	return os.WriteFile("README.md", readme, 0o644) //nolint:gosec // a README
 }
 

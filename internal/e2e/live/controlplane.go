@@ -13,6 +13,7 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -410,11 +411,38 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 		}
 	}
 
-	if err := c.RBACManager.Start(); err != nil {
+	if err := c.waitForRBACManager(ctx); err != nil {
 		return err
 	}
 
 	return c.WaitForCrossplane(ctx)
+}
+
+// rbacManagerPort is one that it always takes, at all addresses. No flag changes that.
+const rbacManagerPort = ":8080"
+
+// waitForRBACManager until it is up. Another one on this machine may have its port: without
+// it Crossplane would wait for its rights, and say nothing.
+func (c *ControlPlane) waitForRBACManager(ctx context.Context) error {
+	err := until(ctx, time.Minute, "port "+rbacManagerPort+", which Crossplane's RBAC manager needs: end what else has it", func(ctx context.Context) error {
+		lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", rbacManagerPort)
+		if err != nil {
+			return err //nolint:wrapcheck // It has the address.
+		}
+
+		return lis.Close() //nolint:wrapcheck // It has the address.
+	})
+	if err != nil {
+		return err
+	}
+
+	return until(ctx, time.Minute, "the RBAC manager", func(ctx context.Context) error {
+		if err := c.RBACManager.Start(); err != nil {
+			return err
+		}
+
+		return healthy(ctx, "http://127.0.0.1"+rbacManagerPort+"/metrics")
+	})
 }
 
 // WaitForCrossplane until it is ready. It is started if it does not run, as the kubelet

@@ -65,10 +65,17 @@ func run(m *testing.M) int {
 		return 1
 	}
 
+	finished := make(chan struct{})
+	defer close(finished)
+
 	go func() { // an interrupted test must not leave a control plane behind
-		<-ctx.Done()
-		function.Stop()
-		plane.Stop()
+		select {
+		case <-finished:
+		case <-ctx.Done():
+			function.Stop()
+			plane.Stop()
+			os.Exit(1)
+		}
 	}()
 
 	return m.Run()

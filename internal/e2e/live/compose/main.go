@@ -1,0 +1,96 @@
+// Command compose stands in for the functions that compose resources, such as
+// function-patch-and-transform, which no module proxy gives. It composes the manifests of
+// its input, with the composite's name and namespace for $(name) and $(namespace), and
+// nothing else. It is only for tests.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/crossplane/function-sdk-go"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// An input is what to compose.
+type input struct {
+	Resources []struct {
+		Name     string         `json:"name"`
+		Manifest map[string]any `json:"manifest"`
+	} `json:"resources"`
+}
+
+type composer struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+}
+
+// RunFunction adds the resources of the input to the desired ones.
+func (composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	rsp := &fnv1.RunFunctionResponse{
+		Meta:    &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag(), Ttl: durationpb.New(time.Minute)},
+		Desired: &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: map[string]*fnv1.Resource{}},
+		Context: req.GetContext(),
+	}
+
+	meta := req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
+	names := strings.NewReplacer("$(name)", meta["name"].GetStringValue(), "$(namespace)", meta["namespace"].GetStringValue())
+
+	b, err := req.GetInput().MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read input: %w", err)
+	}
+
+	in := input{}
+	if err := json.Unmarshal([]byte(names.Replace(string(b))), &in); err != nil {
+		return nil, fmt.Errorf("cannot read input: %w", err)
+	}
+
+	for _, r := range in.Resources {
+		manifest, err := structpb.NewStruct(r.Manifest)
+		if err != nil {
+			return nil, fmt.Errorf("cannot compose %q: %w", r.Name, err)
+		}
+
+		rsp.Desired.Resources[r.Name] = &fnv1.Resource{Resource: manifest, Ready: ready(req.GetObserved().GetResources()[r.Name].GetResource())}
+	}
+
+	return rsp, nil
+}
+
+// ready if the condition Ready is true.
+func ready(observed *structpb.Struct) fnv1.Ready {
+	for _, c := range observed.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
+		f := c.GetStructValue().GetFields()
+		if f["type"].GetStringValue() == "Ready" && f["status"].GetStringValue() == "True" {
+			return fnv1.Ready_READY_TRUE
+		}
+	}
+
+	return fnv1.Ready_READY_FALSE
+}
+
+// main takes the flags of every function.
+func main() {
+	f := flag.NewFlagSet("serve", flag.ExitOnError)
+	f.Bool("debug", false, "has no effect")
+	certs := f.String("tls-certs-dir", "", "folder of tls.crt, tls.key and ca.crt")
+	address := f.String("address", "", "address to serve at")
+	metrics := f.String("metrics-address", "", "address to serve metrics at")
+
+	if len(os.Args) < 2 || f.Parse(os.Args[2:]) != nil {
+		os.Exit(2)
+	}
+
+	err := function.Serve(composer{}, function.Listen("tcp", *address), function.MTLSCertificates(*certs), function.WithMetricsServer(*metrics))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

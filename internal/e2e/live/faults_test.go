@@ -1,0 +1,608 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// faultsNamespace is where the composites of TestFaults are.
+const faultsNamespace = "faults"
+
+const faultsDefinition = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: faults}
+---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: patients.faults.example.org}
+spec:
+  scope: Namespaced
+  group: faults.example.org
+  names: {kind: Patient, plural: patients}
+  versions:
+  - name: v1alpha1
+    served: true
+    referenceable: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}
+`
+
+const faultsComposition = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: patients.faults.example.org}
+spec:
+  compositeTypeRef: {apiVersion: faults.example.org/v1alpha1, kind: Patient}
+  mode: Pipeline
+  pipeline:
+  - step: export
+    functionRef: {name: function-export}
+    input:
+      apiVersion: export.fn.crossplane.io/v1beta1
+      kind: Exports
+      ttl: 10s
+      sources:
+      - {name: vault, apiVersion: v1, kind: Secret, nameExpression: "composite.metadata.name + '-account-source'"}
+      - {name: config, apiVersion: v1, kind: ConfigMap, nameExpression: "composite.metadata.name + '-settings-source'"}
+      generators:
+      - {name: admin, gracePeriod: 3s, password: {length: 20, symbols: 2, symbolCharacters: "-_", secretKeys: [password, token]}}
+      - {name: id, gracePeriod: 3s, uuid: {}}
+      - {name: clock, gracePeriod: 3s, refreshPolicy: Periodic, refreshInterval: 60s, password: {length: 20}}
+      - {name: ca, gracePeriod: 3s, certificate: {isCA: true, subject: {commonName: ca}, duration: 8760h}}
+      - name: server
+        gracePeriod: 3s
+        refreshPolicy: OnChange
+        certificate: {ca: ca, subject: {commonName: server.example.org}, dnsNames: [server.example.org], duration: 720h}
+      secrets:
+      - name: connection
+        data:
+        - {key: password, value: generated.admin.password}
+        - {key: token, value: generated.admin.token}
+        - {key: id, value: generated.id.uuid}
+        - {key: clock, value: generated.clock.password}
+        - {key: url, value: "'postgres://admin:%s@%s'.format([generated.admin.password, generated.id.uuid])"}
+        - {key: former, value: "previous.?admin.?password"}
+        - {key: former-clock, value: "previous.?clock.?password"}
+      - name: app
+        data:
+        - {key: password, value: generated.admin.password}
+        - {key: digest, value: sha256(generated.admin.password)}
+        - {key: former, value: "previous.?admin.?password"}
+      - name: tls
+        type: kubernetes.io/tls
+        data:
+        - {key: tls.crt, value: "generated.server['tls.crt']"}
+        - {key: tls.key, value: "generated.server['tls.key']"}
+        - {key: ca.crt, value: "generated.server['ca.crt']"}
+      - name: account
+        data:
+        - {key: user, value: secrets.vault.user}
+        - {key: password, value: secrets.vault.password}
+        - {key: both, value: "secrets.vault.user + ':' + secrets.vault.password"}
+      - name: settings
+        data:
+        - {key: user, value: sources.config.data.user}
+        - {key: password, value: sources.config.data.password}
+        - {key: both, value: "'%s:%s'.format([sources.config.data.user, sources.config.data.password])"}
+`
+
+// faultsHistory is what the Composition above exports, and how it rotates.
+func faultsHistory(composites []string) *history {
+	admin, clock := output{"admin", "password"}, output{"clock", "password"}
+	source := func(name string) shape {
+		return shape{keys: []string{"user", "password", "both"}, whole: wholeSource, source: name, moment: moment}
+	}
+
+	return &history{
+		composites: composites, grace: 3 * time.Second,
+		generators: map[string]rotates{"admin": {}, "id": {}, "clock": {every: time.Minute}, "ca": {}, "server": {with: "ca"}},
+		exports: map[string]shape{
+			"connection": {
+				generated: map[string]output{"password": admin, "token": {"admin", "token"}, "id": {"id", "uuid"}, "clock": clock},
+				former:    map[string]output{"former": admin, "former-clock": clock}, keys: []string{"url"}, whole: wholeConnection,
+			},
+			"app": {generated: map[string]output{"password": admin}, former: map[string]output{"former": admin}, keys: []string{"digest"}, whole: wholeDigest},
+			// Generations of one CA have one ca.crt: whether it belongs there is for wholeTLS.
+			"tls": {generated: map[string]output{"tls.crt": {"server", "tls.crt"}, "tls.key": {"server", "tls.key"}}, keys: []string{"ca.crt"}, whole: wholeTLS},
+
+			"account": source("account"), "settings": source("settings"),
+		},
+	}
+}
+
+// A ward is where patients are hurt: the composites, and those who change and hurt them.
+type ward struct {
+	*history
+	t *testing.T
+
+	sources   map[string]*source // by composite and name
+	rotations atomic.Int64
+	writes    atomic.Int64
+
+	mu    sync.Mutex
+	away  map[*live.Process]int // by how many it is kept from running
+	heals sync.WaitGroup        // faults that end by themselves
+}
+
+// A source that a composite's export reads.
+type source struct {
+	composite, name, kind string
+
+	mu   sync.Mutex
+	n    int
+	gone bool
+}
+
+// insist on what fails while the API server is away.
+func (w *ward) insist(ctx context.Context, what string, do func(ctx context.Context) error) {
+	for start := time.Now(); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		err := func() error {
+			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+
+			return do(ctx)
+		}()
+		if err == nil {
+			return
+		}
+
+		if time.Since(start) > 2*time.Minute {
+			w.t.Errorf("cannot %s for two minutes: %v", what, err)
+			return
+		}
+	}
+}
+
+func patient(name string) live.Ref {
+	return live.Ref{APIVersion: "faults.example.org/v1alpha1", Kind: "Patient", Namespace: faultsNamespace, Name: name}
+}
+
+func (w *ward) create(ctx context.Context) error {
+	if err := plane.Apply(ctx, faultsDefinition+"---"+faultsComposition); err != nil {
+		return err
+	}
+
+	definition := live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "patients.faults.example.org"}
+	if err := plane.WaitForCondition(ctx, time.Minute, definition, "Established"); err != nil {
+		return err
+	}
+
+	for _, c := range w.composites {
+		for name, kind := range map[string]string{"account": "Secret", "settings": "ConfigMap"} {
+			s := &source{composite: c, name: name, kind: kind}
+			w.sources[c+" "+name] = s
+			w.write(ctx, s)
+		}
+
+		if err := plane.Apply(ctx, "{apiVersion: faults.example.org/v1alpha1, kind: Patient, metadata: {name: "+c+", namespace: faults}, spec: {}}"); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// write the next moment of a source.
+func (w *ward) write(ctx context.Context, s *source) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.gone || ctx.Err() != nil {
+		return
+	}
+
+	s.n++
+	w.ask(s.composite, s.name)
+	w.writes.Add(1)
+
+	data := "data"
+	if s.kind == "Secret" {
+		data = "stringData"
+	}
+
+	w.insist(context.WithoutCancel(ctx), "write a source", func(ctx context.Context) error {
+		return plane.Apply(ctx, fmt.Sprintf("{apiVersion: v1, kind: %s, metadata: {name: %s-%s-source, namespace: faults}, %s: {user: user-%d, password: password-%d}}",
+			s.kind, s.composite, s.name, data, s.n, s.n))
+	})
+}
+
+// lose a source, and have its next moment after a while.
+func (w *ward) lose(ctx context.Context, s *source, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.gone {
+		return
+	}
+
+	s.gone = true
+
+	w.insist(ctx, "delete a source", func(ctx context.Context) error {
+		return plane.Delete(ctx, live.Ref{APIVersion: "v1", Kind: s.kind, Namespace: faultsNamespace, Name: s.composite + "-" + s.name + "-source"})
+	})
+	w.later(d, func() {
+		s.mu.Lock()
+		s.gone = false
+		s.mu.Unlock()
+		w.write(ctx, s)
+	})
+}
+
+// later does what ends a fault.
+func (w *ward) later(d time.Duration, do func()) {
+	w.heals.Go(func() { time.Sleep(d); do() })
+}
+
+// rotate asks for generations of a composite, by its annotation, again and again.
+func (w *ward) rotate(ctx context.Context, rng *rand.Rand) {
+	texts := map[string]map[string]int{}
+	generators := slices.Sorted(maps.Keys(w.generators))
+
+	for ctx.Err() == nil {
+		c := w.composites[rng.IntN(len(w.composites))]
+		if texts[c] == nil {
+			texts[c] = map[string]int{}
+		}
+
+		for _, i := range rng.Perm(len(generators))[:1+rng.IntN(3)] {
+			w.ask(c, generators[i])
+			w.rotations.Add(1)
+
+			texts[c][generators[i]]++
+		}
+
+		var asks []string
+		for _, g := range slices.Sorted(maps.Keys(texts[c])) {
+			asks = append(asks, fmt.Sprintf("%s=%d", g, texts[c][g]))
+		}
+
+		w.insist(ctx, "ask for a rotation", func(ctx context.Context) error {
+			return plane.Patch(ctx, patient(c), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotations+"rotate", strings.Join(asks, ",")))
+		})
+		time.Sleep(time.Duration(200+rng.IntN(800)) * time.Millisecond)
+	}
+}
+
+func (w *ward) rewrite(ctx context.Context, rng *rand.Rand) {
+	sources := slices.Sorted(maps.Keys(w.sources))
+
+	for ctx.Err() == nil {
+		w.write(ctx, w.sources[sources[rng.IntN(len(sources))]])
+		time.Sleep(time.Duration(200+rng.IntN(800)) * time.Millisecond)
+	}
+}
+
+// keep processes running, as kubelets do.
+func (w *ward) keep(ctx context.Context) {
+	for ctx.Err() == nil {
+		for _, p := range append([]*live.Process{plane.APIServer, plane.Crossplane}, function.Replicas...) {
+			w.mu.Lock()
+			if w.away[p] == 0 && ctx.Err() == nil {
+				if err := p.Start(); err != nil {
+					w.t.Error(err)
+				}
+			}
+			w.mu.Unlock()
+		}
+
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// hold a process from being started again, for a while.
+func (w *ward) hold(d time.Duration, p ...*live.Process) {
+	hold := func(n int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+
+		for _, p := range p {
+			w.away[p] += n
+		}
+	}
+
+	hold(1)
+
+	for _, p := range p {
+		p.Kill()
+	}
+
+	w.later(d, func() { hold(-1) })
+}
+
+// A fault hurts for as long as it says.
+type fault struct {
+	name   string
+	weight int
+	do     func(ctx context.Context, rng *rand.Rand)
+}
+
+func (w *ward) faults() []fault {
+	some := func(rng *rand.Rand, from, to int) time.Duration {
+		return time.Duration(from+rng.IntN(to-from)) * time.Millisecond
+	}
+	replica := func(rng *rand.Rand) *live.Process { return function.Replicas[rng.IntN(len(function.Replicas))] }
+
+	return []fault{
+		{"replica killed", 5, func(_ context.Context, rng *rand.Rand) { replica(rng).Kill() }},
+		{"both replicas killed", 3, func(context.Context, *rand.Rand) {
+			for _, p := range function.Replicas {
+				p.Kill()
+			}
+		}},
+		{"function gone", 2, func(_ context.Context, rng *rand.Rand) { w.hold(some(rng, 1000, 4000), function.Replicas...) }},
+		{"function slow", 3, func(_ context.Context, rng *rand.Rand) {
+			function.Delay(some(rng, 200, 2000))
+			w.later(some(rng, 500, 2500), func() { function.Delay(0) })
+		}},
+		{"replica frozen", 3, func(_ context.Context, rng *rand.Rand) {
+			p := replica(rng)
+			p.Signal(syscall.SIGSTOP)
+			w.later(some(rng, 300, 3000), func() { p.Signal(syscall.SIGCONT) })
+		}},
+		{"certificate rotated", 3, func(context.Context, *rand.Rand) {
+			if err := function.RotateCertificate(); err != nil {
+				w.t.Error(err)
+			}
+		}},
+		{"Crossplane killed", 4, func(context.Context, *rand.Rand) { plane.Crossplane.Kill() }},
+		{"API server restarted", 2, func(ctx context.Context, _ *rand.Rand) {
+			plane.APIServer.Kill()
+
+			if err := plane.WaitForAPIServer(ctx); err != nil {
+				w.t.Error(err)
+			}
+		}},
+		{"source lost", 3, func(ctx context.Context, rng *rand.Rand) {
+			names := slices.Sorted(maps.Keys(w.sources))
+			w.lose(ctx, w.sources[names[rng.IntN(len(names))]], some(rng, 500, 3000))
+		}},
+	}
+}
+
+// hurt at random. Kinds take turns, each as often as its weight says.
+func (w *ward) hurt(ctx context.Context, rng *rand.Rand, n int) map[string]int {
+	var turn []fault
+
+	counts := map[string]int{}
+
+	for i := range n {
+		if len(turn) == 0 {
+			for _, f := range w.faults() {
+				turn = append(turn, slices.Repeat([]fault{f}, f.weight)...)
+			}
+
+			rng.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })
+		}
+
+		turn[0].do(ctx, rng)
+		counts[turn[0].name]++
+		turn = turn[1:]
+
+		if (i+1)%50 == 0 {
+			w.t.Logf("%d faults, %d rotations asked for", i+1, w.rotations.Load())
+		}
+
+		time.Sleep(time.Duration(200+rng.IntN(1600)) * time.Millisecond)
+	}
+
+	return counts
+}
+
+// rest until all is well: composites are ready, and the law of the end holds.
+func (w *ward) rest(ctx context.Context, within time.Duration) error {
+	for deadline := time.Now().Add(within); ; time.Sleep(300 * time.Millisecond) {
+		err := w.well(ctx)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+func (w *ward) well(ctx context.Context) error {
+	list, err := plane.List(ctx, "v1", "Secret", faultsNamespace, "")
+	if err != nil {
+		return err
+	}
+
+	w.final = nil
+
+	for i := range list {
+		v := versionOf("LISTED", &list[i])
+		w.add(v)
+		w.final = append(w.final, v)
+	}
+
+	var errs []error
+
+	for _, c := range w.composites {
+		o, err := plane.Get(ctx, patient(c))
+		if err != nil {
+			return err
+		}
+
+		for _, condition := range []string{"Synced", "Ready", "ExportsReady"} {
+			if got := live.ConditionOf(o, condition); got.Status != "True" {
+				errs = append(errs, fmt.Errorf("%s: %s is %+v", c, condition, got))
+			}
+		}
+	}
+
+	for _, broken := range settled(w.lives()) {
+		errs = append(errs, errors.New(broken))
+	}
+
+	return errors.Join(errs...)
+}
+
+// setting of the environment.
+func setting(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+
+	return n
+}
+
+// ran counts the calls of the function, by its logs.
+func ran() int {
+	n := 0
+	for _, p := range function.Replicas {
+		n += strings.Count(p.Log(), "Ran function")
+	}
+
+	return n
+}
+
+// TestFaults hurts the live system at random while credentials are rotated all the time,
+// and looks at each version of each Secret that the API server ever had.
+//
+// LIVE_FAULTS is how many faults, and LIVE_SEED which ones. What comes of a seed depends
+// on the machine, too.
+func TestFaults(t *testing.T) {
+	seed := setting(t, "LIVE_SEED", uint64(time.Now().UnixNano())) //nolint:gosec // It is not negative.
+	n := int(setting(t, "LIVE_FAULTS", 200))                       //nolint:gosec // So many would not end.
+	t.Logf("LIVE_SEED=%d LIVE_FAULTS=%d", seed, n)
+
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // what is stopped stays so
+	defer stop()
+
+	calls := ran()
+
+	var composites []string
+	for i := range 6 {
+		composites = append(composites, fmt.Sprintf("patient-%d", i))
+	}
+
+	w := &ward{history: faultsHistory(composites), t: t, sources: map[string]*source{}, away: map[*live.Process]int{}}
+
+	var running sync.WaitGroup
+
+	watching, stopWatching := context.WithCancel(ctx)
+	keeping, stopKeeping := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	rotating, stopRotating := context.WithCancel(ctx)
+
+	t.Cleanup(func() { // others need what was hurt here
+		stopRotating()
+		w.heals.Wait()
+		running.Wait()
+		function.Delay(0)
+		w.discharge(keeping)
+		stopKeeping()
+	})
+
+	go w.keep(keeping)
+
+	if err := plane.Watch(watching, "v1", "Secret", func(event string, o *unstructured.Unstructured) {
+		if o.GetNamespace() == faultsNamespace {
+			w.add(versionOf(event, o))
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.create(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.rest(ctx, time.Minute); err != nil {
+		t.Fatalf("not well before anything was hurt: %v", err)
+	}
+
+	start := time.Now()
+
+	running.Go(func() { w.rotate(rotating, rand.New(rand.NewPCG(seed, 1))) })  //nolint:gosec // It decides what to hurt.
+	running.Go(func() { w.rewrite(rotating, rand.New(rand.NewPCG(seed, 2))) }) //nolint:gosec // As above.
+
+	counts := w.hurt(ctx, rand.New(rand.NewPCG(seed, 3)), n) //nolint:gosec // As above.
+
+	stopRotating()
+	running.Wait()
+	w.heals.Wait()
+	t.Logf("%d faults in %s", n, time.Since(start).Round(time.Second))
+
+	healing := time.Now()
+	if err := w.rest(ctx, 3*time.Minute); err != nil {
+		t.Errorf("not well three minutes after the last fault: %v", err)
+	}
+
+	t.Logf("well again after %s", time.Since(healing).Round(100*time.Millisecond))
+	stopWatching()
+	w.report(counts, ran()-calls)
+
+	for law, broken := range w.judge() {
+		t.Errorf("broken: %s: %d times\n\t%s", law, len(broken), strings.Join(broken[:min(len(broken), 10)], "\n\t"))
+	}
+}
+
+// report the counts of a run.
+func (w *ward) report(counts map[string]int, calls int) {
+	l := w.lives()
+
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		w.t.Logf("%5d %s", counts[name], name)
+	}
+
+	exported, deleted := 0, 0
+	for _, versions := range l.exported {
+		exported += len(versions)
+	}
+
+	l.eachGeneration(func(g []version) {
+		if g[len(g)-1].event == "DELETED" {
+			deleted++
+		}
+	})
+	w.t.Logf("%5d rotations asked for, %d generations made, %d of them seen deleted", w.rotations.Load(), len(l.generations), deleted)
+	w.t.Logf("%5d times a source was written", w.writes.Load())
+	w.t.Logf("%5d versions of Secrets seen, %d of them exported", len(w.versions), exported)
+	w.t.Logf("%5d calls of the function were answered", calls)
+}
+
+// discharge the patients.
+func (w *ward) discharge(ctx context.Context) {
+	w.insist(ctx, "delete the composites", func(ctx context.Context) error {
+		for _, c := range w.composites {
+			if err := plane.Delete(ctx, patient(c)); err != nil {
+				return err
+			}
+		}
+
+		left, err := plane.List(ctx, "faults.example.org/v1alpha1", "Patient", faultsNamespace, "")
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%d are left", len(left))
+		}
+
+		return err
+	})
+	w.insist(ctx, "delete the definition", func(ctx context.Context) error {
+		return errors.Join(
+			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: "patients.faults.example.org"}),
+			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "patients.faults.example.org"}),
+			plane.Delete(ctx, live.Ref{APIVersion: "v1", Kind: "Namespace", Name: faultsNamespace}))
+	})
+}

@@ -1,0 +1,538 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// How much load there is. The figures in the README are made with more than CI has time
+// for: see internal/figures.
+const (
+	loadComposites = "LIVE_LOAD" // how many composites there are
+	loadSoak       = "LIVE_SOAK" // how long the function is watched for memory that it keeps
+)
+
+const (
+	loadNamespace = "load"
+
+	// exportsEach are the Secrets and ConfigMaps of a composite.
+	exportsEach = 5
+
+	// loadTime bounds each stage. It is there for what hangs, and asserts no speed.
+	loadTime = 10 * time.Minute
+)
+
+const loadDefinition = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: load}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: account, namespace: load}
+stringData: {username: app, password: correct horse battery staple}
+---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: workloads.load.example.org}
+spec:
+  scope: Namespaced
+  group: load.example.org
+  names: {kind: Workload, plural: workloads}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {host: {type: string}, port: {type: integer}}}
+`
+
+const loadComposition = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: workloads}
+spec:
+  compositeTypeRef: {apiVersion: load.example.org/v1, kind: Workload}
+  mode: Pipeline
+  pipeline:
+  - step: export
+    functionRef: {name: function-export}
+    input:
+      apiVersion: export.fn.crossplane.io/v1beta1
+      kind: Exports
+      sources:
+      - {name: account, apiVersion: v1, kind: Secret, namespace: load, matchName: account}
+      variables:
+      - {name: address, value: "'%s:%d'.format([composite.spec.host, composite.spec.port])"}
+      secrets:
+      - name: url
+        data:
+        - {key: url, value: "'postgres://%s:%s@%s/app'.format([secrets.account.username, url.queryEscape(secrets.account.password), variables.address])"}
+        - {key: host, value: composite.spec.host}
+      - name: parts
+        data:
+        - {key: host, value: composite.spec.host}
+        - {key: port, value: string(composite.spec.port)}
+        - {key: username, value: secrets.account.username}
+        - {key: password, value: secrets.account.password}
+      - name: renamed
+        dataFrom:
+        - extract: {key: account}
+          rewrite: [{regexp: {source: '^(.*)$', target: 'DB_$1'}}]
+        data: [{key: host, value: composite.spec.host}]
+      - name: map
+        dataFrom: [{valueMap: "{'address': variables.address, 'host': composite.spec.host}"}]
+      configMaps:
+      - name: settings
+        data:
+        - {key: host, value: composite.spec.host}
+        - {key: address, value: variables.address}
+`
+
+func loadComposite(n int, host string) string {
+	return fmt.Sprintf("{apiVersion: load.example.org/v1, kind: Workload, metadata: {name: w%04d, namespace: %s}, spec: {host: %s, port: 5432}}", n, loadNamespace, host)
+}
+
+// TestLoadOfComposites creates many composites at once, and then changes all of them. It
+// measures what Crossplane sees of the function, and asserts that all of it ends well, and
+// within the memory that the runtime manifests allow.
+func TestLoadOfComposites(t *testing.T) {
+	count := loadNumber(t, loadComposites, 60)
+
+	applyLoad(t, loadDefinition)
+
+	definition := live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "workloads.load.example.org"}
+	if err := plane.WaitForCondition(t.Context(), loadTime, definition, "Established"); err != nil {
+		t.Fatal(err)
+	}
+
+	applyLoad(t, loadComposition)
+	t.Cleanup(func() { removeLoad(t, definition) })
+
+	for _, stage := range []struct{ name, host string }{{"create", "one.example.org"}, {"change", "two.example.org"}} {
+		before := observeLoad(t)
+
+		applyAll(t, count, stage.host)
+		waitForLoad(t, func() error { return allExported(t.Context(), count, stage.host) })
+		before.report(t, stage.name, fmt.Sprintf("composites=%d exports-each=%d", count, exportsEach))
+	}
+}
+
+func applyLoad(t *testing.T, text string) {
+	t.Helper()
+
+	if err := plane.Apply(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loadNumber(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("cannot use %s=%q: it is no number above zero", name, text)
+	}
+
+	return n
+}
+
+// applyAll composites, as eight users at once.
+func applyAll(t *testing.T, count int, host string) {
+	t.Helper()
+
+	var wg sync.WaitGroup
+
+	for user := range 8 {
+		wg.Go(func() {
+			for n := user; n < count; n += 8 {
+				if err := plane.Apply(t.Context(), loadComposite(n, host)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+
+	wg.Wait()
+}
+
+// waitForLoad asks every half a second: an answer lists thousands of objects, and what asks is
+// on the machine that is measured.
+func waitForLoad(t *testing.T, done func() error) {
+	t.Helper()
+
+	for start := time.Now(); ; time.Sleep(500 * time.Millisecond) {
+		err := done()
+		if err == nil || t.Failed() {
+			return
+		}
+
+		if time.Since(start) > loadTime {
+			t.Fatal(err)
+		}
+	}
+}
+
+// allExported wants each composite ready, and the host in each of its exports.
+func allExported(ctx context.Context, count int, host string) error {
+	list, err := plane.List(ctx, "load.example.org/v1", "Workload", loadNamespace, "")
+	if err != nil {
+		return err
+	}
+
+	ready, said := 0, ""
+
+	for i := range list {
+		exports := live.ConditionOf(&list[i], "ExportsReady")
+		if exports.Status == "True" && live.ConditionOf(&list[i], "Ready").Status == "True" {
+			ready++
+		} else {
+			said = exports.Message
+		}
+	}
+
+	exports := 0
+
+	for _, kind := range []string{"Secret", "ConfigMap"} {
+		list, err := plane.List(ctx, "v1", kind, loadNamespace, "crossplane.io/composite")
+		if err != nil {
+			return err
+		}
+
+		for i := range list {
+			got := live.DataOf(&list[i])["host"]
+			if kind == "ConfigMap" {
+				data, _ := list[i].Object["data"].(map[string]any)
+				got, _ = data["host"].(string)
+			}
+
+			if got == host {
+				exports++
+			}
+		}
+	}
+
+	if ready != count || exports != count*exportsEach {
+		return fmt.Errorf("%d of %d composites are ready, %d of %d exports are there: %s", ready, count, exports, count*exportsEach, said)
+	}
+
+	return nil
+}
+
+// removeLoad again, or the next test shares its control plane with it.
+func removeLoad(t *testing.T, definition live.Ref) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), loadTime)
+	defer cancel()
+
+	for {
+		list, err := plane.List(ctx, "load.example.org/v1", "Workload", loadNamespace, "")
+		if err == nil && len(list) == 0 {
+			break
+		}
+
+		for i := range list {
+			if list[i].GetDeletionTimestamp() == nil {
+				err = errors.Join(err, plane.Delete(ctx, live.RefOf(&list[i])))
+			}
+		}
+
+		if ctx.Err() != nil {
+			t.Fatalf("cannot remove the load: %d composites are left: %v", len(list), err)
+		}
+
+		time.Sleep(time.Second)
+	}
+
+	for _, r := range []live.Ref{
+		{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: "workloads"},
+		definition,
+		{APIVersion: "v1", Kind: "Namespace", Name: loadNamespace},
+	} {
+		if err := plane.Delete(ctx, r); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A loadObserved is what the function had used, and Crossplane had seen of it, at a time.
+type loadObserved struct {
+	at    time.Time
+	usage []usage
+	calls histogram
+}
+
+func observeLoad(t *testing.T) loadObserved {
+	t.Helper()
+
+	o := loadObserved{calls: callsOf(t)}
+
+	for _, p := range function.Replicas {
+		resetPeak(t, p.PID())
+		o.usage = append(o.usage, usageOf(t, p.PID()))
+	}
+
+	o.at = time.Now()
+
+	return o
+}
+
+// report what was used and seen since then, as figures.
+func (o loadObserved) report(t *testing.T, name, more string) {
+	t.Helper()
+
+	took := time.Since(o.at)
+	calls := callsOf(t).since(o.calls)
+
+	var (
+		cpu  time.Duration
+		peak uint64
+	)
+
+	for i, p := range function.Replicas {
+		now := usageOf(t, p.PID())
+		cpu += now.cpu - o.usage[i].cpu
+		peak = max(peak, now.peak)
+	}
+
+	if calls.count == 0 {
+		t.Fatal("Crossplane has counted no call of the function")
+	}
+
+	inLimits(t, peak)
+	figure(name, fmt.Sprintf("%s seconds=%.1f calls=%.0f cpu-ms=%.2f mean-ms=%.2f p50-ms=%g p95-ms=%g p99-ms=%g peak-MiB=%.0f", more,
+		took.Seconds(), calls.count, milliseconds(cpu)/calls.count, 1e3*calls.sum/calls.count,
+		1e3*calls.quantile(0.5), 1e3*calls.quantile(0.95), 1e3*calls.quantile(0.99), mebibytes(peak)))
+}
+
+// figure prints what internal/figures reads, at the beginning of a line.
+func figure(name, values string) { fmt.Printf("\nfigure %s %s\n", name, values) }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func mebibytes(n uint64) float64 { return float64(n) / (1 << 20) }
+
+// A histogram of Prometheus: how many took at most so many seconds.
+type histogram struct {
+	buckets    map[float64]float64
+	count, sum float64
+}
+
+var callsSample = regexp.MustCompile(`(?m)^function_run_function_seconds_(bucket|sum|count)\{([^}]*)\} (\S+)$`)
+
+// callsOf the function, as Crossplane has counted them.
+func callsOf(t *testing.T) histogram {
+	t.Helper()
+
+	return histogramOf(getText(t, plane.CrossplaneMetrics()), functionName)
+}
+
+// histogramOf the calls of a function, in the text of Crossplane's metrics.
+func histogramOf(text, function string) histogram {
+	h := histogram{buckets: map[float64]float64{}}
+
+	for _, m := range callsSample.FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(m[2], `function_name="`+function+`"`) {
+			continue
+		}
+
+		value, err := strconv.ParseFloat(m[3], 64)
+		if err != nil {
+			continue
+		}
+
+		switch m[1] {
+		case "sum":
+			h.sum += value
+		case "count":
+			h.count += value
+		default:
+			_, after, _ := strings.Cut(m[2], `le="`)
+			text, _, _ := strings.Cut(after, `"`)
+
+			if le, err := strconv.ParseFloat(text, 64); err == nil {
+				h.buckets[le] += value
+			}
+		}
+	}
+
+	return h
+}
+
+func (h histogram) since(before histogram) histogram {
+	out := histogram{buckets: map[float64]float64{}, count: h.count - before.count, sum: h.sum - before.sum}
+	for le, n := range h.buckets {
+		out.buckets[le] = n - before.buckets[le]
+	}
+
+	return out
+}
+
+// quantile is the bound of the first bucket that has so many of the calls, in seconds. It
+// does not guess where inside of the bucket they are.
+func (h histogram) quantile(q float64) float64 {
+	bounds := make([]float64, 0, len(h.buckets))
+	for le := range h.buckets {
+		bounds = append(bounds, le)
+	}
+
+	slices.Sort(bounds)
+
+	for _, le := range bounds {
+		if h.buckets[le] >= q*h.count {
+			return le
+		}
+	}
+
+	return math.Inf(1)
+}
+
+func TestQuantile(t *testing.T) {
+	const text = `
+function_run_function_seconds_bucket{function_name="other",le="0.005"} 1000
+function_run_function_seconds_bucket{function_name="f",grpc_code="OK",le="0.005"} 90
+function_run_function_seconds_bucket{function_name="f",grpc_code="OK",le="0.01"} 97
+function_run_function_seconds_bucket{function_name="f",grpc_code="OK",le="+Inf"} 99
+function_run_function_seconds_bucket{function_name="f",grpc_code="Unavailable",le="+Inf"} 1
+function_run_function_seconds_sum{function_name="f",grpc_code="OK"} 0.5
+function_run_function_seconds_count{function_name="f",grpc_code="OK"} 99
+function_run_function_seconds_count{function_name="f",grpc_code="Unavailable"} 1
+`
+
+	h := histogramOf(text, "f")
+	if h.count != 100 || h.sum != 0.5 {
+		t.Errorf("want 100 calls in 0.5 s, got %v in %v s", h.count, h.sum)
+	}
+
+	for q, want := range map[float64]float64{0.5: 0.005, 0.9: 0.005, 0.95: 0.01, 0.99: math.Inf(1)} {
+		if got := h.quantile(q); got != want {
+			t.Errorf("quantile %v: want %v, got %v", q, want, got)
+		}
+	}
+
+	if got := h.since(h); got.count != 0 || got.buckets[0.005] != 0 {
+		t.Errorf("want nothing since then, got %v", got)
+	}
+}
+
+func getText(t *testing.T, url string) string {
+	t.Helper()
+
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	rsp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rsp.Body.Close() //nolint:errcheck // Only read.
+
+	b, err := io.ReadAll(rsp.Body)
+	if err != nil || rsp.StatusCode != http.StatusOK {
+		t.Fatalf("cannot get %s: %s: %v", url, rsp.Status, err)
+	}
+
+	return string(b)
+}
+
+// usage of a process: the CPU time of all its threads, its memory, and the most of it.
+type usage struct {
+	cpu       time.Duration
+	rss, peak uint64
+}
+
+// tick of the kernel's clock, in which it tells processes their CPU time.
+const tick = 10 * time.Millisecond
+
+func usageOf(t *testing.T, pid int) usage {
+	t.Helper()
+
+	proc := func(name string) string {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+		if err != nil {
+			t.Fatalf("cannot read what the function uses: %v", err)
+		}
+
+		return string(b)
+	}
+
+	number := func(text string) uint64 {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("cannot read what the function uses: %v", err)
+		}
+
+		return n
+	}
+
+	stat := proc("stat") // the name of the program is in parentheses, and may have blanks
+	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+	u := usage{cpu: time.Duration(number(fields[11])+number(fields[12])) * tick} //nolint:gosec // It runs for minutes.
+
+	for line := range strings.Lines(proc("status")) {
+		switch f := strings.Fields(line); f[0] {
+		case "VmRSS:":
+			u.rss = number(f[1]) << 10
+		case "VmHWM:":
+			u.peak = number(f[1]) << 10
+		}
+	}
+
+	return u
+}
+
+// resetPeak makes the most memory of a process what it has now.
+func resetPeak(t *testing.T, pid int) {
+	t.Helper()
+
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o200); err != nil {
+		t.Fatalf("cannot reset the peak of a process: %v", err)
+	}
+}
+
+// inLimits wants what was used to be below the limit of the runtime manifests: with more,
+// Kubernetes kills a replica.
+func inLimits(t *testing.T, peak uint64) {
+	t.Helper()
+
+	b, err := os.ReadFile(filepath.Join(root, "example", "runtime", "deployment-runtime-config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	m := regexp.MustCompile(`limits:\s*\{?\s*memory: (\d+)Mi`).FindSubmatch(b)
+	if m == nil {
+		t.Fatal("the DeploymentRuntimeConfig has no limit for memory, in Mi")
+	}
+
+	if limit, err := strconv.ParseFloat(string(m[1]), 64); err != nil || mebibytes(peak) > limit {
+		t.Errorf("a replica had %.0f MiB, and the DeploymentRuntimeConfig allows %s", mebibytes(peak), m[1])
+	}
+}

@@ -1,0 +1,324 @@
+package live_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+const (
+	// soon is within what time Crossplane does what is due, on a busy machine.
+	soon = 45 * time.Second
+
+	// group is of the APIs of the stage.
+	group = "live.example.org/v1"
+
+	// reconcileAt is the annotation of a composite that Crossplane reconciles at once for,
+	// and handled what every scenario's input writes to the status: Crossplane has a field
+	// of its own for that, but loses it when a pipeline has run.
+	reconcileAt = "crossplane.io/reconcile-requested-at"
+	handled     = "composite.metadata.annotations['" + reconcileAt + "']"
+
+	// marker begins each secret value of a scenario.
+	marker = "hush-"
+)
+
+// A scenario plays in a namespace of its own, with Compositions of its own. It reads the
+// API server.
+type scenario struct {
+	*live.ControlPlane
+
+	function string // that its Compositions call
+	ns       string // its namespace, and what its cluster scoped objects are called
+}
+
+// broken is what a scenario says when a promise is, and not the control plane.
+type broken struct{ what string }
+
+func (b broken) Error() string { return "a promise is broken: " + b.what }
+
+func brokenf(format string, args ...any) error { return broken{fmt.Sprintf(format, args...)} }
+
+// eventually polls until there is no error. A promise that is broken ends it at once.
+func eventually(ctx context.Context, within time.Duration, what string, ok func() error) error {
+	deadline := time.Now().Add(within)
+
+	for {
+		err := ok()
+		if err == nil || errors.As(err, &broken{}) {
+			return err
+		}
+
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return fmt.Errorf("waited %s for %s: %w", within, what, err)
+		}
+
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// first runs steps until one fails.
+func first(steps ...func() error) error {
+	for _, do := range steps {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// hush is a secret value that nothing else has.
+func hush() string {
+	b := make([]byte, 12)
+	_, _ = rand.Read(b) // never fails
+
+	return marker + hex.EncodeToString(b)
+}
+
+// open the scenario: its namespace, and the Composition for composites of a kind.
+func (s scenario) open(ctx context.Context, kind, input string, composed ...string) error {
+	if err := s.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+s.ns+"}}"); err != nil {
+		return err
+	}
+
+	return s.input(ctx, kind, input, composed...)
+}
+
+// input of the function in the Composition. Steps before it compose what is given.
+func (s scenario) input(ctx context.Context, kind, input string, composed ...string) error {
+	in, err := live.Parse("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n" + input)
+	if err != nil {
+		return err
+	}
+
+	status, _ := in[0].Object["status"].([]any)
+	in[0].Object["status"] = append(status, map[string]any{"fieldPath": "handled", "value": handled, "optional": true})
+
+	var resources, steps []any
+
+	for i, text := range composed {
+		o, err := live.Parse(text)
+		if err != nil {
+			return err
+		}
+
+		name := "db"
+		if i > 0 {
+			name = fmt.Sprintf("db-%d", i)
+		}
+
+		resources = append(resources, map[string]any{"name": name, "manifest": o[0].Object})
+	}
+
+	if len(resources) > 0 {
+		steps = append(steps, map[string]any{
+			"step": "compose", "functionRef": map[string]any{"name": "function-compose"},
+			"input": map[string]any{"apiVersion": group, "kind": "Compose", "resources": resources},
+		})
+	}
+
+	steps = append(steps, map[string]any{"step": "export", "functionRef": map[string]any{"name": s.function}, "input": in[0].Object})
+
+	spec := map[string]any{"compositeTypeRef": map[string]any{"apiVersion": group, "kind": kind}, "mode": "Pipeline", "pipeline": steps}
+	if kind == "XOrder" {
+		spec["writeConnectionSecretsToNamespace"] = "crossplane-system"
+	}
+
+	return s.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": s.ns}, "spec": spec,
+	}})
+}
+
+// app is the composite of most scenarios.
+func (s scenario) app() live.Ref {
+	return live.Ref{APIVersion: group, Kind: "App", Namespace: s.ns, Name: "app"}
+}
+
+// applyApp with these fields of its spec, as YAML in flow style.
+func (s scenario) applyApp(ctx context.Context, fields ...string) error {
+	spec := strings.Join(append([]string{"crossplane: {compositionRef: {name: " + s.ns + "}}"}, fields...), ", ")
+
+	return s.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: app, namespace: %s}, spec: {%s}}", group, s.ns, spec))
+}
+
+// write an object with data that is a source, or a connection Secret.
+func (s scenario) write(ctx context.Context, kind, name string, data map[string]string) error {
+	values := make(map[string]any, len(data))
+
+	for k, v := range data {
+		values[k] = v
+		if kind == "Secret" {
+			values[k] = base64Of(v)
+		}
+	}
+
+	return s.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": s.ns}, "data": values,
+	}})
+}
+
+func (s scenario) core(kind, name string) live.Ref {
+	return live.Ref{APIVersion: "v1", Kind: kind, Namespace: s.ns, Name: name}
+}
+
+// data of a Secret or a ConfigMap, decoded. That of one which is not there is nil.
+func (s scenario) data(ctx context.Context, kind, name string) (map[string]string, error) {
+	o, err := s.Get(ctx, s.core(kind, name))
+	if live.IsNotFound(err) {
+		return nil, nil
+	}
+
+	if err != nil || kind == "Secret" {
+		return live.DataOf(o), err
+	}
+
+	data, _, err := unstructured.NestedStringMap(o.Object, "data")
+
+	return data, err
+}
+
+// becomes waits until an object has exactly these data, and none that it had not before.
+func (s scenario) becomes(ctx context.Context, kind, name string, want map[string]string) error {
+	before, err := s.data(ctx, kind, name)
+	if err != nil {
+		return err
+	}
+
+	return eventually(ctx, soon, kind+" "+name, func() error {
+		got, err := s.data(ctx, kind, name)
+		if err != nil {
+			return err
+		}
+
+		diff := cmp.Diff(want, got)
+		if diff != "" && !maps.Equal(got, before) {
+			return brokenf("%s %s is neither what it was nor what it shall be: %s", kind, name, diff)
+		}
+
+		if diff != "" {
+			return fmt.Errorf("%s %s: %s", kind, name, diff)
+		}
+
+		return nil
+	})
+}
+
+// says waits for the reason of ExportsReady, with some text in its message. The composite
+// is ready with Available, and only then.
+func (s scenario) says(ctx context.Context, r live.Ref, reason string, mentions ...string) error {
+	return eventually(ctx, soon, reason, func() error { return s.said(ctx, r, reason, mentions...) })
+}
+
+// saysOf is says, while an object must not be touched.
+func (s scenario) saysOf(ctx context.Context, before *unstructured.Unstructured, reason string, mentions ...string) error {
+	return eventually(ctx, soon, reason, func() error {
+		if err := s.untouched(ctx, before); err != nil {
+			return err
+		}
+
+		return s.said(ctx, s.app(), reason, mentions...)
+	})
+}
+
+func (s scenario) said(ctx context.Context, r live.Ref, reason string, mentions ...string) error {
+	o, err := s.Get(ctx, r)
+	if err != nil {
+		return err
+	}
+
+	exports, ready := live.ConditionOf(o, "ExportsReady"), live.ConditionOf(o, "Ready")
+	if exports.Reason != reason || (ready.Status == "True") != (reason == "Available" || reason == "InvalidInput") {
+		return fmt.Errorf("ExportsReady is %+v, Ready is %+v, Synced is %+v", exports, ready, live.ConditionOf(o, "Synced"))
+	}
+
+	for _, text := range mentions {
+		if !strings.Contains(exports.Message, text) {
+			return fmt.Errorf("the message has no %q: %s", text, exports.Message)
+		}
+	}
+
+	return nil
+}
+
+// force as many reconciles, each of them to its end.
+func (s scenario) force(ctx context.Context, r live.Ref, times int) error {
+	for range times {
+		token := rand.Text()
+		if err := s.Patch(ctx, r, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, reconcileAt, token)); err != nil {
+			return err
+		}
+
+		err := eventually(ctx, soon, "a reconcile", func() error {
+			o, err := s.Get(ctx, r)
+			if err != nil {
+				return err
+			}
+
+			if got, _, _ := unstructured.NestedString(o.Object, "status", "handled"); got != token {
+				return fmt.Errorf("the last one is %q", got)
+			}
+
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// untouched since it was read: byte for byte, with its resource version.
+func (s scenario) untouched(ctx context.Context, before *unstructured.Unstructured) error {
+	after, err := s.Get(ctx, live.RefOf(before))
+	if live.IsNotFound(err) {
+		return brokenf("%s is gone", live.RefOf(before))
+	}
+
+	if err != nil {
+		return err
+	}
+
+	was, _ := json.Marshal(before.Object) //nolint:errchkjson // It came as JSON.
+	is, _ := json.Marshal(after.Object)   //nolint:errchkjson // It came as JSON.
+
+	if string(was) != string(is) {
+		return brokenf("%s was touched: %s", live.RefOf(before), cmp.Diff(before.Object, after.Object))
+	}
+
+	return nil
+}
+
+// provide plays the provider of a Database: connection details, and then the status.
+func (s scenario) provide(ctx context.Context, name, details string, data map[string]string, status string) error {
+	db := live.Ref{APIVersion: group, Kind: "Database", Namespace: s.ns, Name: name}
+
+	return first(
+		func() error {
+			return eventually(ctx, soon, db.String(), func() error { _, err := s.Get(ctx, db); return err })
+		},
+		func() error { return s.write(ctx, "Secret", details, data) },
+		func() error { return s.Patch(ctx, db, `{"status": `+status+`}`, "status") },
+	)
+}
+
+// readyStatus of a Database, with more fields in front.
+func readyStatus(fields string) string {
+	return `{` + fields + ` "conditions": [{"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}`
+}
+
+// base64Of is how a value would stand in the data of an object.
+func base64Of(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

@@ -1,0 +1,198 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// stageManifests are the APIs that scenarios play with: composites of each scope, and a
+// Database, whose provider is the test. Crossplane may touch the latter by what a user
+// has to grant for it, too.
+const stageManifests = `
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: apps.live.example.org}
+spec:
+  scope: Namespaced
+  group: live.example.org
+  names: {kind: App, plural: apps}
+  versions: [{name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, x-kubernetes-preserve-unknown-fields: true},
+    status: {type: object, properties: {host: {type: string}, handled: {type: string}}}}}}}]
+---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: sites.live.example.org}
+spec:
+  scope: Cluster
+  group: live.example.org
+  names: {kind: Site, plural: sites}
+  versions: [{name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, x-kubernetes-preserve-unknown-fields: true},
+    status: {type: object, properties: {handled: {type: string}}}}}}}]
+---
+apiVersion: apiextensions.crossplane.io/v1
+kind: CompositeResourceDefinition
+metadata: {name: xorders.live.example.org}
+spec:
+  group: live.example.org
+  names: {kind: XOrder, plural: xorders}
+  claimNames: {kind: Order, plural: orders}
+  connectionSecretKeys: [username, password]
+  versions: [{name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, properties: {size: {type: string}}},
+    status: {type: object, properties: {handled: {type: string}}}}}}}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: databases.live.example.org}
+spec:
+  scope: Namespaced
+  group: live.example.org
+  names: {kind: Database, listKind: DatabaseList, plural: databases, singular: database}
+  versions: [{name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: live-databases, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}
+rules: [{apiGroups: [live.example.org], resources: [databases, databases/status], verbs: ["*"]}]
+`
+
+// composePackage is the stand-in that composes what a scenario wants to be composed.
+const composePackage = `{apiVersion: meta.pkg.crossplane.io/v1, kind: Function, metadata: {name: function-compose}, spec: {capabilities: [composition]}}`
+
+// installed are all functions, for their logs.
+var installed struct {
+	sync.Mutex
+
+	functions []*live.Function
+}
+
+// stage sets up once what all scenarios need.
+var stage = sync.OnceValue(func() error {
+	ctx := context.Background()
+
+	if err := plane.Watch(ctx, "v1", "Secret", film.add); err != nil {
+		return err
+	}
+
+	if err := plane.Apply(ctx, stageManifests); err != nil {
+		return err
+	}
+
+	program := state("function-compose")
+	if err := command(ctx, root, "go", "build", "-o", program, "./internal/e2e/live/compose"); err != nil {
+		return err
+	}
+
+	dir := state("compose-package")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "crossplane.yaml"), []byte(composePackage), 0o600); err != nil {
+		return err
+	}
+
+	if _, err := install(ctx, "function-compose", dir, program); err != nil {
+		return err
+	}
+
+	const xrd, crd = "apiextensions.crossplane.io/v2", "apiextensions.k8s.io/v1"
+
+	for _, w := range []struct {
+		live.Ref
+
+		condition string
+	}{
+		{live.Ref{APIVersion: crd, Kind: "CustomResourceDefinition", Name: "databases.live.example.org"}, "Established"},
+		{live.Ref{APIVersion: xrd, Kind: "CompositeResourceDefinition", Name: "apps.live.example.org"}, "Established"},
+		{live.Ref{APIVersion: xrd, Kind: "CompositeResourceDefinition", Name: "sites.live.example.org"}, "Established"},
+		{live.Ref{APIVersion: xrd, Kind: "CompositeResourceDefinition", Name: "xorders.live.example.org"}, "Offered"},
+	} {
+		if err := plane.WaitForCondition(ctx, time.Minute, w.Ref, w.condition); err != nil {
+			return err
+		}
+	}
+
+	return nil
+})
+
+// state is a path among those of the control plane, which end with it.
+func state(name string) string { return filepath.Join(filepath.Dir(plane.Kubeconfig()), name) }
+
+// install a function from the folder of its package.
+func install(ctx context.Context, name, dir, program string, env ...string) (*live.Function, error) {
+	peers, err := e2e.BuildPeers(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	xpkg, reference := state(name+".xpkg"), plane.RegistryAddress+"/crossplane-contrib/"+name+":v0.0.0"
+	if err := command(ctx, root, peers.CLI, "xpkg", "build", "-f", dir, "-o", xpkg); err != nil {
+		return nil, err
+	}
+
+	if err := command(ctx, root, peers.CLI, "xpkg", "push", "-f", xpkg, reference); err != nil {
+		return nil, err
+	}
+
+	f, err := plane.Install(ctx, name, reference, 1, program, env...)
+	if f != nil {
+		installed.Lock()
+		defer installed.Unlock()
+
+		installed.functions = append(installed.functions, f)
+	}
+
+	return f, err
+}
+
+// A recording has each event of each Secret, in the order in which the API server stored
+// them.
+type recording struct {
+	mu     sync.Mutex
+	events []event
+}
+
+// An event of a watch: ADDED, MODIFIED or DELETED.
+type event struct {
+	kind   string
+	object *unstructured.Unstructured
+	at     time.Time
+}
+
+// String is what happened to which version of what.
+func (e event) String() string {
+	return fmt.Sprintf("%s %s@%s", e.kind, e.object.GetName(), e.object.GetResourceVersion())
+}
+
+// film is the recording of all scenarios.
+var film recording
+
+func (r *recording) add(kind string, o *unstructured.Unstructured) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.events = append(r.events, event{kind, o, time.Now()})
+}
+
+// of a namespace, or of all if it is empty.
+func (r *recording) of(namespace string) []event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	all := slices.Clone(r.events)
+
+	return slices.DeleteFunc(all, func(e event) bool { return namespace != "" && e.object.GetNamespace() != namespace })
+}
