@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 )
 
@@ -34,6 +35,11 @@ const (
 	// gives an attempt 20 seconds before it starts over, so longer helps nobody,
 	// and a silent connection holds up a graceful stop for as long as this.
 	connectTimeout = 20 * time.Second
+
+	// connectionAge is how long Crossplane keeps a connection. It looks up the replicas that
+	// there are when one ends, and not before: without a limit one that is added gets no
+	// request.
+	connectionAge = 5 * time.Minute
 
 	// stopTimeout bounds what happens after the grace period: closing the
 	// connections. grpc.Server.Stop waits for handshakes, too, which can take
@@ -165,6 +171,7 @@ func (c *serveCmd) server(ctx context.Context, build functionMaker, log logging.
 		credentials:        creds,
 		maxRecvMessageSize: c.MaxRecvMessageSize * 1024 * 1024,
 		gracePeriod:        c.GracePeriod,
+		connectionAge:      connectionAge,
 		registry:           newRegistry(),
 	}
 
@@ -219,6 +226,7 @@ type server struct {
 	credentials        credentials.TransportCredentials
 	maxRecvMessageSize int           // in bytes
 	gracePeriod        time.Duration // zero stops at once
+	connectionAge      time.Duration // a connection is closed after it
 	registry           *prometheus.Registry
 	listener           net.Listener
 	metricsListener    net.Listener // nil serves no metrics
@@ -299,6 +307,7 @@ func (s *server) grpcServer(checks *health.Server) *grpc.Server {
 	runner := grpc.NewServer(
 		grpc.Creds(s.credentials),
 		grpc.ConnectionTimeout(connectTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: s.connectionAge}), // requests that run are waited for
 		grpc.MaxRecvMsgSize(s.maxRecvMessageSize),
 		grpc.ChainUnaryInterceptor(calls.UnaryServerInterceptor(), recoverPanic(s.log)),
 		grpc.ChainStreamInterceptor(calls.StreamServerInterceptor()),

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
@@ -39,6 +40,25 @@ func TestServeAnswersEveryService(t *testing.T) {
 		h, err := grpc_health_v1.NewHealthClient(conn).Check(limited(t), &grpc_health_v1.HealthCheckRequest{Service: service})
 		if err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 			t.Errorf("health of %q: got %v, %v", service, h, err)
+		}
+	}
+}
+
+// Crossplane finds new replicas when a connection ends. No request is lost by that.
+func TestServeEndsOldConnections(t *testing.T) {
+	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *server) { s.connectionAge = 50 * time.Millisecond })
+	conn, all := s.dial(t, insecure.NewCredentials()), limited(t)
+	for ended := 0; ended < 3; {
+		if err := call(t, conn); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(all, 10*time.Millisecond)
+		if conn.WaitForStateChange(ctx, connectivity.Ready) && conn.GetState() != connectivity.Ready {
+			ended++
+		}
+		cancel()
+		if all.Err() != nil {
+			t.Fatal("no connection ends")
 		}
 	}
 }
