@@ -23,6 +23,9 @@ const (
 	// clockVariable names the file that such a function takes its time from.
 	clockVariable = "FUNCTION_EXPORT_NOW"
 
+	// faultVariable names the rule that a function built with the tag faults breaks.
+	faultVariable = "FUNCTION_EXPORT_FAULT"
+
 	// anyTime is when an example is that has no time of its own.
 	anyTime = "2026-01-01T00:00:00Z"
 
@@ -77,10 +80,11 @@ func TestPublishedIsNoRehearsal(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		flags  []string
-		want   bool
+		want   []string // of the variables that it knows
 	}{
-		"Published": {reason: "who could set its clock or its randomness would know each password"},
-		"Rehearsal": {reason: "else it would not be seen in the one that is published", flags: []string{"-tags", rehearsal}, want: true},
+		"Published": {reason: "who could set its clock or its randomness would know each password, and who could switch a rule off would lose one"},
+		"Rehearsal": {reason: "else it would not be seen in the one that is published", flags: []string{"-tags", rehearsal}, want: []string{clockVariable}},
+		"Faults":    {reason: "else it would not be seen in the one that is published", flags: []string{"-tags", "faults"}, want: []string{faultVariable}},
 	}
 
 	for name, tc := range cases {
@@ -90,8 +94,10 @@ func TestPublishedIsNoRehearsal(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if got := bytes.Contains(program, []byte(clockVariable)); got != tc.want {
-				t.Errorf("%s: it has %s in it: want %t, got %t", tc.reason, clockVariable, tc.want, got)
+			for _, v := range []string{clockVariable, faultVariable} {
+				if got, want := bytes.Contains(program, []byte(v)), slices.Contains(tc.want, v); got != want {
+					t.Errorf("%s: it has %s in it: want %t, got %t", tc.reason, v, want, got)
+				}
 			}
 		})
 	}
@@ -101,7 +107,7 @@ func TestPublishedIsNoRehearsal(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if !bytes.Contains(image, []byte("go build ")) || regexp.MustCompile(`-tags|GOFLAGS|`+rehearsal).Match(image) {
+	if !bytes.Contains(image, []byte("go build ")) || regexp.MustCompile(`-tags|GOFLAGS|faults|`+rehearsal).Match(image) {
 		t.Error("the Dockerfile must build the function, and without a tag")
 	}
 }
