@@ -53,7 +53,7 @@ type generatedFrom struct {
 func readGenerated(o *structpb.Struct) map[string]generatedFrom {
 	var out map[string]generatedFrom
 	text := metadataOf(o)["annotations"].GetStructValue().GetFields()[generator.AnnotationGenerated].GetStringValue()
-	if json.Unmarshal([]byte(text), &out) != nil {
+	if text == "" || json.Unmarshal([]byte(text), &out) != nil {
 		return nil
 	}
 	return out

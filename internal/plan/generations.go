@@ -56,27 +56,31 @@ func isDeleted(o *structpb.Struct) bool {
 // expression could mean them.
 func (r *run) splitGenerations(p *Plan) {
 	r.generations = map[string]observation.Resource{}
+	for name, res := range r.Observation.Resources {
+		if _, _, ok := parseGeneration(name); ok {
+			r.generations[name] = res
+		}
+	}
+	if len(r.generations) == 0 {
+		return
+	}
 	exported := map[string]bool{}
 	for _, res := range r.Observation.Resources {
 		for _, from := range readGenerated(res.Object) {
 			exported[from.ID] = true
 		}
 	}
-	for name, res := range r.Observation.Resources {
-		g, _, ok := parseGeneration(name)
+	maps.DeleteFunc(r.generations, func(name string, res observation.Resource) bool {
+		g, _, _ := parseGeneration(name)
 		meta := metadataOf(res.Object)
 		marked := texts(meta["labels"])[generator.LabelGenerator] == g || texts(meta["annotations"])[generator.LabelGenerator] == g
-		if ok && (p.maker(g) != nil || marked || exported[meta["uid"].GetStringValue()]) {
-			r.generations[name] = res
-		}
-	}
-	if len(r.generations) > 0 {
-		r.Observation.Resources = maps.Clone(r.Observation.Resources)
-		maps.DeleteFunc(r.Observation.Resources, func(name string, _ observation.Resource) bool {
-			_, ok := r.generations[name]
-			return ok
-		})
-	}
+		return p.maker(g) == nil && !marked && !exported[meta["uid"].GetStringValue()]
+	})
+	r.Observation.Resources = maps.Clone(r.Observation.Resources)
+	maps.DeleteFunc(r.Observation.Resources, func(name string, _ observation.Resource) bool {
+		_, ok := r.generations[name]
+		return ok
+	})
 }
 
 func (p *Plan) maker(name string) *maker {

@@ -40,6 +40,9 @@ func generationName(name string, number int) string {
 // parseGeneration is the other way round.
 func parseGeneration(composed string) (name string, number int, ok bool) {
 	rest, ok := strings.CutPrefix(composed, generationPrefix)
+	if !ok {
+		return "", 0, false
+	}
 	name, text, _ := strings.Cut(rest, "/")
 	number, err := strconv.Atoi(text)
 	return name, number, ok && name != "" && err == nil && isNumber(number) && composed == generationName(name, number)
