@@ -783,3 +783,13 @@ func TestAResourceThatIsNotReadyBecomesAPassword(t *testing.T) {
 		t.Error(c.names(), c.condition())
 	}
 }
+
+// What an earlier step generates is none of the resources that a find waits for.
+func TestFindBesideAGeneratorOfAnEarlierStep(t *testing.T) {
+	c := newControlPlane(t, accessKey("", ""))
+	c.later = []string{`secrets: [{name: rest, dataFrom: [{find: {name: {regexp: nothing}}, optional: true}, {valueMap: "{'a': 'b'}"}]}]`}
+	c.settle()
+	if c.value("shop-rest", "a") != "b" {
+		t.Error(c.condition())
+	}
+}

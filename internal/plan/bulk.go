@@ -362,7 +362,8 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 	}
 	for _, name := range sortedKeys(r.Desired) {
 		_, observed := r.Observation.Resources[name]
-		if !observed && b.find.reaches(name) && b.find.tagged(r.Desired[name]) {
+		_, _, generation := parseGeneration(name) // of an earlier step, which no find means
+		if !observed && !generation && b.find.reaches(name) && b.find.tagged(r.Desired[name]) {
 			take(name, r.Desired[name], nil)
 		}
 	}

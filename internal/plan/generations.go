@@ -91,7 +91,7 @@ func (p *Plan) maker(name string) *maker {
 	return &p.makers[i]
 }
 
-// read a generation: its state, and what it gives.
+// readGeneration reads its state, and what it gives.
 func (r *run) readGeneration(name string, number int, res observation.Resource, listed bool) *kept {
 	k := &kept{Record: generator.ReadRecord(texts(metadataOf(res.Object)["annotations"])), object: res.Object, listed: listed}
 	k.Generator, k.Number = name, number
@@ -128,7 +128,7 @@ func (g *generating) elsewhere(name string) bool {
 	return g.plan.maker(name) == nil && g.Elsewhere[name]
 }
 
-// desire a generation with its state. What it was made from stays as it was.
+// desireGeneration is a generation with its state. What it was made from stays as it was.
 func (r *run) desireGeneration(k *kept) *structpb.Struct {
 	base := object.Held(k.object)
 	if apiVersion, kind, _, _ := object.Identity(k.object); k.Kind == kindResource || !hasData(apiVersion, kind) {

@@ -126,10 +126,10 @@ func (g *generating) made(s *stepping) (*structpb.Struct, error) {
 	}}
 	if s.manifest != nil {
 		raw, err := s.object.MarshalJSON()
-		if err != nil || len(raw) > limits.ManifestBytes {
+		rec.Resource = compact(raw)
+		if err != nil || len(rec.Resource) > limits.ManifestBytes {
 			return nil, failed(s.path.Child(kindResource, "set").String(), "makes a manifest over the limit of %d bytes", limits.ManifestBytes)
 		}
-		rec.Resource = compact(raw)
 		o := g.marked(s.object, rec)
 		if n := sizeOfTexts(metadataOf(o)["annotations"]); n > limits.StateBytes {
 			return nil, failed(s.path.Child(kindResource, "manifest").String(), "makes %d bytes of annotations, over the limit of %d: its annotations and all of it are among them", n, limits.StateBytes)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
