@@ -33,6 +33,11 @@ var rooms = map[string]room{
 	"input":              {},
 	"input/v1beta1":      {outside: []string{"k8s.io/apimachinery"}},
 	"internal/limits":    {},
+	"internal/suggest":   {},
+	"internal/schema": {
+		rooms:   []string{"internal/suggest"},
+		outside: []string{"github.com/google/cel-go/common/types", "google.golang.org/protobuf/types"},
+	},
 	"internal/sensitive": {outside: []string{"log/slog"}}, // to redact itself there
 	"internal/expression": {
 		rooms:   []string{"internal/limits", "internal/sensitive"},
@@ -59,7 +64,7 @@ var rooms = map[string]room{
 	"internal/plan": {
 		rooms: []string{
 			"input/v1beta1", "internal/collect", "internal/environment", "internal/expression", "internal/generator", "internal/limits", "internal/object",
-			"internal/observation", "internal/rewrite", "internal/sensitive",
+			"internal/observation", "internal/rewrite", "internal/schema", "internal/sensitive", "internal/suggest",
 		},
 		outside: []string{
 			"github.com/crossplane/crossplane-runtime", "github.com/google/cel-go/common/types", "google.golang.org/protobuf",

@@ -14,8 +14,10 @@ package expression
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/ext"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
@@ -74,6 +76,10 @@ type Environment struct {
 	making  *Environment
 	shorten string // what to do about an expression that is too large
 	several string // how the input has several keys, if it has a way of its own
+
+	functions    sync.Once // for CheckTypes
+	functionsEnv *checker.Env
+	functionsErr error
 }
 
 // Keys is the environment of key expressions, which see Key and nothing else.

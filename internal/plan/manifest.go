@@ -46,6 +46,8 @@ type output struct {
 
 func (c *compiler) manifest(m *maker, g *v1beta1.ResourceGenerator) {
 	at := m.path.Child(kindResource)
+	c.own = Kind{m.manifest.apiVersion, m.manifest.kind}
+	defer func() { c.own = Kind{} }()
 	for i, s := range g.Set {
 		at := at.Child("set").Index(i)
 		f := manifestField{path: at.String()}

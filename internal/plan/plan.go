@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // DefaultTTL is how long Crossplane waits before it calls again.
@@ -40,6 +41,11 @@ type Plan struct {
 	tenants   *tenants // nil without fromComposite
 	ttl       time.Duration
 	id        string
+
+	// For CheckTypes:
+	expressions    []compiled
+	declared       []v1beta1.Source
+	compositePaths []compositePath
 }
 
 // ID names the input: equal inputs have one, and others have others.
@@ -116,6 +122,7 @@ type variable struct {
 }
 
 type statusField struct {
+	at       *field.Path
 	path     string
 	segments []string
 	optional bool
@@ -162,6 +169,8 @@ type compiler struct {
 	inputs    map[string]bool    // composed resources and Secret sources that expressions name
 	count     int
 	makers    []maker
+	compiled  []compiled // in the order of the input
+	own       Kind       // of the generation that an expression is about
 
 	ownEnvironment bool // the input finds or sets the environment itself
 }
@@ -201,6 +210,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	p.tenants = c.fromComposite(in.FromComposite)
 	p.sources = c.compileSources() // last: which are read is known now
 	p.inputs = sortedKeys(c.inputs)
+	p.expressions, p.declared, p.compositePaths = c.compiled, in.Sources, compositePaths(in)
 	return p
 }
 
@@ -302,7 +312,7 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 
 func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField) statusField {
 	segments, _ := statusSegments(s.FieldPath) // refused by validate
-	out := statusField{path: s.FieldPath, segments: segments, optional: s.Optional}
+	out := statusField{at: at, path: s.FieldPath, segments: segments, optional: s.Optional}
 	out.value = c.output(expression.Source{Text: s.Value, Path: at.Child("value").String(), Want: expression.WantJSON})
 	c.refuseSecrets(out.value, s.NonSensitive)
 	return out
@@ -339,6 +349,7 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if !declared || !placed || !generated {
 		return nil
 	}
+	c.compiled = append(c.compiled, compiled{x, c.env, c.own})
 	return x
 }
 
@@ -374,7 +385,7 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 			c.fault(x.Place(r), "variable %q is not above this one: a variable may use only those above it", name)
 			continue
 		}
-		c.fault(x.Place(r), "undeclared variable %q%s", name, suggest(nearest(name, c.declared)))
+		c.fault(x.Place(r), "undeclared variable %q%s", name, suggest.DidYouMean(suggest.Nearest(name, c.declared)))
 	}
 	return ok
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // A Request is what one call of the function observes. Nothing of it is written
@@ -284,7 +285,7 @@ func (r *run) faults(p *Plan) []error {
 		_, observed := r.Observation.Resources[s.Name]
 		_, desired := r.Desired[s.Name]
 		if isSecret(s.Source) && (observed || desired) {
-			fault(s.path.Child("name"), "%q is the name of a composed resource, too, so that %s would mean two things: rename the source", s.Name, expression.PathText(expression.Secrets, s.Name))
+			fault(s.path.Child("name"), "%s", twoMeanings(s.Name))
 		}
 		switch {
 		case isSecret(s.Source) && r.cluster && s.nameExpr != nil:
@@ -298,7 +299,7 @@ func (r *run) faults(p *Plan) []error {
 	r.generatorFaults(p, fault)
 	for _, e := range p.exports {
 		if _, ok := r.Desired[e.name]; ok {
-			fault(e.path.Child("name"), "an earlier step of the pipeline composes a resource named %q, too: rename one of them", e.name)
+			fault(e.path.Child("name"), "%s", composedTwice(e.name))
 		}
 		at := e.path.Child("metadata", "namespace")
 		switch ns := e.metadata.namespace; {
@@ -309,6 +310,16 @@ func (r *run) faults(p *Plan) []error {
 		}
 	}
 	return faults
+}
+
+// twoMeanings says that a Secret source has the name of a composed resource.
+func twoMeanings(name string) string {
+	return fmt.Sprintf("%q is the name of a composed resource, too, so that %s would mean two things: rename the source", name, expression.PathText(expression.Secrets, name))
+}
+
+// composedTwice says that another step composes a resource of an export's name.
+func composedTwice(name string) string {
+	return fmt.Sprintf("another step of the pipeline composes a resource named %q, too: rename one of them", name)
 }
 
 func (r *run) evaluate(ctx context.Context, x *expression.Expression, from string) (ref.Val, error) {
@@ -336,7 +347,7 @@ func (r *run) findMisspelt(inputs []string) {
 		if observed || desired {
 			continue
 		}
-		why := "no earlier step composes it" + suggest(nearest(name, sortedKeys(r.Desired)))
+		why := "no earlier step composes it" + suggest.DidYouMean(suggest.Nearest(name, sortedKeys(r.Desired)))
 		r.missing[expression.PathText(expression.Resources, name)] = why
 		r.missing[expression.PathText(expression.Secrets, name)] = why
 	}

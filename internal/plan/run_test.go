@@ -566,7 +566,7 @@ secrets:
 			reason: "a composition resource name has one writer",
 			input:  url,
 			world:  `desired: {url: {apiVersion: example.org/v1, kind: Other}}`,
-			want:   []string{`secrets[0].name: an earlier step of the pipeline composes a resource named "url", too: rename one of them`},
+			want:   []string{`secrets[0].name: another step of the pipeline composes a resource named "url", too: rename one of them`},
 		},
 		"SecretSourceIsAResource": {
 			reason: "secrets.db would mean two things; a source that nobody uses, or that is no Secret, does not matter",

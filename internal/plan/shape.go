@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // A decoder turns a google.protobuf.Struct into the input type. Crossplane does
@@ -132,8 +133,8 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 		if d.full() {
 			break
 		}
-		at, meant := child(p, k), nearest(k, names)
-		f := invalid(at, "is an unknown field%s", suggest(meant))
+		at, meant := child(p, k), suggest.Nearest(k, names)
+		f := invalid(at, "is an unknown field%s", suggest.DidYouMean(meant))
 		f.Type = field.ErrorTypeForbidden
 		d.refuse(at, f)
 		d.near[pathText(child(p, meant))] = true
@@ -315,47 +316,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// nearest of the known names to a wrong one, if one is near: at most a third of
-// its letters away.
-func nearest(wrong string, known []string) string {
-	best, least := "", len(wrong)/3+1
-	for _, k := range known {
-		if d := distance(strings.ToLower(wrong), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-func suggest(name string) string {
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %s?", name)
-}
-
-// distance is the number of letters to insert, remove, replace or swap with the
-// next one (optimal string alignment).
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before, last, row = last, row, before
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // A tenantList is a field that lists what the composite's author asks for.
@@ -163,8 +164,8 @@ func (w *wish) refuseMisspelt(at *field.Path, fields map[string]*structpb.Value)
 	}
 	for _, k := range sortedKeys(fields) {
 		_, list := fields[k].GetKind().(*structpb.Value_ListValue)
-		if meant := nearest(k, names); list && meant != "" && !isTenantList(k) {
-			w.refuse(at.Child(k), "is an unknown field"+suggest(meant), kinds[meant])
+		if meant := suggest.Nearest(k, names); list && meant != "" && !isTenantList(k) {
+			w.refuse(at.Child(k), "is an unknown field"+suggest.DidYouMean(meant), kinds[meant])
 		}
 	}
 }

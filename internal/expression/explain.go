@@ -1,0 +1,152 @@
+package expression
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+)
+
+// A Need says what becomes of an expression while an input is absent.
+type Need int
+
+// The needs, each more than the one before.
+const (
+	// Optional: the expression can do without.
+	Optional Need = iota
+	// Conditional: it waits, if it comes that far. The input stands in a branch.
+	Conditional
+	// Required: it waits.
+	Required
+)
+
+// String is the need in one word.
+func (n Need) String() string { return [...]string{"optional", "conditional", "required"}[n] }
+
+// MarshalText is String.
+func (n Need) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+// A Read is one input that an expression can read.
+type Read struct {
+	Reference
+
+	// Text is the input in CEL's words, where the composed resource that resource, self
+	// and secret stand for has its name.
+	Text string
+
+	// Need of the expression, over all places where it reads the input.
+	Need Need
+
+	// Branched is set if all these places are in branches.
+	Branched bool
+}
+
+// Reads are the inputs that the expression can read, over all branches, each once, in the
+// order of the source. What leads to an optional step, or to what has() tests, is an
+// input by itself where nothing else needs it: without it the expression waits.
+func (x *Expression) Reads() []Read {
+	out := &reads{lenient: x.lenient()}
+	var leading []Read
+	for _, r := range x.references {
+		read := Read{Reference: r, Text: r.text(x.source.from()), Branched: r.branch}
+		if r.strict() {
+			read.Need = out.needOf(read)
+		} else if l, ok := x.leading(r); ok {
+			leading = append(leading, l)
+		}
+		out.add(read)
+	}
+	for _, l := range leading {
+		l.Need = out.needOf(l)
+		if !out.needs(l) {
+			out.add(l)
+		}
+	}
+	return out.list
+}
+
+// leading is what a reference that may be absent leads through, and has to be there.
+func (x *Expression) leading(r Reference) (Read, bool) {
+	n := slices.IndexFunc(r.Path, func(s Step) bool { return s.optional })
+	if n < 0 {
+		n = len(r.Path) - 1 // of has()
+	}
+	r.presence = false
+	local := r.Variable == Resource || r.Variable == Self || r.Variable == Secret
+	switch {
+	case n > 0:
+		r = r.upTo(n)
+		return Read{Reference: r, Text: r.text(x.source.from()), Branched: r.branch}, true
+	case local && x.source.From != "" && !x.source.Own:
+		r.Variable, r.Path = Resources, []Step{{Key: x.source.From}}
+		return Read{Reference: r, Text: r.text(""), Branched: r.branch}, true
+	}
+	return Read{}, false
+}
+
+// reads are a list of reads without doubles.
+type reads struct {
+	list    []Read
+	lenient map[string]bool
+}
+
+func (l *reads) needOf(r Read) Need {
+	switch {
+	case !r.Branched:
+		return Required
+	case l.lenient[r.Text]:
+		return Optional // it was looked for before
+	}
+	return Conditional
+}
+
+func (l *reads) add(r Read) {
+	i := slices.IndexFunc(l.list, func(o Read) bool { return o.Text == r.Text })
+	if i < 0 {
+		l.list = append(l.list, r)
+		return
+	}
+	l.list[i].Need = max(l.list[i].Need, r.Need)
+	l.list[i].Branched = l.list[i].Branched && r.Branched
+}
+
+// needs reports whether something below r is needed as much.
+func (l *reads) needs(r Read) bool {
+	return slices.ContainsFunc(l.list, func(o Read) bool {
+		rest, below := strings.CutPrefix(o.Text, r.Text)
+		if r.Variable == Resources && len(r.Path) == 1 && !below {
+			rest, below = strings.CutPrefix(o.Text, PathText(Secrets, stepText(r.Path[0])))
+		}
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[') && o.Need >= r.Need
+	})
+}
+
+func stepText(s Step) string {
+	k, _ := s.Key.(string)
+	return k
+}
+
+// A SpelledKey is a key of a map literal.
+type SpelledKey struct {
+	Name string
+
+	// Optional is set if the entry may be left out.
+	Optional bool
+}
+
+// Spelled are the keys that the expression spells, if it is a map literal, in its order.
+// They are all of them if the rest of the result is spelled, too.
+func (x *Expression) Spelled() (keys []SpelledKey, all bool) {
+	if x.ast.Expr().Kind() != ast.MapKind {
+		return nil, false
+	}
+	all = true
+	for _, e := range x.ast.Expr().AsMap().Entries() {
+		k, ok := literalString(e.AsMapEntry().Key())
+		all = all && ok
+		if ok {
+			keys = append(keys, SpelledKey{k, e.AsMapEntry().IsOptional()})
+		}
+	}
+	return keys, all
+}

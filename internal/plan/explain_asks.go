@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+)
+
+// An Ask is what Crossplane may be asked for: an object, or all that have labels.
+type Ask struct {
+	// Path of what asks, and Why it does.
+	Path string `json:"path"`
+	Why  string `json:"why"`
+
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+
+	// Namespace is empty for a cluster scoped kind.
+	Namespace Spelling `json:"namespace,omitzero"`
+
+	// Name, or Labels: just one of them is set.
+	Name   Spelling   `json:"name,omitzero"`
+	Labels []AskLabel `json:"labels,omitempty"`
+
+	// Optional is set if it need not exist.
+	Optional bool `json:"optional,omitempty"`
+
+	// Inputs of the expression that names it.
+	Inputs []Input `json:"inputs,omitempty"`
+}
+
+// An AskLabel is a label that is asked for.
+type AskLabel struct {
+	Key   string   `json:"key"`
+	Value Spelling `json:"value"`
+}
+
+// ask lists all asks, in the order in which they are made.
+func (x *explainer) ask(out *Explanation) {
+	out.Asks = x.environmentAsks()
+	used := map[string]bool{}
+	for _, s := range x.plan.sources {
+		used[s.Name] = true
+		out.Asks = append(out.Asks, x.sourceAsk(s))
+	}
+	for _, s := range x.plan.declared {
+		if !used[s.Name] {
+			out.Unused = append(out.Unused, s.Name)
+		}
+	}
+	for i, e := range x.plan.exports {
+		o := out.Objects[i]
+		out.Asks = append(out.Asks, Ask{
+			Path: o.Path, Why: "the place of what it composes, while nothing of it is observed",
+			APIVersion: "v1", Kind: string(e.kind), Namespace: o.Namespace, Name: o.ObjectName, Optional: true,
+		})
+	}
+	for i := range x.plan.makers {
+		if m := &x.plan.makers[i]; m.totp == nil {
+			out.Asks = append(out.Asks, generationAsks(m)...)
+		}
+	}
+}
+
+func (x *explainer) environmentAsks() []Ask {
+	var out []Ask
+	for _, asked := range x.plan.lookup.Asked() {
+		a := Ask{Path: asked.Path, Why: "part of the environment", APIVersion: environmentConfigAPIVersion, Kind: environmentConfigKind}
+		if asked.Name != "" {
+			a.Name = Spelling{Text: asked.Name}
+		}
+		for _, l := range asked.Labels {
+			value := Spelling{Text: l.Text}
+			if l.Field != "" {
+				in := Input{Name: expression.Composite + "." + l.Field, Need: expression.Required}
+				if l.Environment {
+					in.Name = expression.Env + "." + l.Field
+				}
+				if l.Optional {
+					in.Need = expression.Optional
+				}
+				value = Spelling{Expression: in.Name}
+				a.Inputs = append(a.Inputs, in)
+			}
+			a.Labels = append(a.Labels, AskLabel{l.Key, value})
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func (x *explainer) sourceAsk(s source) Ask {
+	a := Ask{Path: s.path.String(), Why: fmt.Sprintf("the source %q", s.Name), APIVersion: s.APIVersion, Kind: s.Kind, Optional: s.Optional}
+	if s.Scope != v1beta1.ScopeCluster {
+		a.Namespace = spelling(s.Namespace, nil, ownNamespaceText)
+	}
+	for _, k := range sortedKeys(s.MatchLabels) {
+		a.Labels = append(a.Labels, AskLabel{k, Spelling{Text: s.MatchLabels[k]}})
+	}
+	switch {
+	case len(a.Labels) > 0:
+	case s.nameExpr != nil:
+		a.Name = Spelling{Expression: s.nameExpr.Source().Text}
+		a.Inputs = x.expression(s.nameExpr, "nameExpression").Inputs
+	case s.MatchName != "":
+		a.Name = Spelling{Text: s.MatchName}
+	default:
+		a.Name = Spelling{Text: s.Name}
+	}
+	return a
+}
+
+// generationAsks are for all generations of the composite, which it may not list as yet,
+// and for what may have the name of the next one.
+func generationAsks(m *maker) []Ask {
+	apiVersion, kind := m.composes()
+	a := Ask{Path: m.path.String(), APIVersion: apiVersion, Kind: kind, Optional: true}
+	a.Namespace = spelling(m.namespace, nil, ownNamespaceText)
+	name := Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s-' + string(generation.number)", m.name)}
+	if m.manifest != nil {
+		a.Namespace = spelling(m.manifest.namespace, nil, ownNamespaceText)
+		for _, f := range m.manifest.set {
+			if f.at.String() == "metadata.name" {
+				name = Spelling{Expression: f.value.Source().Text}
+			}
+		}
+	}
+	all, next := a, a
+	all.Why, all.Labels = "all generations of the composite", []AskLabel{{generator.LabelComposite, Spelling{Expression: "composite.metadata.uid"}}}
+	next.Why, next.Name = "the place of a next generation", name
+	return []Ask{all, next}
+}
+
+// composes is the kind of a generation.
+func (m *maker) composes() (apiVersion, kind string) {
+	if m.manifest != nil {
+		return m.manifest.apiVersion, m.manifest.kind
+	}
+	return "v1", string(object.Secret)
+}
+
+// A Rule is one of a ClusterRole. It has no resourceNames: Crossplane watches what it
+// reads, all of a kind, which no rule with names allows.
+type Rule struct {
+	APIGroup string   `json:"apiGroup"`
+	Resource string   `json:"resource"`
+	Verbs    []string `json:"verbs"`
+
+	// Kind that the resource was guessed from, unless it is one that is known.
+	Kind string `json:"kind,omitempty"`
+
+	// Installed is set if Crossplane has the right as it is installed.
+	Installed bool `json:"installed,omitempty"`
+
+	// For are the paths of what needs it.
+	For []string `json:"for"`
+}
+
+var (
+	readVerbs    = []string{"get", "list", "watch"}
+	composeVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+)
+
+// rulesOf what is asked for, and of what generators compose, sorted.
+func rulesOf(asks []Ask, makers []maker) []Rule {
+	by := map[string]*Rule{}
+	add := func(apiVersion, kind string, verbs []string, path string) {
+		gv, _ := schema.ParseGroupVersion(apiVersion) // else refused by validate
+		plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind))
+		key := gv.Group + "/" + plural.Resource
+		r := by[key]
+		if r == nil {
+			r = &Rule{APIGroup: gv.Group, Resource: plural.Resource, Kind: kind}
+			r.Installed = gv.Group == "" && (kind == string(object.Secret) || kind == string(object.ConfigMap)) || apiVersion == environmentConfigAPIVersion && kind == environmentConfigKind
+			if r.Installed {
+				r.Kind = ""
+			}
+			by[key] = r
+		}
+		if len(verbs) > len(r.Verbs) {
+			r.Verbs = verbs
+		}
+		if !slices.Contains(r.For, path) {
+			r.For = append(r.For, path)
+		}
+	}
+	for _, a := range asks {
+		add(a.APIVersion, a.Kind, readVerbs, a.Path)
+	}
+	for i := range makers {
+		if m := &makers[i]; m.totp == nil {
+			apiVersion, kind := m.composes()
+			add(apiVersion, kind, composeVerbs, m.path.String())
+		}
+	}
+	out := make([]Rule, 0, len(by))
+	for _, k := range sortedKeys(by) {
+		out = append(out, *by[k])
+	}
+	slices.SortStableFunc(out, func(a, b Rule) int {
+		return strings.Compare(fmt.Sprint(!a.Installed), fmt.Sprint(!b.Installed))
+	})
+	return out
+}

@@ -1,0 +1,207 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/suggest"
+)
+
+// Types are CEL types made of schemas: an object with named fields is an object
+// type, whose fields are made when they are asked for. It is not safe for
+// concurrent use.
+type Types struct {
+	objects map[string]object // by the name of the type
+}
+
+// An object is what an object type was made of.
+type object struct {
+	node
+	root  string   // what it is, or is in: a kind, or a variable
+	steps []string // from there
+	top   string   // the name of the root's type
+
+	members map[string]*types.Type // of a container, which has no schema
+	open    bool                   // it has others
+	lacks   func(field string) string
+}
+
+// NewTypes returns no types.
+func NewTypes() *Types { return &Types{objects: map[string]object{}} }
+
+// Of is the type of a value with a schema, in texts called name: a kind, say. It
+// is dyn for nil. Equal names must have equal schemas.
+func (t *Types) Of(name string, s *structpb.Struct) *types.Type {
+	return t.of(node{s}, object{root: name, top: "@" + name})
+}
+
+// Container is the type of a variable that holds others by their names, for example
+// resources. lacks says that there is none of a name; it is nil for one that may
+// have any other, of which nothing is known.
+func (t *Types) Container(name string, members map[string]*types.Type, lacks func(field string) string) *types.Type {
+	o := object{root: name, top: "@@" + name, members: members, open: lacks == nil, lacks: lacks}
+	t.objects[o.top] = o
+	return types.NewObjectType(o.top)
+}
+
+// of makes the type of a node that stands where at says.
+func (t *Types) of(n node, at object) *types.Type {
+	if n.flag("x-kubernetes-int-or-string") || n.flag("nullable") && n.text("type") != "object" && n.text("type") != "array" {
+		return types.DynType
+	}
+	switch n.text("type") {
+	case "string":
+		return types.StringType
+	case "integer":
+		return types.IntType
+	case "boolean":
+		return types.BoolType
+	case "array":
+		return types.NewListType(t.of(n.items(), at.step(n.items(), "[]")))
+	case "object", "":
+		return t.ofObject(n, at)
+	}
+	return types.DynType // a number is an int or a double, as it comes
+}
+
+func (t *Types) ofObject(n node, at object) *types.Type {
+	if n.flag("x-kubernetes-embedded-resource") {
+		n = node{OfKind(n.Struct)}
+	}
+	if len(n.properties()) > 0 {
+		name := at.name()
+		at.node = n
+		t.objects[name] = at
+		return types.NewObjectType(name)
+	}
+	if value, ok := n.further(); ok && value.Struct != nil {
+		return types.NewMapType(types.StringType, t.of(value, at.step(value, "[]")))
+	}
+	return types.DynType
+}
+
+func (o object) step(n node, name string) object {
+	return object{node: n, root: o.root, steps: append(slices.Clone(o.steps), name), top: o.top}
+}
+
+// name of the type. It begins with what no identifier has, so that no expression
+// can mean it.
+func (o object) name() string { return strings.Join(append([]string{o.top}, o.steps...), "\x00") }
+
+// path of the object in what it is of.
+func (o object) path(field string) string {
+	return strings.ReplaceAll(strings.Join(append(slices.Clone(o.steps), field), "."), ".[]", "[]")
+}
+
+// Has reports whether a type is one of these objects.
+func (t *Types) Has(name string) bool {
+	_, ok := t.objects[name]
+	return ok
+}
+
+// Field is the type of a field of an object type. One that the schema does not
+// name is dyn if the schema lets others be, and is not there if it does not.
+func (t *Types) Field(name, field string) (*types.Type, bool) {
+	o := t.objects[name]
+	if o.members != nil {
+		m, ok := o.members[field]
+		if !ok && o.open {
+			return types.DynType, true
+		}
+		return m, ok
+	}
+	if p, ok := o.property(field); ok {
+		return t.of(p, o.step(p, field)), true
+	}
+	if v, ok := o.further(); ok {
+		return t.of(v, o.step(v, "[]")), true
+	}
+	return nil, false
+}
+
+// namesListed are so many that a reader finds the one that was meant.
+const namesListed = 12
+
+// Lacks says that an object type has no such field, and which was meant.
+func (t *Types) Lacks(name, field string) string {
+	o := t.objects[name]
+	if o.lacks != nil {
+		return o.lacks(field)
+	}
+	text := fmt.Sprintf("%s has no field %s", o.root, o.path(field))
+	if meant := suggest.Nearest(field, o.names()); meant != "" {
+		return text + suggest.DidYouMean(meant)
+	}
+	if elsewhere := t.elsewhere(o.top, field); elsewhere != "" {
+		return text + suggest.DidYouMean(elsewhere)
+	}
+	names := o.names()
+	if n := len(names) - namesListed; n > 0 {
+		return fmt.Sprintf("%s: it has %s and %d more", text, strings.Join(names[:namesListed], ", "), n)
+	}
+	return text + ": it has " + strings.Join(names, ", ")
+}
+
+// elsewhere is where else the root has a field of that name, nearest to the top:
+// who forgets status.atProvider is told so.
+func (t *Types) elsewhere(top, field string) string {
+	type place struct {
+		node
+		path []string
+	}
+	const deepest, most = 5, 5000 // of what a person would look through
+	queue := []place{{t.objects[top].node, nil}}
+	for i := 0; i < len(queue) && i < most; i++ {
+		p := queue[i]
+		if _, ok := p.property(field); ok && i > 0 {
+			return strings.Join(append(p.path, field), ".")
+		}
+		for _, name := range p.names() {
+			if next, _ := p.property(name); next.text("type") == "object" && len(p.path) < deepest && !(len(p.path) == 0 && name == "metadata") {
+				queue = append(queue, place{next, append(slices.Clone(p.path), name)})
+			}
+		}
+	}
+	return ""
+}
+
+// At is the schema at a path below one: a string is a field, or a key, and
+// anything else an element. It is nil for what the schema leaves open; ok is false
+// for what it does not have.
+func At(s *structpb.Struct, path ...any) (at *structpb.Struct, ok bool) {
+	n := node{s}
+	for _, step := range path {
+		if n.Struct == nil || len(n.GetFields()) == 0 {
+			return nil, true
+		}
+		name, isField := step.(string)
+		switch next, found := n.property(name); {
+		case isField && found:
+			n = next
+		case n.text("type") == "array" && !isField:
+			n = n.items()
+		case isField && n.text("type") != "object" && n.text("type") != "":
+			return nil, false
+		case len(n.properties()) == 0:
+			n, _ = n.further()
+		default:
+			further, open := n.further()
+			if !open && isField {
+				return nil, false
+			}
+			n = further
+		}
+	}
+	if len(n.GetFields()) == 0 {
+		return nil, true
+	}
+	return n.Struct, true
+}
+
+// Values are the strings that a value with the schema is one of, or none if it
+// may be any.
+func Values(s *structpb.Struct) []string { return node{s}.values() }

@@ -1,0 +1,57 @@
+// Package suggest finds the name that a wrong one was meant to be.
+//
+// A wrong name and the known ones come in; the nearest known one, or nothing,
+// comes out. Nothing is remembered here.
+package suggest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Nearest of the known names to a wrong one, if one is near: at most a third of
+// its letters away, or one of two. Of several that are equally near it is the first.
+func Nearest(wrong string, known []string) string {
+	best, least := "", len(wrong)/3+1
+	if len(wrong) == 2 {
+		least = 2
+	}
+	for _, k := range known {
+		if d := distance(strings.ToLower(wrong), strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// DidYouMean is the end of a message that suggests a name. It is empty for none.
+func DidYouMean(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s?", name)
+}
+
+// distance is the number of letters to insert, remove, replace or swap with the
+// next one (optimal string alignment).
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
