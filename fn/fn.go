@@ -72,6 +72,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	}
 	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
 	rsp.Requirements = require(result)
+	requireSchemas(rsp, result)
 	rsp.Desired = desire(req.GetDesired(), result)
 	leaveEnvironment(rsp, result, p.ID())
 	leaveGenerators(rsp, result)
@@ -94,6 +95,8 @@ func observe(req *fnv1.RunFunctionRequest, id string) *plan.Request {
 		Found:         make(map[string][]*structpb.Struct, len(req.GetRequiredResources())),
 		Desired:       make(map[string]*structpb.Struct, len(req.GetDesired().GetResources())),
 		Elsewhere:     generatorsElsewhere(req.GetContext(), id),
+		Schemas:       schemas(req),
+		HasSchemas:    hasSchemas(req),
 		DesiredStatus: req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(),
 	}
 	for name, r := range req.GetObserved().GetResources() {

@@ -161,8 +161,8 @@ connection:
 			reason:  "A fault of the input is fatal, and nothing but it is said.",
 			request: observedDatabase + secretInput + "    - {key: username, value: secrt.username}",
 			want: want{
-				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].data[0].value:1:1: undeclared reference to 'secrt'`,
-				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: undeclared reference to 'secrt'`},
+				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`,
+				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`},
 			},
 		},
 		"Failed": {

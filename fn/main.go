@@ -1,18 +1,22 @@
 // Package main is function-export: a Crossplane composition function that
 // exports values of a composition as Secrets and ConfigMaps.
 //
-// It is the only room that knows gRPC, requests and responses, flags and logs.
-// RunFunction hands a request to the plan of its input, and turns the result
-// into a response; an error becomes a result here and nowhere else.
+// It is the only room that knows gRPC, requests and responses, flags, files and
+// logs. RunFunction hands a request to the plan of its input, and turns the result
+// into a response; an error becomes a result here and nowhere else. The other
+// commands do at a desk what it does in a cluster, or say what it would do.
 package main
 
 import (
 	"errors"
+	"os"
 	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/posener/complete"
+	"github.com/willabides/kongplete"
 )
 
 // version is set when a release is built: see internal/release.
@@ -20,17 +24,30 @@ var version = "devel"
 
 // cli is the command line. Without a command it serves, as every function does.
 type cli struct {
-	Serve  serveCmd  `cmd:"" default:"withargs" help:"Serve the function to Crossplane. The default command."`
-	Render renderCmd `cmd:"" help:"Run the function on local files, without a cluster."`
+	Serve   serveCmd   `cmd:"" default:"withargs" help:"Serve the function to Crossplane. The default command."`
+	Render  renderCmd  `cmd:"" help:"Run the function on local files, without a cluster."`
+	Check   checkCmd   `cmd:"" help:"Find the faults of all inputs in files, with their places."`
+	Explain explainCmd `cmd:"" help:"Say what each exported key reads, waits for and asks for."`
+	Migrate migrateCmd `cmd:"" help:"Print the pipeline step that replaces what people have today."`
+
+	Completions kongplete.InstallCompletions `cmd:"" help:"Print what makes a shell (bash, zsh or fish) complete commands and flags: source <(fn completions)"`
 
 	Version kong.VersionFlag `help:"Print the version, and do nothing else."`
 }
 
-func main() {
-	k := kong.Parse(&cli{},
+// description is what --help says first.
+const description = `A Crossplane composition function that exports values of a composition as Secrets
+and ConfigMaps.
+
+Crossplane runs it without a command. The other commands work on files: check finds
+faults before a cluster sees them, render shows what comes out, explain says what is
+read, and migrate begins a move. 'fn COMMAND --help' has examples of each.`
+
+func newParser() *kong.Kong {
+	return kong.Must(&cli{},
 		kong.Name("fn"),
 		kong.Vars{"version": version},
-		kong.Description("A Crossplane composition function that exports values of a composition as Secrets and ConfigMaps."),
+		kong.Description(description),
 		kong.Bind(functionMaker(func(log logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error) {
 			return NewFunction(log, m)
 		})),
@@ -42,10 +59,20 @@ func main() {
 			return f, err
 		})),
 	)
-	err := k.Run()
+}
+
+func main() {
+	parser := newParser()
+	kongplete.Complete(parser, kongplete.WithPredictor("path", complete.PredictFiles("*")))
+	k, err := parser.Parse(os.Args[1:])
+	parser.FatalIfErrorf(err)
+	err = k.Run()
 	var fatal *renderFatalError
 	if errors.As(err, &fatal) {
 		k.Exit(1) // it was reported as a result already
+	}
+	if code, ok := exitCode(err); ok {
+		k.Exit(code)
 	}
 	k.FatalIfErrorf(err)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
@@ -37,7 +38,7 @@ func TestReadmeInputs(t *testing.T) {
 	}
 	for _, b := range blocks {
 		text := b[1]
-		if strings.HasPrefix(text, "- step:") { // a whole step
+		if strings.Contains("\n"+text, "\n- step:") { // a whole step
 			var steps []struct {
 				Input map[string]any `json:"input"`
 			}
@@ -109,5 +110,28 @@ func TestReadmePaths(t *testing.T) {
 		if !found {
 			t.Errorf("no heading #%s", m[1])
 		}
+	}
+}
+
+// What the README shows of check is what the command prints.
+func TestReadmeCheck(t *testing.T) {
+	const shown = "$ fn check fn/testdata/check --connection-keys db=username,password\n"
+	_, after, ok := strings.Cut(readme(t), shown)
+	if !ok {
+		t.Fatal("the README does not show it")
+	}
+	want, _, _ := strings.Cut(after, "```")
+	t.Chdir("..")
+	cmd := checkCmd{Paths: []string{"fn/testdata/check"}, ConnectionKeys: map[string]string{"db": "username,password"}}
+	result, err := cmd.check(context.Background(), strings.NewReader(""), func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	if err := result.printText(&got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

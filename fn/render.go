@@ -12,15 +12,18 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // renderCmd is the command `fn render`: it runs this function alone, on local
 // files, and prints what it composes.
 //
 // Flags have the names, types and meaning of `crossplane composition render`.
-// Three things are more than there: -o may be repeated, --at and --show-secrets.
+// Four things are more than there: -o may be repeated, --at, --schema and
+// --show-secrets.
 type renderCmd struct {
-	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files"`
+	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
 	At                     time.Time         `help:"Render as if it was that time, for example 2026-11-21T12:00:00Z, to rehearse what generators do. Defaults to now."                                                                  placeholder:"TIME"`
@@ -29,8 +32,9 @@ type renderCmd struct {
 	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
 	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
 	IncludeFunctionResults bool              `help:"Include normal and warning results of the function in the output as objects of kind: Result."                                                                                  short:"r"`
-	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" sep:"none" short:"o"`
-	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects the function may ask for. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" short:"e"`
+	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none" short:"o"`
+	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects the function may ask for. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" predictor:"path" short:"e"`
+	Schema                 []string          `help:"A file or folder with XRDs and CRDs, for the schemas the function may ask for. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
 }
 
@@ -40,8 +44,8 @@ func (c *renderCmd) Help() string {
 a container. Other steps are skipped, and named on stderr.
 
 A folder holds xr.yaml and composition.yaml. If they exist, functions.yaml,
-observed.yaml and observed/, required.yaml and required/, and environment.yaml
-(what an earlier step left in the context as
+observed.yaml and observed/, required.yaml and required/, xrd.yaml, and
+environment.yaml (what an earlier step left in the context as
 apiextensions.crossplane.io/environment) are read, too; flags add to them.
 
 Connection details of an observed resource are read from the Secret that its
@@ -119,6 +123,8 @@ type renderRun struct {
 	stderr io.Writer
 	store  renderStore
 
+	schemas *schema.Catalog
+
 	observed *fnv1.State
 	desired  *fnv1.State
 	context  *structpb.Struct
@@ -148,6 +154,7 @@ func newRenderRun(in *renderInputs, fn fnv1.FunctionRunnerServiceServer, stderr 
 		fn:       fn,
 		stderr:   stderr,
 		store:    store,
+		schemas:  in.schemas,
 		observed: observed,
 		desired:  &fnv1.State{},
 		context:  pipelineContext,
@@ -165,7 +172,7 @@ func (r *renderRun) step(ctx context.Context, s renderStep) error {
 	if err != nil {
 		return fmt.Errorf("cannot convert the input of pipeline step %q: %w", s.Step, err)
 	}
-	rsp, err := r.store.runFunction(ctx, r.fn, &fnv1.RunFunctionRequest{
+	rsp, err := r.store.runFunction(ctx, r.fn, r.schemas, &fnv1.RunFunctionRequest{
 		Meta:              &fnv1.RequestMeta{Capabilities: renderCapabilities()},
 		Observed:          r.observed,
 		Desired:           r.desired,

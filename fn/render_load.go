@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // renderEnvironmentKey is where an environment lies in the pipeline context.
@@ -25,13 +27,14 @@ type renderInputs struct {
 	observed      []renderDoc
 	required      []renderDoc
 	context       map[string]any
+	schemas       *schema.Catalog
 }
 
 // A renderLayout says which file is what. A path that is "" is not there.
 type renderLayout struct {
 	xr, composition, functions, environment string
 
-	observed, required []string
+	observed, required, schemas []string
 }
 
 // layout finds the files, by the names they have in a folder or by their order.
@@ -75,6 +78,7 @@ func renderFolder(dir string) renderLayout {
 		environment: first(ifThere("environment.yaml")),
 		observed:    slices.Concat(ifThere("observed.yaml"), ifThere("observed")),
 		required:    slices.Concat(ifThere("required.yaml"), ifThere("required")),
+		schemas:     ifThere("xrd.yaml"),
 	}
 }
 
@@ -102,8 +106,28 @@ func (c *renderCmd) load() (*renderInputs, error) {
 	if in.required, err = loadRenderObjects(slices.Concat(l.required, c.RequiredResources)); err != nil {
 		return nil, err
 	}
+	if in.schemas, err = loadRenderSchemas(slices.Concat(l.schemas, c.Schema)); err != nil {
+		return nil, err
+	}
 	in.context, err = c.loadContext(l.environment)
 	return in, err
+}
+
+// loadRenderSchemas reads the kinds that XRDs and CRDs declare.
+func loadRenderSchemas(paths []string) (*schema.Catalog, error) {
+	out := schema.NewCatalog()
+	for _, p := range paths {
+		docs, err := readRenderDocs(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			if _, err := out.Add(d.Object); err != nil {
+				return nil, fmt.Errorf("%s: %w", d.at(), err)
+			}
+		}
+	}
+	return out, nil
 }
 
 func loadRenderXR(file string) (renderDoc, error) {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // renderMaxIterations is Crossplane's MaxRequirementsIterations: how often a
@@ -102,7 +104,7 @@ func renderResources(os ...renderObject) *fnv1.Resources {
 // runFunction calls the function until its requirements are stable, and returns
 // its last response. It is Crossplane's FetchingFunctionRunner, step by step:
 // desired state is the same in every call, the context is handed on.
-func (s renderStore) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func (s renderStore) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, known *schema.Catalog, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	bootstrap := maps.Clone(req.GetRequiredResources())
 	var requirements *fnv1.Requirements
 
@@ -124,9 +126,8 @@ func (s renderStore) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServ
 			next[n] = s.fetch(sel)
 		}
 		schemas := map[string]*fnv1.Schema{}
-		for n := range reqs.GetSchemas() {
-			// No schema is among the files. An empty one is "not found".
-			schemas[n] = &fnv1.Schema{}
+		for n, sel := range reqs.GetSchemas() { // one that is empty was not found
+			schemas[n] = &fnv1.Schema{OpenapiV3: known.Find(sel.GetApiVersion(), sel.GetKind())}
 		}
 		// The first call may have had all it asks for: from the Composition.
 		if i == 0 && maps.EqualFunc(req.GetRequiredResources(), next, equalResources) && len(schemas) == 0 {

@@ -6,13 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/document"
 )
 
 // A renderDoc is an object and the file it came from.
@@ -128,58 +126,13 @@ func cannotRead(file string, err error) error {
 // Its errors name a line and nothing else: what a YAML parser says may quote the
 // value it fell over.
 func parseRenderYAML(text string) ([]any, error) {
-	var out []any
-	for _, d := range splitRenderYAML(text) {
-		var v any
-		if err := yaml.UnmarshalStrict([]byte(d.text), &v); err != nil {
-			return nil, d.fault(err)
-		}
-		if v != nil {
-			out = append(out, v)
-		}
+	docs, err := document.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]any, 0, len(docs))
+	for _, d := range docs {
+		out = append(out, d.Value())
 	}
 	return out, nil
-}
-
-// A yamlPart is one document of a stream, and the number of lines before it.
-type yamlPart struct {
-	text  string
-	above int
-}
-
-// splitRenderYAML splits at lines that start with ---. What stands behind it in
-// that line belongs to the document below it.
-func splitRenderYAML(text string) []yamlPart {
-	var parts []yamlPart
-	var part strings.Builder
-	above := 0
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if rest, ok := strings.CutPrefix(l, "---"); ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r")) {
-			parts = append(parts, yamlPart{part.String(), above})
-			part.Reset()
-			above = i
-			l = rest
-		}
-		part.WriteString(l)
-		part.WriteByte('\n')
-	}
-	return append(parts, yamlPart{part.String(), above})
-}
-
-var (
-	yamlLine      = regexp.MustCompile(`line (\d+)`)
-	yamlDuplicate = regexp.MustCompile(`key .* already set in map`)
-)
-
-func (p yamlPart) fault(err error) error {
-	what := "not valid YAML"
-	if yamlDuplicate.MatchString(err.Error()) {
-		what = "the same key twice"
-	}
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return fmt.Errorf("line %d: %s", p.above+n, what)
-	}
-	return fmt.Errorf("document at line %d: %s", p.above+1, what)
 }

@@ -124,6 +124,30 @@ type serveCmd struct {
 	GracePeriod        time.Duration `default:"25s"              help:"How long running requests may take to finish after SIGTERM. Keep it below the terminationGracePeriodSeconds of the pod."`
 }
 
+// Help is what kong prints below the flags.
+func (c *serveCmd) Help() string {
+	return `Listens for Crossplane's calls until SIGTERM or SIGINT, and lets those that run come
+to their end. This is what the package runs; its flags are those that every function
+has, so that one DeploymentRuntimeConfig fits all.
+
+In a cluster Crossplane sets TLS_SERVER_CERTS_DIR. The certificates in it are read
+again when they change. Without them a function has to be told --insecure, and works
+for crossplane composition render only.
+
+At --metrics-address there are /metrics for Prometheus, and at --address there are
+gRPC health and reflection beside the function itself.
+
+Examples:
+
+    fn --insecure --debug
+
+    fn serve --tls-certs-dir /tls/server --address :9443 --metrics-address :8081
+
+    # in another terminal; functions.yaml has the annotation
+    # render.crossplane.io/runtime: Development
+    crossplane composition render xr.yaml composition.yaml functions.yaml`
+}
+
 // Validate is called by kong once the flags are parsed.
 func (c *serveCmd) Validate() error {
 	if c.MaxRecvMessageSize < 1 || c.MaxRecvMessageSize > maxMessageMegabytes {

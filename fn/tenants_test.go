@@ -45,7 +45,7 @@ func TestTenantsAreToldOfMistakes(t *testing.T) {
 	if len(warnings) != 1 || warnings[0].GetSeverity() != fnv1.Severity_SEVERITY_WARNING || warnings[0].GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
 		t.Fatalf("want one warning to the composite and its claim, got %v", rsp.GetResults())
 	}
-	if want := "spec.exports.configMapExpressions[0].value:1:1: undeclared reference to 'nope'"; !strings.Contains(warnings[0].GetMessage(), want) {
+	if want := "spec.exports.configMapExpressions[0].value:1:1: there is no variable nope"; !strings.Contains(warnings[0].GetMessage(), want) {
 		t.Errorf("want the place in the composite, %q, got %q", want, warnings[0].GetMessage())
 	}
 

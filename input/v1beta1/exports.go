@@ -92,7 +92,24 @@ type Exports struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
+
+	// TypeChecking says what becomes of an expression that can never work by the
+	// schemas of what it reads: of a misspelt field, say. Warn looks where something
+	// waits for a field, and warns. Strict looks on each call, and refuses the input.
+	// Crossplane has handed over schemas since v2.2. Defaults to Warn.
+	// +optional
+	TypeChecking TypeChecking `json:"typeChecking,omitempty"`
 }
+
+// TypeChecking is what the function does with the schemas of what it reads.
+// +kubebuilder:validation:Enum=Warn;Strict
+type TypeChecking string
+
+// The kinds of type checking.
+const (
+	TypeCheckingWarn   TypeChecking = "Warn"
+	TypeCheckingStrict TypeChecking = "Strict"
+)
 
 // A SourceScope says whether a source's kind is namespaced.
 // +kubebuilder:validation:Enum=Namespaced;Cluster

@@ -182,6 +182,7 @@ type SSHKeyGenerator struct {
 
 	// Comment of the public key.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Comment string `json:"comment,omitempty"`
 }

@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // schema is the input's CustomResourceDefinition.
@@ -71,6 +74,53 @@ func TestValidateRefuses(t *testing.T) {
 				t.Errorf("%s\nwant an error with %q, got: %s", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestValidateRefusesBroken holds the inputs that the schemas for editors refuse against
+// the schema that those are made from: an editor and a pipeline tell the same.
+func TestValidateRefusesBroken(t *testing.T) {
+	p := buildPeers(t)
+
+	paths, err := filepath.Glob("../jsonschema/testdata/broken/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("there is no broken input: %v", err)
+	}
+
+	want := make([]string, 0, len(paths))
+	inputs := make([]*unstructured.Unstructured, 0, len(paths))
+
+	for _, path := range paths {
+		b, err := os.ReadFile(path) //nolint:gosec // A path inside this repository.
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var broken struct {
+			Input map[string]any `json:"input"`
+		}
+		if err := yaml.Unmarshal(b, &broken); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+
+		input := &unstructured.Unstructured{Object: broken.Input}
+		input.SetName(strings.TrimSuffix(filepath.Base(path), ".yaml"))
+		inputs, want = append(inputs, input), append(want, input.GetName())
+	}
+
+	var got []string
+
+	for _, r := range validated(t, p, schema, inputs) {
+		if len(r.faults()) > 0 {
+			got = append(got, r.Name)
+		}
+	}
+
+	slices.Sort(want)
+	slices.Sort(got)
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("inputs that are refused: -want, +got:\n%s", diff)
 	}
 }
 

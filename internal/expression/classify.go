@@ -286,17 +286,26 @@ func (x *Expression) lenient() map[string]bool {
 	return out
 }
 
-// absent lists the paths that are missing for sure: read in any case, and by no
-// part of the expression as something that may be missing.
+// absent lists the paths that are missing for sure.
 func (x *Expression) absent(vars cel.Activation) []string {
-	lenient := x.lenient()
 	var out []string
+	for _, r := range x.Absent(vars) {
+		out = append(out, r.text(x.source.from()))
+	}
+	return out
+}
+
+// Absent are the paths that are missing for sure, each up to the step that is: read in
+// any case, and by no part of the expression as something that may be missing.
+func (x *Expression) Absent(vars cel.Activation) []Reference {
+	lenient := x.lenient()
+	var out []Reference
 	for _, r := range x.references {
 		if !r.strict() || r.branch || lenient[r.text(x.source.from())] {
 			continue
 		}
 		if n, end := walk(vars, r); end == endAbsent {
-			out = append(out, r.upTo(n+1).text(x.source.from()))
+			out = append(out, r.upTo(n+1))
 		}
 	}
 	return out

@@ -69,6 +69,9 @@ type Fault struct {
 
 	// Mistyped is set if all that is wrong is the type of the result.
 	Mistyped bool
+
+	// Unknown is the name of a variable, if it is that there is none.
+	Unknown string
 }
 
 // An Expression is a compiled source. It is immutable, and safe for concurrent
@@ -84,7 +87,8 @@ type Expression struct {
 }
 
 // Compile compiles the source. It returns all faults that one pass finds, in
-// the order of their positions, or an expression.
+// the order of their positions, or an expression. Of syntax there is one fault: those
+// behind it would be of the same mistake.
 //
 // The limits on the source are checked before its types are, which takes the
 // most time of all and cannot be interrupted.
@@ -100,7 +104,7 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 	}
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
 	if iss.Err() != nil {
-		return nil, issueFaults(s, iss)
+		return nil, []Fault{syntaxFault(s, sortedErrors(iss.Errors())[0])}
 	}
 	if f := e.checkShape(s, parsed.NativeRep()); f != nil {
 		return nil, []Fault{*f}
@@ -109,11 +113,10 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 	meant := hint(parsed.NativeRep())
 	checked, iss := e.env.Check(parsed)
 	if iss.Err() != nil {
-		faults := issueFaults(s, iss)
-		if meant != "" {
-			faults[0].Message += ": did you mean " + meant + "?"
+		if faults := e.mismatches(s); len(faults) > 0 {
+			return nil, withHint(faults, meant)
 		}
-		return nil, faults
+		return nil, issueFaults(s, iss)
 	}
 	if msg := s.Want.refuse(checked.OutputType(), e.several); msg != "" {
 		return nil, []Fault{{Path: s.Path + ":1:1", Message: msg, Mistyped: true}}
@@ -148,22 +151,16 @@ func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, []Fault) {
 // Source the expression was compiled from.
 func (x *Expression) Source() Source { return x.source }
 
+// issueFaults are what validators find.
 func issueFaults(s Source, iss *cel.Issues) []Fault {
-	errs := slices.Clone(iss.Errors())
-	slices.SortStableFunc(errs, func(a, b *cel.Error) int {
-		if c := a.Location.Line() - b.Location.Line(); c != 0 {
-			return c
-		}
-		return a.Location.Column() - b.Location.Column()
-	})
+	errs := sortedErrors(iss.Errors())
 	out := make([]Fault, 0, len(errs))
 	for _, err := range errs {
 		path := s.Path
 		if err.Location.Line() > 0 {
 			path = fmt.Sprintf("%s:%d:%d", s.Path, err.Location.Line(), err.Location.Column()+1)
 		}
-		msg := strings.TrimSuffix(err.Message, " (in container '')")
-		f := Fault{Path: path, Message: strings.Join(strings.Fields(msg), " ")}
+		f := Fault{Path: path, Message: explainLiteral(strings.Join(strings.Fields(err.Message), " "))}
 		if !slices.Contains(out, f) {
 			out = append(out, f)
 		}
@@ -171,12 +168,24 @@ func issueFaults(s Source, iss *cel.Issues) []Fault {
 	return out
 }
 
+// sortedErrors are in the order of their positions.
+func sortedErrors(errs []*cel.Error) []*cel.Error {
+	errs = slices.Clone(errs)
+	slices.SortStableFunc(errs, func(a, b *cel.Error) int {
+		if c := a.Location.Line() - b.Location.Line(); c != 0 {
+			return c
+		}
+		return a.Location.Column() - b.Location.Column()
+	})
+	return errs
+}
+
 // refuse says what is wrong with a static result type, or nothing. several is how
 // the input has several keys.
 func (w Want) refuse(t *cel.Type, several string) string {
 	t = withoutOptional(t)
 	one := func(want string) string {
-		return fmt.Sprintf("must return %s, but returns %s%s", want, cel.FormatCELType(t), mend(t, several))
+		return fmt.Sprintf("must return %s, but returns %s%s", want, withArticle(cel.FormatCELType(t)), mend(t, several))
 	}
 	switch w {
 	case WantAny:
@@ -191,7 +200,7 @@ func (w Want) refuse(t *cel.Type, several string) string {
 		}
 	case WantTextMap, WantLabels:
 		if !isKind(t, types.DynKind, types.AnyKind) && !isTextMap(t, w == WantTextMap) {
-			return fmt.Sprintf("must return a map(string, string), but returns %s", cel.FormatCELType(t))
+			return fmt.Sprintf("must return a map(string, string), but returns %s%s", withArticle(cel.FormatCELType(t)), mendMap(t))
 		}
 	case WantJSON:
 		if isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind) {
@@ -199,7 +208,7 @@ func (w Want) refuse(t *cel.Type, several string) string {
 		}
 	case WantBool:
 		if !isKind(t, types.DynKind, types.AnyKind, types.BoolKind) {
-			return fmt.Sprintf("must return true or false, but returns %s", cel.FormatCELType(t))
+			return fmt.Sprintf("must return true or false, but returns %s: compare it with something", withArticle(cel.FormatCELType(t)))
 		}
 	}
 	return ""
@@ -238,9 +247,19 @@ func mend(t *cel.Type, several string) string {
 	case types.ListKind:
 		return ": join it with .join(',') or json.encode(...)"
 	case types.MapKind:
-		return ": " + several + "json.encode(...) makes one text of it"
+		return ": select one of its keys, " + several + "or make one text of it with json.encode(...)"
+	case types.NullTypeKind:
+		return ": write '' for an empty text, or optional.none() and optional: true for none"
 	}
 	return ""
+}
+
+// mendMap says how a map becomes one of strings.
+func mendMap(t *cel.Type) string {
+	if isKind(t, types.MapKind) && len(t.Parameters()) == 2 {
+		return ": wrap its values in string(...)"
+	}
+	return ": write for example {'key': 'value'}"
 }
 
 // checkShape refuses what would take too long to check.

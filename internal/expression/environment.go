@@ -128,7 +128,7 @@ func NewEnvironment() (*Environment, error) {
 	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
 		return nil, err
 	}
-	e.shorten, e.several = "split it into variables", "use valueMap for several keys; "
+	e.shorten, e.several = "split it into variables", "use valueMap for several, "
 	return e, nil
 }
 

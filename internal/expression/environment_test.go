@@ -68,8 +68,12 @@ func differ(t *testing.T, all, some *cel.Env, lacks []string) {
 // Who sees what of generators: a variable that is not there is a fault when the input
 // is compiled, at its place.
 func TestVariablesOfGenerators(t *testing.T) {
-	undeclared := func(variable string) []expression.Fault {
-		return []expression.Fault{{Path: "here:1:1", Message: "undeclared reference to '" + variable + "'"}}
+	const (
+		tenants = "there are composite, environment, resource, resources, secret, secrets, self"
+		all     = "there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables"
+	)
+	undeclared := func(variable, others string) []expression.Fault {
+		return []expression.Fault{{Path: "here:1:1", Message: "there is no variable " + variable + " here: " + others, Unknown: variable}}
 	}
 	cases := map[string]struct {
 		reason string
@@ -79,23 +83,23 @@ func TestVariablesOfGenerators(t *testing.T) {
 	}{
 		"Generated":         {"an export reads outputs", env, "generated.db.password", nil},
 		"Previous":          {"and those of the generation before", env, "previous.?db.?password.orValue('')", nil},
-		"Generation":        {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation")},
+		"Generation":        {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation", all)},
 		"MakingNumber":      {"that is there for", env.Making(), "generation.number", nil},
 		"MakingID":          {"", env.Making(), "generation.id", nil},
 		"MakingGenerated":   {"with all else: a generator may read another one", env.Making(), "generated.db.password + variables.x + sources.y.z + context.w", nil},
 		"MakingPrevious":    {"", env.Making(), "previous.?db.?password", nil},
-		"TenantsGenerated":  {"the composite's author has no generators", env.Tenants(), "generated.db.password", undeclared("generated")},
-		"TenantsPrevious":   {"", env.Tenants(), "previous.?db.?password", undeclared("previous")},
-		"TenantsGeneration": {"", env.Tenants(), "generation.number", undeclared("generation")},
-		"TenantsAbsolute":   {"a dot in front is no way around", env.Tenants(), ".generated.db.password", []expression.Fault{{Path: "here:1:2", Message: "undeclared reference to '.generated'"}}},
-		"KeysGenerated":     {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated")},
+		"TenantsGenerated":  {"the composite's author has no generators", env.Tenants(), "generated.db.password", undeclared("generated", tenants)},
+		"TenantsPrevious":   {"", env.Tenants(), "previous.?db.?password", undeclared("previous", tenants)},
+		"TenantsGeneration": {"", env.Tenants(), "generation.number", undeclared("generation", tenants)},
+		"TenantsAbsolute":   {"a dot in front is no way around", env.Tenants(), ".generated.db.password", []expression.Fault{{Path: "here:1:2", Message: "there is no variable .generated here: " + tenants, Unknown: ".generated"}}},
+		"KeysGenerated":     {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "there is only key")},
 		"GeneratedIsText": {
 			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
-			[]expression.Fault{{Path: "here:1:23", Message: "found no matching overload for '_+_' applied to '(string, int)'"}},
+			[]expression.Fault{{Path: "here:1:23", Message: "+ does not take string and int: wrap what is no string in string(...)"}},
 		},
 		"PreviousIsText": {
 			"", env, "previous.db.password + 1",
-			[]expression.Fault{{Path: "here:1:22", Message: "found no matching overload for '_+_' applied to '(string, int)'"}},
+			[]expression.Fault{{Path: "here:1:22", Message: "+ does not take string and int: wrap what is no string in string(...)"}},
 		},
 	}
 	for name, tc := range cases {

@@ -13,17 +13,18 @@ import (
 // alone: how large the data is nobody knows before it is there.
 type Estimate struct {
 	// Expected fuel. It is within a factor of ten for data of the usual size.
-	Expected int64
+	Expected int64 `json:"expected"`
 
 	// Limit is what an evaluation may take.
-	Limit int64
+	Limit int64 `json:"limit"`
 
-	// Place of the call that takes the most, with line and column, and its name. They
-	// are empty if nothing takes any.
-	Place, Call string
+	// Place of what takes the most, with line and column, and its name: a function or an
+	// operator, mostly. They are empty if nothing takes any.
+	Place string `json:"place,omitempty"`
+	Call  string `json:"call,omitempty"`
 
-	// Share of Expected that this call takes, over all times that it runs.
-	Share int64
+	// Share of Expected that this takes, over all times that it runs.
+	Share int64 `json:"share,omitempty"`
 }
 
 // mostFuel is as much as an estimate says. What is over the limit a million times is
@@ -46,8 +47,19 @@ func (x *Expression) Estimate() Estimate {
 	if hottest == 0 {
 		return out
 	}
-	out.Place, out.Call, out.Share = x.failedAt(hottest, "").Path, x.callText(hottest), fuelOf(e.by[hottest])
+	out.Place, out.Call, out.Share = x.failedAt(hottest, "").Path, x.workText(hottest), fuelOf(e.by[hottest])
 	return out
+}
+
+// workText is what takes fuel: a call, or the making of a list or a map.
+func (x *Expression) workText(id int64) string {
+	switch x.node(id).Kind() {
+	case ast.ListKind:
+		return "a list"
+	case ast.MapKind:
+		return "a map"
+	}
+	return x.callText(id)
 }
 
 func fuelOf(n float64) int64 { return int64(math.Min(n, mostFuel)) }

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -19,6 +20,23 @@ func hint(a *ast.AST) (meant string) {
 		}
 	}))
 	return meant
+}
+
+// withHint says what was meant, instead of what was understood.
+func withHint(faults []Fault, meant string) []Fault {
+	if meant == "" {
+		return faults
+	}
+	hint := ": did you mean " + meant + "?"
+	if !strings.HasPrefix(faults[0].Message, "- does not take") {
+		faults[0].Message += hint
+		return faults
+	}
+	faults[0].Message = "- is a minus here" + hint
+	if len(faults) > 1 && strings.HasPrefix(faults[1].Message, "there is no variable ") {
+		faults = append(faults[:1], faults[2:]...) // what stands behind the dash
+	}
+	return faults
 }
 
 // dashed is what secrets.my-db.password was meant to be, which is secrets.my minus
@@ -41,7 +59,7 @@ func dashed(operands []ast.Expr) string {
 func dotted(path []string) string {
 	depth := map[string]int{Secret: 1, Secrets: 2, Generated: 2, Previous: 2}
 	n, ok := depth[strings.Join(path[:min(1, len(path))], "")]
-	if !ok || len(path) != n+2 {
+	if !ok || len(path) != n+2 || slices.Contains(lengths, path[n+1]) {
 		return ""
 	}
 	return PathText(path[0], append(path[1:n:n], strings.Join(path[n:], "."))...)

@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -64,7 +66,7 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 	}
 	n, err := regexInstructions(pattern)
 	if err != nil {
-		iss.ReportErrorAtID(args[1].ID(), "invalid regular expression: %v", err)
+		iss.ReportErrorAtID(args[1].ID(), "is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
 	if n > limits.RegexInstructions {
@@ -98,9 +100,37 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 			continue
 		}
 		if _, ok := v.AsLiteral().(types.Double); ok {
-			iss.ReportErrorAtID(v.ID(), "error during formatting: decimal clause can only be used on integers")
+			iss.ReportErrorAtID(v.ID(), "%%d takes whole numbers, and this is a double: write %%f, or wrap it in int(...)")
 		}
 	}
+}
+
+// Texts of CEL's own validator of format.
+var (
+	tooManyValues = regexp.MustCompile(`^too many arguments supplied to string\.format \(expected (\d+), got (\d+)\)$`)
+	noClause      = regexp.MustCompile(`unrecognized formatting clause "(.)"$`)
+	notForClause  = regexp.MustCompile(`^error during formatting: (.*) clause can only be used on (.*), was given (.*)$`)
+)
+
+// clauses of format, by how CEL's validator calls them.
+var clauses = map[string]string{"decimal": "%d", "fixed-point": "%f", "scientific": "%e", "binary": "%b", "octal": "%o", "hex": "%x", "string": "%s"} //nolint:gochecknoglobals // a table
+
+// explainLiteral says in words what CEL's own validators say.
+func explainLiteral(said string) string {
+	if m := tooManyValues.FindStringSubmatch(said); m != nil {
+		return fmt.Sprintf("format has %s values for %s %% in its text: write one %%s for each", m[2], m[1])
+	}
+	if m := noClause.FindStringSubmatch(said); m != nil {
+		return fmt.Sprintf("format has no %%%s: write %%s for any value, %%d for whole numbers, and %%%% for a percent sign", m[1])
+	}
+	if m := notForClause.FindStringSubmatch(said); m != nil {
+		name := cmp.Or(clauses[m[1]], "a "+m[1]+" clause")
+		return fmt.Sprintf("%s takes %s, and this is %s: write %%s, or convert it", name, m[2], withArticle(m[3]))
+	}
+	if strings.HasPrefix(said, "index ") && strings.HasSuffix(said, " out of range") {
+		return "format has fewer values than there are % in its text: write one value for each, and %% for a percent sign"
+	}
+	return said
 }
 
 func validateMap(m ast.MapExpr, iss *cel.Issues) {
@@ -108,7 +138,7 @@ func validateMap(m ast.MapExpr, iss *cel.Issues) {
 	for _, x := range m.Entries() {
 		k, ok := literalString(x.AsMapEntry().Key())
 		if ok && seen[k] {
-			iss.ReportErrorAtID(x.AsMapEntry().Key().ID(), "key %q is in the map twice", k)
+			iss.ReportErrorAtID(x.AsMapEntry().Key().ID(), "key %q is in the map twice: keep one of them", k)
 		}
 		seen[k] = seen[k] || ok
 	}

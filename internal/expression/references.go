@@ -107,12 +107,21 @@ func (x *Expression) References() []Reference { return x.references }
 type path struct {
 	variable string
 	steps    []Step
+	branch   bool // only if something else is so
+}
+
+// chosen are paths of which a condition takes one.
+func chosen(ps []path) []path {
+	for i := range ps {
+		ps[i].branch = true
+	}
+	return ps
 }
 
 func (p path) then(s Step) path {
 	steps := make([]Step, len(p.steps), len(p.steps)+1)
 	copy(steps, p.steps)
-	return path{p.variable, append(steps, s)}
+	return path{p.variable, append(steps, s), p.branch}
 }
 
 // A scope maps a local variable to the paths that its value may be. No paths:
@@ -145,7 +154,7 @@ func findReferences(a *ast.AST) []Reference {
 }
 
 func (t *tracer) add(p path, node int64, presence, iterated bool) {
-	t.out = append(t.out, Reference{Variable: p.variable, Path: p.steps, presence: presence, iterated: iterated, branch: t.branch > 0, node: node})
+	t.out = append(t.out, Reference{Variable: p.variable, Path: p.steps, presence: presence, iterated: iterated, branch: t.branch > 0 || p.branch, node: node})
 }
 
 // use walks e, and records what its value may be as used.
@@ -225,7 +234,7 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 		t.use(args[0], s)
 		t.branch++
 		defer func() { t.branch-- }()
-		return append(t.paths(args[1], s), t.paths(args[2], s)...)
+		return chosen(append(t.paths(args[1], s), t.paths(args[2], s)...))
 	case fn == "_&&_", fn == "_||_":
 		for _, a := range args {
 			t.under(a, s) // either side may decide alone
@@ -239,7 +248,7 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 		ps := t.paths(c.Target(), s)
 		t.branch++
 		defer func() { t.branch-- }()
-		return append(ps, t.paths(args[0], s)...)
+		return append(ps, chosen(t.paths(args[0], s))...)
 	case fn == "hasValue" && c.IsMemberFunction() && len(args) == 0:
 		for _, p := range t.paths(c.Target(), s) {
 			t.add(p, e.ID(), true, false)

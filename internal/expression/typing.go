@@ -234,17 +234,20 @@ func (c typeCheck) explainCall(call ast.CallExpr) string {
 		operands = append([]ast.Expr{call.Target()}, operands...)
 	}
 	names := make([]string, 0, len(operands))
-	objects, null := false, false
+	objects, null, lists := false, false, true
 	for _, o := range operands {
 		t := c.GetType(o.ID())
 		names = append(names, c.typeText(t))
 		objects = objects || c.involves(t)
 		null = null || isNull(t)
+		lists = lists && t.Kind() == types.ListKind
 	}
 	fn := call.FunctionName()
 	equality := fn == operators.Equals || fn == operators.NotEquals || fn == operators.In
 	switch {
 	case equality && null: // null is a value that anything may have
+		return ""
+	case lists && fn == operators.Add: // whatever is in them
 		return ""
 	case fn == operators.Conditional && !isKind(c.GetType(operands[0].ID()), types.BoolKind, types.DynKind, types.ErrorKind):
 		return fmt.Sprintf("the condition of ?: is %s: compare it with something", withArticle(names[0]))

@@ -103,6 +103,9 @@ func (k *certificateCompiler) subject(at *field.Path, in *v1beta1.CertificateSub
 	if in != nil {
 		name = pkix.Name{CommonName: in.CommonName, Organization: in.Organizations}
 	}
+	if in != nil && name.CommonName == "" && len(name.Organization) == 0 {
+		k.fault(at, "must have commonName or organizations, or be left out")
+	}
 	if why := wrongText(name.CommonName, maxName); why != "" {
 		k.fault(at.Child("commonName"), "%s", why)
 	}
@@ -173,13 +176,12 @@ func (k *certificateCompiler) ipAddresses(at *field.Path, addresses []string) {
 
 // named is whether the certificate says who it is of, and who signed it.
 func (k *certificateCompiler) named(in *v1beta1.CertificateGenerator) {
-	subject := in.Subject != nil && (in.Subject.CommonName != "" || len(in.Subject.Organizations) > 0)
 	switch names := len(in.DNSNames) + len(in.IPAddresses); {
 	case in.IsCA && names > 0:
 		k.fault(k.at.Child("isCA"), "must not be set with dnsNames or ipAddresses: a CA only signs, so make another certificate with them whose ca it is")
-	case in.CA == "" && !subject:
+	case in.CA == "" && in.Subject == nil:
 		k.fault(k.at.Child("subject"), "must be set for a certificate that signs itself, and so names its issuer: set commonName")
-	case !subject && names == 0:
+	case in.Subject == nil && names == 0:
 		k.fault(k.at, "is of nobody: set subject.commonName, dnsNames or ipAddresses")
 	}
 }

@@ -68,8 +68,13 @@ func TestCompileCertificateFaults(t *testing.T) {
 		},
 		"Nobody": {
 			reason: "a certificate of nobody proves nothing",
-			in:     `{ca: root, subject: {}}`,
+			in:     `{ca: root}`,
 			want:   []string{": is of nobody: set subject.commonName, dnsNames or ipAddresses"},
+		},
+		"NobodyEmpty": {
+			reason: "nor does one of a subject without a name, also beside names",
+			in:     `{ca: root, dnsNames: [a], subject: {}}`,
+			want:   []string{".subject: must have commonName or organizations, or be left out"},
 		},
 		"NobodyCA": {
 			reason: "RFC 5280 wants issuers to have a name",

@@ -271,10 +271,13 @@ func (c *passwordCompiler) affix(name string, affix *string) string {
 }
 
 func (c *passwordCompiler) keys() []string {
-	at, keys := c.at.Child("secretKeys"), slices.Clone(c.in.SecretKeys)
+	at, keys := c.at.Child("secretKeys"), c.in.SecretKeys
 	switch n := len(keys); {
-	case n == 0:
+	case keys == nil:
 		return []string{defaultKey}
+	case n == 0:
+		c.fault(at, "must not be empty: name a key, or leave it out for %s", defaultKey)
+		return nil
 	case n > maxKeys:
 		c.fault(at, "has %d keys, over the limit of %d", n, maxKeys)
 		return nil
@@ -286,8 +289,7 @@ func (c *passwordCompiler) keys() []string {
 			c.fault(at.Index(i), "is the key of secretKeys[%d], too", first)
 		}
 	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(slices.Values(keys))
 }
 
 func (c *passwordCompiler) digits(p *Password) string {

@@ -231,6 +231,11 @@ func TestCompilePasswordFaults(t *testing.T) {
 				"secretKeys[3]: cannot use an empty key: give it a name",
 			},
 		},
+		"NoKeys": {
+			reason: "a list without keys is a mistake: it would make nothing",
+			in:     `{secretKeys: []}`,
+			want:   []string{"secretKeys: must not be empty: name a key, or leave it out for password"},
+		},
 		"TooManyKeys": {
 			reason: "nobody holds an input against its schema before",
 			in:     `{secretKeys: [a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q]}`,

@@ -207,6 +207,11 @@ const (
 	// Plans that stay compiled. A plan takes 4 to 20 KB per expression.
 	Plans = 256
 
+	// Schemas that are asked for at once to explain why something waits. Kubernetes' own
+	// workload kinds have 0.4 MiB each, and a request has 4 MiB unless the function is
+	// told otherwise.
+	Schemas = 4
+
 	// MessageBytes of one message of a condition or a result. Crossplane turns
 	// results into events, whose notes hold 1 KiB at most; longer messages
 	// become hard to read long before a condition's 32 KiB.

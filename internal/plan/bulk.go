@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
-	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // A bulk is one entry of dataFrom: an expression that gives keys, or what to find
@@ -140,12 +139,12 @@ func propertySegments(path string) ([]string, error) {
 	}
 	segments, err := fieldpath.Parse(path)
 	if err != nil {
-		return nil, errors.New("cannot be parsed as a field path")
+		return nil, errors.New("cannot be parsed as a field path: write for example credentials.admin")
 	}
 	out := make([]string, 0, len(segments))
 	for _, s := range segments {
 		if s.Type != fieldpath.SegmentField || s.Field == "*" {
-			return nil, errors.New("must name fields only")
+			return nil, errors.New("must name fields only: leave out [ ]")
 		}
 		out = append(out, s.Field)
 	}
@@ -174,7 +173,7 @@ func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
 	case variable == expression.Previous:
 		c.fault(at.Child("path").String(), "finds no generation before: use extract, with key %s", variable+"."+name)
 	case whole && c.maker(name) == nil:
-		c.fault(at.Child("path").String(), "there is no generator %q%s", name, suggest.DidYouMean(suggest.Nearest(name, c.generatorNames())))
+		c.fault(at.Child("path").String(), "there is no generator %q%s", name, thereAre(name, c.generatorNames()))
 	}
 	for _, name := range c.generatorNames() {
 		if b.find.generates(name) {

@@ -262,7 +262,7 @@ func TestCompileDataFrom(t *testing.T) {
 				"secrets[0].dataFrom[4].rewrite[0]: must have exactly one of regexp, merge and transform",
 				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty one removes what source matches",
 				"secrets[0].dataFrom[4].rewrite[2]: must have exactly one of regexp, merge and transform",
-				"secrets[0].dataFrom[5].extract.property: must name fields only",
+				"secrets[0].dataFrom[5].extract.property: must name fields only: leave out [ ]",
 				"secrets[0].dataFrom[6].extract.property: must be set for the environment: name the field to take the members of",
 				"secrets[0].dataFrom[7].rewrite[0].merge.into: must not be set with strategy Extract: leave it out, or set strategy to JSON",
 				"secrets[0].dataFrom[8].find.name.regexp: has 2100 instructions, over the limit of 1000: repeat less in it",
@@ -276,10 +276,10 @@ func TestCompileDataFrom(t *testing.T) {
 			want: []string{
 				"secrets[0].dataFrom[0].find.name.regexp:1:1: cannot be compiled: missing closing ): `(`",
 				"secrets[0].dataFrom[1].rewrite[0].regexp.source:1:1: cannot be compiled: missing closing ): `(`",
-				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y means the group named "1_y", which source does not have, and gives nothing`,
+				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y means the group named "1_y", which source does not have, and gives nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`,
 				"secrets[0].dataFrom[1].rewrite[2].transform.template:1:4: has only .value, the key: there is no .nope",
-				"secrets[0].dataFrom[1].rewrite[3].transform.keyExpression:1:1: undeclared reference to 'nope'",
-				"secrets[0].dataFrom[1].rewrite[4].transform.keyExpression:1:1: undeclared reference to 'secret'",
+				"secrets[0].dataFrom[1].rewrite[3].transform.keyExpression:1:1: there is no variable nope: there is only key",
+				"secrets[0].dataFrom[1].rewrite[4].transform.keyExpression:1:1: there is no variable secret here: there is only key",
 				"secrets[0].dataFrom[1].rewrite[5].merge.into: must be set, for strategy JSON puts the merged object there",
 				`secrets[0].dataFrom[1].conversionStrategy: must be Default, Unicode or None, not "Nope"`,
 			},
@@ -289,7 +289,7 @@ func TestCompileDataFrom(t *testing.T) {
 			input: `sources: [{name: environment, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
 			want: []string{
-				"sources[0].name: must not be environment, which extract has for an input of its own",
+				"sources[0].name: must not be environment, which extract has for an input of its own: rename it",
 				"secrets[0].data: must not be empty: leave it out, or give it an item",
 				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or give it an item",
 				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",
@@ -299,7 +299,7 @@ secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: 
 		"Dots": {
 			reason: "an input with a dot in its name is not declared by another one's key",
 			input:  `configMaps: [{name: a, data: [{key: k, value: "secrets['db.ca'].crt + secrets.db['ca.crt']", nonSensitive: [db.ca.crt]}, {key: l, value: "secrets['db.ca'].crt", nonSensitive: ["['db.ca'].crt"]}]}]`,
-			want:   []string{`configMaps[0].data[0].value:1:17: uses secrets['db.ca'].crt, and secret data flows into the data of Secrets only: list "['db.ca'].crt" under nonSensitive if it is not secret`},
+			want:   []string{`configMaps[0].data[0].value:1:17: uses secrets['db.ca'].crt, and secret data flows into the data of Secrets only: leave it out, or list "['db.ca'].crt" under nonSensitive if it is not secret`},
 		},
 		"SecretsInConfigMaps": {
 			reason: "secret data flows into Secrets only",
@@ -309,7 +309,7 @@ secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: 
 				`configMaps[0].dataFrom[1].extract.key: "s" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 				`configMaps[0].dataFrom[2].extract.key: "composite" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 				"configMaps[0].dataFrom[3].find: finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment",
-				"configMaps[0].dataFrom[4].valueMap:1:8: uses all keys of secrets.db, and secret data flows into the data of Secrets only",
+				"configMaps[0].dataFrom[4].valueMap:1:8: uses all keys of secrets.db, and secret data flows into the data of Secrets only: leave it out",
 				`configMaps[0].dataFrom[5].extract.key: "db" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 			},
 		},

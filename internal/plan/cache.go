@@ -39,11 +39,16 @@ func NewCache(env *expression.Environment) *Cache {
 func (c *Cache) Get(input *structpb.Struct) (p *Plan, faults field.ErrorList, hit bool) {
 	key, size := digestOf(input)
 	if size > limits.InputBytes {
-		return nil, field.ErrorList{invalid(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size, limits.InputBytes)}, false
+		return nil, tooLarge(size), false
 	}
 	compile, hit := c.compilation(key, input)
 	p, faults = compile()
 	return p, faults, hit
+}
+
+// tooLarge refuses an input of so many bytes.
+func tooLarge(size int) field.ErrorList {
+	return field.ErrorList{invalid(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size, limits.InputBytes)}
 }
 
 func (c *Cache) compilation(key digest, input *structpb.Struct) (compilation, bool) {

@@ -97,7 +97,7 @@ func TestCacheRefuses(t *testing.T) {
 		input  *structpb.Struct
 		want   string
 	}{
-		"Nil":  {"a step without an input has nil", nil, "input: must be set: the pipeline step has none"},
+		"Nil":  {"a step without an input has nil", nil, "input: must be set: give the pipeline step a field input, of kind Exports"},
 		"Huge": {"an input over the limit is not compiled", parse(t, exports(`{secrets: [{name: "`+big+`"}]}`)), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -85,7 +85,7 @@ func TestCompileShape(t *testing.T) {
 		"VersionOfAnotherType": {
 			reason: "one fault is said once",
 			input:  `{apiVersion: 1, kind: null}`,
-			want:   []string{"kind: must be a string, but is null", "apiVersion: must be a string, but is a number"},
+			want:   []string{"kind: must be a string, but is null: give it a value, or leave it out", "apiVersion: must be a string, but is a number: put it in quotes"},
 		},
 		"UnknownField": {
 			reason: "a field that would be ignored silently is refused, and the nearest one named",
@@ -93,7 +93,7 @@ func TestCompileShape(t *testing.T) {
 			want: []string{
 				"configmaps: is an unknown field: did you mean configMaps?",
 				"secret: is an unknown field: did you mean secrets?",
-				"zzz: is an unknown field",
+				"zzz: is an unknown field: there are environment, sources, variables, generators, secrets, configMaps, status, fromComposite, ttl, typeChecking",
 			},
 		},
 		"UnknownFieldNested": {
@@ -109,7 +109,7 @@ configMaps:
 			want: []string{
 				"secrets[0].metadata.lables: is an unknown field: did you mean labels?",
 				"secrets[0].data[0].vaule: is an unknown field: did you mean value?",
-				"secrets[0].data[1].nonSensitive: is an unknown field",
+				"secrets[0].data[1].nonSensitive: is an unknown field: there are key, value, valueMap, optional",
 				"secrets[0].nmae: is an unknown field: did you mean name?",
 				"configMaps[0].data[0].nonSensitve: is an unknown field: did you mean nonSensitive?",
 			},
@@ -134,24 +134,24 @@ secrets:
 status: null
 ttl: 60`),
 			want: []string{
-				"metadata: must be an object, but is a number",
-				"sources: must be a list, but is an object",
-				"variables[0]: must be an object, but is a string",
+				"metadata: must be an object, but is a number: write its fields as name: value",
+				"sources: must be a list, but is an object: begin each item with a dash, as in - name: ...",
+				"variables[0]: must be an object, but is a string: its fields are name, value",
 				"variables[1].name: must be a string, but is an object",
-				"variables[1].value: must be a string, but is a list",
-				"secrets[0].metadata.labels: must be an object, but is a list",
-				"secrets[0].metadata.annotations[k]: must be a string, but is a number",
-				"secrets[0].metadata.annotations[l]: must be a string, but is a boolean",
-				"secrets[0].type: must be a string, but is a number",
-				"secrets[0].immutable: must be true or false, but is a string",
-				"secrets[0].data[0].value: must be a string, but is a number",
-				"secrets[0].data[1].key: must be a string, but is a boolean",
-				"secrets[0].data[2]: must be an object, but is a number",
-				"secrets[0].connectionDetails: must be true or false, but is null",
-				"secrets[1].data: must be a list, but is a string",
-				"secrets[2].data[0].value:1:1: undeclared reference to 'compsite'",
-				"status: must be a list, but is null",
-				"ttl: must be a duration, for example 60s or 1h30m",
+				"variables[1].value: must be a string, but is a list: [ begins a list in YAML: put the expression in quotes",
+				"secrets[0].metadata.labels: must be an object, but is a list: write its fields as name: value",
+				"secrets[0].metadata.annotations[k]: must be a string, but is a number: put it in quotes",
+				"secrets[0].metadata.annotations[l]: must be a string, but is a boolean: put it in quotes",
+				"secrets[0].type: must be a string, but is a number: put it in quotes",
+				"secrets[0].immutable: must be true or false, but is a string: leave out the quotes",
+				"secrets[0].data[0].value: must be a string, but is a number: it is an expression, where text has quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[1].key: must be a string, but is a boolean: put it in quotes",
+				"secrets[0].data[2]: must be an object, but is a number: its fields are key, value, valueMap, optional",
+				"secrets[0].connectionDetails: must be true or false, but is null: give it a value, or leave it out",
+				"secrets[1].data: must be a list, but is a string: begin each item with a dash, as in - key: ...",
+				"secrets[2].data[0].value:1:1: there is no variable compsite: did you mean composite?",
+				"status: must be a list, but is null: give it a value, or leave it out",
+				"ttl: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
 		"Missing": {
@@ -159,8 +159,8 @@ ttl: 60`),
 			input:  exports(`{sources: [{}], variables: [{}], secrets: [{}], configMaps: [{data: []}], status: [{}]}`),
 			want: []string{
 				"sources[0].name: must be set",
-				"sources[0].apiVersion: must be set",
-				"sources[0].kind: must be set",
+				"sources[0].apiVersion: must be set, for example v1",
+				"sources[0].kind: must be set, for example ConfigMap",
 				"variables[0].name: must be set",
 				"variables[0].value: must be set",
 				"secrets[0].name: must be set",
@@ -178,7 +178,7 @@ ttl: 60`),
 				"secrets[0].name: must be set",
 				"secrets[0].immutable: must be true or false, but is a number",
 				"secrets[0].tpye: is an unknown field: did you mean type?",
-				"secrets[1]: must be an object, but is a number",
+				"secrets[1]: must be an object, but is a number: its fields are name, metadata, type, immutable, from, data, dataFrom, conflictPolicy, connectionDetails",
 			}, append(duplicates(3, 10), "secrets[10].name: must be set", "secrets[10].data: must have at least one item, unless there is dataFrom")...),
 		},
 		"Empty": {
@@ -191,12 +191,12 @@ ttl: ""`),
 				"sources[0].namespace: must not be empty: leave it out, or give it a value",
 				"sources[0].matchLabels: must have at least one label",
 				"secrets[0].name: must not be empty: give it a value",
-				"secrets[0].metadata.nameExpression: must not be empty: leave it out, or give it a value",
+				"secrets[0].metadata.nameExpression: must not be empty: an empty text is \"''\" in an expression",
 				"secrets[0].type: must not be empty: leave it out, or give it a value",
 				"secrets[0].data[0].key: must not be empty: leave it out, or give it a value",
-				"secrets[0].data[0].value: must not be empty: leave it out, or give it a value",
+				"secrets[0].data[0].value: must not be empty: an empty text is \"''\" in an expression",
 				"secrets[0].data[1].key: must not be empty: leave it out, or give it a value",
-				"ttl: must be a duration, for example 60s or 1h30m",
+				"ttl: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
 		"ValueOrValueMap": {
@@ -221,7 +221,7 @@ secrets:
 		"NegativeTTL": {reason: "no time is before now", input: exports(`ttl: -1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
 		"NoTTL":       {reason: "0s is never, and allowed", input: exports(`ttl: 0s`)},
 		"TTL":         {reason: "the bounds are allowed", input: exports(`ttl: 24h`)},
-		"TTLInDays":   {reason: "Go has no days", input: exports(`ttl: 1d`), want: []string{"ttl: must be a duration, for example 60s or 1h30m"}},
+		"TTLInDays":   {reason: "Go has no days", input: exports(`ttl: 1d`), want: []string{"ttl: must be a duration, for example 60s or 1h30m; a day is 24h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := compile(t, c.input)
@@ -284,8 +284,8 @@ variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"
 			want: []string{
 				`sources[1].name: source "s" is the one of sources[0].name, too: rename one of them`,
 				`variables[1].name: variable "v" is the one of variables[0].name, too: rename one of them`,
-				`variables[2].name: must be a CEL identifier: letters, digits and '_', not beginning with a digit`,
-				`variables[3].name: must be a CEL identifier: letters, digits and '_', not beginning with a digit`,
+				`variables[2].name: must have letters, digits and '_' only, and not begin with a digit: expressions read it as variables.<name>`,
+				`variables[3].name: must have letters, digits and '_' only, and not begin with a digit: expressions read it as variables.<name>`,
 			},
 		},
 		"IllegalKeys": {
@@ -317,7 +317,7 @@ secrets:
 				`secrets[0].metadata.annotations: cannot set annotation "crossplane.io/composition-resource-name": Crossplane sets it to find the objects of a composite again; leave it out`,
 				`secrets[0].metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 				`secrets[0].type: Kubernetes fills a kubernetes.io/service-account-token Secret itself: use another type`,
-				`secrets[1].metadata.name: must be set, for "B_C" cannot be part of the object's name`,
+				`secrets[1].metadata.name: must be set, for "B_C" cannot be part of the object's name: set it, or rename the export in lower case, without '_'`,
 			},
 		},
 		"NameAndExpression": {
@@ -350,7 +350,7 @@ sources:
 				"sources[4].name: is no name of an object: it may not contain '/'",
 				`sources[5].matchLabels: "a b" is not a label, or its value is none that a label can have`,
 				`sources[5].matchLabels: "d" is not a label, or its value is none that a label can have`,
-				"sources[6].apiVersion: must be a version, or a group, a slash and a version",
+				"sources[6].apiVersion: must be a version, or a group, a slash and a version, as in apps/v1",
 			},
 		},
 		"Status": {
@@ -407,10 +407,10 @@ func TestCompileExpressions(t *testing.T) {
 			reason: "the fault points into the source",
 			input:  exports(`{variables: [{name: v, value: compsite.x}], secrets: [{name: a, metadata: {nameExpression: 1 + nope}, data: [{key: k, value: compsite.spec.x}, {key: l, value: "'a' + nope"}]}]}`),
 			want: []string{
-				"variables[0].value:1:1: undeclared reference to 'compsite'",
-				"secrets[0].metadata.nameExpression:1:5: undeclared reference to 'nope'",
-				"secrets[0].data[0].value:1:1: undeclared reference to 'compsite'",
-				"secrets[0].data[1].value:1:7: undeclared reference to 'nope'",
+				"variables[0].value:1:1: there is no variable compsite: did you mean composite?",
+				"secrets[0].metadata.nameExpression:1:5: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[0].value:1:1: there is no variable compsite: did you mean composite?",
+				"secrets[0].data[1].value:1:7: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
 			},
 		},
 		"ManyLines": {
@@ -425,8 +425,8 @@ secrets:
         nope +
       also`),
 			want: []string{
-				"secrets[0].data[0].value:2:3: undeclared reference to 'nope'",
-				"secrets[0].data[0].value:3:1: undeclared reference to 'also'",
+				"secrets[0].data[0].value:2:3: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[0].value:3:1: there is no variable also: write text in quotes of its own, as in \"'some text'\"",
 			},
 		},
 		"InDocumentOrder": {
@@ -441,15 +441,15 @@ secrets:
 variables: [{name: v, value: nope}]
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
 			want: []string{
-				"sources[0].nameExpression:1:1: undeclared reference to 'nope'",
-				"variables[0].value:1:1: undeclared reference to 'nope'",
+				"sources[0].nameExpression:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"variables[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
 				`secrets[0].data[2].key: cannot use key "!": use letters, digits, '-', '_' and '.' only`,
-				"secrets[0].data[2].value:1:1: undeclared reference to 'nope'",
-				"secrets[0].data[10].value:1:1: undeclared reference to 'nope'",
+				"secrets[0].data[2].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[10].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
 				`configMaps[0].name: composition resource name "a" is the one of secrets[0].name, too: rename one of them`,
-				"configMaps[0].data[0].value:1:1: undeclared reference to 'nope'",
-				"configMaps[0].unknown: is an unknown field",
-				"status[0].value:1:1: undeclared reference to 'nope'",
+				"configMaps[0].data[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"configMaps[0].unknown: is an unknown field: there are name, metadata, immutable, from, data, dataFrom, conflictPolicy",
+				"status[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
 				"ttl: must be 0s, or from 1s to 24h",
 			},
 		},
@@ -462,14 +462,14 @@ secrets:
   data: [{key: k, value: size('a')}, {key: l, value: "['a']"}, {key: m, value: "{'a': 'b'}"}, {valueMap: "'a'"}, {key: p, value: "b'bytes'"}, {key: o, value: composite.spec.dyn}]
 status: [{fieldPath: x, value: "duration('1s')"}]`),
 			want: []string{
-				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns int: wrap it in string(...)",
-				"secrets[0].metadata.labelsExpression:1:1: must return a map(string, string), but returns map(string, int)",
-				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns string",
-				"secrets[0].data[0].value:1:1: must return a string, but returns int: wrap it in string(...)",
-				"secrets[0].data[1].value:1:1: must return a string, but returns list(string): join it with .join(',') or json.encode(...)",
-				"secrets[0].data[2].value:1:1: must return a string, but returns map(string, string): use valueMap for several keys; json.encode(...) makes one text of it",
-				"secrets[0].data[3].valueMap:1:1: must return a map(string, string), but returns string",
-				"status[0].value:1:1: must return a value that JSON has, but returns duration: wrap it in string(...)",
+				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
+				"secrets[0].metadata.labelsExpression:1:1: must return a map(string, string), but returns a map(string, int): wrap its values in string(...)",
+				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
+				"secrets[0].data[0].value:1:1: must return a string, but returns an int: wrap it in string(...)",
+				"secrets[0].data[1].value:1:1: must return a string, but returns a list(string): join it with .join(',') or json.encode(...)",
+				"secrets[0].data[2].value:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several, or make one text of it with json.encode(...)",
+				"secrets[0].data[3].valueMap:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
+				"status[0].value:1:1: must return a value that JSON has, but returns a duration: wrap it in string(...)",
 			},
 		},
 		"Variables": {
@@ -478,12 +478,12 @@ status: [{fieldPath: x, value: "duration('1s')"}]`),
 variables: [{name: host, value: variables.later}, {name: later, value: variables.later + variables.hots}]
 secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1].map(variables, .variables.nope)[0]"}, {key: m, value: "has(variables.zzzzzz) ? 'a' : 'b'"}]}]`),
 			want: []string{
-				`variables[0].value:1:10: variable "later" is not above this one: a variable may use only those above it`,
-				`variables[1].value:1:10: variable "later" is not above this one: a variable may use only those above it`,
-				`variables[1].value:1:28: undeclared variable "hots": did you mean host?`,
-				`secrets[0].data[0].value:1:10: undeclared variable "hsot": did you mean host?`,
-				`secrets[0].data[1].value:1:30: undeclared variable "nope"`,
-				`secrets[0].data[2].value:1:4: undeclared variable "zzzzzz"`,
+				`variables[0].value:1:10: variable "later" stands further down, and a variable may use only those above it: move it up`,
+				`variables[1].value:1:10: variable "later" stands further down, and a variable may use only those above it: move it up`,
+				`variables[1].value:1:28: there is no variable "hots": did you mean host?`,
+				`secrets[0].data[0].value:1:10: there is no variable "hsot": did you mean host?`,
+				`secrets[0].data[1].value:1:30: there is no variable "nope": there are host, later`,
+				`secrets[0].data[2].value:1:4: there is no variable "zzzzzz": there are host, later`,
 			},
 		},
 		"MisplacedSource": {
@@ -492,7 +492,7 @@ secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1]
 sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: ca.crt, apiVersion: v1, kind: Secret}]
 secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {key: l, value: "sources['ca.crt'].x"}]}]`),
 			want: []string{
-				`secrets[0].data[0].value:1:10: undeclared variable "v"`,
+				`secrets[0].data[0].value:1:10: there is no variable "v": the input has none`,
 				`secrets[0].data[0].value:1:30: source "ca" is a Secret: read it as secrets.ca`,
 				`secrets[0].data[1].value:1:18: source "ca.crt" is a Secret: read it as secrets['ca.crt']`,
 			},
@@ -597,7 +597,7 @@ func TestCompileManyReadings(t *testing.T) {
 		body += fmt.Sprintf("- {name: v%d, value: \"%s\"}\n", i, strings.Repeat(fmt.Sprintf("variables.v%d + ", i-1), 19)+fmt.Sprintf("variables.v%d", i-1))
 	}
 	_, got := compile(t, exports(body+`configMaps: [{name: c, data: [{key: k, value: variables.v11}]}]`))
-	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + flow + `: list "composite.a" under nonSensitive if it is not secret`}
+	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + flow + `: leave it out, or list "composite.a" under nonSensitive if it is not secret`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Compile(...): -want, +got:\n%s", diff)
 	}

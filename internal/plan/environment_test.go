@@ -43,7 +43,7 @@ environment:
   - {fieldPath: a, value: "1"}
   - {fieldPath: c, value: timestamp('2020-01-01T00:00:00Z')}`,
 			want: []string{
-				"environment.defaultData: must be an object, but is a list",
+				"environment.defaultData: must be an object, but is a list: write its fields as name: value",
 				"environment.environmentConfigs[0].ref: must be set for type Reference: name an EnvironmentConfig, or set type to Selector",
 				"environment.environmentConfigs[1].selector.maxMatch: must be a whole number, 0 or more",
 				"environment.environmentConfigs[1].selector.minMatch: must be a whole number, 0 or more",
@@ -53,7 +53,7 @@ environment:
 				"environment.set[2].vaule: is an unknown field: did you mean value?",
 				"environment.set[3].fieldPath: replaces what environment.set[2] wrote: remove one of them, or write this one first",
 				"environment.set[4].fieldPath: replaces what environment.set[2] wrote: remove one of them, or write this one first",
-				"environment.set[5].value:1:1: must return a value that JSON has, but returns timestamp: wrap it in string(...)",
+				"environment.set[5].value:1:1: must return a value that JSON has, but returns a timestamp: wrap it in string(...)",
 			},
 		},
 		"Secrets": {
@@ -69,10 +69,10 @@ environment:
   - {fieldPath: d, value: secrets.db.endpoint, nonSensitive: [db.endpoint]}
   - {fieldPath: e, value: "{'k': has(secrets.db.password)}"}`,
 			want: []string{
-				`environment.set[0].value:1:11: uses secrets.db.password, ` + flow + `: list "db.password" under nonSensitive if it is not secret`,
-				`environment.set[1].value:1:10: uses secrets.ca.key, ` + flow + `: list "ca.key" under nonSensitive if it is not secret`,
-				`environment.set[2].value:1:1: uses all keys of secret, ` + flow + `: name the keys it needs`,
-				`environment.set[4].value:1:10: uses secrets.db.password, ` + flow + `: list "db.password" under nonSensitive if it is not secret`,
+				`environment.set[0].value:1:11: uses secrets.db.password, ` + flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
+				`environment.set[1].value:1:10: uses secrets.ca.key, ` + flow + `: leave it out, or list "ca.key" under nonSensitive if it is not secret`,
+				`environment.set[2].value:1:1: uses all keys of secret, ` + flow + `: name the keys that it needs`,
+				`environment.set[4].value:1:10: uses secrets.db.password, ` + flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
 			},
 		},
 		"NamesFromTheEnvironment": {

@@ -74,6 +74,10 @@ type ExplainedKey struct {
 
 	Inputs []Input `json:"inputs,omitempty"`
 
+	// Own is set if resource, self and secret among the inputs are of the generation that
+	// the expression is about.
+	Own bool `json:"own,omitempty"`
+
 	// Waits says what else has to be so.
 	Waits []string `json:"waits,omitempty"`
 
@@ -218,7 +222,7 @@ func (x *explainer) object(e export) ExplainedObject {
 		out.Keys = append(out.Keys, k)
 	}
 	for _, b := range e.dataFrom {
-		add(x.bulk(b, e.from))
+		add(x.bulk(b))
 	}
 	for _, d := range e.data {
 		if d.key != "" {

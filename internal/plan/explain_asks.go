@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 
 // An Ask is what Crossplane may be asked for: an object, or all that have labels.
 type Ask struct {
-	// Path of what asks, and Why it does.
+	// Path of what asks, or several, with commas, and Why it does.
 	Path string `json:"path"`
 	Why  string `json:"why"`
 
@@ -26,7 +27,8 @@ type Ask struct {
 	// Namespace is empty for a cluster scoped kind.
 	Namespace Spelling `json:"namespace,omitzero"`
 
-	// Name, or Labels: just one of them is set.
+	// Name, or Labels: just one of them is set, and none for names that only a composite
+	// has.
 	Name   Spelling   `json:"name,omitzero"`
 	Labels []AskLabel `json:"labels,omitempty"`
 
@@ -43,7 +45,7 @@ type AskLabel struct {
 	Value Spelling `json:"value"`
 }
 
-// ask lists all asks, in the order in which they are made.
+// ask lists all asks, those first that others may depend on.
 func (x *explainer) ask(out *Explanation) {
 	out.Asks = x.environmentAsks()
 	used := map[string]bool{}
@@ -59,13 +61,21 @@ func (x *explainer) ask(out *Explanation) {
 	for i, e := range x.plan.exports {
 		o := out.Objects[i]
 		out.Asks = append(out.Asks, Ask{
-			Path: o.Path, Why: "the place of what it composes, while nothing of it is observed",
+			Path: o.Path, Why: "whose it is, before it is composed",
 			APIVersion: "v1", Kind: string(e.kind), Namespace: o.Namespace, Name: o.ObjectName, Optional: true,
 		})
 	}
 	for i := range x.plan.makers {
 		if m := &x.plan.makers[i]; m.totp == nil {
-			out.Asks = append(out.Asks, generationAsks(m)...)
+			out.Asks = addAsks(out.Asks, generationAsks(m))
+		}
+	}
+	if x.plan.tenants != nil {
+		for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
+			out.Asks = append(out.Asks, Ask{
+				Path: "fromComposite", Why: "whose those are that authors of composites name, before they are composed",
+				APIVersion: "v1", Kind: string(kind), Namespace: Spelling{Expression: ownNamespaceText}, Optional: true,
+			})
 		}
 	}
 }
@@ -134,9 +144,25 @@ func generationAsks(m *maker) []Ask {
 		}
 	}
 	all, next := a, a
-	all.Why, all.Labels = "all generations of the composite", []AskLabel{{generator.LabelComposite, Spelling{Expression: "composite.metadata.uid"}}}
-	next.Why, next.Name = "the place of a next generation", name
+	all.Why, all.Labels = "generations that the composite has not listed yet", []AskLabel{{generator.LabelComposite, Spelling{Expression: "composite.metadata.uid"}}}
+	next.Why, next.Name = "whose it is, before it is composed", name
 	return []Ask{all, next}
+}
+
+// addAsks adds those that differ from the others in more than their path.
+func addAsks(list, asks []Ask) []Ask {
+	for _, a := range asks {
+		i := slices.IndexFunc(list, func(o Ask) bool {
+			o.Path = a.Path
+			return reflect.DeepEqual(o, a)
+		})
+		if i < 0 {
+			list = append(list, a)
+			continue
+		}
+		list[i].Path += ", " + a.Path
+	}
+	return list
 }
 
 // composes is the kind of a generation.
@@ -193,7 +219,9 @@ func rulesOf(asks []Ask, makers []maker) []Rule {
 		}
 	}
 	for _, a := range asks {
-		add(a.APIVersion, a.Kind, readVerbs, a.Path)
+		for _, path := range strings.Split(a.Path, ", ") {
+			add(a.APIVersion, a.Kind, readVerbs, path)
+		}
 	}
 	for i := range makers {
 		if m := &makers[i]; m.totp == nil {

@@ -25,7 +25,7 @@ func (x *explainer) expression(e *expression.Expression, name string) ExplainedK
 		x.fuel.Place, x.fuel.Call, x.fuel.Share = e.Source().Path, fuel.Call, fuel.Expected
 	}
 	x.fuel.Expected += fuel.Expected
-	return ExplainedKey{Path: e.Source().Path, Names: []string{name}, Inputs: x.inputs(e), Fuel: &fuel}
+	return ExplainedKey{Path: e.Source().Path, Names: []string{name}, Inputs: x.inputs(e), Own: e.Source().Own, Fuel: &fuel}
 }
 
 func (x *explainer) optional(k ExplainedKey, optional bool) ExplainedKey {
@@ -139,7 +139,7 @@ func addInput(list []Input, in Input) []Input {
 }
 
 // bulk is an entry of dataFrom.
-func (x *explainer) bulk(b bulk, from string) ExplainedKey {
+func (x *explainer) bulk(b bulk) ExplainedKey {
 	var k ExplainedKey
 	switch {
 	case b.find != nil:
@@ -250,10 +250,10 @@ func (x *explainer) generator(m *maker) ExplainedGenerator {
 	return out
 }
 
-// renewed says when there is another generation.
+// renewed says when there is another generation. A totp has none.
 func (m *maker) renewed() []string {
 	if m.totp != nil {
-		return []string{"in each period; it is not stored"}
+		return nil
 	}
 	annotation := "the composite's annotation " + rotateAnnotation + " asks for it"
 	if m.policy != v1beta1.OnChange && m.policy != v1beta1.Periodic {

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
-	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // generationPrefix begins the composition resource names of generations:
@@ -175,7 +174,7 @@ func (c *compiler) authority(m *maker) {
 	case ca == m:
 		c.fault(at.Child("ca").String(), "must not be the generator itself: leave ca out, and it signs itself")
 	case ca == nil:
-		c.fault(at.Child("ca").String(), "there is no generator %q%s", m.certificate.CA(), suggest.DidYouMean(suggest.Nearest(m.certificate.CA(), c.generatorNames())))
+		c.fault(at.Child("ca").String(), "there is no generator %q%s", m.certificate.CA(), thereAre(m.certificate.CA(), without(c.generatorNames(), m.name)))
 	case ca.kind != kindCertificate:
 		c.fault(at.Child("ca").String(), "generator %q makes no certificate", ca.name)
 	case ca.certificate != nil:
@@ -194,6 +193,10 @@ func (c *compiler) maker(name string) *maker {
 }
 
 func (c *compiler) generatorNames() []string { return namesOf(c.makers) }
+
+func without(names []string, name string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return n == name })
+}
 
 func namesOf(makers []maker) []string {
 	out := make([]string, 0, len(makers))
@@ -279,13 +282,13 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 		switch {
 		case m == nil:
 			ok = false
-			c.fault(place(x, r), "there is no generator %q%s", name, suggest.DidYouMean(suggest.Nearest(name, c.generatorNames())))
+			c.fault(place(x, r), "there is no generator %q%s", name, thereAre(name, c.generatorNames()))
 		case m.kind == kindTOTP && r.Variable == expression.Previous:
 			ok = false
 			c.fault(place(x, r), "generator %q is a totp, which has no previous generation", name)
 		case r.Variable == expression.Generated && m.keys != nil && key != anything && !slices.Contains(m.keys, key):
 			ok = false
-			c.fault(place(x, r), "generator %q has no output %q: it has %s%s", name, key, strings.Join(m.keys, ", "), suggest.DidYouMean(suggest.Nearest(key, m.keys)))
+			c.fault(place(x, r), "generator %q has no output %q%s", name, key, thereAre(key, m.keys))
 		}
 	}
 	return ok

@@ -81,9 +81,9 @@ func TestCompileGenerators(t *testing.T) {
 			want: []string{
 				"generators[0].passwort: is an unknown field: did you mean password?",
 				"generators[1].password.lenght: is an unknown field: did you mean length?",
-				"generators[2].uuid: must be an object, but is null",
-				"generators[3]: must be an object, but is a number",
-				"generators[4].uuid.x: is an unknown field",
+				"generators[2].uuid: must be an object, but is null: write {} if it shall have no fields, or leave it out",
+				"generators[3]: must be an object, but is a number: its fields are name, password, uuid, sshKey, certificate, totp, resource, namespace, refreshPolicy, refreshInterval, gracePeriod, keepersExpression",
+				"generators[4].uuid.x: is an unknown field: the input has none",
 			},
 		},
 		"Namespace": {
@@ -114,7 +114,7 @@ generators:
 - {name: e, uuid: {}, refreshPolicy: CreatedOnce, refreshInterval: 1h}
 - {name: f, uuid: {}, refreshPolicy: OnChange, refreshInterval: 1h}`,
 			want: []string{
-				"generators[0].refreshInterval: must be set with refreshPolicy Periodic",
+				"generators[0].refreshInterval: must be set with refreshPolicy Periodic, for example 720h",
 				"generators[1].refreshInterval: is 59s: " + interval,
 				"generators[2].refreshInterval: is 876001h: " + interval,
 				"generators[3].refreshInterval: " + without,
@@ -128,7 +128,7 @@ generators:
 			want: []string{
 				"generators[0].keepersExpression: " + once,
 				"generators[1].keepersExpression: " + once,
-				"generators[2].keepersExpression: must not be empty: leave it out, or give it a value",
+				"generators[2].keepersExpression: must not be empty: an empty text is \"''\" in an expression",
 			},
 		},
 		"Grace": {
@@ -137,7 +137,7 @@ generators:
 			want: []string{
 				"generators[0].gracePeriod: is -1s: must be from 0s to 876000h, 100 years",
 				"generators[1].gracePeriod: is 876001h: must be from 0s to 876000h, 100 years",
-				"generators[2].gracePeriod: must be a duration, for example 60s or 1h30m",
+				"generators[2].gracePeriod: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
 		"GraceOverIntervals": {
@@ -161,7 +161,7 @@ generators:
 - {name: once, certificate: {ca: root, dnsNames: [a.b], renewBefore: 24h}}`,
 			want: []string{
 				`generators[1].certificate.ca: there is no generator "rot": did you mean root?`,
-				`generators[2].certificate.ca: there is no generator "elsewhere"`,
+				`generators[2].certificate.ca: there is no generator "elsewhere": there are leaf, middle, near, ofleaf, ofword, once, root, same, word`,
 				`generators[4].certificate.ca: generator "word" makes no certificate`,
 				"generators[6].certificate.ca: names a certificate that is no CA: set its isCA to true",
 				"generators[7].certificate.subject: is the subject of the CA, too, as if it signed itself: give it another commonName",
@@ -202,7 +202,7 @@ generators:
 - {name: d, totp: {secretExpression: "'x'"}, gracePeriod: 0s, namespace: x}
 - {name: e, totp: {secretExpression: "'x'"}, refreshInterval: 1h, keepersExpression: "1"}`,
 			want: []string{
-				"generators[0].totp.secretExpression: must be set",
+				"generators[0].totp.secretExpression: must be set, for example secrets.db.otp",
 				"generators[1].refreshPolicy: " + totp,
 				"generators[2].refreshPolicy: " + totp,
 				"generators[2].refreshInterval: " + totp,
@@ -228,7 +228,7 @@ func TestCompileManifests(t *testing.T) {
 	refusals{
 		"None":  {reason: "there is nothing to compose", input: `generators: [{name: a, resource: {}}]`, want: []string{at + "manifest: must be set"}},
 		"Empty": {reason: "an object has both", input: manifest("{}"), want: []string{at + "manifest.apiVersion: must be set", at + "manifest.kind: must be set"}},
-		"List":  {reason: "no object", input: manifest("[]"), want: []string{at + "manifest: must be an object, but is a list"}},
+		"List":  {reason: "no object", input: manifest("[]"), want: []string{at + "manifest: must be an object, but is a list: write its fields as name: value"}},
 		"APIVersion": {
 			reason: "what Crossplane could not compose",
 			input:  manifest("{apiVersion: a/b/c, kind: User}"),
@@ -293,8 +293,8 @@ generators:
 			reason: "it would wait for ever",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}}}, {name: b, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}}]`,
 			want: []string{
-				at + "readyExpression: must be set, for a Secret has no condition Ready",
-				"generators[1].resource.readyExpression: must be set, for a ConfigMap has no condition Ready",
+				at + "readyExpression: must be set, for a Secret has no condition Ready: write for example has(resource.data.token)",
+				"generators[1].resource.readyExpression: must be set, for a ConfigMap has no condition Ready: write for example has(resource.data.token)",
 			},
 		},
 		"TooLarge": {
@@ -321,23 +321,23 @@ generators:
   {fieldPath: metadata.uid, value: "'x'"}, {fieldPath: "metadata.ownerReferences[0].uid", value: "'x'"}, {fieldPath: metadata.generateName, value: "'x'"},
   {fieldPath: "metadata.finalizers[0]", value: "'x'"}, {fieldPath: metadata.managedFields, value: "[]"}, {fieldPath: status, value: "{}"}`),
 			want: []string{
-				at + "set[0].fieldPath: must not be apiVersion", at + "set[1].fieldPath: must not be kind",
+				at + "set[0].fieldPath: must not be apiVersion: write it into the manifest", at + "set[1].fieldPath: must not be kind: write it into the manifest",
 				at + "set[2].fieldPath: must not be metadata" + meta, at + "set[3].fieldPath: must not be metadata.namespace" + meta,
 				at + "set[4].fieldPath: must not be metadata.uid" + meta, at + "set[5].fieldPath: must not be metadata.ownerReferences[0].uid" + meta,
 				at + "set[6].fieldPath: must not be metadata.generateName" + meta, at + "set[7].fieldPath: must not be metadata.finalizers[0]" + meta,
-				at + "set[8].fieldPath: must not be metadata.managedFields" + meta, at + "set[9].fieldPath: must not be status",
+				at + "set[8].fieldPath: must not be metadata.managedFields" + meta, at + "set[9].fieldPath: must not be status, which the resource's own controller writes",
 			},
 		},
 		"SetFixedOtherwiseSpelled": {
 			reason: "a field path has several spellings",
 			input:  set(`{fieldPath: "[metadata].namespace", value: "'x'"}, {fieldPath: "[status][x]", value: "1"}`),
-			want:   []string{at + "set[0].fieldPath: must not be metadata.namespace" + meta, at + "set[1].fieldPath: must not be status.x"},
+			want:   []string{at + "set[0].fieldPath: must not be metadata.namespace" + meta, at + "set[1].fieldPath: must not be status.x, which the resource's own controller writes"},
 		},
 		"SetData": {
 			reason: "of those whose data is not in a manifest either",
 			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: "true", set: [
   {fieldPath: data.x, value: "'x'"}, {fieldPath: "[binaryData]", value: "{}"}, {fieldPath: stringData.x, value: "'x'"}]}}]`,
-			want: []string{at + "set[0].fieldPath: must not be data.x", at + "set[1].fieldPath: must not be binaryData", at + "set[2].fieldPath: must not be stringData.x"},
+			want: []string{at + "set[0].fieldPath: must not be data.x, for a manifest is kept in an annotation: export the data instead", at + "set[1].fieldPath: must not be binaryData, for a manifest is kept in an annotation: export the data instead", at + "set[2].fieldPath: must not be stringData.x, for a manifest is kept in an annotation: export the data instead"},
 		},
 		"SetCovers": {
 			reason: "what replaces another one comes first, and nothing is written twice",
@@ -391,7 +391,7 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 
 func TestCompileGeneratorExpressions(t *testing.T) {
 	const (
-		secretly = ", and secret data flows into the data of Secrets only"
+		secretly = ", and secret data flows into the data of Secrets only: leave it out"
 		unknown  = ": its outputs are not known yet: use them where they are exported"
 		gens     = "generators:\n- {name: word, password: {}}\n- {name: key, sshKey: {}}\n- {name: otp, totp: {secretExpression: \"'x'\"}}\n- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}\n"
 	)
@@ -424,7 +424,7 @@ variables: [{name: v, value: secrets.db.x}, {name: w, value: "variables.v + 'x'"
 		"KeepersType": {
 			reason: "what JSON does not have",
 			input:  `generators: [{name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: "b'x'"}]`,
-			want:   []string{"generators[0].keepersExpression:1:1: must return a value that JSON has, but returns bytes: wrap it in string(...)"},
+			want:   []string{"generators[0].keepersExpression:1:1: must return a value that JSON has, but returns a bytes: wrap it in string(...)"},
 		},
 		"Set": {
 			reason: "a manifest is in an annotation, and in a resource that many may read",
@@ -467,7 +467,7 @@ variables: [{name: v, value: generated.word.password}]`,
 				"generators[4].resource.outputs[c]:1:12: may not use generated.a.d" + unknown,
 				"generators[4].resource.outputs[d]:1:10: may not use generated.word.password" + unknown,
 				"generators[4].resource.outputs[e]:1:28: may not use all of generated" + unknown,
-				"generators[4].resource.outputs[f]:1:1: must return a string, but returns int: wrap it in string(...)",
+				"generators[4].resource.outputs[f]:1:1: must return a string, but returns an int: wrap it in string(...)",
 			},
 		},
 		"Ready": {
@@ -479,9 +479,9 @@ generators:
 - {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: ""}}
 - {name: d, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: "has(generated.c.x)"}}`,
 			want: []string{
-				"generators[0].resource.readyExpression:1:1: must return true or false, but returns string",
-				"generators[1].resource.readyExpression:1:1: must return true or false, but returns int",
-				"generators[2].resource.readyExpression: must not be empty: leave it out, or give it a value",
+				"generators[0].resource.readyExpression:1:1: must return true or false, but returns a string: compare it with something",
+				"generators[1].resource.readyExpression:1:1: must return true or false, but returns an int: compare it with something",
+				"generators[2].resource.readyExpression: must not be empty: an empty text is \"''\" in an expression",
 				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: whether a generation can be used is up to its own resource",
 			},
 		},
@@ -499,7 +499,7 @@ variables: [{name: v, value: generated.otp.token}]`,
 				"generators[5].totp.secretExpression:1:12: may not use generated.b.token: name a generator that is no totp",
 				"generators[6].totp.secretExpression:1:10: may not use generated.otp.token: name a generator that is no totp",
 				"generators[7].totp.secretExpression:1:28: may not use all of generated: name a generator that is no totp",
-				"generators[8].totp.secretExpression:1:1: must return a string, but returns int: wrap it in string(...)",
+				"generators[8].totp.secretExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
 			},
 		},
 		"GenerationElsewhere": {
@@ -514,15 +514,15 @@ secrets: [{name: s, metadata: {nameExpression: generation.id}, data: [{key: k, v
 configMaps: [{name: c, data: [{key: k, value: generation.id}]}]
 status: [{fieldPath: a, value: generation.number}]`,
 			want: []string{
-				"variables[0].value:1:1: undeclared reference to 'generation'",
-				"generators[0].keepersExpression:1:1: undeclared reference to 'generation'",
-				"generators[1].totp.secretExpression:1:1: undeclared reference to 'generation'",
-				"generators[2].resource.outputs[a]:1:1: undeclared reference to 'generation'",
-				"generators[2].resource.readyExpression:1:1: undeclared reference to 'generation'",
-				"secrets[0].metadata.nameExpression:1:1: undeclared reference to 'generation'",
-				"secrets[0].data[0].value:1:1: undeclared reference to 'generation'",
-				"configMaps[0].data[0].value:1:1: undeclared reference to 'generation'",
-				"status[0].value:1:1: undeclared reference to 'generation'",
+				"variables[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[0].keepersExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[1].totp.secretExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[2].resource.outputs[a]:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[2].resource.readyExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"secrets[0].metadata.nameExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"secrets[0].data[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"configMaps[0].data[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"status[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
 			},
 		},
 		"Unknown": {
@@ -542,19 +542,19 @@ secrets:
   - {key: h, value: generated.user.anything}`,
 			want: []string{
 				`variables[0].value:1:14: there is no generator "wrd": did you mean word?`,
-				`secrets[0].data[0].value:1:20: there is no generator "elsewhere"`,
+				`secrets[0].data[0].value:1:20: there is no generator "elsewhere": there are key, otp, user, word`,
 				`secrets[0].data[1].value:1:13: there is no generator "kye": did you mean key?`,
 				`secrets[0].data[2].value:1:16: there is no generator "wrod": did you mean word?`,
-				`secrets[0].data[3].value:1:15: generator "word" has no output "pasword": it has password: did you mean password?`,
-				`secrets[0].data[4].value:1:14: generator "key" has no output "public": it has privateKey, publicKey`,
-				`secrets[0].data[5].value:1:4: generator "otp" has no output "tokne": it has token, validUntil: did you mean token?`,
+				`secrets[0].data[3].value:1:15: generator "word" has no output "pasword": did you mean password?`,
+				`secrets[0].data[4].value:1:14: generator "key" has no output "public": there are privateKey, publicKey`,
+				`secrets[0].data[5].value:1:4: generator "otp" has no output "tokne": did you mean token?`,
 				`secrets[0].data[6].value:1:13: generator "otp" is a totp, which has no previous generation`,
 			},
 		},
 		"UnknownAtAll": {
 			reason: "without generators, too",
 			input:  "secrets: [{name: s, data: [{key: k, value: generated.word.password}]}]",
-			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word"`},
+			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": the input has none`},
 		},
 		"UnknownInput": {
 			reason: "an input of dataFrom is spelled as in an expression",
@@ -569,9 +569,9 @@ secrets:
   - find: {path: generated.wor}`,
 			want: []string{
 				`secrets[0].dataFrom[0].extract.key: there is no generator "wrod": did you mean word?`,
-				`secrets[0].dataFrom[1].extract.key: there is no generator "elsewhere"`,
+				`secrets[0].dataFrom[1].extract.key: there is no generator "elsewhere": there are key, otp, user, word`,
 				`secrets[0].dataFrom[2].find.path: there is no generator "wrod": did you mean word?`,
-				`secrets[0].dataFrom[3].find.path: there is no generator "elsewhere"`,
+				`secrets[0].dataFrom[3].find.path: there is no generator "elsewhere": there are key, otp, user, word`,
 			},
 		},
 		"FindPrevious": {
@@ -615,7 +615,7 @@ secrets:
 func TestCompileGeneratedFlow(t *testing.T) {
 	const gens = "generators: [{name: word, password: {}}, {name: key, sshKey: {}}]\nvariables: [{name: v, value: generated.word.password}]\n"
 	list := func(place, use string) string {
-		return fmt.Sprintf("%s: uses %s, %s: list %q under nonSensitive if it is not secret", place, use, flow, use)
+		return fmt.Sprintf("%s: uses %s, %s: leave it out, or list %q under nonSensitive if it is not secret", place, use, flow, use)
 	}
 	early := func(place, use string) string {
 		return place + ": may not use " + use + ": a name has to be known before a credential is made"
@@ -641,10 +641,10 @@ configMaps:
 				list("configMaps[0].data[0].value:1:15", "generated.word.password"),
 				list("configMaps[0].data[1].value:1:14", "previous.word.password"),
 				list("configMaps[0].data[2].value:1:10", "generated.word.password"),
-				"configMaps[0].data[3].value:1:28: uses all of generated, " + flow + ": name the keys it needs",
-				"configMaps[0].data[4].value:1:14: uses all keys of generated.key, " + flow + ": name the keys it needs",
-				"configMaps[0].data[5].value:1:10: uses all keys of generated.word, " + flow + ": name the keys it needs",
-				"configMaps[0].data[6].value:1:11: uses all of previous, " + flow + ": name the keys it needs",
+				"configMaps[0].data[3].value:1:28: uses all of generated, " + flow + ": name the keys that it needs",
+				"configMaps[0].data[4].value:1:14: uses all keys of generated.key, " + flow + ": name the keys that it needs",
+				"configMaps[0].data[5].value:1:10: uses all keys of generated.word, " + flow + ": name the keys that it needs",
+				"configMaps[0].data[6].value:1:11: uses all of previous, " + flow + ": name the keys that it needs",
 				list("configMaps[0].data[7].value:1:4", "generated.word.password"),
 				list("configMaps[0].data[8].value:1:13", "previous.key.publicKey"),
 				list("configMaps[0].data[9].value:1:14", "generated.key.publicKey"),
@@ -657,7 +657,7 @@ configMaps:
 				`configMaps[0].dataFrom[0].extract.key: "generated.word" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 				`configMaps[0].dataFrom[1].extract.key: "previous.word" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
 				"configMaps[0].dataFrom[2].find: finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment",
-				"configMaps[0].dataFrom[3].valueMap:1:10: uses all keys of generated.key, " + flow,
+				"configMaps[0].dataFrom[3].valueMap:1:10: uses all keys of generated.key, " + flow + ": leave it out",
 			},
 		},
 		"Metadata": {

@@ -56,7 +56,7 @@ func (v *validator) generators(in *v1beta1.Exports) {
 		v.policy(at, g)
 		v.resourceGenerator(at.Child(kindResource), g.Resource)
 		if g.TOTP != nil && g.TOTP.SecretExpression == "" {
-			v.missing(at.Child(kindTOTP, "secretExpression"), "must be set")
+			v.missing(at.Child(kindTOTP, "secretExpression"), "must be set, for example secrets.db.otp")
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (v *validator) policy(at *field.Path, g v1beta1.Generator) {
 	known := slices.Contains([]v1beta1.RefreshPolicy{"", v1beta1.CreatedOnce, v1beta1.OnChange}, g.RefreshPolicy)
 	switch periodic := g.RefreshPolicy == v1beta1.Periodic; {
 	case periodic && g.RefreshInterval == nil:
-		v.missing(at.Child("refreshInterval"), "must be set with refreshPolicy Periodic")
+		v.missing(at.Child("refreshInterval"), "must be set with refreshPolicy Periodic, for example 720h")
 	case periodic:
 		v.duration(at.Child("refreshInterval"), g.RefreshInterval.Duration, limits.RefreshInterval)
 	case g.RefreshInterval != nil && known:
@@ -127,7 +127,7 @@ func (v *validator) resourceGenerator(at *field.Path, g *v1beta1.ResourceGenerat
 	v.manifest(at.Child("manifest"), g.Manifest.Raw)
 	var m struct{ APIVersion, Kind string }
 	if json.Unmarshal(g.Manifest.Raw, &m) == nil && hasData(m.APIVersion, m.Kind) && g.ReadyExpression == "" {
-		v.missing(at.Child("readyExpression"), "must be set, for a "+m.Kind+" has no condition Ready")
+		v.missing(at.Child("readyExpression"), "must be set, for a "+m.Kind+" has no condition Ready: write for example has(resource.data.token)")
 	}
 	set := make([]writtenField, 0, len(g.Set))
 	for _, f := range g.Set {
@@ -161,8 +161,14 @@ func (v *validator) settable(at *field.Path, p environment.Path, data bool) {
 		})
 	}
 	switch {
-	case covers("metadata.name") && p.String() != "metadata.name", covers("apiVersion", "kind"), covers(notInManifest...), data && covers(dataFields...):
-		v.fault(at, "must not be %s", p)
+	case covers("apiVersion", "kind"):
+		v.fault(at, "must not be %s: write it into the manifest", p)
+	case covers("metadata.name") && p.String() != "metadata.name":
+		v.fault(at, "must not be %s: write metadata.name", p)
+	case covers(notInManifest...):
+		v.fault(at, "must not be %s, which the resource's own controller writes", p)
+	case data && covers(dataFields...):
+		v.fault(at, "must not be %s, for a manifest is kept in an annotation: export the data instead", p)
 	case covers("metadata") && !covers("metadata.name", "metadata.labels", "metadata.annotations"):
 		v.fault(at, "must not be %s: of metadata, set writes name, labels and annotations", p)
 	}

@@ -62,7 +62,7 @@ func (c *compiler) manifest(m *maker, g *v1beta1.ResourceGenerator) {
 			uses = notGenerated(uses)
 		}
 		for _, u := range uses {
-			c.refuseUse(u, "")
+			c.refuseUse(u, ": leave it out")
 		}
 		m.manifest.set = append(m.manifest.set, f)
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
-	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // DefaultTTL is how long Crossplane waits before it calls again.
@@ -43,6 +42,8 @@ type Plan struct {
 	id        string
 
 	// For CheckTypes:
+	strict         bool
+	needed         []*expression.Expression
 	expressions    []compiled
 	declared       []v1beta1.Source
 	compositePaths []compositePath
@@ -133,6 +134,16 @@ type statusField struct {
 // once, in the order of the input; only a list that is over its limit is not
 // looked into further.
 func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, field.ErrorList) {
+	p, faults := compile(ctx, env, input)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return p, nil
+}
+
+// compile is Compile which returns what could be compiled beside the faults. The plan
+// is nil if nothing was looked into.
+func compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, field.ErrorList) {
 	in, d := decode(input)
 	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}, inputs: map[string]bool{}}
 	bounded := true
@@ -145,15 +156,14 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 	var p *Plan
 	if bounded {
 		p = c.plan(in)
+		decoded := len(d.faults)
+		c.faults = append(c.faults[:decoded:decoded], slices.DeleteFunc(c.faults[decoded:], d.explains)...)
 	}
 	if err := ctx.Err(); err != nil {
 		c.faults = append(c.faults, invalid(nil, "was not compiled: %s", err.Error()))
 	}
-	if len(c.faults) > 0 {
-		sortFaults(c.faults)
-		return nil, c.faults
-	}
-	return p, nil
+	sortFaults(c.faults)
+	return p, c.faults
 }
 
 // A compiler collects the faults of one input, and what its expressions read.
@@ -210,7 +220,9 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	p.tenants = c.fromComposite(in.FromComposite)
 	p.sources = c.compileSources() // last: which are read is known now
 	p.inputs = sortedKeys(c.inputs)
+	p.strict = in.TypeChecking == v1beta1.TypeCheckingStrict
 	p.expressions, p.declared, p.compositePaths = c.compiled, in.Sources, compositePaths(in)
+	p.needed = p.neededExpressions()
 	return p
 }
 
@@ -339,6 +351,9 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	}
 	x, faults := c.env.Compile(s)
 	for _, f := range faults {
+		if meant := c.declaredAs(f.Unknown); meant != "" {
+			f.Message = fmt.Sprintf("there is no variable %s: write %s", f.Unknown, meant)
+		}
 		c.fault(f.Path, "%s", f.Message)
 	}
 	if x == nil {
@@ -351,6 +366,24 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	}
 	c.compiled = append(c.compiled, compiled{x, c.env, c.own})
 	return x
+}
+
+// declaredAs is how an expression spells what the input declares by a name; empty if it
+// declares nothing by it.
+func (c *compiler) declaredAs(name string) string {
+	source := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == name })
+	switch {
+	case name == "":
+	case slices.Contains(c.declared, name):
+		return expression.PathText(expression.Variables, name)
+	case c.maker(name) != nil:
+		return expression.PathText(expression.Generated, name)
+	case source >= 0 && isSecret(c.sources[source]):
+		return expression.PathText(expression.Secrets, name)
+	case source >= 0:
+		return expression.PathText(expression.Sources, name)
+	}
+	return ""
 }
 
 // noteInputs notes which composed resources an expression names.
@@ -382,10 +415,10 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 		}
 		ok = false
 		if slices.Contains(c.declared, name) {
-			c.fault(x.Place(r), "variable %q is not above this one: a variable may use only those above it", name)
+			c.fault(x.Place(r), "variable %q stands further down, and a variable may use only those above it: move it up", name)
 			continue
 		}
-		c.fault(x.Place(r), "undeclared variable %q%s", name, suggest.DidYouMean(suggest.Nearest(name, c.declared)))
+		c.fault(x.Place(r), "there is no variable %q%s", name, thereAre(name, c.declared))
 	}
 	return ok
 }

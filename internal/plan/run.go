@@ -42,6 +42,13 @@ type Request struct {
 	// DesiredStatus is the status that earlier steps write.
 	DesiredStatus *structpb.Struct
 
+	// Schemas are the OpenAPI v3 schemas that Crossplane read for Result.Schemas. A kind
+	// that is not there was not read yet; one that is nil was, and has none.
+	Schemas map[Kind]*structpb.Struct
+
+	// HasSchemas is set if Crossplane can read schemas.
+	HasSchemas bool
+
 	// Elsewhere are the generators that earlier steps have.
 	Elsewhere map[string]bool
 
@@ -129,6 +136,9 @@ type Result struct {
 	// Requirements are the same on every call of one reconcile.
 	Requirements []Requirement
 
+	// Schemas that Crossplane shall read.
+	Schemas []Kind
+
 	// Objects in the order of the input.
 	Objects []Object
 
@@ -215,6 +225,9 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	r.findMisspelt(p.inputs)
 
 	out := &Result{}
+	if faults := r.checkStrictly(p, out); len(faults) > 0 {
+		return nil, errors.Join(faultErrors(faults)...)
+	}
 	if faults := r.findEnvironment(p, out); len(faults) > 0 {
 		return nil, errors.Join(faultErrors(faults)...)
 	}
@@ -236,7 +249,8 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		out.Status = append(out.Status, r.statusField(ctx, s))
 	}
 	r.runTenants(ctx, p.tenants, out)
-	out.Unread = slices.ContainsFunc(out.Requirements, func(req Requirement) bool { _, read := req.find(r.Found); return !read })
+	out.Unread = out.Unread || slices.ContainsFunc(out.Requirements, func(req Requirement) bool { _, read := req.find(r.Found); return !read })
+	r.explainWaiting(p, out)
 	out.OK += r.budget.OK
 	out.Waiting += r.budget.Waiting
 	out.Failed += r.budget.Failed

@@ -167,12 +167,12 @@ func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 	for _, u := range uses {
 		name := u.declared()
 		exact := u.key != anything
-		mend := ": name the keys it needs"
+		mend := ": name the keys that it needs"
 		switch {
 		case exact && slices.Contains(nonSensitive, name):
 			continue
 		case exact:
-			mend = fmt.Sprintf(": list %q under nonSensitive if it is not secret", name)
+			mend = fmt.Sprintf(": leave it out, or list %q under nonSensitive if it is not secret", name)
 		}
 		c.refuseUse(u, mend)
 	}
@@ -181,7 +181,7 @@ func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 // refuseAllSecrets is refuseSecrets where nothing can be declared.
 func (c *compiler) refuseAllSecrets(x *expression.Expression) {
 	for _, u := range c.usesOf(x) {
-		c.refuseUse(u, "")
+		c.refuseUse(u, ": leave it out")
 	}
 }
 

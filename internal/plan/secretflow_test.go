@@ -140,7 +140,7 @@ func uses(t *testing.T, faults []string) []string {
 // Each place but the data of a Secret refuses a secret, and says what to do.
 func TestSecretPlaces(t *testing.T) {
 	key := func(path string) string {
-		return path + `: uses secret.x, ` + flow + `: list "composite.x" under nonSensitive if it is not secret`
+		return path + `: uses secret.x, ` + flow + `: leave it out, or list "composite.x" under nonSensitive if it is not secret`
 	}
 	for name, c := range map[string]struct {
 		reason string
@@ -181,14 +181,14 @@ secrets:
 		"SourceName": {
 			reason: "a requirement is public",
 			input:  `sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: secret.x}]`,
-			want:   []string{"sources[0].nameExpression:1:7: uses secret.x, " + flow},
+			want:   []string{"sources[0].nameExpression:1:7: uses secret.x, " + flow + ": leave it out"},
 		},
 		"AllKeys": {
 			reason: "all keys cannot be declared to be none",
 			input:  `configMaps: [{name: a, data: [{valueMap: secret, nonSensitive: [composite, composite.*, "*"]}, {key: k, value: "secrets[composite.x].y", nonSensitive: ["*.y"]}]}]`,
 			want: []string{
-				"configMaps[0].data[0].valueMap:1:1: uses all keys of secret, " + flow + ": name the keys it needs",
-				"configMaps[0].data[1].value:1:21: uses all secrets, " + flow + ": name the keys it needs",
+				"configMaps[0].data[0].valueMap:1:1: uses all keys of secret, " + flow + ": name the keys that it needs",
+				"configMaps[0].data[1].value:1:21: uses all secrets, " + flow + ": name the keys that it needs",
 			},
 		},
 		"NonSensitive": {
@@ -208,9 +208,9 @@ configMaps:
   - {key: o, value: secrets.other.host, nonSensitive: [db.host, secret.host]}
 status: [{fieldPath: a, value: secrets.db.host, nonSensitive: [db.host]}]`,
 			want: []string{
-				`configMaps[0].data[0].value:1:21: uses secrets.db.port, ` + flow + `: list "db.port" under nonSensitive if it is not secret`,
-				`configMaps[0].data[1].value:1:10: uses secrets.ca.x, ` + flow + `: list "ca.x" under nonSensitive if it is not secret`,
-				`configMaps[0].data[4].value:1:14: uses secrets.other.host, ` + flow + `: list "other.host" under nonSensitive if it is not secret`,
+				`configMaps[0].data[0].value:1:21: uses secrets.db.port, ` + flow + `: leave it out, or list "db.port" under nonSensitive if it is not secret`,
+				`configMaps[0].data[1].value:1:10: uses secrets.ca.x, ` + flow + `: leave it out, or list "ca.x" under nonSensitive if it is not secret`,
+				`configMaps[0].data[4].value:1:14: uses secrets.other.host, ` + flow + `: leave it out, or list "other.host" under nonSensitive if it is not secret`,
 			},
 		},
 	} {

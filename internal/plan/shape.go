@@ -16,7 +16,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/limits"
-	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // A decoder turns a google.protobuf.Struct into the input type. Crossplane does
@@ -31,6 +30,14 @@ type decoder struct {
 	// Where a fault was, and where else something may seem to be missing for it.
 	wrong []string
 	near  map[string]bool
+
+	objects []parent // those that the value at hand is in
+}
+
+// A parent is an object that others are in.
+type parent struct {
+	path  *field.Path
+	names []string
 }
 
 // maxWhole is the largest number that a Struct is sure to hold as it was written.
@@ -41,7 +48,7 @@ func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
 	in := &v1beta1.Exports{}
 	d := &decoder{near: map[string]bool{}}
 	if s == nil {
-		d.refuse(nil, invalid(nil, "must be set: the pipeline step has none"))
+		d.refuse(nil, invalid(nil, "must be set: give the pipeline step a field input, of kind Exports"))
 		return in, d
 	}
 	d.value(nil, structpb.NewStructValue(s), reflect.ValueOf(in).Elem())
@@ -59,13 +66,13 @@ func (d *decoder) explains(f *field.Error) bool {
 func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
 	switch out.Interface().(type) {
 	case metav1.ObjectMeta: // a KRM object may have one; nothing reads it
-		d.want(p, v, "an object", v.GetStructValue() != nil)
+		d.want(p, v, out.Type(), "an object", v.GetStructValue() != nil)
 		return
 	case metav1.Duration:
 		d.duration(p, v, out)
 		return
 	case runtime.RawExtension:
-		if raw, err := v.GetStructValue().MarshalJSON(); d.want(p, v, "an object", v.GetStructValue() != nil && err == nil) {
+		if raw, err := v.GetStructValue().MarshalJSON(); d.want(p, v, out.Type(), "an object", v.GetStructValue() != nil && err == nil) {
 			out.Set(reflect.ValueOf(runtime.RawExtension{Raw: raw}))
 		}
 		return
@@ -75,28 +82,28 @@ func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
 		out.Set(reflect.New(out.Type().Elem()))
 		d.value(p, v, out.Elem())
 	case reflect.Struct:
-		if d.want(p, v, "an object", v.GetStructValue() != nil) {
+		if d.want(p, v, out.Type(), "an object", v.GetStructValue() != nil) {
 			d.fields(p, v.GetStructValue(), out)
 		}
 	case reflect.Slice:
-		if d.want(p, v, "a list", v.GetListValue() != nil) {
+		if d.want(p, v, out.Type(), "a list", v.GetListValue() != nil) {
 			d.list(p, v.GetListValue(), out)
 		}
 	case reflect.Map:
-		if d.want(p, v, "an object", v.GetStructValue() != nil) {
+		if d.want(p, v, out.Type(), "an object", v.GetStructValue() != nil) {
 			d.strings(p, v.GetStructValue(), out)
 		}
 	case reflect.String:
-		if _, ok := v.GetKind().(*structpb.Value_StringValue); d.want(p, v, "a string", ok) {
+		if _, ok := v.GetKind().(*structpb.Value_StringValue); d.want(p, v, out.Type(), "a string", ok) {
 			out.SetString(v.GetStringValue())
 		}
 	case reflect.Bool:
-		if _, ok := v.GetKind().(*structpb.Value_BoolValue); d.want(p, v, "true or false", ok) {
+		if _, ok := v.GetKind().(*structpb.Value_BoolValue); d.want(p, v, out.Type(), "true or false", ok) {
 			out.SetBool(v.GetBoolValue())
 		}
 	case reflect.Uint64:
 		n := v.GetNumberValue()
-		if _, ok := v.GetKind().(*structpb.Value_NumberValue); d.want(p, v, "a number", ok) {
+		if _, ok := v.GetKind().(*structpb.Value_NumberValue); d.want(p, v, out.Type(), "a number", ok) {
 			if n < 0 || n > maxWhole || n != math.Trunc(n) {
 				d.refuse(p, invalid(p, "must be a whole number, 0 or more"))
 				return
@@ -111,6 +118,10 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 	names := make([]string, 0, len(known))
 	for _, f := range known {
 		names = append(names, f.name)
+	}
+	d.objects = append(d.objects, parent{p, names})
+	defer func() { d.objects = d.objects[:len(d.objects)-1] }()
+	for _, f := range known {
 		v, ok := s.GetFields()[f.name]
 		if !ok {
 			continue
@@ -120,7 +131,10 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 		// A pointer says that an empty one is a value, too.
 		if s, ok := v.GetKind().(*structpb.Value_StringValue); ok && s.StringValue == "" && f.typ.Kind() == reflect.String {
 			mend := "leave it out, or give it a value"
-			if f.required {
+			switch {
+			case isExpression(at):
+				mend = "an empty text is \"''\" in an expression"
+			case f.required:
 				mend = "give it a value"
 			}
 			d.refuse(at, invalid(at, "must not be empty: %s", mend))
@@ -133,11 +147,7 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 		if d.full() {
 			break
 		}
-		at, meant := child(p, k), suggest.Nearest(k, names)
-		f := invalid(at, "is an unknown field%s", suggest.DidYouMean(meant))
-		f.Type = field.ErrorTypeForbidden
-		d.refuse(at, f)
-		d.near[pathText(child(p, meant))] = true
+		d.unknown(child(p, k), k, s.GetFields()[k], known)
 	}
 }
 
@@ -166,15 +176,15 @@ func (d *decoder) duration(p *field.Path, v *structpb.Value, out reflect.Value) 
 	var t metav1.Duration
 	_, ok := v.GetKind().(*structpb.Value_StringValue)
 	if !ok || t.UnmarshalJSON([]byte(strconv.Quote(v.GetStringValue()))) != nil {
-		d.refuse(p, invalid(p, "must be a duration, for example 60s or 1h30m"))
+		d.refuse(p, invalid(p, "must be a duration, for example 60s or 1h30m; a day is 24h"))
 	}
 	out.Set(reflect.ValueOf(t))
 }
 
 // want refuses a value of another type.
-func (d *decoder) want(p *field.Path, v *structpb.Value, want string, ok bool) bool {
+func (d *decoder) want(p *field.Path, v *structpb.Value, t reflect.Type, want string, ok bool) bool {
 	if !ok {
-		d.refuse(p, invalid(p, "must be %s, but is %s", want, kindOf(v)))
+		d.refuse(p, invalid(p, "must be %s, but is %s%s", want, kindOf(v), d.mend(p, v, t)))
 	}
 	return ok
 }

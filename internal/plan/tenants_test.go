@@ -151,7 +151,7 @@ func TestTenants(t *testing.T) {
 			spec:   `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
 			world:  observedTenants,
 			want: []string{
-				"Held! " + heldA + ` | Secret "a" is held as it was observed: ` + at + `secretExpressions[1].value:1:4: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}`,
+				"Held! " + heldA + ` | Secret "a" is held as it was observed: ` + at + `secretExpressions[1].value:1:4: ends too early: a value is missing behind +`,
 				"Available Secret team/b {data: {k: v}}",
 			},
 		},
@@ -159,18 +159,18 @@ func TestTenants(t *testing.T) {
 			reason: "a value without a key is a map, one with a key is none",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': 'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
 			want: []string{`Held! nothing | Secret "a" is not created: ` +
-				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns string (with a key, value is its value); ` +
-				at + `secretExpressions[1].value:1:1: must return a string, but returns map(string, string): json.encode(...) makes one text of it (without a key, value is a map of several); ` +
-				at + `dynamicSecrets[0].value:1:1: must return a string, but returns int: wrap it in string(...)`},
+				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value is its value); ` +
+				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or make one text of it with json.encode(...) (without a key, value is a map of several); ` +
+				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: wrap it in string(...)`},
 		},
 		"Shapes": {
 			reason: "each fault of an entry is named, and the object is not made",
 			spec: `operatorSpec: {secretExpressions: [{name: a, kye: k, key: 5}, {name: a, key: "a b", value: "'v'"}, {name: a, key: k}],
 				dynamicSecrets: [{name: b, key: k, value: "'v'", labels: {}}, {name: c, key: k, valueMap: "{'a': 'b'}"}, {name: d, value: "'v'"}, {name: e, key: k}, {name: f, value: "'v'", valueMap: "{'a': 'b'}"}, {name: g, key: "", value: "'v'"}, {name: ""}]}`,
 			want: []string{
-				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].key: must be a string, but is a number; ` + at + `secretExpressions[0].kye: is an unknown field: did you mean key?; ` +
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].key: must be a string, but is a number: put it in quotes; ` + at + `secretExpressions[0].kye: is an unknown field: did you mean key?; ` +
 					at + `secretExpressions[1].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only; ` + at + `secretExpressions[2].value: must be set`,
-				`Held! nothing | Secret "b" is not created: ` + at + `dynamicSecrets[0].labels: is an unknown field`,
+				`Held! nothing | Secret "b" is not created: ` + at + `dynamicSecrets[0].labels: is an unknown field: there are name, key, value, valueMap`,
 				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set beside valueMap, which gives its keys itself`,
 				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, for value is the value of one key`,
 				`Held! nothing | Secret "e" is not created: ` + at + `dynamicSecrets[3]: must have value or valueMap`,
@@ -241,9 +241,9 @@ resources:
 				at + `secretExpressions[0].value:1:14: secrets.cache is not allowed here, only secrets.db; ` +
 				at + `secretExpressions[1].value:1:23: resources.cache is not allowed here, only resources.db; ` +
 				at + `secretExpressions[2].value:1:12: environment is not allowed here; ` +
-				at + `secretExpressions[3].value:1:8: undeclared reference to 'context'; ` +
-				at + `secretExpressions[4].value:1:1: undeclared reference to 'variables'; ` +
-				at + `secretExpressions[5].value:1:8: undeclared reference to 'sources'`},
+				at + `secretExpressions[3].value:1:8: there is no variable context here: there are composite, environment, resource, resources, secret, secrets, self; ` +
+				at + `secretExpressions[4].value:1:1: there is no variable variables here: there are composite, environment, resource, resources, secret, secrets, self; ` +
+				at + `secretExpressions[5].value:1:8: there is no variable sources here: there are composite, environment, resource, resources, secret, secrets, self`},
 		},
 		"NotAllowedComputed": {
 			reason: "a name that is computed finds what is allowed only",
@@ -314,7 +314,7 @@ resources:
 					at + `secretExpressions[1].name: cannot use name "\u0410": ` + dns + `; ` +
 					at + `secretExpressions[2].name: cannot use name "A": ` + dns + `; ` +
 					at + `secretExpressions[3].naem: is an unknown field: did you mean name?; ` +
-					at + `secretExpressions[4]: must be an object, but is a number`,
+					at + `secretExpressions[4]: must be an object, but is a number: write its fields as name: value`,
 			},
 		},
 		"NoList": {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
@@ -32,7 +34,8 @@ type Known struct {
 	// Required are the names of the Composition's own required resources.
 	Required []string
 
-	// Environment is the schema of the environment, as it comes to the input.
+	// Environment is what expressions see of it, null where a value is not known; nil if
+	// it may have any field. See EnvironmentAfter.
 	Environment *structpb.Struct
 
 	// ConnectionKeys are the keys of connection details, by the name of the composed
@@ -102,6 +105,20 @@ func (p *Plan) Kinds() []Kind {
 		}
 	}
 	return out
+}
+
+// Check finds the faults of an input that Compile and CheckTypes find, both at once:
+// those of types also in what is right of an input that is not. known says what is
+// known of a plan, of which a part may be missing.
+func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*Plan) *Known) (faults, typed field.ErrorList) {
+	if _, size := digestOf(input); size > limits.InputBytes {
+		return tooLarge(size), nil
+	}
+	p, faults := compile(ctx, env, input)
+	if p == nil {
+		return faults, nil
+	}
+	return faults, p.CheckTypes(known(p))
 }
 
 // CheckTypes finds what can never work in the input, given what is known of the
@@ -243,7 +260,7 @@ func (c *typeCheck) typing(x compiled) expression.Typing {
 		expression.Variables: c.types.Container(expression.Variables, c.variables, nil),
 	}
 	if c.Environment != nil {
-		variables[expression.Env] = c.types.Of(expression.Env, c.Environment)
+		variables[expression.Env] = c.types.Of(expression.Env, schema.Like(c.Environment))
 	}
 	return expression.Typing{Objects: c.types, Variables: variables, Values: func(r expression.Reference) []string { return c.values(x, r) }}
 }

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/plan"
-	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // Kinds as their CustomResourceDefinitions have them.
@@ -18,7 +17,7 @@ type: object
 properties:
   apiVersion: {type: string}
   kind: {type: string}
-  metadata: {type: object}
+  metadata: {type: object, properties: {name: {type: string, maxLength: 63}}}
   spec:
     type: object
     properties:
@@ -157,7 +156,7 @@ func TestTypesFind(t *testing.T) {
 			input:  "{variables: [{name: at, value: resources.db.status.atProvider}], secrets: [{name: out, data: [{key: k, value: variables.at.hsot}, {key: l, value: variables.at.port}]}]}",
 			want: []string{
 				valueAt + "13: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
-				"secrets[0].data[1].value:1:1: must return a string, but returns int: wrap it in string(...)",
+				"secrets[0].data[1].value:1:1: must return a string, but returns an int: wrap it in string(...)",
 			},
 		},
 		"List": {
@@ -183,7 +182,7 @@ func TestTypesFind(t *testing.T) {
 		"Number": {
 			reason: "a string is wanted where an integer is",
 			input:  value("resource.spec.port"),
-			want:   []string{valueAt + "1: must return a string, but returns int: wrap it in string(...)"},
+			want:   []string{valueAt + "1: must return a string, but returns an int: wrap it in string(...)"},
 		},
 		"Sum": {
 			reason: "an operator that does not take its operands",
@@ -360,6 +359,8 @@ func TestTypesLetBe(t *testing.T) {
 		"resource.status.conditions.filter(c, c.type == 'Ready').map(c, c.status)[0]",
 		"context['a'].b + environment.anything",
 		"sets.contains(resource.spec.zones, ['a']) ? 'a' : 'b'",
+		"(resource.status.conditions + composite.metadata.ownerReferences).exists(o, has(o.uid)) ? 'a' : 'b'",
+		"([{'type': 'None'}] + resource.status.conditions).map(c, c.type)[0]",
 	} {
 		t.Run(expression, func(t *testing.T) {
 			if got := typed(t, value(expression), known(t)); got != nil {
@@ -385,17 +386,58 @@ func TestTypesUnknown(t *testing.T) {
 	}
 }
 
-// The environment has a type where it is known.
+// The environment is of the type of what is known to be in it.
 func TestTypesEnvironment(t *testing.T) {
 	k := known(t)
-	k.Environment = schema.Object(map[string]*structpb.Struct{"region": parse(t, "{type: string}"), "port": parse(t, "{type: integer}")})
-	input := "{configMaps: [{name: out, data: [{key: k, value: environment.regoin}, {key: l, value: environment.port}, {key: m, value: environment.region}]}]}"
+	k.Environment = parse(t, "{region: eu, port: 5432, ratio: 0.5, network: {vpc: v, zones: [a, b]}, later: null, enabled: true, empty: {}}")
+	input := "{configMaps: [{name: out, data: [{key: k, value: environment.regoin}, {key: l, value: environment.port}, {key: m, value: 'environment.region + environment.later.x + environment.network.zones[0]'}, " +
+		"{key: n1, value: environment.network.vcp}, {key: o1, value: environment.enabled}, {key: p, value: string(environment.ratio)}]}]}"
 	want := []string{
 		"configMaps[0].data[0].value:1:12: environment has no field regoin: did you mean region?",
-		"configMaps[0].data[1].value:1:1: must return a string, but returns int: wrap it in string(...)",
+		"configMaps[0].data[1].value:1:1: must return a string, but returns an int: wrap it in string(...)",
+		"configMaps[0].data[3].value:1:20: environment has no field network.vcp: did you mean vpc?",
+		"configMaps[0].data[4].value:1:1: must return a string, but returns a bool: wrap it in string(...)",
 	}
 	if diff := cmp.Diff(want, typed(t, input, k)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// What an input leaves of an environment is known if all that it takes is.
+func TestEnvironmentAfter(t *testing.T) {
+	configs := map[string]*structpb.Struct{"eu": parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu}, data: {region: eu, net: {a: 1}}}")}
+	for name, c := range map[string]struct {
+		reason string
+		before string
+		input  string
+		want   string
+	}{
+		"Nothing":   {"An input without an environment leaves it as it is.", "{a: 1}", "{}", "{a: 1}"},
+		"Unknown":   {"Of what is not known nothing is.", "", "{environment: {defaultData: {a: b}}}", ""},
+		"Reference": {"An EnvironmentConfig that is named is known, over defaults and what was there.", "{net: {b: 2}}", "{environment: {defaultData: {region: us, d: x}, environmentConfigs: [{type: Reference, ref: {name: eu}}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, region: eu, d: x, net: {a: 1, b: 2}}"},
+		"Absent":    {"One that is not among the files is not.", "{}", "{environment: {environmentConfigs: [{type: Reference, ref: {name: us}}]}}", ""},
+		"Selector":  {"One that is found by labels may be any.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
+		"Set":       {"A field that is set is there, of whatever type.", "{}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: null}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, faults := compile(t, exports(c.input))
+			if faults != nil {
+				t.Fatal(faults)
+			}
+			var before *structpb.Struct
+			if c.before != "" {
+				before = parse(t, c.before)
+			}
+			got, known := p.EnvironmentAfter(before, func(name string) *structpb.Struct { return configs[name] })
+			if known != (c.want != "") {
+				t.Fatalf("%s: want known %t, got %t", c.reason, c.want != "", known)
+			}
+			if known {
+				if diff := cmp.Diff(parse(t, c.want).AsMap(), got.AsMap()); diff != "" {
+					t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+				}
+			}
+		})
 	}
 }
 

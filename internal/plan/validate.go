@@ -41,6 +41,9 @@ func validate(in *v1beta1.Exports) field.ErrorList {
 	if in.TTL != nil && in.TTL.Duration != 0 && (in.TTL.Duration < time.Second || in.TTL.Duration > maxTTL) {
 		v.fault(field.NewPath("ttl"), "must be 0s, or from 1s to 24h")
 	}
+	if t := in.TypeChecking; t != "" && t != v1beta1.TypeCheckingWarn && t != v1beta1.TypeCheckingStrict {
+		v.fault(field.NewPath("typeChecking"), "must be Warn or Strict")
+	}
 	v.environment(in.Environment)
 	v.sources(in.Sources)
 	v.variables(in.Variables)
@@ -146,16 +149,16 @@ func (v *validator) sources(sources []v1beta1.Source) {
 		at := field.NewPath("sources").Index(i)
 		v.name(all, at.Child("name"), s.Name)
 		if slices.Contains(reserved, s.Name) {
-			v.fault(at.Child("name"), "must not be %s, which extract has for an input of its own", s.Name)
+			v.fault(at.Child("name"), "must not be %s, which extract has for an input of its own: rename it", s.Name)
 		}
 		switch group, version, grouped := strings.Cut(s.APIVersion, "/"); {
 		case s.APIVersion == "":
-			v.missing(at.Child("apiVersion"), "must be set")
+			v.missing(at.Child("apiVersion"), "must be set, for example v1")
 		case grouped && (group == "" || version == "" || strings.Contains(version, "/")):
-			v.fault(at.Child("apiVersion"), "must be a version, or a group, a slash and a version")
+			v.fault(at.Child("apiVersion"), "must be a version, or a group, a slash and a version, as in apps/v1")
 		}
 		if s.Kind == "" {
-			v.missing(at.Child("kind"), "must be set")
+			v.missing(at.Child("kind"), "must be set, for example ConfigMap")
 		}
 		if s.Scope != "" && s.Scope != v1beta1.ScopeNamespaced && s.Scope != v1beta1.ScopeCluster {
 			v.fault(at.Child("scope"), "must be Namespaced or Cluster")
@@ -226,7 +229,7 @@ func (v *validator) variables(variables []v1beta1.Variable) {
 		at := field.NewPath("variables").Index(i)
 		v.name(all, at.Child("name"), x.Name)
 		if x.Name != "" && !identifier.MatchString(x.Name) {
-			v.fault(at.Child("name"), "must be a CEL identifier: letters, digits and '_', not beginning with a digit")
+			v.fault(at.Child("name"), "must have letters, digits and '_' only, and not begin with a digit: expressions read it as variables.<name>")
 		}
 		if x.Value == "" {
 			v.missing(at.Child("value"), "must be set")
@@ -242,13 +245,13 @@ func (v *validator) metadata(at *field.Path, export string, m *v1beta1.Metadata)
 	v.exclusive(at, map[string]bool{"name": m.Name != "", "nameExpression": m.NameExpression != ""})
 	v.exclusive(at, map[string]bool{"namespace": m.Namespace != "", "namespaceExpression": m.NamespaceExpression != ""})
 	if m.Name != "" {
-		v.err(at.Child("name"), object.ValidateName(m.Name))
+		v.err(at.Child("name"), notExpression(object.ValidateName(m.Name), m.Name, "nameExpression"))
 	}
 	if m.Name == "" && m.NameExpression == "" && export != "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
-		v.fault(at.Child("name"), "must be set, for %q cannot be part of the object's name", export)
+		v.fault(at.Child("name"), "must be set, for %q cannot be part of the object's name: set it, or rename the export in lower case, without '_'", export)
 	}
 	if m.Namespace != "" {
-		v.err(at.Child("namespace"), object.ValidateNamespace(m.Namespace))
+		v.err(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
 	}
 	for _, err := range object.ValidateLabels(m.Labels) {
 		v.err(at.Child("labels"), err)
@@ -262,6 +265,14 @@ func (v *validator) err(at *field.Path, err error) {
 	if err != nil {
 		v.fault(at, "%s", err.Error())
 	}
+}
+
+// notExpression says of a wrong name that looks like CEL where that belongs.
+func notExpression(err error, text, name string) error {
+	if err == nil || !strings.ContainsAny(text, "+'\"()[]{}?") {
+		return err
+	}
+	return fmt.Errorf("is literal: write an expression into %s", name)
 }
 
 // text refuses one that is empty or too long.
@@ -323,7 +334,7 @@ func (v *validator) dataFrom(at *field.Path, list []v1beta1.DataFrom) {
 			if m := r.Merge; m != nil && slices.Contains(m.Priority, "") {
 				v.fault(at.Child("rewrite").Index(i).Child("merge", "priority"), "must name keys: an empty one is none")
 			}
-			if m := r.Merge; m != nil && m.Strategy != "JSON" && m.Into != "" {
+			if m := r.Merge; m != nil && (m.Strategy == "" || m.Strategy == "Extract") && m.Into != "" {
 				v.fault(at.Child("rewrite").Index(i).Child("merge", "into"), "must not be set with strategy Extract: leave it out, or set strategy to JSON")
 			}
 		}

@@ -72,10 +72,10 @@ func TestCompileFaults(t *testing.T) {
 			reason: "each one is told, those without a likely meaning, too",
 			in:     Options{Rules: []Rule{regexpRule("(a)", "$9 $$1 ${x} $01 $99999999999999999999 $")}},
 			want: []Fault{
-				{"rewrite[0].regexp.target:1:1", `$9 means the group named "9", which source does not have, and gives nothing`},
-				{"rewrite[0].regexp.target:1:8", `$x means the group named "x", which source does not have, and gives nothing`},
+				{"rewrite[0].regexp.target:1:1", `$9 means the group named "9", which source does not have, and gives nothing: source has one group, $1`},
+				{"rewrite[0].regexp.target:1:8", `$x means the group named "x", which source does not have, and gives nothing: source has one group, $1`},
 				{"rewrite[0].regexp.target:1:13", `$01 means the group named "01", which source does not have, and gives nothing: write ${0}1 for the group 0 and the text 1`},
-				{"rewrite[0].regexp.target:1:17", `$99999999999999999999 means the group named "99999999999999999999", which source does not have, and gives nothing`},
+				{"rewrite[0].regexp.target:1:17", `$99999999999999999999 means the group named "99999999999999999999", which source does not have, and gives nothing: source has one group, $1`},
 			},
 		},
 		"LongSource": {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // Regexp replaces what Source matches by Target: every match, anywhere in the
@@ -164,5 +165,22 @@ func missingGroup(re *regexp.Regexp, name string) string {
 			return fmt.Sprintf("%s, and gives nothing: write ${%s}%s for the group %s and the text %s", text, name[:i], name[i:], name[:i], name[i:])
 		}
 	}
-	return text + ", and gives nothing"
+	text += ", and gives nothing"
+	var names []string
+	for _, n := range re.SubexpNames() {
+		if n != "" {
+			names = append(names, n)
+		}
+	}
+	if meant := suggest.Nearest(name, names); meant != "" {
+		return text + suggest.DidYouMean("${"+meant+"}")
+	}
+	switch n := re.NumSubexp(); n {
+	case 0:
+		return text + ": source has no group; write ( ) around a part of it, or $$ for a dollar"
+	case 1:
+		return text + ": source has one group, $1"
+	default:
+		return fmt.Sprintf("%s: source has the groups $1 to $%d", text, n)
+	}
 }

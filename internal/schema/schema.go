@@ -9,6 +9,7 @@ package schema
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -76,12 +77,19 @@ func OfKind(s *structpb.Struct) *structpb.Struct {
 	}
 	text := structpb.NewStructValue(scalar("string"))
 	properties["apiVersion"], properties["kind"] = text, text
-	if len(properties["metadata"].GetStructValue().GetFields()["properties"].GetStructValue().GetFields()) == 0 {
-		properties["metadata"] = structpb.NewStructValue(metadata())
-	}
+	properties["metadata"] = structpb.NewStructValue(withMetadata(properties["metadata"].GetStructValue()))
 	out := &structpb.Struct{Fields: maps.Clone(s.GetFields())}
 	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
 	return out
+}
+
+// withMetadata adds the fields of ObjectMeta to those that a schema of metadata has:
+// one can narrow the name, and nothing else.
+func withMetadata(s *structpb.Struct) *structpb.Struct {
+	all := metadata()
+	properties := node{all}.properties()
+	maps.Copy(properties, node{s}.properties())
+	return all
 }
 
 // metadata is the schema of ObjectMeta, of k8s.io/apimachinery.
@@ -101,6 +109,34 @@ func scalar(name string) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"type": structpb.NewStringValue(name)}}
 }
 
+// Like is the schema of objects like this one: with its fields and no others, of the
+// types of its values. A null stands for anything, and so does what is in a list.
+func Like(example *structpb.Struct) *structpb.Struct {
+	fields := make(map[string]*structpb.Struct, len(example.GetFields()))
+	for name, v := range example.GetFields() {
+		fields[name] = like(v)
+	}
+	return Object(fields)
+}
+
+func like(v *structpb.Value) *structpb.Struct {
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StringValue:
+		return scalar("string")
+	case *structpb.Value_BoolValue:
+		return scalar("boolean")
+	case *structpb.Value_NumberValue:
+		if k.NumberValue == math.Trunc(k.NumberValue) {
+			return scalar("integer")
+		}
+	case *structpb.Value_ListValue:
+		return list(Any())
+	case *structpb.Value_StructValue:
+		return Like(k.StructValue)
+	}
+	return Any()
+}
+
 // Any is the schema of anything.
 func Any() *structpb.Struct { return &structpb.Struct{} }
 
@@ -112,13 +148,6 @@ func Object(fields map[string]*structpb.Struct) *structpb.Struct {
 	}
 	out := scalar("object")
 	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
-	return out
-}
-
-// Open is an object with further fields of any kind.
-func Open(object *structpb.Struct) *structpb.Struct {
-	out := &structpb.Struct{Fields: maps.Clone(object.GetFields())}
-	out.Fields["x-kubernetes-preserve-unknown-fields"] = structpb.NewBoolValue(true)
 	return out
 }
 

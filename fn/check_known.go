@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/composition"
+	"github.com/crossplane-contrib/function-export/internal/document"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/schema"
+)
+
+// knowledge is what the command line and the files say about kinds.
+type knowledge struct {
+	catalog   *schema.Catalog
+	schemas   []string                    // files to learn from
+	resources map[string]plan.Kind        // by composed resource
+	keys      map[string][]string         // by composed resource, or kind
+	configs   map[string]*structpb.Struct // EnvironmentConfigs by name
+}
+
+// knowledge that the flags give.
+func (c *checkCmd) knowledge() (*knowledge, error) {
+	k := &knowledge{catalog: schema.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{}, configs: map[string]*structpb.Struct{}}
+	for _, name := range slices.Sorted(maps.Keys(c.Resource)) {
+		kind, ok := parseKind(c.Resource[name])
+		if !ok {
+			return nil, fmt.Errorf("--resource %s=%s: give the kind as group/version/Kind, for example rds.aws.upbound.io/v1beta1/Instance", name, c.Resource[name])
+		}
+		k.resources[name] = kind
+	}
+	for name, list := range c.ConnectionKeys {
+		for key := range strings.SplitSeq(list, ",") {
+			if key = strings.TrimSpace(key); key != "" {
+				k.keys[name] = append(k.keys[name], key)
+			}
+		}
+	}
+	var err error
+	k.schemas, err = findFiles(c.Schema)
+	return k, err
+}
+
+func kindPath(k plan.Kind) string { return k.APIVersion + "/" + k.Kind }
+
+// learn the schemas of the kinds that the steps read, from the files that were read
+// and those for it alone.
+func (k *knowledge) learn(steps []exportsStep, read []foundFile) error {
+	for _, f := range read {
+		if err := k.learnFrom(f.name, f.docs); err != nil {
+			return err
+		}
+	}
+	if len(k.schemas) == 0 {
+		return nil
+	}
+	wanted := k.wanted(steps)
+	declares := func(text string) bool { return schema.Declares(text, func(kind string) bool { return wanted[kind] }) }
+	for _, f := range readFiles(k.schemas, nil, declares, func(int) {}) {
+		switch {
+		case f.err != nil:
+			return f.err
+		case len(f.faults) > 0:
+			return fmt.Errorf("%s:%w", f.name, f.faults[0])
+		}
+		if err := k.learnFrom(f.name, f.docs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *knowledge) learnFrom(file string, docs []*document.Document) error {
+	for _, d := range docs {
+		object, _ := d.Value().(map[string]any)
+		if object == nil {
+			continue
+		}
+		if _, err := k.catalog.Add(object); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, d.Start().Line, err)
+		}
+		k.learnConfig(object)
+	}
+	return nil
+}
+
+// learnConfig notes an EnvironmentConfig. Of two that differ neither is known: which
+// one is in the cluster no file says.
+func (k *knowledge) learnConfig(object map[string]any) {
+	apiVersion, _ := object["apiVersion"].(string)
+	if object["kind"] != "EnvironmentConfig" || !strings.HasPrefix(apiVersion, "apiextensions.crossplane.io/") {
+		return
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	config, err := structpb.NewStruct(object)
+	if former, ok := k.configs[name]; err != nil || ok && !proto.Equal(former, config) {
+		config = nil
+	}
+	k.configs[name] = config
+}
+
+// wanted are the names of kinds whose schemas are of use.
+func (k *knowledge) wanted(steps []exportsStep) map[string]bool {
+	out := map[string]bool{}
+	for _, kind := range k.resources {
+		out[kind.Kind] = true
+	}
+	for _, s := range steps {
+		for _, kind := range kindsIn(s.input) {
+			out[kind] = true
+		}
+		if s.composition == nil {
+			continue
+		}
+		out[s.composition.CompositeKind] = true
+		for _, step := range s.composition.Steps {
+			for _, r := range step.Resources {
+				out[r.Kind] = true
+			}
+		}
+	}
+	return out
+}
+
+// kindsIn an input: each field named kind.
+func kindsIn(v any) []string {
+	var out []string
+	switch c := v.(type) {
+	case map[string]any:
+		if kind, ok := c["kind"].(string); ok {
+			out = append(out, kind)
+		}
+		for _, e := range c {
+			out = append(out, kindsIn(e)...)
+		}
+	case []any:
+		for _, e := range c {
+			out = append(out, kindsIn(e)...)
+		}
+	}
+	return out
+}
+
+// of is what is known of what a step reads.
+func (k *knowledge) of(ctx context.Context, env *expression.Environment, s exportsStep, p *plan.Plan) *plan.Known {
+	out := &plan.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.schema}
+	if c := s.composition; c != nil {
+		out.Composite = plan.Kind{APIVersion: c.CompositeAPIVersion, Kind: c.CompositeKind}
+		out.Closed = c.Closed()
+		for _, step := range c.Steps {
+			if s.isStep(step.Index) {
+				out.Required = step.Required
+				continue
+			}
+			for _, r := range step.Resources {
+				out.Resources[r.Name] = plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}
+			}
+		}
+	}
+	out.Environment = k.environment(ctx, env, s, p)
+	maps.Copy(out.Resources, k.resources)
+	for name, kind := range out.Resources {
+		if keys := k.connectionKeys(name, kind); keys != nil {
+			out.ConnectionKeys[name] = keys
+		}
+	}
+	if keys := k.connectionKeys(expression.Composite, out.Composite); keys != nil {
+		out.ConnectionKeys[expression.Composite] = keys
+	}
+	for name, keys := range k.keys { // also of resources that no step spells
+		if !strings.Contains(name, "/") {
+			out.ConnectionKeys[name] = keys
+		}
+	}
+	return out
+}
+
+// environment that a step sees, if it is known: as each step before it leaves it, and
+// the step itself.
+func (k *knowledge) environment(ctx context.Context, env *expression.Environment, s exportsStep, own *plan.Plan) *structpb.Struct {
+	if s.composition == nil || !s.composition.Closed() {
+		return nil
+	}
+	config := func(name string) *structpb.Struct { return k.configs[name] }
+	after, known := &structpb.Struct{}, true
+	for _, step := range s.composition.Steps {
+		if s.isStep(step.Index) {
+			after, known = own.EnvironmentAfter(after, config)
+			break
+		}
+		section, ok := environmentSection(step)
+		if !ok {
+			continue
+		}
+		p, _ := exportsStep{input: map[string]any{"apiVersion": v1beta1.APIVersion, "kind": v1beta1.Kind, "environment": section}}.compile(ctx, env)
+		if p == nil {
+			return nil // it has faults of its own
+		}
+		if after, known = p.EnvironmentAfter(after, config); !known {
+			return nil
+		}
+	}
+	if !known {
+		return nil
+	}
+	return after
+}
+
+// environmentSection is what a step of a pipeline says of the environment, as an input of
+// ours has it.
+func environmentSection(step composition.Step) (any, bool) {
+	if step.Environment != nil {
+		return step.Environment.Spec, step.Environment.Spec != nil
+	}
+	section, ok := step.Input["environment"]
+	return section, ok && step.Input["apiVersion"] == v1beta1.APIVersion
+}
+
+// isStep reports whether the step is the one at an index of the pipeline.
+func (s exportsStep) isStep(index int) bool {
+	i := slices.Index(s.at, any("pipeline"))
+	return i >= 0 && i+1 < len(s.at) && s.at[i+1] == any(index)
+}
+
+func (k *knowledge) connectionKeys(name string, kind plan.Kind) []string {
+	if keys, ok := k.keys[name]; ok {
+		return keys
+	}
+	if keys, ok := k.keys[kindPath(kind)]; ok {
+		return keys
+	}
+	return k.catalog.ConnectionSecretKeys(kind.APIVersion, kind.Kind)
+}
+
+func (k *knowledge) schema(kind plan.Kind) *structpb.Struct {
+	return k.catalog.Find(kind.APIVersion, kind.Kind)
+}
+
+// mayMatter is a quick look at a text, which finds each that holds an input of this
+// function, the schema of a kind, or an EnvironmentConfig.
+func mayMatter(text string) bool {
+	return mayHoldSteps(text) || strings.Contains(text, "CustomResourceDefinition") || strings.Contains(text, "CompositeResourceDefinition") ||
+		strings.Contains(text, "EnvironmentConfig")
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// The classes of nodes, from left to right.
+const (
+	classInput     = "input"
+	classSecret    = "secret"
+	classGenerator = "generator"
+	classVariable  = "variable"
+	classKey       = "key"
+	classObject    = "object"
+)
+
+// A graph leads from inputs, through variables, to keys, and to the objects that have
+// them. Its identifiers are made here, and have no text of the input.
+type graph struct {
+	groups []graphGroup
+	edges  []graphEdge
+}
+
+// A graphGroup is what one input of the function has.
+type graphGroup struct {
+	id, title string
+	nodes     []graphNode
+}
+
+type graphNode struct{ id, class, label string }
+
+type graphEdge struct {
+	from, to string
+
+	secret   bool
+	optional bool // over all that the edge stands for
+}
+
+// graphOf explanations, in their order.
+func graphOf(list []explained) *graph {
+	g := &graph{}
+	for i, ex := range list {
+		b := &graphBuilder{graph: g, ids: map[graphNode]string{}, edges: map[[2]string]int{}}
+		g.groups = append(g.groups, graphGroup{id: fmt.Sprintf("g%d", i), title: ex.Title})
+		b.group = &g.groups[i]
+		b.add(ex.Explanation)
+	}
+	return g
+}
+
+// A graphBuilder adds one explanation.
+type graphBuilder struct {
+	graph      *graph
+	group      *graphGroup
+	generators []string
+	ids        map[graphNode]string // by class and label
+	edges      map[[2]string]int    // by the ends
+}
+
+func (b *graphBuilder) add(ex *plan.Explanation) {
+	for _, g := range ex.Generators {
+		b.generators = append(b.generators, g.Name)
+	}
+	for _, v := range ex.Variables {
+		b.key(v, b.variable(v.Names[0]))
+	}
+	for _, g := range ex.Generators {
+		node := b.generator(g.Name)
+		for _, k := range g.Expressions {
+			b.key(k, node)
+		}
+	}
+	for _, o := range ex.Objects {
+		b.keys(fmt.Sprintf("%s %s", o.Kind, o.Name), o.Path, append(append([]plan.ExplainedKey{}, o.Metadata...), o.Keys...))
+	}
+	b.keys("status", "status", ex.Status)
+	b.keys("environment", "environment", ex.Environment)
+	b.tenants(ex.FromComposite)
+}
+
+// tenants are all that composites' authors may ask for: which keys there are is known in a
+// composite only.
+func (b *graphBuilder) tenants(t *plan.ExplainedTenants) {
+	if t == nil {
+		return
+	}
+	to := b.node(classObject, "what authors of composites ask for", "fromComposite")
+	for _, name := range t.Secrets {
+		name = expression.PathText(expression.Secrets, name)
+		b.edge(b.node(classSecret, name, name), to, true, true)
+	}
+	for _, name := range t.Resources {
+		name = expression.PathText(expression.Resources, name)
+		b.edge(b.node(classInput, name, name), to, false, true)
+	}
+	if t.Environment {
+		b.edge(b.node(classInput, expression.Env, expression.Env), to, false, true)
+	}
+}
+
+// keys of an object.
+func (b *graphBuilder) keys(object, path string, keys []plan.ExplainedKey) {
+	if len(keys) == 0 {
+		return
+	}
+	to := b.node(classObject, object, path)
+	for _, k := range keys {
+		from := b.node(classKey, keyNames(k), k.Path)
+		b.key(k, from)
+		b.edge(from, to, k.Secret(), false)
+	}
+}
+
+// key adds what leads to a node.
+func (b *graphBuilder) key(k plan.ExplainedKey, to string) {
+	for _, in := range k.Inputs {
+		secret, optional := in.Secret && !in.NonSensitive, in.Need == expression.Optional
+		if len(in.Through) > 0 {
+			b.edge(b.variable(in.Through[0]), to, secret, optional)
+			continue
+		}
+		class := classInput
+		if in.Secret {
+			class = classSecret
+		}
+		name := inputText(k, in)
+		same := name
+		if name != in.Name {
+			same += to // of this generator's
+		}
+		from := b.node(class, name, same)
+		b.edge(from, to, secret, optional)
+		for _, name := range b.generators {
+			if leadsTo(expression.PathText(expression.Generated, name), in.Name) || leadsTo(expression.PathText(expression.Previous, name), in.Name) {
+				b.edge(b.generator(name), from, true, false)
+			}
+		}
+	}
+}
+
+// leadsTo reports whether a path begins with another.
+func leadsTo(path, longer string) bool {
+	rest, ok := strings.CutPrefix(longer, path)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+func (b *graphBuilder) variable(name string) string {
+	text := expression.PathText(expression.Variables, name)
+	return b.node(classVariable, text, text)
+}
+
+func (b *graphBuilder) generator(name string) string {
+	return b.node(classGenerator, "generator "+name, name)
+}
+
+// node of a class: there is one for each key.
+func (b *graphBuilder) node(class, label, key string) string {
+	n := graphNode{class: class, label: key}
+	if id, ok := b.ids[n]; ok {
+		return id
+	}
+	id := fmt.Sprintf("%sn%d", b.group.id, len(b.group.nodes))
+	b.ids[n] = id
+	b.group.nodes = append(b.group.nodes, graphNode{id, class, label})
+	return id
+}
+
+// edge between two nodes: there is one.
+func (b *graphBuilder) edge(from, to string, secret, optional bool) {
+	ends := [2]string{from, to}
+	i, ok := b.edges[ends]
+	if !ok {
+		b.edges[ends] = len(b.graph.edges)
+		b.graph.edges = append(b.graph.edges, graphEdge{from, to, secret, optional})
+		return
+	}
+	e := &b.graph.edges[i]
+	e.secret, e.optional = e.secret || secret, e.optional && optional
+}
+
+// mermaidShapes are the brackets of a node, by class.
+var mermaidShapes = map[string][2]string{
+	classInput: {"[", "]"}, classSecret: {"[", "]"}, classGenerator: {"[[", "]]"},
+	classVariable: {"([", "])"}, classKey: {"(", ")"}, classObject: {"[(", ")]"},
+}
+
+// printMermaid prints a flowchart. What is dotted is optional; what is red is secret.
+func printMermaid(w io.Writer, g *graph) error {
+	var b strings.Builder
+	b.WriteString("flowchart LR\n")
+	for _, group := range g.groups {
+		fmt.Fprintf(&b, "  subgraph %s[\"%s\"]\n", group.id, mermaidText(group.title))
+		for _, n := range group.nodes {
+			s := mermaidShapes[n.class]
+			fmt.Fprintf(&b, "    %s%s\"%s\"%s:::%s\n", n.id, s[0], mermaidText(n.label), s[1], n.class)
+		}
+		b.WriteString("  end\n")
+	}
+	var secret []string
+	for i, e := range g.edges {
+		arrow, label := "-->", ""
+		if e.optional {
+			arrow = "-.->"
+		}
+		if e.secret {
+			label = "|secret|"
+			secret = append(secret, fmt.Sprint(i))
+		}
+		fmt.Fprintf(&b, "  %s %s%s %s\n", e.from, arrow, label, e.to)
+	}
+	if len(secret) > 0 {
+		fmt.Fprintf(&b, "  linkStyle %s stroke:#c00,color:#c00\n", strings.Join(secret, ","))
+	}
+	b.WriteString("  classDef secret stroke:#c00\n")
+	b.WriteString("  classDef object stroke-width:3px\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("cannot write the graph: %w", err)
+	}
+	return nil
+}
+
+// mermaidText is a text for between quotes: all but letters, digits and a few signs
+// between them is an entity, which Mermaid reads as nothing but text. A dot or a dash
+// behind a number would make a list of it.
+func mermaidText(s string) string {
+	var b strings.Builder
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
+	}
+	runes := []rune(s)
+	for i, r := range runes {
+		between := i > 0 && i < len(runes)-1 && plain(runes[i-1]) && plain(runes[i+1])
+		switch {
+		case plain(r), r == ' ', r == ',', between && (r == '.' || r == '-' || r == '/'):
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			b.WriteByte(' ')
+		default:
+			fmt.Fprintf(&b, "#%d;", r)
+		}
+	}
+	return b.String()
+}
+
+// dotShapes of nodes, by class.
+var dotShapes = map[string]string{
+	classInput: "box", classSecret: "box", classGenerator: "component", classVariable: "ellipse", classKey: "box", classObject: "cylinder",
+}
+
+// printDOT prints a graph for Graphviz. What is dashed is optional; what is red is secret.
+func printDOT(w io.Writer, g *graph) error {
+	var b strings.Builder
+	b.WriteString("digraph exports {\n  rankdir=LR\n  node [fontname=\"sans-serif\"]\n  edge [fontname=\"sans-serif\"]\n")
+	for _, group := range g.groups {
+		fmt.Fprintf(&b, "  subgraph cluster_%s {\n    label=%s\n", group.id, dotText(group.title))
+		for _, n := range group.nodes {
+			attributes := "shape=" + dotShapes[n.class] + ", label=" + dotText(n.label)
+			if n.class == classKey {
+				attributes += ", style=rounded"
+			}
+			if n.class == classSecret {
+				attributes += `, color="#cc0000"`
+			}
+			fmt.Fprintf(&b, "    %s [%s]\n", n.id, attributes)
+		}
+		b.WriteString("  }\n")
+	}
+	for _, e := range g.edges {
+		var attributes []string
+		if e.secret {
+			attributes = append(attributes, `color="#cc0000"`, `fontcolor="#cc0000"`, `label="secret"`)
+		}
+		if e.optional {
+			attributes = append(attributes, "style=dashed")
+		}
+		text := ""
+		if len(attributes) > 0 {
+			text = " [" + strings.Join(attributes, ", ") + "]"
+		}
+		fmt.Fprintf(&b, "  %s -> %s%s\n", e.from, e.to, text)
+	}
+	b.WriteString("}\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("cannot write the graph: %w", err)
+	}
+	return nil
+}
+
+// dotText is a quoted text. Graphviz reads entities and escapes in one, too.
+func dotText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;").Replace(s) + `"`
+}

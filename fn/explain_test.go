@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+var updateExplain = flag.Bool("update-explain", false, "write the golden files of explain anew")
+
+// explainedText runs the command on a file.
+func explainedText(t testing.TB, file, output string) (stdout, stderr, failure string) {
+	t.Helper()
+	var out, said bytes.Buffer
+	if err := (&explainCmd{File: file, Output: output}).run(t.Context(), strings.NewReader(""), &out, &said); err != nil {
+		failure = err.Error()
+	}
+	return out.String(), said.String(), failure
+}
+
+var explainOutputs = map[string]string{"text": ".txt", "mermaid": ".mmd", "dot": ".dot", "json": ".json"}
+
+func TestExplainGolden(t *testing.T) {
+	for file, name := range map[string]string{
+		"testdata/explain/all.yaml":                    "all",
+		"../example/postgresql-url/composition.yaml":   "postgresql-url",
+		"../example/ca-from-a-secret/composition.yaml": "ca-from-a-secret",
+	} {
+		for output, suffix := range explainOutputs {
+			golden := filepath.Join("testdata/explain", name+suffix)
+			got, _, failure := explainedText(t, file, output)
+			if failure != "" {
+				t.Fatal(failure)
+			}
+			if *updateExplain {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s: -want +got, or -update-explain:\n%s", golden, diff)
+			}
+		}
+	}
+}
+
+// Each example is explained in each form, the same each time, and in a form that can be
+// read.
+func TestExplainExamples(t *testing.T) {
+	files, err := filepath.Glob("../example/*/composition.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("want at least 20 examples, got %v: %v", files, err)
+	}
+	for _, file := range append(files, "testdata/explain/all.yaml") {
+		printed := map[string]string{}
+		for output := range explainOutputs {
+			first, stderr, failure := explainedText(t, file, output)
+			second, _, _ := explainedText(t, file, output)
+			if failure != "" || stderr != "" || first == "" {
+				t.Fatalf("%s as %s: %s%s", file, output, stderr, failure)
+			}
+			if diff := cmp.Diff(first, second); diff != "" {
+				t.Errorf("%s as %s is not the same each time:\n%s", file, output, diff)
+			}
+			printed[output] = first
+		}
+		mermaid, err := parseMermaid(printed["mermaid"])
+		if err != nil {
+			t.Errorf("%s: %v\n%s", file, err, printed["mermaid"])
+			continue
+		}
+		dot, err := parseDOT(printed["dot"])
+		if err != nil {
+			t.Errorf("%s: %v\n%s", file, err, printed["dot"])
+			continue
+		}
+		if diff := cmp.Diff(mermaid, dot, cmp.AllowUnexported(parsedGraph{}, graphEdge{})); diff != "" {
+			t.Errorf("%s: -mermaid +dot: two forms of one graph:\n%s", file, diff)
+		}
+		if len(dot.nodes) == 0 {
+			t.Errorf("%s: no nodes", file)
+		}
+		if !json.Valid([]byte(printed["json"])) {
+			t.Errorf("%s: no JSON", file)
+		}
+	}
+}
+
+// What is secret is marked on its whole way to an object.
+func TestExplainGraphSecrets(t *testing.T) {
+	text, _, failure := explainedText(t, "testdata/explain/all.yaml", "dot")
+	g, err := parseDOT(text)
+	if err != nil || failure != "" {
+		t.Fatal(err, failure)
+	}
+	label := func(id string) string { return g.nodes[id] }
+	got := map[string]bool{} // whether an edge is secret
+	for _, e := range g.edges {
+		got[label(e.from)+" -> "+label(e.to)] = e.secret
+	}
+	for edge, secret := range map[string]bool{
+		"secrets.db.password -> variables.userinfo":                true,
+		"variables.userinfo -> variables.url":                      true,
+		"variables.url -> url":                                     true,
+		"url -> Secret connection":                                 true,
+		"variables.host -> variables.url":                          false,
+		"resources.db.status.atProvider.address -> variables.host": false,
+		"generator admin -> generated.admin.password":              true,
+		"generated.admin.password -> generator otp":                true,
+		"secrets.db.username -> user":                              false, // nonSensitive says so
+		"user -> ConfigMap settings":                               false,
+		"environment.region -> region":                             false,
+		"composite.spec.version -> generator admin":                false,
+		"secrets.db -> what authors of composites ask for":         true,
+		"environment -> what authors of composites ask for":        false,
+		"host -> status":                                           false,
+	} {
+		if s, ok := got[edge]; !ok || s != secret {
+			t.Errorf("%s: want secret %t, got %t, and is it there: %t", edge, secret, s, ok)
+		}
+	}
+}
+
+// The ClusterRole that is printed is one.
+func TestExplainClusterRole(t *testing.T) {
+	text, _, _ := explainedText(t, "testdata/explain/all.yaml", "text")
+	m := regexp.MustCompile(`(?s)(  apiVersion: rbac.*?)\n\n`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatal("no ClusterRole")
+	}
+	var got struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name   string            `json:"name"`
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+		Rules []struct {
+			APIGroups []string `json:"apiGroups"`
+			Resources []string `json:"resources"`
+			Verbs     []string `json:"verbs"`
+		} `json:"rules"`
+	}
+	if err := yaml.UnmarshalStrict([]byte(m[1]), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Kind != "ClusterRole" || got.Metadata.Labels["rbac.crossplane.io/aggregate-to-crossplane"] != "true" {
+		t.Errorf("%+v", got)
+	}
+	var rules []string
+	for _, r := range got.Rules {
+		rules = append(rules, strings.Join(slices.Concat(r.APIGroups, r.Resources, r.Verbs), " "))
+	}
+	want := []string{
+		" configmaps get list watch",
+		" secrets get list watch create update patch delete",
+		"apiextensions.crossplane.io environmentconfigs get list watch",
+		"example.org tokens get list watch create update patch delete",
+		"networking.k8s.io networkpolicies get list watch",
+	}
+	if diff := cmp.Diff(want, rules); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExplainFaults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		text    string
+		stderr  string // FILE is the name of the file
+		failure string // and here
+	}{
+		"Faults": {
+			reason: "All faults of the input, and no explanation.",
+			text:   "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nsecrets: [{name: s, data: [{key: a}, {key: b}]}]",
+			stderr: `FILE:3:28: secrets[0].data[0]: must have value or valueMap
+    3 | secrets: [{name: s, data: [{key: a}, {key: b}]}]
+      |                            ^
+FILE:3:38: secrets[0].data[1]: must have value or valueMap
+    3 | secrets: [{name: s, data: [{key: a}, {key: b}]}]
+      |                                      ^
+`,
+			failure: "cannot explain FILE: it has 2 faults",
+		},
+		"NoInput": {
+			reason:  "A file without an input is a mistake.",
+			text:    "apiVersion: v1\nkind: ConfigMap\n",
+			failure: "FILE: has no input of function-export: give a Composition with one, or the input itself",
+		},
+		"NoYAML": {
+			reason:  "Nothing of the file is quoted.",
+			text:    "a: hunter2\n b: [hunter2",
+			failure: "FILE:2:2: not valid YAML",
+		},
+		"NoComposition": {
+			reason:  "A Composition whose pipeline is none.",
+			text:    "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec: {pipeline: hunter2}",
+			failure: "FILE: has no input of function-export: give a Composition with one, or the input itself",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "input.yaml")
+			if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			stdout, stderr, failure := explainedText(t, file, "text")
+			want := strings.ReplaceAll(tc.stderr, "FILE", file)
+			if diff := cmp.Diff(want, stderr); diff != "" || stdout != "" {
+				t.Errorf("%s\nstdout %q\n%s", tc.reason, stdout, diff)
+			}
+			if diff := cmp.Diff(strings.ReplaceAll(tc.failure, "FILE", file), failure); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if _, _, failure := explainedText(t, "none.yaml", "text"); failure != "cannot read none.yaml: no such file or directory" {
+		t.Error(failure)
+	}
+}
+
+// An input by itself is explained as it is in a Composition.
+func TestExplainInputAlone(t *testing.T) {
+	b, err := os.ReadFile("../example/ca-from-a-secret/composition.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, input, _ := strings.Cut(string(b), "    input:\n      apiVersion: export")
+	file := filepath.Join(t.TempDir(), "input.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: export"+strings.ReplaceAll(input, "\n      ", "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alone, _, failure := explainedText(t, file, "text")
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	within, _, _ := explainedText(t, "../example/ca-from-a-secret/composition.yaml", "text")
+	_, alone, _ = strings.Cut(alone, "\n")
+	_, within, _ = strings.Cut(within, "\n")
+	if diff := cmp.Diff(within, alone); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The command line is as its help says.
+func TestExplainFlags(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args   []string
+		output string
+		fails  bool
+	}{
+		"Default": {args: []string{"explain", "f.yaml"}, output: "text"},
+		"Long":    {args: []string{"explain", "f.yaml", "--output", "mermaid"}, output: "mermaid"},
+		"Short":   {args: []string{"explain", "f.yaml", "-o", "dot"}, output: "dot"},
+		"Unknown": {args: []string{"explain", "f.yaml", "-o", "png"}, fails: true},
+		"NoFile":  {args: []string{"explain"}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c struct {
+				Explain explainCmd `cmd:""`
+			}
+			k, err := kong.New(&c, kong.Exit(func(int) {}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := k.Parse(tc.args); (err != nil) != tc.fails {
+				t.Fatal(err)
+			}
+			if !tc.fails && (c.Explain.Output != tc.output || c.Explain.File != "f.yaml") {
+				t.Errorf("%+v", c.Explain)
+			}
+		})
+	}
+}
+
+// What cannot be written is an error.
+func TestExplainCannotWrite(t *testing.T) {
+	for output := range explainOutputs {
+		c := &explainCmd{File: "testdata/explain/all.yaml", Output: output}
+		if err := c.run(t.Context(), strings.NewReader(""), failingWriter{}, failingWriter{}); err == nil || !strings.Contains(err.Error(), "cannot write") {
+			t.Errorf("%s: %v", output, err)
+		}
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+// What the README shows is what the command prints.
+func TestReadmeExplain(t *testing.T) {
+	const shown = "$ fn explain example/ca-from-a-secret/composition.yaml\n"
+	_, after, ok := strings.Cut(readme(t), shown)
+	if !ok {
+		t.Fatal("the README does not show it")
+	}
+	want, _, _ := strings.Cut(after, "```")
+	got, _, failure := explainedText(t, "../example/ca-from-a-secret/composition.yaml", "text")
+	if diff := cmp.Diff(want, strings.Replace(got, "../example", "example", 1)); diff != "" || failure != "" {
+		t.Errorf("%s\n%s", failure, diff)
+	}
+}

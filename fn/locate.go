@@ -1,0 +1,113 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/document"
+)
+
+// A location is a place in a file that a fault is at.
+type location struct {
+	document.Position
+
+	path       []any // of the field in the document
+	expression bool  // it is inside of an expression
+}
+
+var positionInText = regexp.MustCompile(`:(\d+)(?::(\d+))?$`)
+
+// locate finds a field of an input by its path, as faults have it: with a line and a
+// column at its end if it is about a place in an expression. A field that is not there
+// is where it would be: at the key of the nearest parent.
+func (s exportsStep) locate(field string, key bool) location {
+	line, column := 0, 0
+	if m := positionInText.FindStringSubmatch(field); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		column = 1 // of a whole line
+		if m[2] != "" {
+			column, _ = strconv.Atoi(m[2])
+		}
+		field = strings.TrimSuffix(field, m[0])
+	}
+	steps, rest := follow(any(s.input), field)
+	if field == "input" { // the input itself
+		rest = ""
+	}
+	path := append(append([]any{}, s.at...), steps...)
+	if line > 0 && rest == "" {
+		if p, ok := s.doc.Within(line, column, path...); ok {
+			return location{p, path, true}
+		}
+	}
+	place, exact := s.doc.Find(path...)
+	if exact && rest == "" && !key && isScalar(s.doc, path) {
+		return location{place.Value, path, false}
+	}
+	return location{place.Key, path, false}
+}
+
+// follow a path of the input through its values, as far as they are there. What is
+// left of it is returned, too. Keys are taken from the values: one may hold a dot.
+func follow(v any, path string) (steps []any, rest string) {
+	for path != "" {
+		step, after, ok := followOne(v, path)
+		if !ok {
+			return steps, path
+		}
+		steps, path = append(steps, step), after
+		switch c := v.(type) {
+		case map[string]any:
+			v = c[step.(string)] //nolint:forcetypeassert // of a map
+		case []any:
+			v = c[step.(int)] //nolint:forcetypeassert // of a list
+		}
+	}
+	return steps, ""
+}
+
+func followOne(v any, path string) (step any, after string, ok bool) {
+	path = strings.TrimPrefix(path, ".")
+	switch c := v.(type) {
+	case []any:
+		text, after, closed := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		i, err := strconv.Atoi(text)
+		return i, after, closed && err == nil && i < len(c)
+	case map[string]any:
+		best := ""
+		for k := range c {
+			rest, found := strings.CutPrefix(path, k)
+			if bracketed, is := strings.CutPrefix(path, "["+k+"]"); is {
+				rest, found = bracketed, true
+			}
+			if found && len(k) >= len(best) && k != "" && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				best, after, ok = k, rest, true
+			}
+		}
+		return best, after, ok
+	}
+	return nil, path, false
+}
+
+func isScalar(d *document.Document, path []any) bool {
+	v := d.Value()
+	for _, step := range path {
+		switch c := v.(type) {
+		case map[string]any:
+			k, _ := step.(string)
+			v = c[k]
+		case []any:
+			i, _ := step.(int)
+			if i >= len(c) {
+				return false
+			}
+			v = c[i]
+		}
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// schemaKey names a schema that is required. It spells the kind: on the first call of
+// a reconcile Crossplane hands over what it found for the same key before.
+func schemaKey(k plan.Kind) string { return plan.RequirementPrefix + k.APIVersion + "/" + k.Kind }
+
+// requireSchemas adds the schemas that the plan wants to know to what is required.
+func requireSchemas(rsp *fnv1.RunFunctionResponse, result *plan.Result) {
+	if len(result.Schemas) == 0 {
+		return
+	}
+	if rsp.GetRequirements() == nil {
+		rsp.Requirements = &fnv1.Requirements{}
+	}
+	rsp.Requirements.Schemas = make(map[string]*fnv1.SchemaSelector, len(result.Schemas))
+	for _, k := range result.Schemas {
+		rsp.Requirements.Schemas[schemaKey(k)] = &fnv1.SchemaSelector{ApiVersion: k.APIVersion, Kind: k.Kind}
+	}
+}
+
+// hasSchemas reports whether the Crossplane that calls reads schemas.
+func hasSchemas(req *fnv1.RunFunctionRequest) bool {
+	return slices.Contains(req.GetMeta().GetCapabilities(), fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS)
+}
+
+// schemas that Crossplane read, by kind.
+func schemas(req *fnv1.RunFunctionRequest) map[plan.Kind]*structpb.Struct {
+	if len(req.GetRequiredSchemas()) == 0 {
+		return nil
+	}
+	out := make(map[plan.Kind]*structpb.Struct, len(req.GetRequiredSchemas()))
+	for key, s := range req.GetRequiredSchemas() {
+		if path, ok := strings.CutPrefix(key, plan.RequirementPrefix); ok { // else the Composition's own
+			if k, ok := parseKind(path); ok {
+				out[k] = s.GetOpenapiV3()
+			}
+		}
+	}
+	return out
+}
+
+// parseKind of group/version/Kind, or of the core group version/Kind.
+func parseKind(text string) (plan.Kind, bool) {
+	i := strings.LastIndexByte(text, '/')
+	if i <= 0 || i == len(text)-1 || strings.Count(text, "/") > 2 {
+		return plan.Kind{}, false
+	}
+	return plan.Kind{APIVersion: text[:i], Kind: text[i+1:]}, true
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// BenchmarkTypeChecking is one reconcile in which nothing is wrong, with the requests as
+// they come over the wire: by default there is one call, and Strict has another, with
+// the schemas of the composite and of a composed resource.
+func BenchmarkTypeChecking(b *testing.B) {
+	for _, mode := range []struct {
+		name string
+		kib  int // of the composed resource's schema, 0 for none
+	}{{"Warn", 0}, {"Strict/20KiB", 20}, {"Strict/150KiB", 150}, {"Strict/400KiB", 400}} {
+		b.Run(mode.name, func(b *testing.B) {
+			f, calls := newFunction(b), typedCalls(b, mode.kib)
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, c := range calls {
+					req := &fnv1.RunFunctionRequest{}
+					if err := proto.Unmarshal(c, req); err != nil {
+						b.Fatal(err)
+					}
+					if _, err := f.RunFunction(context.Background(), req); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(len(bytes.Join(calls, nil)))/1024, "KiB")
+		})
+	}
+}
+
+// typedCalls are the requests of a reconcile.
+func typedCalls(b *testing.B, kib int) [][]byte {
+	b.Helper()
+	checking := "Strict"
+	if kib == 0 {
+		checking = "Warn"
+	}
+	req := request(b, `
+meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_RESOURCES, CAPABILITY_REQUIRED_SCHEMAS]}
+input:
+  apiVersion: export.fn.crossplane.io/v1beta1
+  kind: Exports
+  typeChecking: `+checking+`
+  configMaps:
+  - name: settings
+    data:
+    - {key: size, value: composite.spec.size}
+    - {key: host, value: resources.db.status.host}
+    - {key: url, value: "'%s:%d'.format([resources.db.status.host, resources.db.status.port])"}
+    - {key: ready, value: "resources.db.status.conditions.filter(c, c.type == 'Ready').map(c, c.status).join(',')"}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: a, namespace: b, uid: u}, spec: {size: small}}}
+  resources:
+    db: {resource: {apiVersion: example.org/v1, kind: DB, metadata: {name: db}, status: {host: h, port: 1, conditions: [{type: Ready, status: "True"}]}}}
+requiredResources:
+  export.fn.crossplane.io/v1/ConfigMap/b/name=a-settings: {}
+`)
+	calls := [][]byte{wire(b, req)}
+	if kib == 0 {
+		return calls
+	}
+	req.RequiredSchemas = map[string]*fnv1.Schema{
+		"export.fn.crossplane.io/example.org/v1/App": {OpenapiV3: padded(b, 20, `{type: object, properties: {spec: {type: object, properties: {size: {type: string}}}}}`)},
+		"export.fn.crossplane.io/example.org/v1/DB": {OpenapiV3: padded(b, kib, `
+type: object
+properties:
+  status:
+    type: object
+    properties:
+      host: {type: string}
+      port: {type: integer}
+      conditions: {type: array, items: {type: object, properties: {type: {type: string}, status: {type: string}}}}
+`)},
+	}
+	return append(calls, wire(b, req))
+}
+
+func wire(b *testing.B, m proto.Message) []byte {
+	b.Helper()
+	out, err := proto.Marshal(m)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+// padded is a schema with so many KiB of further fields, described as providers do.
+func padded(b *testing.B, kib int, text string) *structpb.Struct {
+	b.Helper()
+	s := parse(b, text)
+	for n := 0; proto.Size(s) < kib<<10; n++ {
+		fields := map[string]any{}
+		for i := range 8 {
+			fields[fmt.Sprintf("field%d", i)] = map[string]any{"type": "string", "description": strings.Repeat("what it is for. ", 6)}
+		}
+		group, err := structpb.NewValue(map[string]any{"type": "object", "properties": fields})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.GetFields()["properties"].GetStructValue().Fields[fmt.Sprintf("group%d", n)] = group
+	}
+	return s
+}

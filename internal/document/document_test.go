@@ -1,0 +1,198 @@
+package document
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestParse: what is a document, what its value is, and where it begins.
+func TestParse(t *testing.T) {
+	type doc struct {
+		Value any
+		Start Position
+	}
+	ab := map[string]any{"a": "b"}
+	cd := map[string]any{"c": "d"}
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []doc
+	}{
+		"Nothing":           {text: ""},
+		"OneLineBreak":      {text: "\n"},
+		"ByteOrderMark":     {text: "\ufeff"},
+		"OnlyComment":       {text: "# a: b"},
+		"OnlyMarkers":       {text: "---\n---\n...\n---"},
+		"Null":              {text: "~\n---\nnull\n"},
+		"NoLineBreakAtEnd":  {text: "a: b", want: []doc{{ab, Position{1, 1}}}},
+		"JSON":              {text: `{"a": "b"}`, want: []doc{{ab, Position{1, 1}}}},
+		"Scalar":            {text: "  b\n", want: []doc{{"b", Position{1, 3}}}},
+		"Two":               {text: "a: b\n---\nc: d\n", want: []doc{{ab, Position{1, 1}}, {cd, Position{3, 1}}}},
+		"MarkerFirst":       {text: "---\na: b\n---\n", want: []doc{{ab, Position{2, 1}}}},
+		"CommentFirst":      {text: "# a\n\n---\na: b\n", want: []doc{{ab, Position{4, 1}}}},
+		"CommentBehind":     {text: "--- # a\n# b\n a: b\n", want: []doc{{ab, Position{3, 2}}}},
+		"ValueBehind":       {text: "--- {a: b}\n---\t'x'\n", want: []doc{{ab, Position{1, 5}}, {"x", Position{2, 5}}}},
+		"BlockBehind":       {text: "--- |\n a\n---\na: b", want: []doc{{"a\n", Position{1, 5}}, {ab, Position{4, 1}}}},
+		"WindowsLines":      {text: "\r\na: b\r\n---\r\nc: d\r\n", want: []doc{{ab, Position{2, 1}}, {cd, Position{4, 1}}}},
+		"OldMacLines":       {text: "a: b\r---\rc: d", want: []doc{{ab, Position{1, 1}}, {cd, Position{3, 1}}}},
+		"ByteOrderMarks":    {reason: "files put together", text: "\ufeffa: b\n...\n\ufeffc: d\n", want: []doc{{ab, Position{1, 1}}, {cd, Position{3, 2}}}},
+		"UTF16":             {text: "\xff\xfea\x00:\x00 \x00b\x00\n\x00-\x00-\x00-\x00\n\x00c\x00:\x00 \x00d\x00", want: []doc{{ab, Position{1, 1}}, {cd, Position{3, 1}}}},
+		"UTF16BigEndian":    {text: "\xfe\xff\x00a\x00:\x00 \x00b", want: []doc{{ab, Position{1, 1}}}},
+		"Dots":              {text: "a: b\n...\nc: d\n... # end\n", want: []doc{{ab, Position{1, 1}}, {cd, Position{3, 1}}}},
+		"DotsAndMarker":     {text: "a: b\n...\n# c\n---\nc: d\n...\n", want: []doc{{ab, Position{1, 1}}, {cd, Position{5, 1}}}},
+		"Directives":        {text: "# x\n%YAML 1.1\n# y\n%TAG !e! tag:e,2000:\n---\na: b\n...\n%YAML 1.1\n--- # z\nc: d\n", want: []doc{{ab, Position{6, 1}}, {cd, Position{10, 1}}}},
+		"MarkerInBlock":     {text: "a: |\n ---\n ...\nb: c", want: []doc{{map[string]any{"a": "---\n...\n", "b": "c"}, Position{1, 1}}}},
+		"NoMarkers":         {text: "----: a\n---b: c\n.... : d\n", want: []doc{{map[string]any{"----": "a", "---b": "c", "....": "d"}, Position{1, 1}}}},
+		"IndentedMarker":    {text: "a:\n  b\n  --- c\n", want: []doc{{map[string]any{"a": "b --- c"}, Position{1, 1}}}},
+		"Booleans":          {reason: "YAML 1.1, as kubectl", text: "[yes, off, 010, 1.5, 'no']", want: []doc{{[]any{true, false, 8.0, 1.5, "no"}, Position{1, 1}}}},
+		"KeysNotStrings":    {text: "1: a\non: b\n1.5: c\n0x10: d\n", want: []doc{{map[string]any{"1": "a", "true": "b", "1.5": "c", "16": "d"}, Position{1, 1}}}},
+		"Merge":             {text: "a: &a {b: c}\nd:\n  <<: *a\n", want: []doc{{map[string]any{"a": map[string]any{"b": "c"}, "d": map[string]any{"b": "c"}}, Position{1, 1}}}},
+		"Anchor":            {text: "--- &a !!map # x\na: b\n", want: []doc{{ab, Position{2, 1}}}},
+		"TabsBetween":       {text: "a:\tb\t# c\n", want: []doc{{ab, Position{1, 1}}}},
+		"ManyStars":         {text: "a: &x b\nc: [*x, *x, *x, *x, *x, *x, *x, *x]\n", want: []doc{{map[string]any{"a": "b", "c": []any{"b", "b", "b", "b", "b", "b", "b", "b"}}, Position{1, 1}}}},
+		"SpacesAndComments": {reason: "nothing stands behind the value", text: "{a: b}\n\n # c\n", want: []doc{{ab, Position{1, 1}}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			docs, err := Parse(tc.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []doc
+			for _, d := range docs {
+				got = append(got, doc{d.Value(), d.Start()})
+				if p, exact := d.Find(); !exact || p.Value != d.Start() || p.Key != d.Start() {
+					t.Errorf("%s: starts at %v, but is found at %v", tc.reason, d.Start(), p)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLine(t *testing.T) {
+	docs, err := Parse("\ufeffa: b\r\n# ä\n\n---\rc: d")
+	if err != nil || len(docs) != 2 {
+		t.Fatalf("got %d documents, %v", len(docs), err)
+	}
+	var got []string
+	for n := range 8 {
+		got = append(got, docs[1].Line(n))
+	}
+	if diff := cmp.Diff([]string{"", "a: b", "# ä", "", "---", "c: d", "", ""}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFaults: one for each document that cannot be read, with the line and column in
+// the file, and without a word of it.
+func TestFaults(t *testing.T) {
+	const secret = "hunter2"
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   string
+		at     Position
+	}{
+		"Scanner":          {text: "a: b\n  hunter2: c\n", want: "line 2: not valid YAML", at: Position{2, 3}},
+		"Grammar":          {reason: "The parser says line 1.", text: "- a\nhunter2: c\n", want: "line 2: not valid YAML", at: Position{2, 1}},
+		"SecondDocument":   {text: "a: b\n---\n\nc: [hunter2\nd: e\n", want: "line 5: not valid YAML", at: Position{5, 1}},
+		"EndOfFile":        {reason: "There is no line 3.", text: "a: b\nc: {hunter2\n", want: "line 2: not valid YAML", at: Position{2, 1}},
+		"EndOfDocument":    {text: "a: b\nc: {hunter2\n\n---\nd: e\n", want: "line 2: not valid YAML", at: Position{2, 1}},
+		"Unclosed":         {text: "a: b\nc: \"hunter2\n\n", want: "line 2: not valid YAML", at: Position{2, 1}},
+		"FirstLine":        {text: "{hunter2", want: "line 1: not valid YAML", at: Position{1, 1}},
+		"Alias":            {text: "a: b\n---\nc: *hunter2\n", want: "document at line 2: not valid YAML", at: Position{2, 1}},
+		"AliasOfItself":    {text: "&hunter2 {a: *hunter2}", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"LineInAMessage":   {reason: "The message is: cannot decode !!str `yaml: line 7: hunter2` as a !!int", text: "a: b\nb: !!int 'yaml: line 7: hunter2'\n", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"Tag":              {text: "a: b\nb: !x!hunter2 c\n", want: "line 2: not valid YAML", at: Position{2, 1}},
+		"Version":          {text: "a: b\n...\n%YAML 1.2\n---\nb: hunter2", want: "document at line 3: not valid YAML", at: Position{3, 1}},
+		"Tab":              {text: "a:\n\thunter2: c\n", want: "line 2: not valid YAML", at: Position{2, 2}},
+		"NUL":              {text: "a: b\nhunter2\x00: c\n", want: "line 2: not valid YAML", at: Position{2, 8}},
+		"NotUTF8":          {text: "---\n---\na: ä\xff hunter2\n", want: "line 3: not valid YAML", at: Position{3, 5}},
+		"ReplacementRune":  {reason: "It is a character like any other.", text: "a: \ufffd\nb: \x01 hunter2", want: "line 2: not valid YAML", at: Position{2, 4}},
+		"DeleteCharacter":  {text: "a: b\nb: hunter2\x7f", want: "line 2: not valid YAML", at: Position{2, 11}},
+		"NotANumber":       {text: "hunter2: .nan", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"NullKey":          {text: "~: hunter2", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"ListKey":          {text: "? [hunter2]\n: a", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"DirectiveOnly":    {text: "%YAML 1.1\n", want: "line 1: not valid YAML", at: Position{1, 1}},
+		"TwoJSON":          {reason: "Else the second would be lost.", text: "{\"a\": \"b\"}\n{\"c\": \"hunter2\"}\n", want: "line 2: not valid YAML", at: Position{2, 1}},
+		"TwoStrings":       {text: "'a' 'hunter2'", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"TwoScalars":       {text: "hunter2\n# c\nhunter2", want: "line 3: not valid YAML", at: Position{3, 1}},
+		"BehindIndented":   {text: "a: b\n---\n  - a\n hunter2\n", want: "line 4: not valid YAML", at: Position{4, 2}},
+		"TooDeep":          {text: strings.Repeat("[", 20000) + "hunter2", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"SameKey":          {text: "a: b\n\"c\": {hunter2: 1,\n  hunter2: 2}\n", want: "line 3: the same key twice", at: Position{3, 3}},
+		"SameKeyAboveIt":   {reason: "The parser says the line of the value.", text: "a:\n  hunter2: 1\nb: c\na:\n\n  hunter2: 2\n", want: "line 4: the same key twice", at: Position{4, 1}},
+		"SameKeyInList":    {text: "x: y\n---\n- [a, {b: 1, 'b': hunter2}]\n", want: "line 3: the same key twice", at: Position{3, 14}},
+		"SameKeyWindows":   {text: "x: y\r\n---\r\nä: 1\r\nb: {ä: 2, ä: 3}\r\n", want: "line 4: the same key twice", at: Position{4, 11}},
+		"SameBoolean":      {text: "on: 1\nyes: 2\n", want: "line 2: the same key twice", at: Position{2, 1}},
+		"SameNumber":       {text: "1: a\nb: c\n0x1: hunter2\n", want: "line 3: the same key twice", at: Position{3, 1}},
+		"SameAsMerged":     {text: "a: &a {hunter2: 1}\nb:\n  <<: *a\n  hunter2: 2\n", want: "line 4: the same key twice", at: Position{4, 3}},
+		"MergedOverOwn":    {text: "a: &a {hunter2: 1}\nb:\n  hunter2: 2\n  <<: *a\n", want: "line 4: the same key twice", at: Position{4, 3}},
+		"MergedTwice":      {text: "a: &a {hunter2: 1}\nb:\n  <<: [*a, *a]\n", want: "line 1: the same key twice", at: Position{1, 1}},
+		"MergeOfScalar":    {text: "a: {<<: hunter2}", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"MergeOfItself":    {text: "b: &b\n  <<: *b\n  c: 1\n", want: "document at line 1: not valid YAML", at: Position{1, 1}},
+		"SameKeyElsewhere": {text: "a: {b: 1}\nc: {b: 2}\nd: {b: 3, b: 4}", want: "line 3: the same key twice", at: Position{3, 11}},
+		"OtherLineBreaks":  {reason: "An editor shows no line break there; the parser does.", text: "a: \"x\u2028y\"\nb: 1\nb: 2\n", want: "line 3: the same key twice", at: Position{3, 1}},
+		"OtherLineBreaks2": {text: "a: \"x\u2028y\u0085z\"\nb: 1\n c: 2\n", want: "line 3: not valid YAML", at: Position{3, 2}},
+		"AliasBomb":        {text: aliasBomb(9), want: "document at line 1: aliases repeat too much", at: Position{1, 1}},
+		"LongAliases":      {text: "x: y\n---\na: &a " + strings.Repeat("hunter2", 10000) + "\nb:\n" + strings.Repeat("- *a\n", 1000), want: "document at line 2: aliases repeat too much", at: Position{2, 1}},
+		"DeepAliases":      {text: "a: &a " + strings.Repeat("hunter2", 1000) + "\n" + aliasBomb(3), want: "document at line 1: aliases repeat too much", at: Position{1, 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			docs, err := Parse(tc.text)
+			if err == nil {
+				t.Fatalf("%s: no fault, but %v", tc.reason, docs)
+			}
+			var f *Fault
+			if !errors.As(err, &f) || docs != nil {
+				t.Fatalf("got %v and the error %T %v", docs, err, err)
+			}
+			if diff := cmp.Diff(tc.want, f.Error()); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.at, f.Position); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("quotes the file: %v", err)
+			}
+		})
+	}
+}
+
+// aliasBomb repeats a by 9 to the power of n.
+func aliasBomb(n int) string {
+	text := "a0: &a0 [" + strings.Repeat("*a, ", 9) + "]\n"
+	if n > 3 {
+		text = "a0: &a0 [" + strings.Repeat("x, ", 9) + "]\n"
+	}
+	for i := range n {
+		from, to := string(rune('0'+i)), string(rune('1'+i))
+		text += "a" + to + ": &a" + to + " [" + strings.Repeat("*a"+from+", ", 9) + "]\n"
+	}
+	return text
+}
+
+func TestParseAll(t *testing.T) {
+	docs, faults := ParseAll("a: b\n---\na: b: c\n---\n# nothing\n---\nc: d\n---\ne: 1\ne: 2\n")
+	var values []any
+	for _, d := range docs {
+		values = append(values, d.Value())
+	}
+	if diff := cmp.Diff([]any{map[string]any{"a": "b"}, map[string]any{"c": "d"}}, values); diff != "" {
+		t.Error(diff)
+	}
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.Error())
+	}
+	if diff := cmp.Diff([]string{"line 3: not valid YAML", "line 10: the same key twice"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,102 @@
+package document
+
+import "go.yaml.in/yaml/v3"
+
+// A Place is where a value of a document stands.
+type Place struct {
+	// Key is where its key stands. An item of a list has none, nor has the document
+	// itself: there it is where the item or the value begins.
+	Key Position
+
+	// Value is where the value begins, behind its anchor and tag. That of an alias is
+	// where its anchor is, and that of nothing is where it would be.
+	Value Position
+}
+
+// Find returns the place of the value at a path of keys (string) and indices (int).
+// A key of a merged mapping is found where it is written. If there is no such value,
+// it is the place of the deepest one on the path that there is, and exact is false.
+func (d *Document) Find(path ...any) (p Place, exact bool) {
+	key, value, exact := d.find(path)
+	if value == nil {
+		return Place{Key: d.Start(), Value: d.Start()}, exact
+	}
+	t := d.tree()
+	return Place{Key: t.position(key), Value: t.position(value)}, exact
+}
+
+// find returns the node of a value, and of its key. They are nil if there is no tree.
+func (d *Document) find(path []any) (key, value *yaml.Node, exact bool) {
+	root := d.tree().root
+	if root == nil {
+		return nil, nil, len(path) == 0
+	}
+	key, value = root, root
+	for _, step := range path {
+		k, v := child(value, step)
+		if v == nil {
+			return key, value, false
+		}
+		key, value = k, behindAlias(v)
+	}
+	return key, value, true
+}
+
+func child(n *yaml.Node, step any) (key, value *yaml.Node) {
+	switch step := step.(type) {
+	case string:
+		if n.Kind == yaml.MappingNode {
+			return lookUp(n, step)
+		}
+	case int:
+		if n.Kind == yaml.SequenceNode && step >= 0 && step < len(n.Content) {
+			return n.Content[step], n.Content[step]
+		}
+	}
+	return nil, nil
+}
+
+// lookUp a key in a mapping, then in those that it merges. No document that could be
+// read has a mapping that merges itself.
+func lookUp(n *yaml.Node, name string) (key, value *yaml.Node) {
+	for k, v := range pairs(n) {
+		if isMerge(k) {
+			continue
+		}
+		if found, ok := keyName(k); ok && found == name {
+			return k, v
+		}
+	}
+	for k, v := range pairs(n) {
+		if !isMerge(k) {
+			continue
+		}
+		for _, from := range merged(v) {
+			if key, value := lookUp(from, name); value != nil {
+				return key, value
+			}
+		}
+	}
+	return nil, nil
+}
+
+// at is the value at a path; nil if there is none.
+func (d *Document) at(path []any) any {
+	v := d.value
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[step]
+		case int:
+			items, _ := v.([]any)
+			if step < 0 || step >= len(items) {
+				return nil
+			}
+			v = items[step]
+		default:
+			return nil
+		}
+	}
+	return v
+}

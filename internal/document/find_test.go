@@ -1,0 +1,130 @@
+package document
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFind(t *testing.T) {
+	path := func(steps ...any) []any { return steps }
+	type answer struct {
+		Key, Value Position
+		Exact      bool
+	}
+	at := func(keyLine, keyColumn, line, column int) answer {
+		return answer{Position{keyLine, keyColumn}, Position{line, column}, true}
+	}
+	parent := func(a answer) answer { a.Exact = false; return a }
+	cases := map[string]struct {
+		reason string
+		text   string
+		path   []any
+		want   answer
+	}{
+		"Key":             {text: "a: b\nc:   d\n", path: path("c"), want: at(2, 1, 2, 6)},
+		"Deep":            {text: "a:\n- b: c\n- d:\n    e: f\n", path: path("a", 1, "d", "e"), want: at(4, 5, 4, 8)},
+		"Mapping":         {text: "a: # x\n\n  # y\n  b: c\n", path: path("a"), want: at(1, 1, 4, 3)},
+		"List":            {text: "a:\n- b\n- c\n", path: path("a"), want: at(1, 1, 2, 1)},
+		"ListItem":        {text: "a:\n- b\n-   c\n", path: path("a", 1), want: at(3, 5, 3, 5)},
+		"ListInList":      {text: "- - a\n  - b\n", path: path(0, 1), want: at(2, 5, 2, 5)},
+		"Flow":            {text: "{a: [b, {'c': d}]}", path: path("a", 1, "c"), want: at(1, 10, 1, 15)},
+		"Pair":            {text: "[a: b]", path: path(0, "a"), want: at(1, 2, 1, 5)},
+		"JSON":            {text: "{\r\n\t\"a\": [\r\n\t\t\"ä\", \"b\"]}", path: path("a", 1), want: at(3, 8, 3, 8)},
+		"CodePoints":      {text: "{ä: 𝄞𝄞, b: c}", path: path("b"), want: at(1, 9, 1, 12)},
+		"Dots":            {text: "a.b/c: d\na: {b: e}\n", path: path("a.b/c"), want: at(1, 1, 1, 8)},
+		"Quoted":          {text: "\"a\\tb\": c", path: path("a\tb"), want: at(1, 1, 1, 9)},
+		"EmptyKey":        {text: "'': c", path: path(""), want: at(1, 1, 1, 5)},
+		"Explicit":        {text: "? a\n: b\n", path: path("a"), want: at(1, 3, 2, 3)},
+		"BlockScalar":     {text: "a: b\nc: |-\n  d\n", path: path("c"), want: at(2, 1, 2, 4)},
+		"NextLine":        {text: "a:\n  'b'\n", path: path("a"), want: at(1, 1, 2, 3)},
+		"Nothing":         {text: "a:\nb: c\n", path: path("a"), want: at(1, 1, 1, 3)},
+		"NothingTagged":   {text: "a: !!str\nb: c\n", path: path("a"), want: at(1, 1, 1, 4)},
+		"NothingInList":   {text: "- a\n-\n- b\n", path: path(1), want: at(2, 2, 2, 2)},
+		"EmptyString":     {text: "a: &x ''\n", path: path("a"), want: at(1, 1, 1, 7)},
+		"Properties":      {text: "a: !!str &x # why\n  b\n", path: path("a"), want: at(1, 1, 2, 3)},
+		"KeyProperties":   {text: "&x a: b\n", path: path("a"), want: at(1, 4, 1, 7)},
+		"Alias":           {text: "a: &x\n  b: c\nd: *x\n", path: path("d"), want: at(3, 1, 2, 3)},
+		"ThroughAlias":    {text: "a: &x\n  b: c\nd: *x\n", path: path("d", "b"), want: at(2, 3, 2, 6)},
+		"AliasItem":       {text: "- &x a\n- *x\n", path: path(1), want: at(2, 3, 1, 6)},
+		"AliasKey":        {text: "a: &x k\n*x : b\n", path: path("k"), want: at(2, 1, 2, 6)},
+		"Merged":          {text: "a: &x {b: c}\nd:\n  <<: *x\n  e: f\n", path: path("d", "b"), want: at(1, 8, 1, 11)},
+		"OwnBesideMerge":  {text: "a: &x {b: c}\nd:\n  <<: *x\n  e: f\n", path: path("d", "e"), want: at(4, 3, 4, 6)},
+		"MergedList":      {text: "a: &x {b: c}\nd: &y {e: f}\ng: {<<: [*x, *y]}\n", path: path("g", "e"), want: at(2, 8, 2, 11)},
+		"MergedInline":    {text: "a: {<<: {b: c}}", path: path("a", "b"), want: at(1, 10, 1, 13)},
+		"MergedTwice":     {text: "a: &x {b: c}\nd: &y {<<: *x}\ng: {<<: *y}\n", path: path("g", "b"), want: at(1, 8, 1, 11)},
+		"NoMerge":         {reason: "Quoted, it is a key like any other.", text: "'<<': {a: b}", path: path("<<", "a"), want: at(1, 8, 1, 11)},
+		"MergeIsNoKey":    {text: "<<: {a: b}", path: path("<<"), want: parent(at(1, 1, 1, 1))},
+		"Number":          {text: "1: a\n0x10: b\n", path: path("16"), want: at(2, 1, 2, 7)},
+		"NumberQuoted":    {text: "a: b\n\"1\": b\n", path: path("1"), want: at(2, 1, 2, 6)},
+		"Boolean":         {text: "a: b\nyes: b\n", path: path("true"), want: at(2, 1, 2, 6)},
+		"BooleanAsItIs":   {text: "yes: b\n", path: path("yes"), want: parent(at(1, 1, 1, 1))},
+		"BooleanTagged":   {text: "!!str yes: b\n", path: path("yes"), want: at(1, 7, 1, 12)},
+		"NumberTagged":    {text: "!!int \"0b11\": b\n", path: path("3"), want: at(1, 7, 1, 15)},
+		"OtherTag":        {text: "!x 1: b\n", path: path("1"), want: at(1, 4, 1, 7)},
+		"LongTag":         {text: "!<tag:yaml.org,2002:str> 1: b\n", path: path("1"), want: at(1, 26, 1, 29)},
+		"FarTag":          {text: "!<tag:e.org,2000:x> 1: b\n", path: path("1"), want: at(1, 21, 1, 24)},
+		"BinaryTag":       {text: "!!binary YQ== : b\n", path: path("a"), want: at(1, 10, 1, 17)},
+		"SecondDocument":  {text: "a: b\n---\na: b\n", path: path("a"), want: at(3, 1, 3, 4)},
+		"BehindMarker":    {text: "x: y\n--- {a: b}\n", path: path("a"), want: at(2, 6, 2, 9)},
+		"ByteOrderMark":   {text: "\ufeffa: b\n", path: path("a"), want: at(1, 1, 1, 4)},
+		"OtherLineBreaks": {text: "a: \"x\u2028y\u0085 z\"\nb: c\n", path: path("b"), want: at(2, 1, 2, 4)},
+		"BehindSuch":      {text: "{a: \"x\u2028y\", b: c}", path: path("b"), want: at(1, 12, 1, 15)},
+		"NoSuchKey":       {text: "a: b\nc:\n  d: e\n", path: path("c", "x", "y"), want: parent(at(2, 1, 3, 3))},
+		"NoSuchItem":      {text: "a:\n- b\n", path: path("a", 1), want: parent(at(1, 1, 2, 1))},
+		"NegativeItem":    {text: "a:\n- b\n", path: path("a", -1), want: parent(at(1, 1, 2, 1))},
+		"KeyOfList":       {text: "- b\n", path: path("0"), want: parent(at(1, 1, 1, 1))},
+		"ItemOfMapping":   {text: "1: b\n", path: path(1), want: parent(at(1, 1, 1, 1))},
+		"NoStep":          {text: "a: b\n", path: path(1.5), want: parent(at(1, 1, 1, 1))},
+		"KeyOfScalar":     {text: "a: b\n", path: path("a", "b"), want: parent(at(1, 1, 1, 4))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			docs, err := Parse(tc.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, exact := docs[len(docs)-1].Find(tc.path...)
+			if diff := cmp.Diff(tc.want, answer{p.Key, p.Value, exact}); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFindDeep: as deep as the parser goes.
+func TestFindDeep(t *testing.T) {
+	const deep = 5000
+	docs, err := Parse(strings.Repeat("{a: ", deep) + "b" + strings.Repeat("}", deep))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := make([]any, deep)
+	for i := range path {
+		path[i] = "a"
+	}
+	p, exact := docs[0].Find(path...)
+	if want := (Position{1, 4*deep + 1}); !exact || p.Value != want {
+		t.Errorf("got %v, %t; want %v", p, exact, want)
+	}
+}
+
+// TestFindAtOnce: several may ask one document, and its neighbour of the same file.
+func TestFindAtOnce(t *testing.T) {
+	docs, err := Parse("a: b\n---\na: b\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			want := Position{1 + 2*(i%2), 4}
+			if p, exact := docs[i%2].Find("a"); !exact || p.Value != want {
+				t.Errorf("got %v, want %v", p, want)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,211 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Within returns where in the file a place in a string stands: a line and a column
+// (code points), from 1, of the text that the document has at the path. A fold, which
+// is a space or a line in the text, stands at the end of its line; the end of the
+// text stands behind its last letter.
+//
+// Where that is not known (there is no string at the path, or no such place in it)
+// it is where the value begins, and exact is false.
+func (d *Document) Within(line, column int, path ...any) (p Position, exact bool) {
+	_, n, found := d.find(path)
+	if n == nil {
+		return d.Start(), false
+	}
+	t := d.tree()
+	start := t.offset(n)
+	text, isText := d.at(path).(string)
+	i := indexOf(text, line, column)
+	if !found || !isText || i < 0 {
+		return d.file.position(start), false
+	}
+	w := walker{text: d.file.text[:d.end], at: start, want: text}
+	if !w.walk(n.Style) {
+		return d.file.position(start), false
+	}
+	return d.file.position(w.places[i]), true
+}
+
+// indexOf a line and a column, in code points; -1 if the text has no such place. The
+// place behind each line is one.
+func indexOf(text string, line, column int) int {
+	before := 0
+	for ; line > 1; line-- {
+		l, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return -1
+		}
+		before += utf8.RuneCountInString(l) + 1
+		text = rest
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	if line < 1 || column < 1 || column > utf8.RuneCountInString(text)+1 {
+		return -1
+	}
+	return before + column - 1
+}
+
+// A walker reads the source of a scalar once more, led by the text that it is known
+// to mean, and notes where each code point comes from. Led by the text, it need not
+// know where the scalar ends, nor how deep it is indented.
+type walker struct {
+	text   string // of the document, up to its end
+	at     int    // in text
+	want   string // what is still to come
+	places []int  // of the code points so far
+	lost   bool   // The source says something else.
+}
+
+// walk returns whether the source means the text. Then there is a place for each code
+// point, and one for the end.
+func (w *walker) walk(style yaml.Style) bool {
+	switch start := w.at; {
+	case style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		w.block(style&yaml.FoldedStyle != 0)
+		w.places = append(w.places, w.endOfBlock(start))
+		return !w.lost && w.want == ""
+	case style&yaml.SingleQuotedStyle != 0:
+		w.at++
+		w.flow(w.quoteOnce)
+	case style&yaml.DoubleQuotedStyle != 0:
+		w.at++
+		w.flow(w.escape)
+	default:
+		w.flow(func() bool { return false })
+	}
+	w.places = append(w.places, w.at)
+	return !w.lost && w.want == ""
+}
+
+func (w *walker) done() bool { return w.lost || w.want == "" || w.at >= len(w.text) }
+
+// mean notes what the source at a place means.
+func (w *walker) mean(s string, at int) {
+	rest, ok := strings.CutPrefix(w.want, s)
+	if !ok {
+		w.lost = true
+		return
+	}
+	w.want = rest
+	for range s {
+		w.places = append(w.places, at)
+	}
+}
+
+// copy a character that means itself.
+func (w *walker) copy() {
+	_, size := utf8.DecodeRuneInString(w.text[w.at:])
+	w.mean(w.text[w.at:w.at+size], w.at)
+	w.at += size
+}
+
+// flow reads a scalar that is not a block; special reads what its quotes make special.
+func (w *walker) flow(special func() bool) {
+	for !w.done() {
+		switch {
+		case isBlank(w.text[w.at]), breakAt(w.text, w.at) > 0:
+			w.blanks()
+		case !special():
+			w.copy()
+		}
+	}
+}
+
+// blanks count unless there is a line break among them.
+func (w *walker) blanks() {
+	from := w.at
+	w.at = pastBlanks(w.text, from)
+	if breaks := w.breaks(); len(breaks) > 0 {
+		w.lines(breaks, true)
+		return
+	}
+	for i := from; i < w.at; i++ {
+		w.mean(w.text[i:i+1], i)
+	}
+}
+
+// breaks reads empty lines and the blanks in front of the next one.
+func (w *walker) breaks() []int {
+	var out []int
+	for breakAt(w.text, w.at) > 0 {
+		out = append(out, w.at)
+		w.at = pastBlanks(w.text, w.at+breakAt(w.text, w.at))
+	}
+	return out
+}
+
+// lines notes line breaks. Folded, the first of them goes if there are more, and is a
+// space if there are none.
+func (w *walker) lines(breaks []int, fold bool) {
+	if fold && len(breaks) > 0 && w.lineBreak(breaks[0]) == "\n" {
+		if len(breaks) == 1 {
+			w.mean(" ", breaks[0])
+			return
+		}
+		breaks = breaks[1:]
+	}
+	for _, at := range breaks {
+		// Behind the last line there may be more than the text keeps.
+		if w.want == "" {
+			return
+		}
+		w.mean(w.lineBreak(at), at)
+	}
+}
+
+// lineBreak is what a line break means: all but two are the same.
+func (w *walker) lineBreak(at int) string {
+	if size := breakAt(w.text, at); size == 3 {
+		return w.text[at : at+size]
+	}
+	return "\n"
+}
+
+// quoteOnce reads the two quotes that are one.
+func (w *walker) quoteOnce() bool {
+	if !strings.HasPrefix(w.text[w.at:], "''") {
+		return false
+	}
+	w.mean("'", w.at)
+	w.at += 2
+	return true
+}
+
+// What a letter means behind a backslash.
+var escapes = map[byte]string{
+	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
+	' ': " ", '"': `"`, '\'': "'", '/': "/", '\\': `\`, 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
+}
+
+// How many digits are behind a letter.
+var digits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+
+func (w *walker) escape() bool {
+	rest := w.text[w.at:]
+	if len(rest) < 2 || rest[0] != '\\' {
+		return false
+	}
+	if size := breakAt(rest, 1); size > 0 {
+		w.at = pastBlanks(w.text, w.at+1+size)
+		w.lines(w.breaks(), false)
+		return true
+	}
+	means, size := escapes[rest[1]], 2
+	if n := digits[rest[1]]; n > 0 && len(rest) >= 2+n {
+		code, err := strconv.ParseUint(rest[2:2+n], 16, 32)
+		w.lost = w.lost || err != nil
+		means, size = string(rune(code)), 2+n
+	}
+	w.lost = w.lost || means == ""
+	w.mean(means, w.at)
+	w.at += size
+	return true
+}

@@ -1,0 +1,392 @@
+package live_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// typesManifests are kinds whose schemas leave nothing open but where they say so.
+const typesManifests = `
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: shops.live.example.org}
+spec:
+  scope: Namespaced
+  group: live.example.org
+  names: {kind: Shop, plural: shops}
+  versions: [{name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, properties: {
+      size: {type: string, enum: [small, big]}, port: {type: integer}, ratio: {type: number}, target: {x-kubernetes-int-or-string: true},
+      maybe: {type: string, nullable: true}, tags: {type: object, additionalProperties: {type: string}}, zones: {type: array, items: {type: string}},
+      open: {type: object, x-kubernetes-preserve-unknown-fields: true}, embedded: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}},
+    status: {type: object, properties: {host: {type: string}, handled: {type: string}}}}}}}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servers.live.example.org}
+spec:
+  scope: Namespaced
+  group: live.example.org
+  names: {kind: Server, listKind: ServerList, plural: servers, singular: server}
+  versions: [{name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, properties: {size: {type: string}}},
+    status: {type: object, properties: {
+      atProvider: {type: object, properties: {host: {type: string}, port: {type: integer}}},
+      conditions: {type: array, items: {type: object, properties: {
+        type: {type: string}, status: {type: string}, reason: {type: string}, lastTransitionTime: {type: string, format: date-time}}}}}}}}}}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: live-types, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}
+rules:
+- {apiGroups: [live.example.org], resources: [servers, servers/status], verbs: ["*"]}
+- {apiGroups: [apps], resources: [deployments], verbs: ["*"]}
+- {apiGroups: [""], resources: [services], verbs: ["*"]}
+`
+
+// server is composed as db.
+const server = `{apiVersion: live.example.org/v1, kind: Server, metadata: {name: $(name)-db, namespace: $(namespace)}, spec: {size: small}}`
+
+// TestTypeChecking misspells fields of what Crossplane has the schemas of.
+func TestTypeChecking(t *testing.T) {
+	if err := stage(); err != nil {
+		t.Fatalf("%v\n%s", err, events(""))
+	}
+
+	if err := plane.Apply(t.Context(), typesManifests); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, r := range []live.Ref{
+		{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "shops.live.example.org"},
+		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "servers.live.example.org"},
+	} {
+		if err := plane.WaitForCondition(t.Context(), time.Minute, r, "Established"); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	const name = "function-export-recorded"
+	r := record(t.Context(), t, name)
+
+	t.Run("costs", func(t *testing.T) { // alone
+		s := typed{scenario{ControlPlane: plane, function: name, ns: "live-types-costs"}, r}
+		if err := measuresTypes(t.Context(), t, s); err != nil {
+			t.Errorf("%v\n%s", err, events(s.ns))
+		}
+	})
+
+	for test, play := range map[string]func(ctx context.Context, t *testing.T, s typed) error{
+		"strict": refusesMisspelt, "warn": warnsOfMisspelt, "optional": warnsOfOptional, "schema": followsSchema, "source": refusesMisspeltSource,
+		"legacy": checksLegacy, "core-kinds": letsRightBe,
+	} {
+		t.Run(test, func(t *testing.T) {
+			t.Parallel()
+
+			s := typed{scenario{ControlPlane: plane, function: name, ns: "live-types-" + test}, r}
+			if err := play(t.Context(), t, s); err != nil {
+				t.Errorf("%v\n%s", err, events(s.ns))
+			}
+		})
+	}
+}
+
+// A typed scenario plays with schemas.
+type typed struct {
+	scenario
+
+	*recorder
+}
+
+func (s typed) shop() live.Ref {
+	return live.Ref{APIVersion: group, Kind: "Shop", Namespace: s.ns, Name: "shop"}
+}
+
+func (s typed) applyShop(ctx context.Context) error {
+	return s.Apply(ctx, fmt.Sprintf(`
+apiVersion: %s
+kind: Shop
+metadata: {name: shop, namespace: %s, labels: {team: a}, annotations: {example.org/zone: b}}
+spec:
+  crossplane: {compositionRef: {name: %[2]s}}
+  size: small
+  port: 5432
+  ratio: 0.5
+  target: http
+  tags: {tier: front}
+  zones: [a, b]
+  open: {at: {all: true}}
+  embedded: {apiVersion: v1, kind: ConfigMap, metadata: {name: inner}, data: {a: b}}
+`, group, s.ns))
+}
+
+// run plays the provider of a Server.
+func (s typed) run(ctx context.Context, name string) error {
+	ref := live.Ref{APIVersion: group, Kind: "Server", Namespace: s.ns, Name: name}
+
+	return first(
+		func() error {
+			return eventually(ctx, soon, ref.String(), func() error { _, err := s.Get(ctx, ref); return err })
+		},
+		func() error {
+			return s.Patch(ctx, ref, `{"status": `+readyStatus(`"atProvider": {"host": "one", "port": 5432},`)+`}`, "status")
+		},
+	)
+}
+
+// refused waits until the input is, with these texts in the condition.
+func (s typed) refused(ctx context.Context, r live.Ref, texts ...string) error {
+	return eventually(ctx, soon, "the refusal", func() error {
+		o, err := s.Get(ctx, r)
+		if err != nil {
+			return err
+		}
+
+		c := live.ConditionOf(o, "ExportsReady")
+		if c.Reason != "InvalidInput" || c.Status != "False" || live.ConditionOf(o, "Ready").Status == "True" {
+			return fmt.Errorf("ExportsReady is %+v, Synced is %+v", c, live.ConditionOf(o, "Synced"))
+		}
+
+		for _, text := range texts {
+			if !strings.Contains(c.Message, text) {
+				return fmt.Errorf("the message has no %q: %s", text, c.Message)
+			}
+		}
+
+		return nil
+	})
+}
+
+// event waits until a warning of a namespace has some texts.
+func (s typed) event(ctx context.Context, namespace string, texts ...string) error {
+	return eventually(ctx, soon, "an event", func() error {
+		list, err := s.List(ctx, "v1", "Event", namespace, "")
+		if err != nil {
+			return err
+		}
+
+		for _, e := range list {
+			message := textAt(e.Object, "message")
+			if textAt(e.Object, "type") == "Warning" && !slices.ContainsFunc(texts, func(t string) bool { return !strings.Contains(message, t) }) {
+				return nil
+			}
+		}
+
+		return errors.New("there is none")
+	})
+}
+
+const (
+	rightShop     = `{key: size, value: composite.spec.size}`
+	misspeltShop  = `{key: size, value: composite.spec.sise}`
+	rightServer   = `{key: host, value: resources.db.status.atProvider.host}`
+	wrongServer   = `{key: host, value: resources.db.status.atProvider.hsot}`
+	refusedShop   = "configMaps[0].data[0].value:1:15: Shop of live.example.org/v1 has no field spec.sise: did you mean size?"
+	refusedServer = "configMaps[0].data[1].value:1:31: Server of live.example.org/v1 has no field status.atProvider.hsot: did you mean host?"
+)
+
+func settings(mode string, data ...string) string {
+	return "typeChecking: " + mode + "\nconfigMaps: [{name: settings, data: [" + strings.Join(data, ", ") + "]}]"
+}
+
+// Strictly, nothing is composed of an input with a misspelt field, from the first
+// reconcile on: not even what other steps compose.
+func refusesMisspelt(ctx context.Context, _ *testing.T, s typed) error {
+	return first(
+		func() error { return s.open(ctx, "Shop", settings("Strict", misspeltShop, wrongServer), server) },
+		func() error { return s.applyShop(ctx) },
+		func() error { return s.refused(ctx, s.shop(), refusedShop, refusedServer) },
+		func() error { return s.event(ctx, s.ns, refusedShop, refusedServer) },
+		func() error { return s.absent(ctx, s.core("ConfigMap", "shop-settings")) },
+		func() error {
+			return s.absent(ctx, live.Ref{APIVersion: group, Kind: "Server", Namespace: s.ns, Name: "shop-db"})
+		},
+		func() error { // it was so on the first
+			calls := s.recorder.of(s.ns, 0)
+			if n := len(calls); n < 2 || len(calls[0].rsp.GetRequirements().GetSchemas()) != 2 || len(calls[0].req.GetRequiredSchemas()) != 0 {
+				return brokenf("the first of %d calls asks for other schemas", n)
+			}
+
+			if got := calls[1].rsp.GetResults(); len(got) != 1 || got[0].GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
+				return brokenf("the second call says %v", got)
+			}
+
+			return nil
+		},
+		func() error { return s.input(ctx, "Shop", settings("Strict", rightShop, rightServer), server) },
+		func() error { return s.run(ctx, "shop-db") },
+		func() error { return s.says(ctx, s.shop(), "Available") },
+		func() error {
+			return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small", "host": "one"})
+		},
+	)
+}
+
+// By default who waits for a misspelt field is told so, and nothing is asked for once
+// all is there.
+func warnsOfMisspelt(ctx context.Context, t *testing.T, s typed) error {
+	since := 0
+
+	return first(
+		func() error { return s.open(ctx, "Shop", settings("Warn", misspeltShop, wrongServer), server) },
+		func() error { return s.applyShop(ctx) },
+		func() error { return s.run(ctx, "shop-db") },
+		func() error { return s.says(ctx, s.shop(), "Waiting", refusedShop, refusedServer) },
+		func() error { return s.event(ctx, s.ns, refusedShop) },
+		func() error { return s.event(ctx, s.ns, refusedServer) },
+		func() error { return s.absent(ctx, s.core("ConfigMap", "shop-settings")) },
+		func() error { return s.input(ctx, "Shop", settings("Warn", rightShop, rightServer), server) },
+		func() error { return s.says(ctx, s.shop(), "Available") },
+		func() error {
+			return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small", "host": "one"})
+		},
+		// What the scenario writes to the status reads an annotation that is there from now on.
+		func() error { return s.force(ctx, s.shop(), 1) },
+		func() error { since = len(s.recorder.of(s.ns, 0)); return s.force(ctx, s.shop(), 5) },
+		func() error {
+			calls := s.recorder.of(s.ns, since)
+			t.Logf("%d calls for 5 reconciles while all is there", len(calls))
+
+			for _, c := range calls {
+				if len(c.req.GetRequiredSchemas())+len(c.rsp.GetRequirements().GetSchemas()) > 0 {
+					return brokenf("schemas are asked for while nothing waits")
+				}
+			}
+
+			return wantText(len(calls) > 0, "there was no call")
+		},
+	)
+}
+
+// A key that may be left out never waits, and is warned of all the same.
+func warnsOfOptional(ctx context.Context, _ *testing.T, s typed) error {
+	return first(
+		func() error {
+			return s.open(ctx, "Shop", settings("Warn", rightShop, `{key: host, value: resources.db.status.atProvider.hsot, optional: true}`), server)
+		},
+		func() error { return s.applyShop(ctx) },
+		func() error { return s.run(ctx, "shop-db") },
+		func() error { return s.event(ctx, s.ns, refusedServer) },
+		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small"}) },
+	)
+}
+
+// Who mends the schema, and not the Composition, is heard, too.
+func followsSchema(ctx context.Context, _ *testing.T, s typed) error {
+	const crd = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: parts.live.example.org}
+spec:
+  scope: Namespaced
+  group: live.example.org
+  names: {kind: Part, listKind: PartList, plural: parts, singular: part}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%s: {type: string}}}}}}}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: live-parts, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}
+rules: [{apiGroups: [live.example.org], resources: [parts, parts/status], verbs: ["*"]}]
+`
+	ref := live.Ref{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "parts.live.example.org"}
+
+	return first(
+		func() error { return s.Apply(ctx, fmt.Sprintf(crd, "old")) },
+		func() error { return s.WaitForCondition(ctx, time.Minute, ref, "Established") },
+		func() error {
+			return s.open(ctx, "Shop", `
+typeChecking: Strict
+sources: [{name: part, apiVersion: live.example.org/v1, kind: Part}]
+configMaps: [{name: settings, data: [{key: a, value: sources.part.spec.new}]}]
+`)
+		},
+		func() error { return s.applyShop(ctx) },
+		func() error { return s.refused(ctx, s.shop(), "Part of live.example.org/v1 has no field spec.new") },
+		func() error { return s.Apply(ctx, fmt.Sprintf(crd, "new")) },
+		func() error { return s.says(ctx, s.shop(), "Waiting", "part") },
+		func() error {
+			// The API server takes the new field a moment later than it says, and a watch from
+			// before that still gives objects without it.
+			return eventually(ctx, soon, "the new field", func() error {
+				return first(
+					func() error {
+						return s.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: Part, metadata: {name: part, namespace: %s, labels: {at: %s}}, spec: {new: b}}", group, s.ns, rand.Text()))
+					},
+					func() error { return s.said(ctx, s.shop(), "Available") },
+				)
+			})
+		},
+		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"a": "b"}) },
+	)
+}
+
+// A kind of Kubernetes itself.
+func refusesMisspeltSource(ctx context.Context, _ *testing.T, s typed) error {
+	input := func(field string) string {
+		return `
+typeChecking: Strict
+sources: [{name: zone, apiVersion: v1, kind: ConfigMap}]
+configMaps: [{name: settings, data: [{key: host, value: sources.zone.` + field + `.host}]}]
+`
+	}
+
+	return first(
+		func() error { return s.open(ctx, "Shop", input("dta")) },
+		func() error { return s.write(ctx, "ConfigMap", "zone", map[string]string{"host": "one"}) },
+		func() error { return s.applyShop(ctx) },
+		func() error {
+			return s.refused(ctx, s.shop(), "configMaps[0].data[0].value:1:13: ConfigMap of v1 has no field dta: did you mean data?")
+		},
+		func() error { return s.absent(ctx, s.core("ConfigMap", "shop-settings")) },
+		func() error { return s.input(ctx, "Shop", input("data")) },
+		func() error { return s.says(ctx, s.shop(), "Available") },
+		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"host": "one"}) },
+	)
+}
+
+// A legacy composite has its Crossplane fields beside its own.
+func checksLegacy(ctx context.Context, _ *testing.T, s typed) error {
+	claim := live.Ref{APIVersion: group, Kind: "Order", Namespace: s.ns, Name: "order"}
+	input := func(field string) string {
+		return `
+typeChecking: Strict
+configMaps:
+- name: settings
+  metadata: {name: settings, namespace: ` + s.ns + `}
+  data:
+  - {key: size, value: composite.spec.` + field + `}
+  - {key: claim, value: composite.spec.claimRef.name}
+  - {key: details, value: composite.spec.writeConnectionSecretToRef.namespace}
+  - {key: composition, value: composite.spec.compositionRef.name}
+  - {key: revision, value: "composite.spec.?compositionRevisionRef.?name.orValue('') == '' ? 'none' : 'some'"}
+  - {key: policy, value: composite.spec.compositionUpdatePolicy}
+  - {key: refs, value: "string(size(composite.spec.?resourceRefs.orValue([]).filter(r, r.kind == 'Secret' && r.name != '')))"}
+  - {key: synced, value: "composite.?status.?conditions.orValue([]).filter(c, c.type == 'Synced').map(c, c.reason).join(',')", optional: true}
+  - {key: published, value: "string(composite.?status.?connectionDetails.?lastPublishedTime.hasValue())"}
+`
+	}
+
+	return first(
+		func() error { return s.open(ctx, "XOrder", input("sise")) },
+		func() error {
+			return s.Apply(ctx, fmt.Sprintf(`{apiVersion: %s, kind: Order, metadata: {name: order, namespace: %s},
+  spec: {size: small, compositionRef: {name: %[2]s}, writeConnectionSecretToRef: {name: order-details}}}`, group, s.ns))
+		},
+		func() error {
+			return s.refused(ctx, claim, "configMaps[0].data[0].value:1:15: XOrder of live.example.org/v1 has no field spec.sise: did you mean size?")
+		},
+		func() error { return s.absent(ctx, s.core("ConfigMap", "settings")) },
+		func() error { return s.input(ctx, "XOrder", input("size")) },
+		func() error { return s.says(ctx, claim, "Available") },
+	)
+}

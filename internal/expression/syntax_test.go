@@ -1,0 +1,84 @@
+package expression_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+)
+
+// What CEL's parser and checker say is said in words, once, and at the mistake.
+func TestFaultsInWords(t *testing.T) {
+	cases := map[string]struct {
+		reason, text string
+		want         []string
+	}{
+		"Operand":      {"an operand is missing", "'a' +", []string{"here:1:6: ends too early: a value is missing behind +"}},
+		"OperandFirst": {"in front, too", "* 2", []string{"here:1:1: a value is missing in front of *"}},
+		"Open":         {"a bracket is not closed", "string([1].size(", []string{"here:1:17: ends too early: the ( at 1:16 is not closed: write )"}},
+		"Crossed":      {"brackets cross", "string([1)", []string{"here:1:10: the [ at 1:8 is not closed: write ] in front of )"}},
+		"TooMany":      {"a bracket too many", "string(1))", []string{"here:1:10: there is one ) too many: leave it out"}},
+		"Lines":        {"the place is of the line", "'a' +\n  'b' + (\n  'c'", []string{"here:3:6: ends too early: the ( at 2:9 is not closed: write )"}},
+		"Comment":      {"a bracket in a comment or a text is none", "'(' + // (\n '[' + ", []string{"here:2:8: ends too early: a value is missing behind +"}},
+		"Quote":        {"a text is not closed", "'a' + 'b", []string{"here:1:7: a text begins here, and does not end: close it with '"}},
+		"QuoteLine":    {"it ends with its line", "'a\n' + 'b'", []string{"here:1:1: a text begins here, and does not end: close it with '"}},
+		"Triple":       {"but for one in three quotes", "'''a\n''' + ", []string{"here:2:7: ends too early: a value is missing behind +"}},
+		"Escape":       {"a backslash means something", `'a\d'`, []string{`here:1:1: \d means nothing in a text: write \\d for a backslash, or r in front of the text`}},
+		"Raw":          {"but in a raw text", `r'a\d' + `, []string{"here:1:10: ends too early: a value is missing behind +"}},
+		"Template":     {"a Go template", "'a' + {{ .b }}", []string{"here:1:7: {{ }} is of Go templates, and this is CEL: write what is inside as an expression, for example resources.db.status.host"}},
+		"Shell":        {"a shell's", "${secret.a}", []string{"here:1:1: ${ is of other templates, and this is CEL: write 'text' + value, or 'text %s'.format([value])"}},
+		"Text":         {"text without quotes", "hello world", []string{"here:1:7: unexpected world behind hello: write an operator between them, such as +, and text in quotes of its own, as in \"'some text'\""}},
+		"Equals":       {"one = is none", "secret.a = 'b'", []string{"here:1:10: = is no operator: write =="}},
+		"Three":        {"nor are three", "secret.a === 'b'", []string{"here:1:10: === is no operator: write =="}},
+		"Not":          {"a word for an operator", "not has(secret.a)", []string{"here:1:1: not is no operator: write ! in front of the value"}},
+		"Blank":        {"nothing at all", " // a", []string{"here:1:6: holds no expression: write one, or leave the field out"}},
+		"Reserved":     {"a reserved word", "if secret.a", []string{"here:1:1: there is no if: write condition ? one : other"}},
+
+		"Variable":   {"a misspelt variable", "secert.a", []string{"here:1:1: there is no variable secert: did you mean secret?"}},
+		"Function":   {"another language's function, at its name", "string(len(secret.a))", []string{"here:1:8: there is no function len: write size(value)"}},
+		"Namespaced": {"a function without its name space", "encode('a')", []string{"here:1:1: there is no function encode: did you mean base64.encode or json.encode or yaml.encode?"}},
+		"Macro":      {"a macro with too little", "secret.map('a')", []string{"here:1:8: map takes a name for each element and what becomes of it: write for example list.map(x, x.name)"}},
+		"Count":      {"too few arguments", "secret.a.replace('b')", []string{"here:1:10: replace takes 2 or 3 arguments in its brackets, but there is 1"}},
+		"Convert":    {"one that has to be converted", "base64.encode(secret.a)", []string{"here:1:8: base64.encode does not take string: wrap the string in bytes(...)"}},
+		"TextFirst":  {"a text is wanted, rather than bytes", "'a' + b'b'", []string{"here:1:5: + does not take string and bytes: wrap the bytes in string(...)"}},
+		"Behind":     {"a function behind its value", "secret.a.string()", []string{"here:1:10: string stands behind nothing: write string(...) around the value"}},
+		"Front":      {"and one in front of it", "replace(secret.a, 'b', 'c')", []string{"here:1:1: replace stands behind its value: write value.replace(...)"}},
+		"Or":         {"|| for a default is one mistake", "secret.a || 'b'", []string{"here:1:7: || takes true or false, but this is a string: for a default write for example secret.?host.orValue('none')"}},
+		"Two":        {"two mistakes are two", "nope.a + len('b')", []string{"here:1:1: there is no variable nope: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables; a composed resource is resources.nope", "here:1:10: there is no function len: write size(value)"}},
+		"Few":        {"format with too few values", "'%s:%s'.format(['a'])", []string{"here:1:15: format has fewer values than there are % in its text: write one value for each, and %% for a percent sign"}},
+		"Many":       {"and with too many", "'%s'.format(['a', 'b'])", []string{"here:1:12: format has 2 values for 1 % in its text: write one %s for each"}},
+		"Clause":     {"a clause that there is not", "'%v'.format(['a'])", []string{"here:1:12: format has no %v: write %s for any value, %d for whole numbers, and %% for a percent sign"}},
+		"Length":     {"a field for a function", "string(secret.a.length)", []string{"here:1:16: a string has no field length: write size(...) around it"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, faults := env.Compile(expression.Source{Text: tc.text, Path: "here", Want: expression.WantText})
+			got := make([]string, 0, len(faults))
+			for _, f := range faults {
+				got = append(got, f.Path+": "+f.Message)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
+			}
+		})
+	}
+}
+
+// FuzzFaultsInWords holds that whatever does not compile has a fault with words.
+func FuzzFaultsInWords(f *testing.F) {
+	for _, s := range []string{"'a' +", "${a}", "if a", "a.map(", "'\\d'", "r'", "((", "]", "a ?? b", "\u00a0", "'''a", "a..b", "b'\\", "/", "1.", ".1.2"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		x, faults := env.Compile(expression.Source{Text: text, Path: "here", Want: expression.WantAny})
+		if (x == nil) != (len(faults) > 0) {
+			t.Fatalf("%q: expression %v, faults %v: want just one of them", text, x, faults)
+		}
+		for _, fault := range faults {
+			if fault.Message == "" || fault.Path == "" {
+				t.Errorf("%q: a fault says nothing: %+v", text, fault)
+			}
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package migrate
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// FuzzTextStaysText: what is printed is read as the text that it was, wherever it
+// stands, and no comment ends before its line does.
+func FuzzTextStaysText(f *testing.F) {
+	for _, s := range []string{
+		"", " ", "a", "a b", "a  b", "a: b", "a #b", "# a", "- a", "? a", "yes", "No", "null", "~", "1", "1e3", "0x1", ".5", "2026-11-21", "=", "<<", "y",
+		"it's", `"`, `\`, `it's "x"`, `it's \`, "a\nb\n", "\t", "\u0000\u0085\u2028\ufeff\ufffd", "\U0001F600", "{a}", "[a, b]", "a, b", "a]", "%a", "@a", "`a`", "!a", "&a", "*a", "|", ">", "a?", "---", "...",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) || len(quote(s)) > longestName {
+			t.Skip("no YAML, or no key in YAML")
+		}
+		n := mapping().with("block", textNode(s)).with(s, list(textNode(s), mapping().with(s, textNode(s)), mapping().with(s, textNode(s)).short()))
+		n.with("inline", mapping().with("text", textNode(s)).with(s, stringsNode([]string{s, s})).short())
+		n.field("block").note(s)
+		n.with("off", mapping().with(s, textNode(s)).note(s))
+		n.field("off").disable(s)
+		want := map[string]any{"block": s, "inline": map[string]any{"text": s, s: []any{s, s}}}
+		if _, ok := want[s]; ok || s == "text" {
+			t.Skip("the same key twice")
+		}
+		want[s] = []any{s, map[string]any{s: s}, map[string]any{s: s}}
+		var got map[string]any
+		text := strings.Join(n.lines(), "\n")
+		if err := yaml.UnmarshalStrict([]byte(text), &got); err != nil {
+			t.Fatalf("%v:\n%s", err, text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want, +got:\n%s\n%s", diff, text)
+		}
+	})
+}
+
+func TestExportName(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		wish   string
+		taken  []string
+		want   string
+	}{
+		"AsItIs":    {"a name that is one stays", "orders-login", nil, "orders-login"},
+		"Dots":      {"a part of an object's name needs no dots", "Orders.Login_x", nil, "orders-login-x"},
+		"Edges":     {"it begins and ends with a letter or a digit", "--a/--", nil, "a"},
+		"Nothing":   {"nothing is left of it", "###", nil, "export"},
+		"Taken":     {"a name is given once", "a", []string{"a", "a-2"}, "a-3"},
+		"Long":      {"with room for the composite's own name", strings.Repeat("x", 300), nil, strings.Repeat("x", 50)},
+		"LongEdges": {"also where it is cut", strings.Repeat("x", 49) + ".x", nil, strings.Repeat("x", 49)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStep()
+			for _, n := range c.taken {
+				s.taken[n] = true
+			}
+			if diff := cmp.Diff(c.want, s.exportName(c.wish)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// A GVK names a kind of an API.
+type GVK struct{ APIVersion, Kind string }
+
+// String is how the kind is named in a message.
+func (k GVK) String() string { return k.APIVersion + ", " + k.Kind }
+
+// A Catalog knows the schemas of kinds. It may be asked by several goroutines at
+// once, but not while something is added to it.
+type Catalog struct{ kinds map[GVK]declared }
+
+// What a definition declares of a kind.
+type declared struct {
+	schema *structpb.Struct
+
+	// connectionKeys are nil where nobody lists them.
+	connectionKeys []string
+}
+
+// NewCatalog returns a catalog of no kinds but the built-in ones.
+func NewCatalog() *Catalog { return &Catalog{kinds: map[GVK]declared{}} }
+
+var (
+	crd   = GVK{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}
+	xrd   = GVK{"apiextensions.crossplane.io/v1", "CompositeResourceDefinition"}
+	xrdV2 = GVK{"apiextensions.crossplane.io/v2", "CompositeResourceDefinition"}
+)
+
+var errDifferent = errors.New("it was declared before, as something else")
+
+// Add the kinds that a CustomResourceDefinition or a CompositeResourceDefinition
+// declares, in each of its versions, served or not; anything else is not added. A
+// kind may be declared twice if it is the same both times. With an error nothing is
+// added.
+func (c *Catalog) Add(object map[string]any) (added bool, err error) {
+	apiVersion, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
+	var found map[GVK]declared
+	switch (GVK{apiVersion, kind}) {
+	case crd:
+		found, err = resources(object)
+	case xrd:
+		found, err = composites(object, "LegacyCluster")
+	case xrdV2:
+		found, err = composites(object, "Namespaced")
+	default:
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, k := range sorted(found) {
+		d, err := found[k].merged(c.kinds[k])
+		if err != nil {
+			return false, fmt.Errorf("cannot add %s: %w", k, err)
+		}
+		found[k] = d
+	}
+	maps.Copy(c.kinds, found)
+	return true, nil
+}
+
+// merged is what both declare: a CustomResourceDefinition that Crossplane made of a
+// CompositeResourceDefinition has no connection keys.
+func (d declared) merged(former declared) (declared, error) {
+	if former.schema == nil {
+		return d, nil
+	}
+	if !proto.Equal(former.schema, d.schema) {
+		return d, errDifferent
+	}
+	if d.connectionKeys == nil {
+		return former, nil
+	}
+	if former.connectionKeys != nil && !slices.Equal(former.connectionKeys, d.connectionKeys) {
+		return d, errDifferent
+	}
+	return d, nil
+}
+
+// Find the schema of a kind, as openAPIV3Schema has it; nil if it is not known. A
+// kind that is not in the catalog may be built in. The result is shared, and must
+// not be changed.
+func (c *Catalog) Find(apiVersion, kind string) *structpb.Struct {
+	if d, ok := c.kinds[GVK{apiVersion, kind}]; ok {
+		return d.schema
+	}
+	return BuiltIn(apiVersion, kind)
+}
+
+// Kinds that were added, sorted.
+func (c *Catalog) Kinds() []GVK { return sorted(c.kinds) }
+
+// ConnectionSecretKeys are the keys that a CompositeResourceDefinition lists for a
+// kind's connection secret; nil if there is none, or it lists none.
+func (c *Catalog) ConnectionSecretKeys(apiVersion, kind string) []string {
+	return slices.Clone(c.kinds[GVK{apiVersion, kind}].connectionKeys)
+}
+
+func sorted(kinds map[GVK]declared) []GVK {
+	return slices.SortedFunc(maps.Keys(kinds), func(a, b GVK) int {
+		return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
+	})
+}

@@ -1,0 +1,336 @@
+package schema
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+)
+
+func file(t testing.TB, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func decoded(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// catalog of files of testdata.
+func catalog(t testing.TB, names ...string) *Catalog {
+	t.Helper()
+	c := NewCatalog()
+	for _, name := range names {
+		if added, err := c.Add(decoded(t, file(t, name))); err != nil || !added {
+			t.Fatalf("%s: added %t: %v", name, added, err)
+		}
+	}
+	return c
+}
+
+// below is the schema of a field, by the names of the fields above it.
+func below(s *structpb.Struct, path string) node {
+	n := node{s}
+	for name := range strings.SplitSeq(path, ".") {
+		n, _ = n.property(name)
+	}
+	return n
+}
+
+func TestFind(t *testing.T) {
+	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
+	cases := map[string]struct {
+		reason           string
+		apiVersion, kind string
+		field            string
+		want             string // the names of the fields in it, or its type
+	}{
+		"Declared": {
+			reason:     "the schema is as it was declared",
+			apiVersion: "rds.aws.upbound.io/v1beta1", kind: "Instance", field: "status.atProvider",
+			want: "address endpoint port",
+		},
+		"OtherVersion": {
+			reason:     "each version has its own",
+			apiVersion: "rds.aws.upbound.io/v1beta3", kind: "Instance", field: "spec.forProvider",
+			want: "engine",
+		},
+		"UnknownVersion": {
+			reason:     "another version of a known kind is not known",
+			apiVersion: "rds.aws.upbound.io/v1", kind: "Instance", field: "spec",
+		},
+		"Namespaced": {
+			reason:     "a composite of v2 is namespaced, and has Crossplane's own fields below spec.crossplane",
+			apiVersion: "example.org/v1alpha1", kind: "Postgres", field: "spec",
+			want: "crossplane size",
+		},
+		"NamespacedStatus": {
+			reason:     "Crossplane has conditions in status",
+			apiVersion: "example.org/v1alpha1", kind: "Postgres", field: "status",
+			want: "conditions endpoint",
+		},
+		"Legacy": {
+			reason:     "a composite of v1 is of a cluster, and has Crossplane's fields in spec",
+			apiVersion: "example.org/v1", kind: "XDatabase", field: "spec",
+			want: "claimRef compositionRef compositionRevisionRef compositionRevisionSelector compositionSelector compositionUpdatePolicy region resourceRefs writeConnectionSecretToRef",
+		},
+		"Claim": {
+			reason:     "a claim is a kind, too",
+			apiVersion: "example.org/v1", kind: "Database", field: "spec",
+			want: "compositeDeletePolicy compositionRef compositionRevisionRef compositionRevisionSelector compositionSelector compositionUpdatePolicy region resourceRef writeConnectionSecretToRef",
+		},
+		"BuiltIn": {
+			reason:     "kinds of Kubernetes are always known",
+			apiVersion: "v1", kind: "ConfigMap", field: "data",
+			want: "object",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := below(c.Find(tc.apiVersion, tc.kind), tc.field)
+			got := strings.Join(slices.Sorted(maps.Keys(n.properties())), " ")
+			if got == "" {
+				got = n.text("type")
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestKinds(t *testing.T) {
+	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
+	want := []GVK{
+		{"example.org/v1", "Database"}, {"example.org/v1", "XDatabase"}, {"example.org/v1alpha1", "Postgres"},
+		{"rds.aws.upbound.io/v1beta1", "Instance"}, {"rds.aws.upbound.io/v1beta3", "Instance"},
+	}
+	if diff := cmp.Diff(want, c.Kinds()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	keys := map[GVK][]string{}
+	for _, k := range append(want, GVK{"v1", "ConfigMap"}) {
+		keys[k] = c.ConnectionSecretKeys(k.APIVersion, k.Kind)
+	}
+	wantKeys := map[GVK][]string{
+		want[0]: {"username", "password"}, want[1]: {"username", "password"}, want[2]: nil, want[3]: nil, want[4]: nil, {"v1", "ConfigMap"}: nil,
+	}
+	if diff := cmp.Diff(wantKeys, keys); diff != "" {
+		t.Errorf("connection keys: -want, +got:\n%s", diff)
+	}
+	keys[want[0]][0] = "changed"
+	if got := c.ConnectionSecretKeys("example.org/v1", "Database"); got[0] != "username" {
+		t.Error("what was handed out is the catalog's own")
+	}
+}
+
+// A version may say nothing of its fields; names may differ by their case.
+func TestAddLittle(t *testing.T) {
+	c := NewCatalog()
+	for _, text := range []string{
+		strings.Replace(file(t, "crd-rds-instance.yaml"), "openAPIV3Schema:", "openAPISchema:", 1),
+		strings.Replace(file(t, "xrd-database-v1.yaml"), "kind: Database", "kind: XDATABASE", 1),
+	} {
+		if added, err := c.Add(decoded(t, text)); err != nil || !added {
+			t.Errorf("added %t: %v", added, err)
+		}
+	}
+	want := []GVK{{"example.org/v1", "XDATABASE"}, {"example.org/v1", "XDatabase"}, {"rds.aws.upbound.io/v1beta3", "Instance"}}
+	if diff := cmp.Diff(want, c.Kinds()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// What scope a definition has decides where Crossplane's own fields are.
+func TestScope(t *testing.T) {
+	for name, tc := range map[string]struct{ file, scope, want string }{
+		"V2Cluster": {"xrd-postgres.yaml", "Cluster", "crossplane"},
+		"V2Legacy":  {"xrd-postgres.yaml", "LegacyCluster", "claimRef"},
+		"V1Modern":  {"xrd-database-v1.yaml", "Namespaced", "crossplane"},
+	} {
+		o := decoded(t, file(t, tc.file))
+		o["spec"].(map[string]any)["scope"] = tc.scope
+		c := NewCatalog()
+		if _, err := c.Add(o); err != nil {
+			t.Fatal(err)
+		}
+		k := c.Kinds()[len(c.Kinds())-1]
+		if _, ok := below(c.Find(k.APIVersion, k.Kind), "spec").property(tc.want); !ok {
+			t.Errorf("%s: spec has no %s", name, tc.want)
+		}
+	}
+}
+
+func TestAddFaults(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		file   string
+		old    string // is replaced
+		new    string
+		want   string
+	}{
+		"NoSpec":       {"a definition declares something", "crd-rds-instance.yaml", "\nspec:", "\nspeck:", "cannot read spec: must be set"},
+		"GroupNumber":  {"the value is not shown", "crd-rds-instance.yaml", "group: rds.aws.upbound.io", "group: 4711", "cannot read spec.group: must be a string"},
+		"NamesList":    {"the value is not shown", "xrd-postgres.yaml", "names:\n    kind: Postgres\n    plural: postgreses", "names: [4711]", "cannot read spec.names: must be an object"},
+		"Kind":         {"it would never be a kind", "xrd-postgres.yaml", "kind: Postgres\n", "kind: Post gres\n", "cannot read spec.names.kind: must be letters, digits and '-'"},
+		"ClaimKind":    {"both would be the same", "xrd-database-v1.yaml", "kind: Database", "kind: XDatabase", "cannot read spec.claimNames.kind: must not be the composite's kind"},
+		"NoClaimKind":  {"a claim has a kind", "xrd-database-v1.yaml", "kind: Database", "kid: Database", "cannot read spec.claimNames.kind: must be set"},
+		"Versions":     {"it is a list", "xrd-postgres.yaml", "versions:\n  - name", "versions:\n    name", "cannot read spec.versions: must be a list"},
+		"Version":      {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: v1beta3\n", "cannot read spec.versions[1]: must be an object"},
+		"NoName":       {"each has a name", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - nam: v1beta3\n", "cannot read spec.versions[1].name: must be set"},
+		"Schema":       {"a schema is an object", "crd-rds-instance.yaml", "openAPIV3Schema:\n        properties:", "openAPIV3Schema: hush\n      x:\n        properties:", "cannot read spec.versions[1].schema.openAPIV3Schema: must be an object"},
+		"NoSchema":     {"Crossplane refuses a composite without one", "xrd-postgres.yaml", "openAPIV3Schema:", "openAPISchema:", "cannot read spec.versions[0].schema.openAPIV3Schema: must be an object"},
+		"SchemaText":   {"the value is not shown", "xrd-postgres.yaml", "description: A Postgres of ours.", "description: 4711", "cannot read spec.versions[0].schema.openAPIV3Schema: must be a schema, whose description may not be a number"},
+		"SchemaNumber": {"the value is not shown", "xrd-postgres.yaml", "description: A Postgres of ours.", "maxLength: 47.11", "cannot read spec.versions[0].schema.openAPIV3Schema: must be a schema, whose maxLength may not be a number"},
+		"Scope":        {"it is a word", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  scope: [hush]", "cannot read spec.scope: must be a string"},
+		"Keys":         {"they are words", "xrd-database-v1.yaml", "[username, password]", "[username, 4711]", "cannot read spec.connectionSecretKeys[1]: must be a string"},
+		"Other":        {"another kind of object is not looked at", "xrd-postgres.yaml", "apiextensions.crossplane.io/v2", "apiextensions.crossplane.io/v3", ""},
+		"Old":          {"the API server knows it no longer", "crd-rds-instance.yaml", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := file(t, tc.file)
+			changed := strings.Replace(text, tc.old, tc.new, 1)
+			if text == changed {
+				t.Fatalf("%q is not in %s", tc.old, tc.file)
+			}
+			c := NewCatalog()
+			added, err := c.Add(decoded(t, changed))
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || added || len(c.Kinds()) > 0 {
+				t.Errorf("%s: added %t, kinds %v, -want, +got:\n%s", tc.reason, added, c.Kinds(), diff)
+			}
+		})
+	}
+	// What no decoder makes, but a caller may.
+	for _, bad := range []any{"\xff", make(chan int)} {
+		o := decoded(t, file(t, "crd-rds-instance.yaml"))
+		v := o["spec"].(map[string]any)["versions"].([]any)[1].(map[string]any)
+		v["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)["description"] = bad
+		if _, err := NewCatalog().Add(o); err == nil || err.Error() != "cannot read spec.versions[1].schema.openAPIV3Schema: must be JSON" {
+			t.Errorf("%T: %v", bad, err)
+		}
+	}
+}
+
+// A kind can be declared again by what is the same, in whatever order.
+func TestAddTwice(t *testing.T) {
+	xrd := file(t, "xrd-database-v1.yaml")
+	made := NewCatalog()
+	if _, err := made.Add(decoded(t, xrd)); err != nil {
+		t.Fatal(err)
+	}
+	crossplane := map[string]any{ // what Crossplane makes of it
+		"apiVersion": crdText, "kind": "CustomResourceDefinition",
+		"spec": map[string]any{
+			"group": "example.org", "names": map[string]any{"kind": "XDatabase"},
+			"versions": []any{map[string]any{
+				"name": "v1", "schema": map[string]any{"openAPIV3Schema": made.Find("example.org/v1", "XDatabase").AsMap()},
+			}},
+		},
+	}
+	other := decoded(t, strings.Replace(xrd, "region:", "place:", 1))
+	keys := decoded(t, strings.Replace(xrd, "[username, password]", "[username]", 1))
+	cases := map[string]struct {
+		reason string
+		add    []map[string]any
+		want   string
+	}{
+		"Same":         {"the same again changes nothing", []map[string]any{decoded(t, xrd), decoded(t, xrd)}, ""},
+		"Made":         {"Crossplane made one of the other, which has no keys", []map[string]any{decoded(t, xrd), crossplane}, ""},
+		"MadeBefore":   {"in the other order", []map[string]any{crossplane, decoded(t, xrd)}, ""},
+		"OtherSchema":  {"nobody knows which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add example.org/v1, Database: it was declared before, as something else"},
+		"OtherKeys":    {"nobody knows which ones hold", []map[string]any{decoded(t, xrd), keys}, "cannot add example.org/v1, Database: it was declared before, as something else"},
+		"OtherToMade":  {"nothing is added beside", []map[string]any{crossplane, other}, "cannot add example.org/v1, XDatabase: it was declared before, as something else"},
+		"KeysAfterAll": {"keys of one that had none", []map[string]any{crossplane, keys}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := NewCatalog()
+			if _, err := c.Add(tc.add[0]); err != nil {
+				t.Fatal(err)
+			}
+			before := c.Kinds()
+			added, err := c.Add(tc.add[1])
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || added != (err == nil) {
+				t.Errorf("%s: added %t, -want, +got:\n%s", tc.reason, added, diff)
+			}
+			if diff := cmp.Diff(before, c.Kinds()); err != nil && diff != "" {
+				t.Errorf("%s: something was added: -before, +after:\n%s", tc.reason, diff)
+			}
+			if err == nil && len(c.ConnectionSecretKeys("example.org/v1", "XDatabase")) == 0 {
+				t.Errorf("%s: the keys are gone", tc.reason)
+			}
+		})
+	}
+}
+
+const crdText = "apiextensions.k8s.io/v1"
+
+func TestBuiltIn(t *testing.T) {
+	fields := func(apiVersion, kind, path string) []string {
+		n := node{BuiltIn(apiVersion, kind)}
+		if path != "" {
+			n = below(n.Struct, path)
+		}
+		return n.names()
+	}
+	for name, tc := range map[string]struct {
+		reason    string
+		got, want []string
+	}{
+		"ConfigMap": {"as it is in JSON", fields("v1", "ConfigMap", ""), []string{"apiVersion", "binaryData", "data", "immutable", "kind", "metadata"}},
+		"Secret":    {"its data is secret", fields("v1", "Secret", ""), []string{"apiVersion", "immutable", "kind", "metadata", "type"}},
+		"Status":    {"lists have items", fields("v1", "Service", "status.loadBalancer"), []string{"ingress"}},
+		"Other":     {"others are not known", fields("v1", "Node", ""), nil},
+	} {
+		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+			t.Errorf("%s: %s: -want, +got:\n%s", name, tc.reason, diff)
+		}
+	}
+	want := ofKey(scalar("string"))
+	if diff := cmp.Diff(want, below(BuiltIn("v1", "ConfigMap"), "binaryData").Struct, protocmp.Transform()); diff != "" {
+		t.Errorf("binaryData: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(want, below(BuiltIn("v1", "ConfigMap"), "data").Struct, protocmp.Transform()); diff != "" {
+		t.Errorf("data: -want, +got:\n%s", diff)
+	}
+	for path, want := range map[string]string{
+		"spec.replicas": "integer", "spec.paused": "boolean", "metadata.creationTimestamp": "string", "spec.template.spec.containers": "array",
+	} {
+		if got := below(BuiltIn("apps/v1", "Deployment"), path).text("type"); got != want {
+			t.Errorf("%s is of type %q, want %q", path, got, want)
+		}
+	}
+	port, _ := below(BuiltIn("v1", "Service"), "spec.ports").items().property("targetPort")
+	if len(port.GetFields()) != 0 {
+		t.Errorf("a number or a string is of type %v", port)
+	}
+	for k, s := range builtIns {
+		if len(node{s()}.names()) < 4 {
+			t.Errorf("%s has the fields %v", k, node{s()}.names())
+		}
+	}
+}
