@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-contrib/function-export/internal/document"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
@@ -58,10 +60,12 @@ Examples:
     kubectl get composition app -o yaml | fn check -`
 }
 
-// The exit codes of check.
+// The exit codes of check, and what kong exits with for a command line that it cannot
+// parse.
 const (
 	exitFaults = 1
 	exitUnread = 2
+	exitUsage  = 80
 )
 
 // An exitError ends the program with a code. All that there is to say was said.
@@ -104,6 +108,9 @@ type checked struct {
 }
 
 func (c *checkCmd) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent) // it ends soon, and what it leaves is garbage
+	}
 	result, err := c.check(ctx, stdin, progressOn(stderr))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "fn: error: "+oneLine(err.Error()))
@@ -179,7 +186,10 @@ func (c *checkCmd) check(ctx context.Context, stdin io.Reader, progress func(don
 		steps = append(steps, found...)
 		result.Findings = append(result.Findings, findings...)
 	}
-	if err := known.learn(steps, read); err != nil {
+	unknown := known.learn(read)
+	result.Findings = append(result.Findings, unknown...)
+	result.Unread = result.Unread || len(unknown) > 0
+	if err := known.learnSchemas(steps); err != nil {
 		return nil, err
 	}
 	byFile := groupByFile(steps)
@@ -210,7 +220,14 @@ func (r *checked) look(f foundFile) ([]exportsStep, []finding) {
 		unread(1, 1, f.err.Error())
 	}
 	for _, fault := range f.faults {
-		unread(fault.Line, fault.Column, fault.Message)
+		if !f.holdsSteps {
+			continue
+		}
+		text := fault.Message
+		if text == document.NotYAML {
+			text += ": an expression that begins with one of { [ * & ! % @ ` or a quote has to be in quotes"
+		}
+		unread(fault.Line, fault.Column, text)
 	}
 	steps, errs := findSteps(f)
 	for _, e := range errs {

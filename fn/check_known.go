@@ -37,12 +37,13 @@ func (c *checkCmd) knowledge() (*knowledge, error) {
 		}
 		k.resources[name] = kind
 	}
-	for name, list := range c.ConnectionKeys {
-		for key := range strings.SplitSeq(list, ",") {
-			if key = strings.TrimSpace(key); key != "" {
-				k.keys[name] = append(k.keys[name], key)
-			}
+	for _, name := range slices.Sorted(maps.Keys(c.ConnectionKeys)) {
+		keys := strings.FieldsFunc(c.ConnectionKeys[name], func(c rune) bool { return c == ',' || c == ' ' })
+		_, isKind := parseKind(name)
+		if len(keys) == 0 || name == "" || strings.Contains(name, "/") && !isKind {
+			return nil, fmt.Errorf("--connection-keys %s=%s: give it as NAME=KEY,KEY with the name of a composed resource, or its kind as group/version/Kind", name, c.ConnectionKeys[name])
 		}
+		k.keys[name] = keys
 	}
 	var err error
 	k.schemas, err = findFiles(c.Schema)
@@ -51,45 +52,51 @@ func (c *checkCmd) knowledge() (*knowledge, error) {
 
 func kindPath(k plan.Kind) string { return k.APIVersion + "/" + k.Kind }
 
-// learn the schemas of the kinds that the steps read, from the files that were read
-// and those for it alone.
-func (k *knowledge) learn(steps []exportsStep, read []foundFile) error {
+// learn from the files that are checked. What is wrong with a kind that one of them
+// declares is a finding, and the kind is not known.
+func (k *knowledge) learn(read []foundFile) []finding {
+	var out []finding
 	for _, f := range read {
-		if err := k.learnFrom(f.name, f.docs); err != nil {
-			return err
+		for _, d := range f.docs {
+			if err := k.add(d); err != nil {
+				out = append(out, finding{File: f.name, Line: d.Start().Line, Column: d.Start().Column, Rule: ruleUnreadable, Message: err.Error()})
+			}
 		}
 	}
+	return out
+}
+
+// learnSchemas learns the kinds that the steps read from the files for it.
+func (k *knowledge) learnSchemas(steps []exportsStep) error {
 	if len(k.schemas) == 0 {
 		return nil
 	}
 	wanted := k.wanted(steps)
 	declares := func(text string) bool { return schema.Declares(text, func(kind string) bool { return wanted[kind] }) }
 	for _, f := range readFiles(k.schemas, nil, declares, func(int) {}) {
-		switch {
-		case f.err != nil:
+		if f.err != nil {
 			return f.err
-		case len(f.faults) > 0:
-			return fmt.Errorf("%s:%w", f.name, f.faults[0])
 		}
-		if err := k.learnFrom(f.name, f.docs); err != nil {
-			return err
+		if len(f.faults) > 0 {
+			return fmt.Errorf("%s:%d:%d: %s", f.name, f.faults[0].Line, f.faults[0].Column, f.faults[0].Message)
+		}
+		for _, d := range f.docs {
+			if err := k.add(d); err != nil {
+				return fmt.Errorf("%s:%d: %w", f.name, d.Start().Line, err)
+			}
 		}
 	}
 	return nil
 }
 
-func (k *knowledge) learnFrom(file string, docs []*document.Document) error {
-	for _, d := range docs {
-		object, _ := d.Value().(map[string]any)
-		if object == nil {
-			continue
-		}
-		if _, err := k.catalog.Add(object); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, d.Start().Line, err)
-		}
-		k.learnConfig(object)
+func (k *knowledge) add(d *document.Document) error {
+	object, _ := d.Value().(map[string]any)
+	if object == nil {
+		return nil
 	}
-	return nil
+	k.learnConfig(object)
+	_, err := k.catalog.Add(object)
+	return err
 }
 
 // learnConfig notes an EnvironmentConfig. Of two that differ neither is known: which

@@ -52,6 +52,8 @@ type foundFile struct {
 	docs   []*document.Document
 	faults []*document.Fault // documents that are no YAML
 	err    error             // it could not be read
+
+	holdsSteps bool // it may hold inputs of this function
 }
 
 // findFiles are the files that the paths mean, each once, in the order of the paths
@@ -103,11 +105,22 @@ func filesOf(path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: it is not a valid pattern", path)
 	}
+	if !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.") {
+		matches = slices.DeleteFunc(matches, isHidden) // as in a folder
+	}
 	if len(matches) == 0 {
 		return nil, fmt.Errorf("cannot find a file that matches %s", path)
 	}
 	slices.Sort(matches)
 	return matches, nil
+}
+
+// isHidden reports whether a file, or a folder that it is in, has a name with a dot in
+// front.
+func isHidden(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
+		return strings.HasPrefix(name, ".") && name != "." && name != ".."
+	})
 }
 
 // filesBelow are the YAML files in a folder and all below it, but not in hidden
@@ -151,7 +164,9 @@ func readFile(name string, stdin io.Reader, wanted func(text string) bool) found
 		out.err = cannotRead(name, err)
 		return out
 	}
-	if text := string(data); wanted(text) {
+	text := string(data)
+	out.holdsSteps = mayHoldSteps(text)
+	if wanted(text) {
 		out.docs, out.faults = document.ParseAll(text)
 	}
 	return out

@@ -48,6 +48,12 @@ func newParser() *kong.Kong {
 		kong.Name("fn"),
 		kong.Vars{"version": version},
 		kong.Description(description),
+		kong.Exit(func(code int) {
+			if code == exitUsage {
+				code = exitUnread // as each command has it
+			}
+			os.Exit(code)
+		}),
 		kong.Bind(functionMaker(func(log logging.Logger, m *metrics) (fnv1.FunctionRunnerServiceServer, error) {
 			return NewFunction(log, m)
 		})),

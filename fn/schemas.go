@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,11 +50,13 @@ func schemas(req *fnv1.RunFunctionRequest) map[plan.Kind]*structpb.Struct {
 	return out
 }
 
-// parseKind of group/version/Kind, or of the core group version/Kind.
+// kindForm is group/version/Kind, or of the core group version/Kind.
+var kindForm = regexp.MustCompile(`^((?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*)/([A-Za-z0-9]+)$`)
+
 func parseKind(text string) (plan.Kind, bool) {
-	i := strings.LastIndexByte(text, '/')
-	if i <= 0 || i == len(text)-1 || strings.Count(text, "/") > 2 {
+	m := kindForm.FindStringSubmatch(text)
+	if m == nil {
 		return plan.Kind{}, false
 	}
-	return plan.Kind{APIVersion: text[:i], Kind: text[i+1:]}, true
+	return plan.Kind{APIVersion: m[1], Kind: m[2]}, true
 }

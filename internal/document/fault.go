@@ -31,7 +31,8 @@ func (f *Fault) Error() string {
 }
 
 const (
-	notYAML  = "not valid YAML"
+	// NotYAML is the message of a document that is none, or breaks its rules.
+	NotYAML  = "not valid YAML"
 	sameKey  = "the same key twice"
 	tooLarge = "aliases repeat too much"
 )
@@ -62,7 +63,7 @@ func (p part) fault(err error) *Fault {
 	if parserGrammar.MatchString(said) {
 		n++
 	}
-	return &Fault{Position: p.lineStart(n), Message: notYAML}
+	return &Fault{Position: p.lineStart(n), Message: NotYAML}
 }
 
 // faultWithoutLine finds a character that no YAML has; for the other faults it has
@@ -70,10 +71,10 @@ func (p part) fault(err error) *Fault {
 func (p part) faultWithoutLine() *Fault {
 	for i, r := range p.text() {
 		if _, size := utf8.DecodeRuneInString(p.text()[i:]); !isYAML(r) || r == utf8.RuneError && size == 1 {
-			return &Fault{Position: p.file.position(p.start + i), Message: notYAML}
+			return &Fault{Position: p.file.position(p.start + i), Message: NotYAML}
 		}
 	}
-	return p.wholeFault(notYAML)
+	return p.wholeFault(NotYAML)
 }
 
 func (p part) wholeFault(message string) *Fault {
@@ -224,5 +225,5 @@ func (d *Document) unread() *Fault {
 			return d.fault(err)
 		}
 	}
-	return d.wholeFault(notYAML)
+	return d.wholeFault(NotYAML)
 }

@@ -113,8 +113,10 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 	meant := hint(parsed.NativeRep())
 	checked, iss := e.env.Check(parsed)
 	if iss.Err() != nil {
-		if faults := e.mismatches(s); len(faults) > 0 {
-			return nil, withHint(faults, meant)
+		if len(s.Text) <= limits.ExplainedCharacters {
+			if faults := e.mismatches(s); len(faults) > 0 {
+				return nil, withHint(faults, meant)
+			}
 		}
 		return nil, issueFaults(s, iss)
 	}

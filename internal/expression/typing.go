@@ -59,11 +59,12 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, []Fault)
 		return types.DynType, nil // a defect, and none of the input
 	}
 	checked, errs := checker.Check(tree, common.NewStringSource(s.Text, s.Path), env)
-	c := typeCheck{t, checked}
+	c, text := typeCheck{t, checked}, newScript(s.Text)
 	var faults []Fault
 	for _, err := range errs.GetErrors() {
 		if message := c.explain(err); message != "" {
-			faults = append(faults, Fault{Path: fmt.Sprintf("%s:%d:%d", s.Path, err.Location.Line(), err.Location.Column()+1), Message: message})
+			line, column := text.position(text.nameBefore(text.offset(err.Location.Line(), err.Location.Column())))
+			faults = append(faults, Fault{Path: fmt.Sprintf("%s:%d:%d", s.Path, line, column), Message: message})
 		}
 	}
 	faults = append(faults, x.checkValues(t)...)
@@ -254,11 +255,11 @@ func (c typeCheck) explainCall(call ast.CallExpr) string {
 	case objects && fn != operators.Equals && fn != operators.NotEquals && !arithmetic[fn], objects && equality && !c.againstScalar(operands):
 		return ""
 	case equality && fn == operators.In:
-		return fmt.Sprintf("can never hold: %s is looked for in %s", withArticle(names[0]), withArticle(names[1])) + convert(names)
+		return fmt.Sprintf("can never hold: %s is looked for in %s", withArticle(names[0]), withArticle(names[1])) + c.convert(operands)
 	case equality && fn == operators.Equals:
-		return fmt.Sprintf("can never hold: it compares %s with %s", withArticle(names[0]), withArticle(names[1])) + convert(names)
+		return fmt.Sprintf("can never hold: it compares %s with %s", withArticle(names[0]), withArticle(names[1])) + c.convert(operands)
 	case equality:
-		return fmt.Sprintf("always holds: it compares %s with %s", withArticle(names[0]), withArticle(names[1])) + convert(names)
+		return fmt.Sprintf("always holds: it compares %s with %s", withArticle(names[0]), withArticle(names[1])) + c.convert(operands)
 	case fn == operators.Conditional:
 		return fmt.Sprintf("gives %s or %s: make both the same type, or write dyn(...) around one", withArticle(names[1]), withArticle(names[2]))
 	}
@@ -278,13 +279,23 @@ func (c typeCheck) againstScalar(operands []ast.Expr) bool {
 	})
 }
 
-// convert says how a number or a boolean is compared with a string.
-func convert(names []string) string {
-	i := slices.Index(names, "string")
-	if i < 0 || len(names) != 2 || !slices.Contains([]string{"int", "double", "bool"}, names[1-i]) {
-		return ""
+// convert says how a string is compared with a number or a boolean.
+func (c typeCheck) convert(operands []ast.Expr) string {
+	for i, o := range operands[:2] {
+		other := operands[1-i]
+		scalar := c.typeText(c.GetType(o.ID()))
+		if !slices.Contains([]string{"int", "double", "bool"}, scalar) || !slices.Contains([]string{"string", "list(string)"}, c.typeText(c.GetType(other.ID()))) {
+			continue
+		}
+		switch {
+		case o.Kind() == ast.LiteralKind:
+			return fmt.Sprintf(": write it in quotes, '%v'", o.AsLiteral().Value())
+		case other.Kind() == ast.LiteralKind || other.Kind() == ast.ListKind:
+			return fmt.Sprintf(": leave out the quotes, or wrap the %s in string(...)", scalar)
+		}
+		return fmt.Sprintf(": wrap the %s in string(...)", scalar)
 	}
-	return fmt.Sprintf(": leave out the quotes, or wrap the %s in string(...)", names[1-i])
+	return ""
 }
 
 func mendCall(fn string, names []string) string {

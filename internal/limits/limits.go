@@ -29,6 +29,11 @@ const (
 	// DataItems of one object.
 	DataItems = 256
 
+	// ExplainedCharacters of an expression that does not compile, which is checked once
+	// more to say why in words: a longer one says it in CEL's own, for checking the
+	// longest takes as long again.
+	ExplainedCharacters = 1024
+
 	// RewriteRules of one entry of dataFrom: each runs over all of its keys.
 	RewriteRules = 32
 )

@@ -199,7 +199,7 @@ func (c *typeCheck) names() {
 		}
 	}
 	for _, e := range c.plan.exports {
-		if _, ok := c.composed[e.name]; ok {
+		if _, ok := c.Resources[e.name]; ok {
 			c.fault(e.at("name").String(), "%s", composedTwice(e.name))
 		}
 		c.composed[e.name] = Kind{"v1", string(e.kind)}
@@ -220,7 +220,10 @@ func (c *typeCheck) containers() {
 	members = map[string]*types.Type{}
 	for _, s := range c.plan.declared {
 		t := c.kind(Kind{s.APIVersion, s.Kind})
-		if len(s.MatchLabels) > 0 {
+		switch {
+		case len(s.MatchLabels) > 0 && s.MatchName+s.NameExpression != "":
+			t = types.DynType // which is a fault
+		case len(s.MatchLabels) > 0:
 			t = types.NewListType(t)
 		}
 		members[s.Name] = t
