@@ -1,6 +1,6 @@
 // Command figures measures the function beside one that does nothing, and writes
 // the figures into the README, between its marks. With -live it measures the function on a
-// real control plane, and under load of its own.
+// real control plane, and under load of its own; with -check it measures fn check.
 package main
 
 import (
@@ -18,11 +18,15 @@ import (
 
 func main() {
 	live := flag.Bool("live", false, "measure on a real control plane, which takes a quarter of an hour, instead of beside a function that does nothing")
+	check := flag.Bool("check", false, "measure what it costs to check many files")
 	flag.Parse()
 
 	measure := run
-	if *live {
+	switch {
+	case *live:
 		measure = runLive
+	case *check:
+		measure = runCheck
 	}
 	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -134,7 +134,7 @@ func TestTypesFind(t *testing.T) {
 		"Has": {
 			reason: "a test whether a misspelt field is there is never true",
 			input:  value("has(resource.status.atProvidr) ? 'a' : 'b'"),
-			want:   []string{valueAt + "4: Instance of rds.example.org/v1 has no field status.atProvidr: did you mean atProvider?"},
+			want:   []string{valueAt + "1: Instance of rds.example.org/v1 has no field status.atProvidr: did you mean atProvider?"},
 		},
 		"Optional": {
 			reason: "optional access would leave the key out for ever",
@@ -202,7 +202,7 @@ func TestTypesFind(t *testing.T) {
 		"NeverIn": {
 			reason: "nor in a list of strings",
 			input:  value("resource.spec.port in ['80', '443'] ? 'a' : 'b'"),
-			want:   []string{valueAt + "20: can never hold: an int is looked for in a list(string)"},
+			want:   []string{valueAt + "20: can never hold: an int is looked for in a list(string): leave out the quotes, or wrap the int in string(...)"},
 		},
 		"ObjectNeverEqual": {
 			reason: "an object is no string",
