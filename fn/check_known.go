@@ -165,7 +165,7 @@ func (k *knowledge) of(ctx context.Context, env *expression.Environment, s expor
 		out.Closed = c.Closed()
 		for _, step := range c.Steps {
 			if s.isStep(step.Index) {
-				out.Required = step.Required
+				out.Required = append([]string{}, step.Required...)
 				continue
 			}
 			for _, r := range step.Resources {

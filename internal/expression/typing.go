@@ -61,7 +61,7 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, []Fault)
 	c, text := typeCheck{t, checked}, newScript(s.Text)
 	var faults []Fault
 	for _, err := range errs.GetErrors() {
-		if message := c.explain(err); message != "" {
+		if message := c.explain(err); message != "" && !c.isChoice(err.ExprID) {
 			line, column := text.position(text.nameBefore(text.offset(err.Location.Line(), err.Location.Column())))
 			faults = append(faults, Fault{Path: fmt.Sprintf("%s:%d:%d", s.Path, line, column), Message: message})
 		}

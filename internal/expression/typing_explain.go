@@ -43,6 +43,22 @@ func (c typeCheck) explain(err *common.Error) string {
 	return "" // not of the types that are known
 }
 
+// isChoice reports whether a node takes one of several values, whose types may differ
+// at run time: an int or 'none', which string(...) is around.
+func (c typeCheck) isChoice(id int64) bool {
+	e := c.node(id)
+	if e == nil || e.Kind() != ast.CallKind {
+		return false
+	}
+	switch call := e.AsCall(); call.FunctionName() {
+	case operators.Conditional:
+		return isKind(c.GetType(call.Args()[0].ID()), types.BoolKind, types.DynKind, types.ErrorKind)
+	case "or", "orValue":
+		return call.IsMemberFunction()
+	}
+	return false
+}
+
 func (c typeCheck) node(id int64) (found ast.Expr) {
 	ast.PostOrderVisit(c.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.ID() == id {
@@ -73,6 +89,8 @@ func (c typeCheck) explainSelection(of *types.Type, field string) string {
 	switch {
 	case of.Kind() == types.StructKind && c.Objects.Has(of.TypeName()):
 		return c.Objects.Lacks(of.TypeName(), field)
+	case of.Kind() == types.NullTypeKind:
+		return "" // as of an object that is not there
 	case of.Kind() == types.ListKind:
 		return fmt.Sprintf("cannot select %s of a list: select one of its elements first, for example [0], or walk it with map or filter", field)
 	}

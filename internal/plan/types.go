@@ -27,7 +27,8 @@ type Known struct {
 	Resources map[string]Kind
 	Closed    bool
 
-	// Required are the names of the Composition's own required resources.
+	// Required are the names of the Composition's own required resources for the step;
+	// nil if they are not known.
 	Required []string
 
 	// Environment is what expressions see of it, null where a value is not known; nil if

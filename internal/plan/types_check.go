@@ -89,7 +89,16 @@ func (c *typeCheck) containers() {
 		}
 		members[s.Name] = t
 	}
-	c.sources = c.types.Container(expression.Sources, members, nil)
+	for _, name := range c.Required {
+		members[name] = types.NewListType(types.DynType)
+	}
+	var noSource func(string) string
+	if c.Required != nil {
+		noSource = func(name string) string {
+			return fmt.Sprintf("there is no source named %s", name) + suggest.DidYouMean(suggest.Nearest(name, sortedKeys(members)))
+		}
+	}
+	c.sources = c.types.Container(expression.Sources, members, noSource)
 }
 
 // notComposed says that no step composes a resource.

@@ -79,6 +79,7 @@ func known(t testing.TB) *plan.Known {
 		Composite:      app,
 		Resources:      map[string]plan.Kind{"db": instance, "cache": {APIVersion: "cache.example.org/v1", Kind: "Redis"}, "odd": {}},
 		Closed:         true,
+		Required:       []string{"zones"},
 		ConnectionKeys: map[string][]string{"db": {"password", "username"}},
 		Schema:         func(k plan.Kind) *structpb.Struct { return schemas[k] },
 	}
@@ -219,11 +220,6 @@ func TestTypesFind(t *testing.T) {
 			input:  value("'tiny' != resources['db'].spec.size ? 'a' : 'b'"),
 			want:   []string{valueAt + "1: always holds: resources.db.spec.size is never 'tiny': it is one of small, large"},
 		},
-		"Branches": {
-			reason: "a condition whose branches differ in type",
-			input:  value("string(resource.spec.public ? resource.spec.port : 'none')"),
-			want:   []string{valueAt + "29: gives an int or a string: make both the same type, or write dyn(...) around one"},
-		},
 		"Condition": {
 			reason: "what is no boolean is no condition",
 			input:  value("resource.spec.size ? 'a' : 'b'"),
@@ -273,6 +269,11 @@ func TestTypesFind(t *testing.T) {
 				valueAt + "19: Instance of rds.example.org/v1 has no field spec.prot: did you mean port?",
 				"secrets[0].data[1].value:1:20: Instance of rds.example.org/v1 has no field spec.sice: did you mean size?",
 			},
+		},
+		"NoSource": {
+			reason: "a source is one of the input, or a required resource of the step",
+			input:  "{sources: [{name: regions, apiVersion: v1, kind: ConfigMap}], secrets: [{name: out, data: [{key: k, value: 'sources.region.data.a + sources.zones[0].metadata.name'}]}]}",
+			want:   []string{valueAt + "8: there is no source named region: did you mean regions?"},
 		},
 		"Status": {
 			reason: "a status field that the composite does not have, and values of another type",
@@ -356,6 +357,10 @@ func TestTypesLetBe(t *testing.T) {
 		"secret.username + secret[composite.metadata.name] + secrets.cache.anything",
 		"resources.out.data.x",
 		"optional.of(resource.spec).value().size",
+		"string(resource.spec.public ? resource.spec.port : 'none')",
+		"string(resource.?spec.port.orValue('none'))",
+		"string(resource.?spec.port.or(optional.of('none')).value())",
+		"dyn(null)[?'a'].orValue('')",
 		"resource.status.conditions.filter(c, c.type == 'Ready').map(c, c.status)[0]",
 		"context['a'].b + environment.anything",
 		"sets.contains(resource.spec.zones, ['a']) ? 'a' : 'b'",
