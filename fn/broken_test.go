@@ -156,7 +156,7 @@ var mends = regexp.MustCompile(`did you mean|\bmust (be|have|not|name)\b|: (ther
 func (m mistake) test(t *testing.T, unread bool) {
 	result := m.check(t)
 	var b bytes.Buffer
-	if err := result.printText(&b); err != nil {
+	if err := printText(&b, result.Findings); err != nil {
 		t.Fatal(err)
 	}
 	if *updateBroken {

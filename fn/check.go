@@ -20,7 +20,7 @@ import (
 // checkCmd is the command `fn check`: it compiles every input of this function that
 // is in files, and prints every fault at its place.
 type checkCmd struct {
-	Paths []string `arg:"" help:"Files, folders with all that is below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
+	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
 	ConnectionKeys map[string]string `help:"The keys of the connection details of a composed resource, or of all resources of a kind: db=username,password, or rds.aws.upbound.io/v1beta1/Instance=username,password. May be repeated." mapsep:"none" placeholder:"NAME=KEY,…"`
@@ -129,16 +129,9 @@ func (c *checkCmd) run(ctx context.Context, stdin io.Reader, stdout, stderr io.W
 func (r *checked) summary() string {
 	faults := "no faults"
 	if n := len(r.Findings); n > 0 {
-		faults = count(n, "fault")
+		faults = counted(n, "fault", "faults")
 	}
-	return fmt.Sprintf("%s in %s of %s", faults, count(r.Steps, "input"), count(r.Files, "file"))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s in %s of %s", faults, counted(r.Steps, "input", "inputs"), counted(r.Files, "file", "files"))
 }
 
 // progressOn tells how far the work is, to a person who would wait else.
@@ -174,7 +167,7 @@ func (c *checkCmd) check(ctx context.Context, stdin io.Reader, progress func(don
 	if err != nil {
 		return nil, err
 	}
-	read := readFiles(files, stdin, mayMatter, func(int) {})
+	read := readFiles(files, stdin, mayMatter)
 	result := &checked{}
 	var steps []exportsStep
 	for _, f := range read {
@@ -254,7 +247,7 @@ func (c *checkCmd) print(r *checked, w io.Writer) error {
 	case "github":
 		return r.printGitHub(w)
 	}
-	return r.printText(w)
+	return printText(w, r.Findings)
 }
 
 // exitCode of an error that only carries one.

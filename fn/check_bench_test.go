@@ -184,7 +184,7 @@ func cpuTime(b *testing.B) int64 {
 func benchInputs(b *testing.B, files []string) []*structpb.Struct {
 	b.Helper()
 	var out []*structpb.Struct
-	for _, f := range readFiles(files, nil, mayMatter, func(int) {}) {
+	for _, f := range readFiles(files, nil, mayMatter) {
 		steps, errs := findSteps(f)
 		if len(steps) != 1 || len(errs) > 0 {
 			b.Fatalf("%s: %d inputs, %v", f.name, len(steps), errs)

@@ -50,14 +50,13 @@ func (c *checkCmd) knowledge() (*knowledge, error) {
 	return k, err
 }
 
-func kindPath(k plan.Kind) string { return k.APIVersion + "/" + k.Kind }
-
 // learn from the files that are checked. What is wrong with a kind that one of them
 // declares is a finding, and the kind is not known.
 func (k *knowledge) learn(read []foundFile) []finding {
 	var out []finding
 	for _, f := range read {
 		for _, d := range f.docs {
+			k.learnConfig(d)
 			if err := k.add(d); err != nil {
 				out = append(out, finding{File: f.name, Line: d.Start().Line, Column: d.Start().Column, Rule: ruleUnreadable, Message: err.Error()})
 			}
@@ -73,12 +72,9 @@ func (k *knowledge) learnSchemas(steps []exportsStep) error {
 	}
 	wanted := k.wanted(steps)
 	declares := func(text string) bool { return schema.Declares(text, func(kind string) bool { return wanted[kind] }) }
-	for _, f := range readFiles(k.schemas, nil, declares, func(int) {}) {
-		if f.err != nil {
-			return f.err
-		}
-		if len(f.faults) > 0 {
-			return fmt.Errorf("%s:%d:%d: %s", f.name, f.faults[0].Line, f.faults[0].Column, f.faults[0].Message)
+	for _, f := range readFiles(k.schemas, nil, declares) {
+		if err := f.first(); err != nil {
+			return err
 		}
 		for _, d := range f.docs {
 			if err := k.add(d); err != nil {
@@ -94,14 +90,13 @@ func (k *knowledge) add(d *document.Document) error {
 	if object == nil {
 		return nil
 	}
-	k.learnConfig(object)
-	_, err := k.catalog.Add(object)
-	return err
+	return k.catalog.Add(object)
 }
 
 // learnConfig notes an EnvironmentConfig. Of two that differ neither is known: which
 // one is in the cluster no file says.
-func (k *knowledge) learnConfig(object map[string]any) {
+func (k *knowledge) learnConfig(d *document.Document) {
+	object, _ := d.Value().(map[string]any)
 	apiVersion, _ := object["apiVersion"].(string)
 	if object["kind"] != "EnvironmentConfig" || !strings.HasPrefix(apiVersion, "apiextensions.crossplane.io/") {
 		return
@@ -159,7 +154,7 @@ func kindsIn(v any) []string {
 
 // of is what is known of what a step reads.
 func (k *knowledge) of(ctx context.Context, env *expression.Environment, s exportsStep, p *plan.Plan) *plan.Known {
-	out := &plan.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.schema}
+	out := &plan.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.catalog.Find}
 	if c := s.composition; c != nil {
 		out.Composite = plan.Kind{APIVersion: c.CompositeAPIVersion, Kind: c.CompositeKind}
 		out.Closed = c.Closed()
@@ -226,7 +221,7 @@ func (k *knowledge) environment(ctx context.Context, env *expression.Environment
 // ours has it.
 func environmentSection(step composition.Step) (any, bool) {
 	if step.Environment != nil {
-		return step.Environment.Spec, step.Environment.Spec != nil
+		return step.Environment, true
 	}
 	section, ok := step.Input["environment"]
 	return section, ok && step.Input["apiVersion"] == v1beta1.APIVersion
@@ -242,14 +237,10 @@ func (k *knowledge) connectionKeys(name string, kind plan.Kind) []string {
 	if keys, ok := k.keys[name]; ok {
 		return keys
 	}
-	if keys, ok := k.keys[kindPath(kind)]; ok {
+	if keys, ok := k.keys[kind.Path()]; ok {
 		return keys
 	}
-	return k.catalog.ConnectionSecretKeys(kind.APIVersion, kind.Kind)
-}
-
-func (k *knowledge) schema(kind plan.Kind) *structpb.Struct {
-	return k.catalog.Find(kind.APIVersion, kind.Kind)
+	return k.catalog.ConnectionSecretKeys(kind)
 }
 
 // mayMatter is a quick look at a text, which finds each that holds an input of this

@@ -59,7 +59,7 @@ func (s exportsStep) finding(f *field.Error, typed bool) finding {
 	switch {
 	case typed:
 		out.Rule = ruleType
-	case at.expression:
+	case positionInText.MatchString(f.Field):
 		out.Rule = ruleExpression
 	}
 	return out

@@ -16,7 +16,7 @@ func checkFiles(t *testing.T, cmd checkCmd) (*checked, string) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := result.printText(&text); err != nil {
+	if err := printText(&text, result.Findings); err != nil {
 		t.Fatal(err)
 	}
 	return result, text.String()

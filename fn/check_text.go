@@ -12,9 +12,9 @@ const lineShown = 120
 
 // printText prints findings for people: the place, the message, and the line with a
 // caret below it.
-func (r *checked) printText(w io.Writer) error {
+func printText(w io.Writer, findings []finding) error {
 	var b bytes.Buffer
-	for _, f := range r.Findings {
+	for _, f := range findings {
 		where := f.Field
 		if where != "" {
 			where += ": "

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/composition"
 	"github.com/crossplane-contrib/function-export/internal/document"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // stdinName is the path that stands for what comes in on stdin, and how it is
@@ -54,6 +55,14 @@ type foundFile struct {
 	err    error             // it could not be read
 
 	holdsSteps bool // it may hold inputs of this function
+}
+
+// first is what keeps a file from being read as a whole, or nil.
+func (f foundFile) first() error {
+	if f.err != nil || len(f.faults) == 0 {
+		return f.err
+	}
+	return fmt.Errorf("%s:%d:%d: %s", f.name, f.faults[0].Line, f.faults[0].Column, f.faults[0].Message)
 }
 
 // findFiles are the files that the paths mean, each once, in the order of the paths
@@ -141,10 +150,9 @@ func filesBelow(folder string) ([]string, error) {
 	return out, err
 }
 
-// readFiles reads and parses files on all cores, and tells progress after each. wanted
-// says from its text whether a document is parsed at all. They stay in their order.
-func readFiles(files []string, stdin io.Reader, wanted func(text string) bool, progress func(done int)) []foundFile {
-	return onAllCores(files, func(name string) foundFile { return readFile(name, stdin, wanted) }, progress)
+// readFiles reads and parses files on all cores. wanted says from its text whether a document is parsed at all. They stay in their order.
+func readFiles(files []string, stdin io.Reader, wanted func(text string) bool) []foundFile {
+	return onAllCores(files, func(name string) foundFile { return readFile(name, stdin, wanted) }, func(int) {})
 }
 
 func readFile(name string, stdin io.Reader, wanted func(text string) bool) foundFile {
@@ -164,7 +172,7 @@ func readFile(name string, stdin io.Reader, wanted func(text string) bool) found
 		out.err = cannotRead(name, err)
 		return out
 	}
-	text := string(data)
+	text := document.Text(string(data))
 	out.holdsSteps = mayHoldSteps(text)
 	if wanted(text) {
 		out.docs, out.faults = document.ParseAll(text)
@@ -274,8 +282,8 @@ func compositionSteps(object map[string]any, at []any) ([]exportsStep, error) {
 	return pipelineSteps(pipeline, at, c), nil
 }
 
-// pipelineSteps are those that run this function: by their input, or by the name of
-// the function where there is none.
+// pipelineSteps are those that run this function: by their input, of which the
+// group may be misspelt, or by the name of the function where it has none.
 func pipelineSteps(pipeline []any, at []any, c *composition.Composition) []exportsStep {
 	var out []exportsStep
 	for i, item := range pipeline {
@@ -285,7 +293,9 @@ func pipelineSteps(pipeline []any, at []any, c *composition.Composition) []expor
 		g, _, _ := strings.Cut(apiVersion, "/")
 		ref, _ := step["functionRef"].(map[string]any)
 		function, _ := ref["name"].(string)
-		if g != group && !strings.HasSuffix(function, "function-export") {
+		unset := apiVersion == "" && strings.HasSuffix(function, "function-export")
+		misspelt := input["kind"] == v1beta1.Kind && suggest.Nearest(g, []string{group}) != ""
+		if g != group && !misspelt && !unset {
 			continue
 		}
 		s := exportsStep{at: append(slices.Clone(at), i), composition: c, input: input}

@@ -12,8 +12,7 @@ import (
 type location struct {
 	document.Position
 
-	path       []any // of the field in the document
-	expression bool  // it is inside of an expression
+	expression bool // it is inside of an expression
 }
 
 var positionInText = regexp.MustCompile(`:(\d+)(?::(\d+))?$`)
@@ -38,14 +37,14 @@ func (s exportsStep) locate(field string, key bool) location {
 	path := append(append([]any{}, s.at...), steps...)
 	if line > 0 && rest == "" {
 		if p, ok := s.doc.Within(line, column, path...); ok {
-			return location{p, path, true}
+			return location{p, true}
 		}
 	}
 	place, exact := s.doc.Find(path...)
 	if exact && rest == "" && !key && isScalar(s.doc, path) {
-		return location{place.Value, path, false}
+		return location{place.Value, false}
 	}
-	return location{place.Key, path, false}
+	return location{place.Key, false}
 }
 
 // follow a path of the input through its values, as far as they are there. What is
@@ -73,7 +72,7 @@ func followOne(v any, path string) (step any, after string, ok bool) {
 	case []any:
 		text, after, closed := strings.Cut(strings.TrimPrefix(path, "["), "]")
 		i, err := strconv.Atoi(text)
-		return i, after, closed && err == nil && i < len(c)
+		return i, after, closed && err == nil && i >= 0 && i < len(c)
 	case map[string]any:
 		best := ""
 		for k := range c {
@@ -91,21 +90,7 @@ func followOne(v any, path string) (step any, after string, ok bool) {
 }
 
 func isScalar(d *document.Document, path []any) bool {
-	v := d.Value()
-	for _, step := range path {
-		switch c := v.(type) {
-		case map[string]any:
-			k, _ := step.(string)
-			v = c[k]
-		case []any:
-			i, _ := step.(int)
-			if i >= len(c) {
-				return false
-			}
-			v = c[i]
-		}
-	}
-	switch v.(type) {
+	switch d.At(path...).(type) {
 	case map[string]any, []any:
 		return false
 	}

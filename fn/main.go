@@ -50,7 +50,7 @@ func newParser() *kong.Kong {
 		kong.Description(description),
 		kong.Exit(func(code int) {
 			if code == exitUsage {
-				code = exitUnread // as each command has it
+				code = exitUnread // what cannot be parsed
 			}
 			os.Exit(code)
 		}),

@@ -17,7 +17,7 @@ import (
 // migrateCmd is the command `fn migrate`: it reads what people export with today,
 // and prints the pipeline steps of this function that take its place.
 type migrateCmd struct {
-	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several are read as if they were one." name:"file"`
+	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several are read as if they were one." name:"file" predictor:"path"`
 }
 
 // Help is what kong prints below the flags.

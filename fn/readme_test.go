@@ -128,7 +128,7 @@ func TestReadmeCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	if err := result.printText(&got); err != nil {
+	if err := printText(&got, result.Findings); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got.String()); diff != "" {

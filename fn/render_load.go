@@ -116,13 +116,17 @@ func (c *renderCmd) load() (*renderInputs, error) {
 // loadRenderSchemas reads the kinds that XRDs and CRDs declare.
 func loadRenderSchemas(paths []string) (*schema.Catalog, error) {
 	out := schema.NewCatalog()
-	for _, p := range paths {
-		docs, err := readRenderDocs(p)
+	files, err := findFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		docs, err := readRenderFile(f)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range docs {
-			if _, err := out.Add(d.Object); err != nil {
+			if err := out.Add(d.Object); err != nil {
 				return nil, fmt.Errorf("%s: %w", d.at(), err)
 			}
 		}

@@ -127,7 +127,7 @@ func (s renderStore) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServ
 		}
 		schemas := map[string]*fnv1.Schema{}
 		for n, sel := range reqs.GetSchemas() { // one that is empty was not found
-			schemas[n] = &fnv1.Schema{OpenapiV3: known.Find(sel.GetApiVersion(), sel.GetKind())}
+			schemas[n] = &fnv1.Schema{OpenapiV3: known.Find(schema.Kind{APIVersion: sel.GetApiVersion(), Kind: sel.GetKind()})}
 		}
 		// The first call may have had all it asks for: from the Composition.
 		if i == 0 && maps.EqualFunc(req.GetRequiredResources(), next, equalResources) && len(schemas) == 0 {

@@ -87,7 +87,7 @@ type: Opaque
 			stderr: "fn: error: cannot read none: no such file or directory\n",
 		},
 		"NoArguments": {
-			exit:   80, // kong's, for a command line that it cannot parse
+			exit:   2,
 			stderr: "(?s).*expected .*dir.*",
 		},
 	}

@@ -13,7 +13,7 @@ import (
 
 // schemaKey names a schema that is required. It spells the kind: on the first call of
 // a reconcile Crossplane hands over what it found for the same key before.
-func schemaKey(k plan.Kind) string { return plan.RequirementPrefix + k.APIVersion + "/" + k.Kind }
+func schemaKey(k plan.Kind) string { return plan.RequirementPrefix + k.Path() }
 
 // requireSchemas adds the schemas that the plan wants to know to what is required.
 func requireSchemas(rsp *fnv1.RunFunctionResponse, result *plan.Result) {
@@ -41,17 +41,16 @@ func schemas(req *fnv1.RunFunctionRequest) map[plan.Kind]*structpb.Struct {
 	}
 	out := make(map[plan.Kind]*structpb.Struct, len(req.GetRequiredSchemas()))
 	for key, s := range req.GetRequiredSchemas() {
-		if path, ok := strings.CutPrefix(key, plan.RequirementPrefix); ok { // else the Composition's own
-			if k, ok := parseKind(path); ok {
-				out[k] = s.GetOpenapiV3()
-			}
+		path, ok := strings.CutPrefix(key, plan.RequirementPrefix)
+		if i := strings.LastIndexByte(path, '/'); ok && i > 0 { // else the Composition's own
+			out[plan.Kind{APIVersion: path[:i], Kind: path[i+1:]}] = s.GetOpenapiV3()
 		}
 	}
 	return out
 }
 
 // kindForm is group/version/Kind, or of the core group version/Kind.
-var kindForm = regexp.MustCompile(`^((?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*)/([A-Za-z0-9]+)$`)
+var kindForm = regexp.MustCompile(`^((?:[a-z0-9.-]+/)?[a-z](?:[-a-z0-9]*[a-z0-9])?)/([A-Za-z][-A-Za-z0-9]*)$`)
 
 func parseKind(text string) (plan.Kind, bool) {
 	m := kindForm.FindStringSubmatch(text)

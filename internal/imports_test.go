@@ -26,7 +26,7 @@ var rooms = map[string]room{
 	"fn": {
 		rooms: []string{
 			"input/v1beta1", "internal/composition", "internal/document", "internal/expression", "internal/limits", "internal/migrate", "internal/observation",
-			"internal/plan", "internal/schema",
+			"internal/plan", "internal/schema", "internal/suggest",
 		},
 		outside: []string{
 			"github.com/alecthomas/kong", "github.com/bmatcuk/doublestar", "github.com/posener/complete", "github.com/willabides/kongplete", "golang.org/x/term", "github.com/crossplane/function-sdk-go", "github.com/google/uuid", "github.com/grpc-ecosystem/go-grpc-middleware",

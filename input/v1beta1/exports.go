@@ -93,10 +93,10 @@ type Exports struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
-	// TypeChecking says what becomes of an expression that can never work by the
-	// schemas of what it reads: of a misspelt field, say. Warn looks where something
-	// waits for a field, and warns. Strict looks on each call, and refuses the input.
-	// Crossplane has handed over schemas since v2.2. Defaults to Warn.
+	// TypeChecking holds expressions against the schemas of what they read. Warn looks
+	// only while something waits for a field, and warns if that can never come. Strict
+	// looks on each call, and refuses the input. Crossplane before v2.2 hands over no
+	// schemas: Strict only warns of that there. Defaults to Warn.
 	// +optional
 	TypeChecking TypeChecking `json:"typeChecking,omitempty"`
 }

@@ -14,14 +14,8 @@ import (
 
 // A Composition, and the steps of its pipeline.
 type Composition struct {
-	Name string
-
 	// CompositeAPIVersion and CompositeKind are what it composes for.
 	CompositeAPIVersion, CompositeKind string
-
-	// Mode is Pipeline; a Composition of Crossplane v1 may be of another one, and has
-	// no steps then.
-	Mode string
 
 	// Steps in the order of the pipeline.
 	Steps []Step
@@ -47,9 +41,9 @@ type Step struct {
 	// Opaque steps may compose more than Resources.
 	Opaque bool
 
-	// Environment is what a step of function-environment-configs looks up, nil for
-	// others.
-	Environment *EnvironmentConfigs
+	// Environment is what a step of function-environment-configs looks up, as its spec
+	// has it; nil without one, and for others.
+	Environment map[string]any
 
 	// Required are the names of the resources that the step itself requires.
 	Required []string
@@ -62,26 +56,6 @@ type Resource struct {
 
 	// APIVersion and Kind after the step. Both are empty if they cannot be read.
 	APIVersion, Kind string
-
-	// Path of what names it, from the top of the Composition: names of fields, and
-	// indexes as int.
-	Path []any
-
-	// ConnectionKeys are the keys of its connection details that the step reads,
-	// sorted.
-	ConnectionKeys []string
-}
-
-// EnvironmentConfigs are what a step of function-environment-configs looks up.
-type EnvironmentConfigs struct {
-	// Spec as it stands in the input, nil without one.
-	Spec map[string]any
-
-	// Names of those that are referred to by their name, in order.
-	Names []string
-
-	// Selected says that others are found by their labels.
-	Selected bool
 }
 
 // The Compositions that can be read.
@@ -101,10 +75,8 @@ func Read(c map[string]any) (*Composition, error) {
 	}
 	spec := top.field("spec")
 	out := &Composition{
-		Name:                top.field("metadata").field("name").text(),
 		CompositeAPIVersion: spec.field("compositeTypeRef").field("apiVersion").text(),
 		CompositeKind:       spec.field("compositeTypeRef").field("kind").text(),
-		Mode:                spec.field("mode").text(),
 	}
 	for i, step := range spec.field("pipeline").list() {
 		out.Steps = append(out.Steps, readStep(step, i, out.Steps))

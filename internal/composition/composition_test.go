@@ -29,10 +29,6 @@ func pipeline(inputs ...string) string {
 	return b.String() + "]}}"
 }
 
-func in(step int, path ...any) []any {
-	return append([]any{"spec", "pipeline", step, "input"}, path...)
-}
-
 func TestRead(t *testing.T) {
 	got, err := Read(decoded(t, `
 apiVersion: apiextensions.crossplane.io/v1
@@ -50,8 +46,9 @@ spec:
       spec:
         environmentConfigs:
         - {ref: {name: first}}
-        - {type: Reference, ref: {name: second}}
-        - {type: Selector, ref: {name: ignored}, selector: {mode: Single}}
+  - step: no environment
+    functionRef: {name: envs}
+    input: {apiVersion: environmentconfigs.fn.crossplane.io/v1beta1, kind: Input}
   - step: compose
     functionRef: {name: mine}
     requirements:
@@ -62,27 +59,33 @@ spec:
     functionRef: {name: my-function-auto-ready-v2}
 `))
 	want := &Composition{
-		Name: "postgres", CompositeAPIVersion: "example.org/v1alpha1", CompositeKind: "Postgres", Mode: "Pipeline",
+		CompositeAPIVersion: "example.org/v1alpha1", CompositeKind: "Postgres",
 		Steps: []Step{
-			{Name: "environment", Function: "envs", Environment: &EnvironmentConfigs{Names: []string{"first", "second"}, Selected: true}},
-			{Name: "compose", Function: "mine", Index: 1, Opaque: true, Required: []string{"ca", "more"}},
-			{Name: "ready", Function: "my-function-auto-ready-v2", Index: 2},
+			{
+				Name: "environment", Function: "envs",
+				Environment: map[string]any{"environmentConfigs": []any{map[string]any{"ref": map[string]any{"name": "first"}}}},
+			},
+			{Name: "no environment", Function: "envs", Index: 1},
+			{Name: "compose", Function: "mine", Index: 2, Opaque: true, Required: []string{"ca", "more"}},
+			{Name: "ready", Function: "my-function-auto-ready-v2", Index: 3},
 		},
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := got.Steps[0]; len(s.Input) != 3 || len(s.Environment.Spec) != 1 {
-		t.Errorf("input %v, spec %v", s.Input, s.Environment.Spec)
+	for i, fields := range []int{3, 2} {
+		if s := got.Steps[i]; len(s.Input) != fields {
+			t.Errorf("input %v", s.Input)
+		}
+		got.Steps[i].Input = nil
 	}
-	got.Steps[0].Input, got.Steps[0].Environment.Spec = nil, nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	if got.Closed() {
 		t.Error("a Composition with an unknown function is closed")
 	}
-	got.Steps = got.Steps[2:]
+	got.Steps = got.Steps[3:]
 	if !got.Closed() {
 		t.Error("a Composition that composes nothing is not closed")
 	}
@@ -93,8 +96,8 @@ func TestResources(t *testing.T) {
 	pt := func(resources string) string {
 		return "{apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources, resources: [" + resources + "]}"
 	}
-	a := Resource{Name: "db", APIVersion: "a/v1", Kind: "A", Path: in(0, "resources", 0, "name")}
-	unknown := Resource{Name: "db", Path: a.Path}
+	a := Resource{Name: "db", APIVersion: "a/v1", Kind: "A"}
+	unknown := Resource{Name: "db"}
 	cases := map[string]struct {
 		reason string
 		inputs []string
@@ -102,14 +105,11 @@ func TestResources(t *testing.T) {
 		opaque bool
 	}{
 		"PatchAndTransform": {
-			reason: "each has its name, its kind, and the keys that are read",
-			inputs: []string{pt(`{name: db, ` + base + `, connectionDetails: [
-				{name: u, type: FromConnectionSecretKey, fromConnectionSecretKey: username}, {name: p, fromConnectionSecretKey: port}, {name: r, type: FromConnectionSecretKey, fromConnectionSecretKey: password},
-				{name: x, type: FromValue, value: hush, fromConnectionSecretKey: other}, {name: q, type: FromConnectionSecretKey, fromConnectionSecretKey: password}]},
-				{name: other, base: {apiVersion: v1, kind: Secret}}`)},
+			reason: "each has its name, and its kind",
+			inputs: []string{pt(`{name: db, ` + base + `}, {name: other, base: {apiVersion: v1, kind: Secret}}`)},
 			want: []Resource{
-				{Name: "db", APIVersion: "a/v1", Kind: "A", Path: in(0, "resources", 0, "name"), ConnectionKeys: []string{"password", "port", "username"}},
-				{Name: "other", APIVersion: "v1", Kind: "Secret", Path: in(0, "resources", 1, "name")},
+				{Name: "db", APIVersion: "a/v1", Kind: "A"},
+				{Name: "other", APIVersion: "v1", Kind: "Secret"},
 			},
 		},
 		"HalfAKind": {
@@ -121,19 +121,19 @@ func TestResources(t *testing.T) {
 			reason: "a resource without a base is one of an earlier step",
 			inputs: []string{pt(`{name: db, ` + base + `}, {name: db2, base: {apiVersion: b/v1, kind: B}}`), pt(`{name: db}, {name: who}`)},
 			want: []Resource{
-				{Name: "db", APIVersion: "a/v1", Kind: "A", Path: in(1, "resources", 0, "name")},
-				{Name: "who", Path: in(1, "resources", 1, "name")},
+				{Name: "db", APIVersion: "a/v1", Kind: "A"},
+				{Name: "who"},
 			},
 		},
 		"NoBaseLast": {
 			reason: "the last of the earlier steps holds",
 			inputs: []string{pt(`{name: db, base: {apiVersion: b/v1, kind: B}}`), pt(`{name: db, ` + base + `}`), pt(`{name: db}`)},
-			want:   []Resource{{Name: "db", APIVersion: "a/v1", Kind: "A", Path: in(2, "resources", 0, "name")}},
+			want:   []Resource{{Name: "db", APIVersion: "a/v1", Kind: "A"}},
 		},
 		"NoName": {
 			reason: "what has no name is not known",
 			inputs: []string{pt(`{` + base + `}, {name: db, ` + base + `}`)},
-			want:   []Resource{{Name: "db", APIVersion: "a/v1", Kind: "A", Path: in(0, "resources", 1, "name")}},
+			want:   []Resource{{Name: "db", APIVersion: "a/v1", Kind: "A"}},
 			opaque: true,
 		},
 		"PatchedKind":        {reason: "a patch can write the kind", inputs: []string{pt(`{name: db, ` + base + `, patches: [{fromFieldPath: spec.x, toFieldPath: kind}]}`)}, want: []Resource{unknown}},
@@ -147,14 +147,14 @@ func TestResources(t *testing.T) {
 			reason: "a set of patches can, too",
 			inputs: []string{strings.Replace(pt(`{name: db, `+base+`, patches: [{type: PatchSet, patchSetName: k}]}, {name: e, `+base+`, patches: [{type: PatchSet, patchSetName: l}]}`),
 				"resources:", "patchSets: [{name: k, patches: [{fromFieldPath: a}, {fromFieldPath: kind}]}, {name: l, patches: [{fromFieldPath: a}]}], resources:", 1)},
-			want: []Resource{unknown, {Name: "e", APIVersion: "a/v1", Kind: "A", Path: in(0, "resources", 1, "name")}},
+			want: []Resource{unknown, {Name: "e", APIVersion: "a/v1", Kind: "A"}},
 		},
 		"Exports": {
 			reason: "our own composes Secrets and ConfigMaps; its generations have no names to read",
 			inputs: []string{`{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, generators: [{name: g}], secrets: [{name: s}], configMaps: [{name: c}, {}]}`},
 			want: []Resource{
-				{Name: "s", APIVersion: "v1", Kind: "Secret", Path: in(0, "secrets", 0, "name")},
-				{Name: "c", APIVersion: "v1", Kind: "ConfigMap", Path: in(0, "configMaps", 0, "name")},
+				{Name: "s", APIVersion: "v1", Kind: "Secret"},
+				{Name: "c", APIVersion: "v1", Kind: "ConfigMap"},
 			},
 		},
 		"ResourceGraph": {
@@ -162,8 +162,8 @@ func TestResources(t *testing.T) {
 			inputs: []string{`{apiVersion: kro.fn.crossplane.io/v1alpha1, resources: [{id: db, template: {apiVersion: a/v1, kind: A}},
 				{id: open, template: {apiVersion: a/v1, kind: "${schema.spec.kind}"}}, {id: there, externalRef: {apiVersion: v1, kind: ConfigMap}}]}`},
 			want: []Resource{
-				{Name: "db", APIVersion: "a/v1", Kind: "A", Path: in(0, "resources", 0, "id")},
-				{Name: "open", Path: in(0, "resources", 1, "id")},
+				{Name: "db", APIVersion: "a/v1", Kind: "A"},
+				{Name: "open"},
 			},
 		},
 		"ResourceGraphLoop": {
@@ -175,8 +175,8 @@ func TestResources(t *testing.T) {
 			reason: "its answer is its input",
 			inputs: []string{`{apiVersion: dummy.fn.crossplane.io/v1beta1, response: {desired: {resources: {b: {}, a: {resource: {apiVersion: a/v1, kind: A}}}}}}`},
 			want: []Resource{
-				{Name: "a", APIVersion: "a/v1", Kind: "A", Path: in(0, "response", "desired", "resources", "a")},
-				{Name: "b", Path: in(0, "response", "desired", "resources", "b")},
+				{Name: "a", APIVersion: "a/v1", Kind: "A"},
+				{Name: "b"},
 			},
 		},
 		"Nothing":    {reason: "some functions compose nothing", inputs: []string{`{apiVersion: sequencer.fn.crossplane.io/v1beta1, resources: [{name: a}]}`}},
@@ -209,12 +209,12 @@ func TestReadFaults(t *testing.T) {
 		"OtherKind":  {"another object is none", "{apiVersion: apiextensions.crossplane.io/v1, kind: CompositionRevision}", other},
 		"KindNumber": {"a kind is a word", "{apiVersion: apiextensions.crossplane.io/v1, kind: 4711}", other},
 		"Bare":       {"a Composition may say nothing", head + "}", ""},
-		"Nulls":      {"null is as if it were not there", head + "metadata: null, spec: {pipeline: [null, {input: null, requirements: {requiredResources: [null]}}]}}", ""},
+		"Nulls":      {"null is as if it were not there", head + "spec: {compositeTypeRef: null, pipeline: [null, {input: null, requirements: {requiredResources: [null]}}]}}", ""},
 		"Spec":       {"the value is not shown", head + "spec: hush}", "cannot read spec: must be an object"},
 		"Pipeline":   {"steps are a list", head + "spec: {pipeline: {hush: 1}}}", "cannot read spec.pipeline: must be a list"},
 		"Step":       {"a step is an object", head + "spec: {pipeline: [{}, hush]}}", "cannot read spec.pipeline[1]: must be an object"},
 		"StepName":   {"a name is a word", head + "spec: {pipeline: [{step: 4711}]}}", "cannot read spec.pipeline[0].step: must be a string"},
-		"First":      {"the first fault is told", head + "spec: {mode: [], pipeline: [{step: 4711}]}}", "cannot read spec.mode: must be a string"},
+		"First":      {"the first fault is told", head + "spec: {compositeTypeRef: [], pipeline: [{step: 4711}]}}", "cannot read spec.compositeTypeRef: must be an object"},
 		"Input":      {"an input is an object", pipeline("[]"), "cannot read spec.pipeline[0].input: must be an object"},
 		"APIVersion": {"an input has a version", pipeline("{apiVersion: 1}"), "cannot read spec.pipeline[0].input.apiVersion: must be a string"},
 		"Resources":  {"resources are a list", pt("resources: {}"), "cannot read spec.pipeline[0].input.resources: must be a list"},

@@ -51,7 +51,6 @@ func patchAndTransform(s *Step, input value, before []Step) {
 		sets[set.field("name").text()] = changesKind(set.field("patches"), nil)
 	}
 	for _, r := range input.field("resources").list() {
-		keys := connectionKeys(r.field("connectionDetails"))
 		patched := changesKind(r.field("patches"), sets)
 		apiVersion, kind := typeOf(r.field("base"))
 		name := r.field("name")
@@ -65,7 +64,7 @@ func patchAndTransform(s *Step, input value, before []Step) {
 		if patched {
 			apiVersion, kind = "", ""
 		}
-		s.Resources = append(s.Resources, Resource{Name: name.text(), APIVersion: apiVersion, Kind: kind, Path: name.path, ConnectionKeys: keys})
+		s.Resources = append(s.Resources, Resource{Name: name.text(), APIVersion: apiVersion, Kind: kind})
 	}
 }
 
@@ -98,19 +97,6 @@ func isKind(path string) bool {
 	return slices.Contains([]string{"apiVersion", "kind", "*"}, segments[0].Field)
 }
 
-func connectionKeys(details value) []string {
-	var out []string
-	for _, d := range details.list() {
-		// Older inputs have no type; the key is looked at only where it is the source.
-		t, key := d.field("type").text(), d.field("fromConnectionSecretKey").text()
-		if key != "" && (t == "" || t == "FromConnectionSecretKey") {
-			out = append(out, key)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // typeOf is the kind of an object, if all of it is there.
 func typeOf(object value) (apiVersion, kind string) {
 	apiVersion, kind = object.field("apiVersion").text(), object.field("kind").text()
@@ -121,17 +107,7 @@ func typeOf(object value) (apiVersion, kind string) {
 }
 
 func environmentConfigs(s *Step, input value, _ []Step) {
-	spec := input.field("spec")
-	s.Environment = &EnvironmentConfigs{Spec: spec.object()}
-	for _, source := range spec.field("environmentConfigs").list() {
-		name := source.field("ref").field("name").text()
-		switch t := source.field("type").text(); {
-		case t == "Selector":
-			s.Environment.Selected = true
-		case name != "":
-			s.Environment.Names = append(s.Environment.Names, name)
-		}
-	}
+	s.Environment = input.field("spec").object()
 }
 
 // exports are this module's own. Generations, and what a composite's author asks
@@ -140,7 +116,7 @@ func exports(s *Step, input value, _ []Step) {
 	for _, list := range []struct{ field, kind string }{{"secrets", "Secret"}, {"configMaps", "ConfigMap"}} {
 		for _, e := range input.field(list.field).list() {
 			if name := e.field("name"); name.text() != "" {
-				s.Resources = append(s.Resources, Resource{Name: name.text(), APIVersion: "v1", Kind: list.kind, Path: name.path})
+				s.Resources = append(s.Resources, Resource{Name: name.text(), APIVersion: "v1", Kind: list.kind})
 			}
 		}
 	}
@@ -160,7 +136,7 @@ func resourceGraph(s *Step, input value, _ []Step) {
 		case r.field("forEach").there() || id.text() == "":
 			s.Opaque = true
 		default:
-			s.Resources = append(s.Resources, Resource{Name: id.text(), APIVersion: apiVersion, Kind: kind, Path: id.path})
+			s.Resources = append(s.Resources, Resource{Name: id.text(), APIVersion: apiVersion, Kind: kind})
 		}
 	}
 }
@@ -171,6 +147,6 @@ func dummy(s *Step, input value, _ []Step) {
 	for _, name := range slices.Sorted(maps.Keys(resources.object())) {
 		r := resources.field(name)
 		apiVersion, kind := typeOf(r.field("resource"))
-		s.Resources = append(s.Resources, Resource{Name: name, APIVersion: apiVersion, Kind: kind, Path: r.path})
+		s.Resources = append(s.Resources, Resource{Name: name, APIVersion: apiVersion, Kind: kind})
 	}
 }

@@ -25,10 +25,7 @@ func goTemplate(s *Step, input value, _ []Step) {
 	}
 	for _, part := range parts {
 		for _, doc := range documents(withoutActions(part.text(), left, right)) {
-			for _, r := range doc.resources() {
-				r.Path = part.path
-				s.Resources = append(s.Resources, r)
-			}
+			s.Resources = append(s.Resources, doc.resources()...)
 		}
 	}
 	s.Resources = agreed(s.Resources)

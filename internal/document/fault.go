@@ -23,6 +23,7 @@ type Fault struct {
 	whole bool // The parser does not say where in the document.
 }
 
+// Error names the line, of the document where no other is known.
 func (f *Fault) Error() string {
 	if f.whole {
 		return fmt.Sprintf("document at line %d: %s", f.Line, f.Message)

@@ -19,12 +19,12 @@ type file struct {
 }
 
 func newFile(text string) *file {
-	return &file{text: strings.TrimLeft(fromUTF16(text), byteOrderMark)}
+	return &file{text: strings.TrimLeft(Text(text), byteOrderMark)}
 }
 
-// fromUTF16 converts what has UTF-16's byte order mark, as some shells of Windows
-// write it. YAML may be that; its documents could not be told apart.
-func fromUTF16(text string) string {
+// Text of a file in UTF-8: what has UTF-16's byte order mark, as some shells of Windows
+// write it, is converted. YAML may be that; its documents could not be told apart.
+func Text(text string) string {
 	var order binary.ByteOrder
 	switch {
 	case strings.HasPrefix(text, "\xff\xfe"):

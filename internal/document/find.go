@@ -80,8 +80,8 @@ func lookUp(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// at is the value at a path; nil if there is none.
-func (d *Document) at(path []any) any {
+// At is the value at a path; nil if there is none.
+func (d *Document) At(path ...any) any {
 	v := d.value
 	for _, step := range path {
 		switch step := step.(type) {

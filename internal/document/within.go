@@ -22,7 +22,7 @@ func (d *Document) Within(line, column int, path ...any) (p Position, exact bool
 	}
 	t := d.tree()
 	start := t.offset(n)
-	text, isText := d.at(path).(string)
+	text, isText := d.At(path...).(string)
 	i := indexOf(text, line, column)
 	if !found || !isText || i < 0 {
 		return d.file.position(start), false

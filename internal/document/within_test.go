@@ -50,7 +50,7 @@ func TestWithin(t *testing.T) {
 // within returns the position of each code point of a string, and of its end.
 func within(t *testing.T, d *Document, path ...any) []Position {
 	t.Helper()
-	text, ok := d.at(path).(string)
+	text, ok := d.At(path...).(string)
 	if !ok {
 		t.Fatalf("no string at %v", path)
 	}
@@ -188,14 +188,14 @@ func lawWithin(t *testing.T, s string, style, site uint8, choices []byte) bool {
 	head := strings.ReplaceAll(above+at.before, "\n", e.nl)
 	text := head + e.out.String() + strings.ReplaceAll(after, "\n", e.nl)
 	docs, err := Parse(text)
-	if style%styles == 0 && (err != nil || len(docs) == 0 || docs[len(docs)-1].at(at.path) != s) {
+	if style%styles == 0 && (err != nil || len(docs) == 0 || docs[len(docs)-1].At(at.path...) != s) {
 		return false // Much may not stand in a plain scalar.
 	}
 	if err != nil {
 		t.Fatalf("%q in style %d: %q: %v", s, style%styles, text, err)
 	}
 	d := docs[len(docs)-1]
-	if got := d.at(at.path); got != s {
+	if got := d.At(at.path...); got != s {
 		t.Fatalf("%q in style %d: %q is %q", s, style%styles, text, got)
 	}
 	var want []Position

@@ -118,7 +118,7 @@ func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
 				return nil, withHint(faults, meant)
 			}
 		}
-		return nil, issueFaults(s, iss)
+		return nil, withHint(issueFaults(s, iss), meant)
 	}
 	if msg := s.Want.refuse(checked.OutputType(), e.several); msg != "" {
 		return nil, []Fault{{Path: s.Path + ":1:1", Message: msg, Mistyped: true}}
@@ -162,7 +162,7 @@ func issueFaults(s Source, iss *cel.Issues) []Fault {
 		if err.Location.Line() > 0 {
 			path = fmt.Sprintf("%s:%d:%d", s.Path, err.Location.Line(), err.Location.Column()+1)
 		}
-		f := Fault{Path: path, Message: explainLiteral(strings.Join(strings.Fields(err.Message), " "))}
+		f := Fault{Path: path, Message: explainLiteral(strings.Join(strings.Fields(strings.TrimSuffix(err.Message, " (in container '')")), " "))}
 		if !slices.Contains(out, f) {
 			out = append(out, f)
 		}

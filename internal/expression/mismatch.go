@@ -144,7 +144,7 @@ func (m mismatch) parent(id int64) (found ast.Expr) {
 	return found
 }
 
-// operandTypes of a call, its target in front.
+// operands are the types of what a call takes, its target in front.
 func (m mismatch) operands(call ast.CallExpr) []*types.Type {
 	var out []*types.Type
 	if call.IsMemberFunction() {

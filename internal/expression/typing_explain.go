@@ -196,26 +196,34 @@ func (c typeCheck) involves(t *types.Type) bool {
 }
 
 // plain is the type that a value has at run time, where an object is a map.
-func (c typeCheck) plain(t *types.Type) *types.Type {
+func (t Typing) plain(of *types.Type) *types.Type {
 	switch {
-	case t.Kind() == types.StructKind && c.Objects.Has(t.TypeName()):
+	case of.Kind() == types.StructKind && t.Objects.Has(of.TypeName()):
 		return types.NewMapType(types.StringType, types.DynType)
-	case t.Kind() == types.ListKind:
-		return types.NewListType(c.plain(t.Parameters()[0]))
-	case t.Kind() == types.MapKind:
-		return types.NewMapType(t.Parameters()[0], c.plain(t.Parameters()[1]))
-	case withoutOptional(t) != t:
-		return types.NewOptionalType(c.plain(withoutOptional(t)))
-	case t.Kind() == types.ErrorKind:
+	case of.Kind() == types.ListKind:
+		return types.NewListType(t.plain(of.Parameters()[0]))
+	case of.Kind() == types.MapKind:
+		return types.NewMapType(of.Parameters()[0], t.plain(of.Parameters()[1]))
+	case withoutOptional(of) != of:
+		return types.NewOptionalType(t.plain(withoutOptional(of)))
+	case of.Kind() == types.ErrorKind:
 		return types.DynType
 	}
-	return t
+	return of
+}
+
+// Misfit says that an expression does not return what a field takes, and how to mend
+// it. An optional is what it may hold.
+func (t Typing) Misfit(returned *types.Type, field string, want *types.Type) string {
+	returned = t.plain(withoutOptional(returned))
+	how := ""
+	if isKind(want, types.StringKind) {
+		how = mend(returned, "")
+	}
+	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.typeText(returned)), field, withArticle(t.typeText(want)), how)
 }
 
 // typeText is a type for people.
-func (c typeCheck) typeText(t *types.Type) string {
-	if t.Kind() == types.StructKind && c.Objects.Has(t.TypeName()) {
-		return "map(string, dyn)"
-	}
-	return cel.FormatCELType(c.plain(t))
+func (t Typing) typeText(of *types.Type) string {
+	return cel.FormatCELType(t.plain(of))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // A bulk is one entry of dataFrom: an expression that gives keys, or what to find
@@ -173,7 +174,7 @@ func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
 	case variable == expression.Previous:
 		c.fault(at.Child("path").String(), "finds no generation before: use extract, with key %s", variable+"."+name)
 	case whole && c.maker(name) == nil:
-		c.fault(at.Child("path").String(), "there is no generator %q%s", name, thereAre(name, c.generatorNames()))
+		c.fault(at.Child("path").String(), "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames()))
 	}
 	for _, name := range c.generatorNames() {
 		if b.find.generates(name) {

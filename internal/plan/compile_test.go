@@ -492,7 +492,7 @@ secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1]
 sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: ca.crt, apiVersion: v1, kind: Secret}]
 secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {key: l, value: "sources['ca.crt'].x"}]}]`),
 			want: []string{
-				`secrets[0].data[0].value:1:10: there is no variable "v": the input has none`,
+				`secrets[0].data[0].value:1:10: there is no variable "v": there is none`,
 				`secrets[0].data[0].value:1:30: source "ca" is a Secret: read it as secrets.ca`,
 				`secrets[0].data[1].value:1:18: source "ca.crt" is a Secret: read it as secrets['ca.crt']`,
 			},

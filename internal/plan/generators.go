@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // generationPrefix begins the composition resource names of generations:
@@ -174,7 +175,7 @@ func (c *compiler) authority(m *maker) {
 	case ca == m:
 		c.fault(at.Child("ca").String(), "must not be the generator itself: leave ca out, and it signs itself")
 	case ca == nil:
-		c.fault(at.Child("ca").String(), "there is no generator %q%s", m.certificate.CA(), thereAre(m.certificate.CA(), without(c.generatorNames(), m.name)))
+		c.fault(at.Child("ca").String(), "there is no generator %q%s", m.certificate.CA(), suggest.ThereAre(m.certificate.CA(), without(c.generatorNames(), m.name)))
 	case ca.kind != kindCertificate:
 		c.fault(at.Child("ca").String(), "generator %q makes no certificate", ca.name)
 	case ca.certificate != nil:
@@ -282,13 +283,13 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 		switch {
 		case m == nil:
 			ok = false
-			c.fault(place(x, r), "there is no generator %q%s", name, thereAre(name, c.generatorNames()))
+			c.fault(place(x, r), "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames()))
 		case m.kind == kindTOTP && r.Variable == expression.Previous:
 			ok = false
 			c.fault(place(x, r), "generator %q is a totp, which has no previous generation", name)
 		case r.Variable == expression.Generated && m.keys != nil && key != anything && !slices.Contains(m.keys, key):
 			ok = false
-			c.fault(place(x, r), "generator %q has no output %q%s", name, key, thereAre(key, m.keys))
+			c.fault(place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.keys))
 		}
 	}
 	return ok

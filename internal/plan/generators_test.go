@@ -83,7 +83,7 @@ func TestCompileGenerators(t *testing.T) {
 				"generators[1].password.lenght: is an unknown field: did you mean length?",
 				"generators[2].uuid: must be an object, but is null: write {} if it shall have no fields, or leave it out",
 				"generators[3]: must be an object, but is a number: its fields are name, password, uuid, sshKey, certificate, totp, resource, namespace, refreshPolicy, refreshInterval, gracePeriod, keepersExpression",
-				"generators[4].uuid.x: is an unknown field: the input has none",
+				"generators[4].uuid.x: is an unknown field: there is none",
 			},
 		},
 		"Namespace": {
@@ -554,7 +554,7 @@ secrets:
 		"UnknownAtAll": {
 			reason: "without generators, too",
 			input:  "secrets: [{name: s, data: [{key: k, value: generated.word.password}]}]",
-			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": the input has none`},
+			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": there is none`},
 		},
 		"UnknownInput": {
 			reason: "an input of dataFrom is spelled as in an expression",

@@ -46,7 +46,7 @@ type output struct {
 
 func (c *compiler) manifest(m *maker, g *v1beta1.ResourceGenerator) {
 	at := m.path.Child(kindResource)
-	c.own = Kind{m.manifest.apiVersion, m.manifest.kind}
+	c.own = Kind{APIVersion: m.manifest.apiVersion, Kind: m.manifest.kind}
 	defer func() { c.own = Kind{} }()
 	for i, s := range g.Set {
 		at := at.Child("set").Index(i)

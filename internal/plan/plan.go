@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // DefaultTTL is how long Crossplane waits before it calls again.
@@ -418,7 +419,7 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 			c.fault(x.Place(r), "variable %q stands further down, and a variable may use only those above it: move it up", name)
 			continue
 		}
-		c.fault(x.Place(r), "there is no variable %q%s", name, thereAre(name, c.declared))
+		c.fault(x.Place(r), "there is no variable %q%s", name, suggest.ThereAre(name, c.declared))
 	}
 	return ok
 }

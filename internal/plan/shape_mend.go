@@ -12,24 +12,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// namesListed are so many that a reader finds the one that was meant.
-const namesListed = 12
-
-// thereAre ends a message about a name that there is not: with the one that was meant,
-// or with all.
-func thereAre(wrong string, names []string) string {
-	switch meant := suggest.Nearest(wrong, names); {
-	case meant != "":
-		return suggest.DidYouMean(meant)
-	case len(names) == 0:
-		return ": the input has none"
-	case len(names) == 1:
-		return ": there is only " + names[0]
-	case len(names) <= namesListed:
-		return ": there are " + strings.Join(names, ", ")
-	}
-	return ""
-}
+// fieldsListed are so many that a line holds them.
+const fieldsListed = 12
 
 // What others call fields that have another name here.
 var foreignFields = map[string]string{ //nolint:gochecknoglobals // a table
@@ -63,7 +47,7 @@ func (d *decoder) unknown(at *field.Path, name string, v *structpb.Value, known 
 	case slices.ContainsFunc(sortedKeys(v.GetStructValue().GetFields()), func(k string) bool { return slices.Contains(names, k) }):
 		mend = ": leave this level out, and write what is in it one level up"
 	default:
-		mend = thereAre("", slices.DeleteFunc(names, func(n string) bool { return n == "metadata" && at.String() == name }))
+		mend = suggest.ThereAre("", slices.DeleteFunc(names, func(n string) bool { return n == "metadata" && at.String() == name }))
 	}
 	f := invalid(at, "is an unknown field%s", mend)
 	f.Type = field.ErrorTypeForbidden
@@ -168,7 +152,7 @@ func (d *decoder) mendObject(p *field.Path, kind string, t reflect.Type) string 
 		return ": write an expression into " + sibling
 	case kind == "null":
 		return ": write {} if it shall have no fields, or leave it out"
-	case len(names) == 0 || len(names) > namesListed:
+	case len(names) == 0 || len(names) > fieldsListed:
 		return ": write its fields as name: value"
 	case len(names) == 1:
 		return ": its field is " + names[0]

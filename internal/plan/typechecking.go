@@ -23,7 +23,7 @@ func (r *run) checkStrictly(p *Plan, out *Result) field.ErrorList {
 		return nil
 	}
 	known := r.known(p)
-	kinds := p.Kinds()
+	kinds := p.kinds()
 	for _, name := range sortedKeys(known.Resources) {
 		kinds = append(kinds, known.Resources[name])
 	}
@@ -53,7 +53,7 @@ func (r *run) explainWaiting(p *Plan, out *Result) {
 func (r *run) readSchemas(kinds []Kind, out *Result) bool {
 	all := true
 	for _, k := range kinds {
-		if k.Kind == "" || k == (Kind{"v1", "Secret"}) || slices.Contains(out.Schemas, k) {
+		if k.Kind == "" || k == (Kind{APIVersion: "v1", Kind: "Secret"}) || slices.Contains(out.Schemas, k) {
 			continue
 		}
 		out.Schemas = append(out.Schemas, k)
@@ -84,7 +84,7 @@ func (r *run) known(p *Plan) *Known {
 
 func kindOfObject(s *structpb.Struct) Kind {
 	apiVersion, kind, _, _ := object.Identity(s)
-	return Kind{apiVersion, kind}
+	return Kind{APIVersion: apiVersion, Kind: kind}
 }
 
 // unfinished are the kinds of objects that are there, and lack what is waited for, so

@@ -100,7 +100,7 @@ properties:
 			reason:  "through a variable as well",
 			input:   "variables: [{name: s, value: resources.db.status}, {name: h, value: variables.s.hots}]\nsecrets: [{name: out, data: [{key: k, value: variables.h}]}]",
 			schemas: map[plan.Kind]string{database: dbSchema},
-			want:    want{[]plan.Kind{database}, []string{waits + "variables.s.hots", "Waiting! | variables[1].value:1:12: DB of example.org/v1 has no field status.hots: it has address, endpoint"}, ""},
+			want:    want{[]plan.Kind{database}, []string{waits + "variables.s.hots", "Waiting! | variables[1].value:1:12: DB of example.org/v1 has no field status.hots: there are address, endpoint"}, ""},
 		},
 		"Status": {
 			reason:  "a status field waits, too",
@@ -145,6 +145,43 @@ properties:
 			schemas: map[plan.Kind]string{{APIVersion: "v1", Kind: "ConfigMap"}: "{type: object, properties: {data: {type: object, additionalProperties: {type: string}}}}"},
 			want:    want{nil, nil, "secrets[0].data[0].value:1:11: ConfigMap of v1 has no field dta: did you mean data?"},
 		},
+		"BranchNotTaken": {
+			reason: "nor for a branch that is not taken",
+			input:  "secrets: [{name: out, from: db, data: [{key: k, value: \"resource.spec.port == 1 ? resource.status.nope : 'x'\"}]}]",
+			want:   want{nil, []string{"Available Secret team/xr-out {data: {k: x}}"}, ""},
+		},
+		"ManyOfOne": {
+			reason:  "many fields of one kind count once among the kinds that are asked for",
+			input:   "secrets: [{name: out, from: db, data: [{key: a, value: resource.status.a}, {key: b, value: resource.status.b}, {key: c, value: resource.status.c}, {key: d, value: resource.status.d}, {key: e, value: composite.spec.regoin}]}]",
+			schemas: map[plan.Kind]string{app: "{type: object, properties: {spec: {type: object, properties: {region: {type: string}}}}}"},
+			want: want{[]plan.Kind{database, app}, []string{
+				waits[:len(waits)-len(`key "k" for `)] + `key "a" for resources.db.status.a; key "b" for resources.db.status.b; key "c" for resources.db.status.c; key "d" for resources.db.status.d; key "e" for composite.spec.regoin`,
+				"Waiting! | secrets[0].data[4].value:1:15: App of example.org/v1 has no field spec.regoin: did you mean region?",
+			}, ""},
+		},
+		"StrictOnce": {
+			reason: "each kind is asked for once, and those that are no kind, or whose data is hidden, are not",
+			input:  "typeChecking: Strict\nsecrets: [{name: out, data: [{key: k, value: \"resources.db.status.endpoint + resources.two.status.endpoint\"}, {key: l, value: resources.odd.x + resources.creds.data.x, optional: true}]}]",
+			overlays: []string{`
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, status: {endpoint: db.example.org}}}
+  two: {object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-2}, status: {endpoint: /2}}}
+  creds: {object: {apiVersion: v1, kind: Secret, metadata: {name: c}}}
+`, "desired: {odd: {}}"},
+			schemas: map[plan.Kind]string{database: dbSchema},
+			want:    want{[]plan.Kind{database, app}, []string{"Available Secret team/xr-out {data: {k: db.example.org/2}}"}, ""},
+		},
+		"StrictOwnExport": {
+			reason: "an own export is no end of what is known",
+			input:  "typeChecking: Strict\nsecrets: [{name: a, data: [{key: k, value: \"'v'\"}]}, {name: out, from: db, data: [{key: k, value: resources.a.metadata.name + resource.status.endpiont}]}]",
+			overlays: []string{`
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, status: {endpoint: db.example.org}}}
+  a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a, namespace: team, ownerReferences: [{controller: true, uid: u1}]}, data: {}}}
+`},
+			schemas: map[plan.Kind]string{database: dbSchema},
+			want:    want{nil, nil, "secrets[1].data[0].value:1:44: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"},
+		},
 		"OwnExport": {
 			reason: "an export that was composed before is no other resource of its name",
 			input:  "typeChecking: Strict\nsecrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpoint}]}, {name: two, data: [{key: k, value: resources.out.metadata.name}]}]",
@@ -173,6 +210,53 @@ resources:
 				t.Errorf("%s: want schemas %v and error %q, got %v and %q", c.reason, c.want.schemas, c.want.err, got.schemas, got.err)
 			}
 			if diff := cmp.Diff(c.want.shown, got.shown); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Nothing is refused before all schemas were read: a fault that is mended would show the
+// next one.
+func TestTypeCheckingPartly(t *testing.T) {
+	s := newScene(t, exports("typeChecking: Strict\nsecrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont + composite.spec.regoin}]}]"))
+	s.req.HasSchemas = true
+	s.req.Schemas = map[plan.Kind]*structpb.Struct{database: parse(t, "{type: object, properties: {status: {type: object, properties: {endpoint: {type: string}}}}}")}
+	r, err := s.call(t)
+	if err != nil || !r.Unread {
+		t.Errorf("Run(...): want no fault while a schema is unread, got %v", err)
+	}
+}
+
+// Schemas are asked for of what is needed, wherever in the input it is.
+func TestTypeCheckingNeeds(t *testing.T) {
+	const out = "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpoint}]"
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []plan.Kind
+	}{
+		"Name":             {"A name.", out + ", metadata: {nameExpression: composite.spec.nope}}]", []plan.Kind{app}},
+		"Namespace":        {"A namespace.", out + ", metadata: {namespaceExpression: composite.spec.nope}}]", []plan.Kind{app}},
+		"Labels":           {"Labels.", out + ", metadata: {labelsExpression: composite.spec.nope}}]", []plan.Kind{app}},
+		"Annotations":      {"Annotations.", out + ", metadata: {annotationsExpression: composite.spec.nope}}]", []plan.Kind{app}},
+		"Map":              {"Several keys.", out + ", dataFrom: [{valueMap: resource.status.nope}]}]", []plan.Kind{database}},
+		"MapOptional":      {"Several that are optional.", out + ", dataFrom: [{valueMap: resource.status.nope, optional: true}]}]", nil},
+		"Status":           {"A field of the status.", "status: [{fieldPath: a, value: composite.spec.nope}]", []plan.Kind{app}},
+		"StatusOptional":   {"One that is optional, beside another that waits.", "status: [{fieldPath: a, value: composite.spec.nope, optional: true}, {fieldPath: b, value: resources.cache.x}]", nil},
+		"Set":              {"A field of the environment.", "environment: {set: [{fieldPath: a, value: composite.spec.nope}]}", []plan.Kind{app}},
+		"SetOptional":      {"One that is optional, beside another that waits.", "environment: {set: [{fieldPath: a, value: composite.spec.nope, optional: true}]}\nstatus: [{fieldPath: b, value: resources.cache.x}]", nil},
+		"Keepers":          {"What a generation is renewed for.", "generators: [{name: g, password: {}, refreshPolicy: OnChange, keepersExpression: \"{'a': composite.spec.nope}\"}]\nsecrets: [{name: out, data: [{key: k, value: generated.g.password}]}]", []plan.Kind{app}},
+		"VariableUnused":   {"No variable that nothing uses, though it is called like a resource.", "variables: [{name: db, value: composite.spec.nope}]\nsecrets: [{name: out, data: [{key: k, value: resources.db.status.nope}]}]", []plan.Kind{database}},
+		"VariableOptional": {"Nor one that something can do without.", "variables: [{name: v, value: \"{?'a': composite.spec.?nope}\"}]\nsecrets: [{name: out, data: [{key: k, value: \"variables.v.?a.orValue('x') + resources.cache.x\"}]}]", nil},
+		"VariableOfTwo":    {"Of a variable only what it lacks.", "variables: [{name: v, value: resources.db.status.nope + composite.spec.region}]\nsecrets: [{name: out, data: [{key: k, value: variables.v}]}]", []plan.Kind{database}},
+		"Self":             {"Of self, which is resource by another name.", "secrets: [{name: out, from: db, data: [{key: k, value: self.status.nope}]}]", []plan.Kind{database}},
+		"WholeResource":    {"No resource that is not there at all: no schema says when it comes.", "secrets: [{name: out, data: [{key: k, value: string(size(resources.cache))}]}]", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, exports(c.input))
+			s.req.HasSchemas = true
+			if diff := cmp.Diff(c.want, s.run(t).Schemas); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
 			}
 		})

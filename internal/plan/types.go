@@ -44,10 +44,7 @@ type Known struct {
 }
 
 // A Kind of objects.
-type Kind struct{ APIVersion, Kind string }
-
-// String is the kind for people.
-func (k Kind) String() string { return k.Kind + " of " + k.APIVersion }
+type Kind = schema.Kind
 
 // A compiled expression, and what it was compiled in.
 type compiled struct {
@@ -82,9 +79,9 @@ func compositePaths(in *v1beta1.Exports) []compositePath {
 	return out
 }
 
-// Kinds that the input reads, beside those of composed resources, in the order of
+// kinds that the input reads, beside those of composed resources, in the order of
 // their first use.
-func (p *Plan) Kinds() []Kind {
+func (p *Plan) kinds() []Kind {
 	var out []Kind
 	add := func(k Kind) {
 		if k.Kind != "" && !slices.Contains(out, k) {
@@ -93,12 +90,12 @@ func (p *Plan) Kinds() []Kind {
 	}
 	for _, s := range p.declared {
 		if !isSecret(s) {
-			add(Kind{s.APIVersion, s.Kind})
+			add(Kind{APIVersion: s.APIVersion, Kind: s.Kind})
 		}
 	}
 	for _, m := range p.makers {
 		if m.manifest != nil {
-			add(Kind{m.manifest.apiVersion, m.manifest.kind})
+			add(Kind{APIVersion: m.manifest.apiVersion, Kind: m.manifest.kind})
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func (c *typeCheck) fault(path, format string, args ...any) {
 }
 
 func (c *typeCheck) schema(k Kind) *structpb.Struct {
-	if c.Known.Schema == nil || k.Kind == "" || k == (Kind{"v1", "Secret"}) { // whose data is hidden
+	if c.Known.Schema == nil || k.Kind == "" || k == (Kind{APIVersion: "v1", Kind: "Secret"}) { // whose data is hidden
 		return nil
 	}
 	return schema.OfKind(c.Known.Schema(k))
@@ -53,9 +53,8 @@ func (c *typeCheck) names() {
 	if c.composed == nil {
 		c.composed = map[string]Kind{}
 	}
-	for _, s := range c.plan.declared {
+	for i, s := range c.plan.declared {
 		if _, ok := c.composed[s.Name]; ok && isSecret(s) {
-			i := slices.IndexFunc(c.plan.declared, func(d v1beta1.Source) bool { return d.Name == s.Name })
 			c.fault(field.NewPath("sources").Index(i).Child("name").String(), "%s", twoMeanings(s.Name))
 		}
 	}
@@ -63,7 +62,7 @@ func (c *typeCheck) names() {
 		if _, ok := c.Resources[e.name]; ok {
 			c.fault(e.at("name").String(), "%s", composedTwice(e.name))
 		}
-		c.composed[e.name] = Kind{"v1", string(e.kind)}
+		c.composed[e.name] = Kind{APIVersion: "v1", Kind: string(e.kind)}
 	}
 }
 
@@ -80,7 +79,7 @@ func (c *typeCheck) containers() {
 
 	members = map[string]*types.Type{}
 	for _, s := range c.plan.declared {
-		t := c.kind(Kind{s.APIVersion, s.Kind})
+		t := c.kind(Kind{APIVersion: s.APIVersion, Kind: s.Kind})
 		switch {
 		case len(s.MatchLabels) > 0 && s.MatchName+s.NameExpression != "":
 			t = types.DynType // which is a fault
@@ -95,7 +94,7 @@ func (c *typeCheck) containers() {
 	var noSource func(string) string
 	if c.Required != nil {
 		noSource = func(name string) string {
-			return fmt.Sprintf("there is no source named %s", name) + suggest.DidYouMean(suggest.Nearest(name, sortedKeys(members)))
+			return fmt.Sprintf("there is no source named %s", name) + suggest.ThereAre(name, sortedKeys(members))
 		}
 	}
 	c.sources = c.types.Container(expression.Sources, members, noSource)
@@ -103,7 +102,7 @@ func (c *typeCheck) containers() {
 
 // notComposed says that no step composes a resource.
 func (c *typeCheck) notComposed(name string) string {
-	return fmt.Sprintf("no step of the pipeline composes a resource named %s", name) + suggest.DidYouMean(suggest.Nearest(name, sortedKeys(c.composed)))
+	return fmt.Sprintf("no step of the pipeline composes a resource named %s", name) + suggest.ThereAre(name, sortedKeys(c.composed))
 }
 
 // isComposed refuses the name of a composed resource that there is none of.
@@ -166,9 +165,9 @@ func (c *typeCheck) values(x compiled, r expression.Reference) []string {
 func (c *typeCheck) expression(x compiled) {
 	result, faults := x.env.CheckTypes(x.Expression, c.typing(x))
 	c.results[x.Expression] = result
-	for i, v := range c.plan.variables {
+	for _, v := range c.plan.variables {
 		if v.value == x.Expression {
-			c.variables[c.plan.variables[i].name] = result
+			c.variables[v.name] = result
 		}
 	}
 	for _, f := range faults {
@@ -209,7 +208,7 @@ func (c *typeCheck) connectionKeys(x compiled) {
 		}
 		keys, ok := c.ConnectionKeys[input]
 		if ok && key != anything && !slices.Contains(keys, key) {
-			c.fault(place(x.Expression, r), "the connection details of %s have no key %s: they have %s%s", input, key, strings.Join(keys, ", "), suggest.DidYouMean(suggest.Nearest(key, keys)))
+			c.fault(place(x.Expression, r), "the connection details of %s have no key %s%s", input, key, suggest.ThereAre(key, keys))
 		}
 	}
 }

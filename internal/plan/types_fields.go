@@ -23,7 +23,7 @@ func (c *typeCheck) manifest(m maker) {
 	if m.manifest == nil {
 		return
 	}
-	kind := c.kind(Kind{m.manifest.apiVersion, m.manifest.kind})
+	kind := c.kind(Kind{APIVersion: m.manifest.apiVersion, Kind: m.manifest.kind})
 	for i, f := range m.manifest.set {
 		at := m.path.Child(kindResource, "set").Index(i).Child("fieldPath").String()
 		segments, err := propertySegments(f.at.String())
@@ -62,11 +62,7 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	if have == nil || isFit(have, want) {
 		return
 	}
-	mend := ""
-	if want.Kind() == types.StringKind {
-		mend = ": wrap it in string(...)"
-	}
-	c.fault(x.Source().Path, "gives %s, but %s is %s%s", typeName(have), name, typeName(want), mend)
+	c.fault(x.Source().Path, "%s", expression.Typing{Objects: c.types}.Misfit(have, name, want))
 }
 
 // isFit reports whether a value may be of a type, as far as is known.
@@ -89,27 +85,6 @@ func isFit(have, want *types.Type) bool {
 		return want.Kind() == types.IntKind
 	}
 	return have.Kind() == want.Kind()
-}
-
-// typeName is a type for people.
-func typeName(t *types.Type) string {
-	switch t.Kind() { //nolint:exhaustive // the others are called what they are
-	case types.IntKind, types.UintKind:
-		return "an integer"
-	case types.BoolKind:
-		return "a boolean"
-	case types.DoubleKind:
-		return "a number"
-	case types.StructKind, types.MapKind:
-		return "an object"
-	case types.ListKind:
-		return "a list"
-	case types.OpaqueKind:
-		if len(t.Parameters()) == 1 {
-			return typeName(t.Parameters()[0])
-		}
-	}
-	return "a " + t.TypeName()
 }
 
 // compositePath refuses a path that the composite does not have.

@@ -125,7 +125,7 @@ func TestTypesFind(t *testing.T) {
 		"NoneNear": {
 			reason: "nothing like it: what there is",
 			input:  value("resource.status.atProvider.url"),
-			want:   []string{valueAt + "27: Instance of rds.example.org/v1 has no field status.atProvider.url: it has endpoint, host, port"},
+			want:   []string{valueAt + "27: Instance of rds.example.org/v1 has no field status.atProvider.url: there are endpoint, host, port"},
 		},
 		"Index": {
 			reason: "an index is a selection in other words",
@@ -243,8 +243,8 @@ func TestTypesFind(t *testing.T) {
 			reason: "a key that the connection details do not have",
 			input:  value("secret.pasword + secrets.db['user-name']"),
 			want: []string{
-				valueAt + "7: the connection details of db have no key pasword: they have password, username: did you mean password?",
-				valueAt + "28: the connection details of db have no key user-name: they have password, username: did you mean username?",
+				valueAt + "7: the connection details of db have no key pasword: did you mean password?",
+				valueAt + "28: the connection details of db have no key user-name: did you mean username?",
 			},
 		},
 		"Extract": {
@@ -280,15 +280,15 @@ func TestTypesFind(t *testing.T) {
 			input:  "{status: [{fieldPath: endpont, value: \"'x'\"}, {fieldPath: port, value: resources.db.spec.size}, {fieldPath: hosts, value: resources.db.spec.port}, {fieldPath: by.a, value: \"'x'\"}]}",
 			want: []string{
 				"status[0].fieldPath: App of example.org/v1 has no field status.endpont: did you mean endpoint?",
-				"status[1].value: gives a string, but status.port is an integer",
-				"status[2].value: gives an integer, but status.hosts is a list",
-				"status[3].value: gives a string, but status.by.a is an integer",
+				"status[1].value: returns a string, but status.port is an int",
+				"status[2].value: returns an int, but status.hosts is a list(string)",
+				"status[3].value: returns a string, but status.by.a is an int",
 			},
 		},
 		"StatusNumber": {
 			reason: "how a number becomes a string",
 			input:  "{status: [{fieldPath: endpoint, value: resources.db.spec.port}]}",
-			want:   []string{"status[0].value: gives an integer, but status.endpoint is a string: wrap it in string(...)"},
+			want:   []string{"status[0].value: returns an int, but status.endpoint is a string: wrap it in string(...)"},
 		},
 		"Manifest": {
 			reason: "what a generator sets, and reads of its own generation",
@@ -296,7 +296,7 @@ func TestTypesFind(t *testing.T) {
 				"set: [{fieldPath: spec.sise, value: \"'small'\"}, {fieldPath: spec.port, value: \"'x'\"}], outputs: {host: resource.status.atProvider.hsot}}}]}",
 			want: []string{
 				"generators[0].resource.set[0].fieldPath: Instance of rds.example.org/v1 has no field spec.sise: did you mean size?",
-				"generators[0].resource.set[1].value: gives a string, but spec.port is an integer",
+				"generators[0].resource.set[1].value: returns a string, but spec.port is an int",
 				"generators[0].resource.outputs[host]:1:27: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
 			},
 		},
@@ -410,7 +410,11 @@ func TestTypesEnvironment(t *testing.T) {
 
 // What an input leaves of an environment is known if all that it takes is.
 func TestEnvironmentAfter(t *testing.T) {
-	configs := map[string]*structpb.Struct{"eu": parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu}, data: {region: eu, net: {a: 1}}}")}
+	configs := map[string]*structpb.Struct{
+		"eu":  parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu}, data: {region: eu, net: {a: 1}}}"),
+		"odd": parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: odd}, data: [1]}"),
+		"":    parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, data: {region: eu}}"),
+	}
 	for name, c := range map[string]struct {
 		reason string
 		before string
@@ -423,6 +427,13 @@ func TestEnvironmentAfter(t *testing.T) {
 		"Absent":    {"One that is not among the files is not.", "{}", "{environment: {environmentConfigs: [{type: Reference, ref: {name: us}}]}}", ""},
 		"Selector":  {"One that is found by labels may be any.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
 		"Set":       {"A field that is set is there, of whatever type.", "{}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: null}}"},
+		"Empty":     {"One of which nothing is there is known, too.", "{}", "{}", "{}"},
+		"NoName":    {"An EnvironmentConfig without a name is not found by labels either.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {mode: Multiple, matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
+		"Missing":   {"One that may be missing is not known to be.", "{}", "{environment: {policy: {resolution: Optional}, environmentConfigs: [{type: Reference, ref: {name: us}}]}}", ""},
+		"NoLabel":   {"Of a label of the composite no file knows the value.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.x}]}}]}}", ""},
+		"Label":     {"Nor whether it has one.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.x, fromFieldPathPolicy: Optional}]}}]}}", ""},
+		"NoObject":  {"What has no object for its data is a fault at run time.", "{}", "{environment: {environmentConfigs: [{type: Reference, ref: {name: odd}}]}}", ""},
+		"SetBelow":  {"So is a field of what is a text.", "{a: text}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, faults := compile(t, exports(c.input))
@@ -443,6 +454,22 @@ func TestEnvironmentAfter(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A field that cannot be read does not leave an environment without any.
+func TestEnvironmentAfterFault(t *testing.T) {
+	input := "{environment: {set: [{fieldPath: 'a..b', value: composite.spec.x}]}}"
+	asked := false
+	plan.Check(t.Context(), env, parse(t, exports(input)), func(p *plan.Plan) *plan.Known {
+		asked = true
+		if after, known := p.EnvironmentAfter(parse(t, "{a: 1}"), func(string) *structpb.Struct { return nil }); known {
+			t.Errorf("EnvironmentAfter(...): want it not to be known, got %v", after)
+		}
+		return &plan.Known{}
+	})
+	if !asked {
+		t.Error("Check(...): want it to ask for what is known, in spite of the fault")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Kinds of Kubernetes itself that nobody declares, and that Compositions have.
-var builtIns = map[GVK]func() *structpb.Struct{
+var builtIns = map[Kind]func() *structpb.Struct{
 	{"v1", "ConfigMap"}:             once[corev1.ConfigMap](),
 	{"v1", "Namespace"}:             once[corev1.Namespace](),
 	{"v1", "PersistentVolumeClaim"}: once[corev1.PersistentVolumeClaim](),
@@ -41,11 +41,11 @@ var builtIns = map[GVK]func() *structpb.Struct{
 	{"rbac.authorization.k8s.io/v1", "RoleBinding"}:        once[rbacv1.RoleBinding](),
 }
 
-// BuiltIn is the schema of a kind of Kubernetes itself, nil if it is not known. A
+// builtIn is the schema of a kind of Kubernetes itself, nil if it is not known. A
 // Secret's has no data. It is as new as the Kubernetes library: a field that is newer
 // is not in it. The result is shared, and must not be changed.
-func BuiltIn(apiVersion, kind string) *structpb.Struct {
-	if s, ok := builtIns[GVK{apiVersion, kind}]; ok {
+func builtIn(k Kind) *structpb.Struct {
+	if s, ok := builtIns[k]; ok {
 		return s()
 	}
 	return nil
@@ -72,7 +72,7 @@ var (
 func ofType(t reflect.Type, above []reflect.Type) *structpb.Struct {
 	for _, u := range above {
 		if u == t {
-			return Any()
+			return anything()
 		}
 	}
 	switch {
@@ -81,7 +81,7 @@ func ofType(t reflect.Type, above []reflect.Type) *structpb.Struct {
 	case t.Kind() == reflect.Pointer:
 		return ofType(t.Elem(), above)
 	case t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler):
-		return Any()
+		return anything()
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -100,9 +100,9 @@ func ofType(t reflect.Type, above []reflect.Type) *structpb.Struct {
 	case reflect.Struct:
 		fields := map[string]*structpb.Struct{}
 		ofFields(t, append(above, t), fields)
-		return Object(fields)
+		return objectOf(fields)
 	}
-	return Any()
+	return anything()
 }
 
 func ofFields(t reflect.Type, above []reflect.Type, into map[string]*structpb.Struct) {

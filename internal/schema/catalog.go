@@ -11,15 +11,18 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// A GVK names a kind of an API.
-type GVK struct{ APIVersion, Kind string }
+// A Kind of objects.
+type Kind struct{ APIVersion, Kind string }
 
-// String is how the kind is named in a message.
-func (k GVK) String() string { return k.APIVersion + ", " + k.Kind }
+// String is the kind for people.
+func (k Kind) String() string { return k.Kind + " of " + k.APIVersion }
+
+// Path is the kind as a path of group, version and kind; the core group has no name.
+func (k Kind) Path() string { return k.APIVersion + "/" + k.Kind }
 
 // A Catalog knows the schemas of kinds. It may be asked by several goroutines at
 // once, but not while something is added to it.
-type Catalog struct{ kinds map[GVK]declared }
+type Catalog struct{ kinds map[Kind]declared }
 
 // What a definition declares of a kind.
 type declared struct {
@@ -30,25 +33,26 @@ type declared struct {
 }
 
 // NewCatalog returns a catalog of no kinds but the built-in ones.
-func NewCatalog() *Catalog { return &Catalog{kinds: map[GVK]declared{}} }
+func NewCatalog() *Catalog { return &Catalog{kinds: map[Kind]declared{}} }
 
 var (
-	crd   = GVK{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}
-	xrd   = GVK{"apiextensions.crossplane.io/v1", "CompositeResourceDefinition"}
-	xrdV2 = GVK{"apiextensions.crossplane.io/v2", "CompositeResourceDefinition"}
+	crd   = Kind{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}
+	xrd   = Kind{"apiextensions.crossplane.io/v1", "CompositeResourceDefinition"}
+	xrdV2 = Kind{"apiextensions.crossplane.io/v2", "CompositeResourceDefinition"}
 )
 
-var errDifferent = errors.New("it was declared before, as something else")
+var errDifferent = errors.New("another definition of it differs: keep one of them")
 
 // Add the kinds that a CustomResourceDefinition or a CompositeResourceDefinition
 // declares, in each of its versions, served or not; anything else is not added. A
 // kind may be declared twice if it is the same both times. With an error nothing is
 // added.
-func (c *Catalog) Add(object map[string]any) (added bool, err error) {
+func (c *Catalog) Add(object map[string]any) error {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
-	var found map[GVK]declared
-	switch (GVK{apiVersion, kind}) {
+	var found map[Kind]declared
+	var err error
+	switch (Kind{apiVersion, kind}) {
 	case crd:
 		found, err = resources(object)
 	case xrd:
@@ -56,20 +60,20 @@ func (c *Catalog) Add(object map[string]any) (added bool, err error) {
 	case xrdV2:
 		found, err = composites(object, "Namespaced")
 	default:
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	for _, k := range sorted(found) {
 		d, err := found[k].merged(c.kinds[k])
 		if err != nil {
-			return false, fmt.Errorf("cannot add %s: %w", k, err)
+			return fmt.Errorf("cannot add %s: %w", k, err)
 		}
 		found[k] = d
 	}
 	maps.Copy(c.kinds, found)
-	return true, nil
+	return nil
 }
 
 // merged is what both declare: a CustomResourceDefinition that Crossplane made of a
@@ -93,24 +97,21 @@ func (d declared) merged(former declared) (declared, error) {
 // Find the schema of a kind, as openAPIV3Schema has it; nil if it is not known. A
 // kind that is not in the catalog may be built in. The result is shared, and must
 // not be changed.
-func (c *Catalog) Find(apiVersion, kind string) *structpb.Struct {
-	if d, ok := c.kinds[GVK{apiVersion, kind}]; ok {
+func (c *Catalog) Find(k Kind) *structpb.Struct {
+	if d, ok := c.kinds[k]; ok {
 		return d.schema
 	}
-	return BuiltIn(apiVersion, kind)
+	return builtIn(k)
 }
-
-// Kinds that were added, sorted.
-func (c *Catalog) Kinds() []GVK { return sorted(c.kinds) }
 
 // ConnectionSecretKeys are the keys that a CompositeResourceDefinition lists for a
 // kind's connection secret; nil if there is none, or it lists none.
-func (c *Catalog) ConnectionSecretKeys(apiVersion, kind string) []string {
-	return slices.Clone(c.kinds[GVK{apiVersion, kind}].connectionKeys)
+func (c *Catalog) ConnectionSecretKeys(k Kind) []string {
+	return slices.Clone(c.kinds[k].connectionKeys)
 }
 
-func sorted(kinds map[GVK]declared) []GVK {
-	return slices.SortedFunc(maps.Keys(kinds), func(a, b GVK) int {
+func sorted(kinds map[Kind]declared) []Kind {
+	return slices.SortedFunc(maps.Keys(kinds), func(a, b Kind) int {
 		return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
 	})
 }

@@ -36,8 +36,8 @@ func catalog(t testing.TB, names ...string) *Catalog {
 	t.Helper()
 	c := NewCatalog()
 	for _, name := range names {
-		if added, err := c.Add(decoded(t, file(t, name))); err != nil || !added {
-			t.Fatalf("%s: added %t: %v", name, added, err)
+		if err := c.Add(decoded(t, file(t, name))); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 	}
 	return c
@@ -102,7 +102,7 @@ func TestFind(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := below(c.Find(tc.apiVersion, tc.kind), tc.field)
+			n := below(c.Find(Kind{tc.apiVersion, tc.kind}), tc.field)
 			got := strings.Join(slices.Sorted(maps.Keys(n.properties())), " ")
 			if got == "" {
 				got = n.text("type")
@@ -116,25 +116,25 @@ func TestFind(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
-	want := []GVK{
+	want := []Kind{
 		{"example.org/v1", "Database"}, {"example.org/v1", "XDatabase"}, {"example.org/v1alpha1", "Postgres"},
 		{"rds.aws.upbound.io/v1beta1", "Instance"}, {"rds.aws.upbound.io/v1beta3", "Instance"},
 	}
-	if diff := cmp.Diff(want, c.Kinds()); diff != "" {
+	if diff := cmp.Diff(want, sorted(c.kinds)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	keys := map[GVK][]string{}
-	for _, k := range append(want, GVK{"v1", "ConfigMap"}) {
-		keys[k] = c.ConnectionSecretKeys(k.APIVersion, k.Kind)
+	keys := map[Kind][]string{}
+	for _, k := range append(want, Kind{"v1", "ConfigMap"}) {
+		keys[k] = c.ConnectionSecretKeys(k)
 	}
-	wantKeys := map[GVK][]string{
+	wantKeys := map[Kind][]string{
 		want[0]: {"username", "password"}, want[1]: {"username", "password"}, want[2]: nil, want[3]: nil, want[4]: nil, {"v1", "ConfigMap"}: nil,
 	}
 	if diff := cmp.Diff(wantKeys, keys); diff != "" {
 		t.Errorf("connection keys: -want, +got:\n%s", diff)
 	}
 	keys[want[0]][0] = "changed"
-	if got := c.ConnectionSecretKeys("example.org/v1", "Database"); got[0] != "username" {
+	if got := c.ConnectionSecretKeys(want[0]); got[0] != "username" {
 		t.Error("what was handed out is the catalog's own")
 	}
 }
@@ -146,12 +146,12 @@ func TestAddLittle(t *testing.T) {
 		strings.Replace(file(t, "crd-rds-instance.yaml"), "openAPIV3Schema:", "openAPISchema:", 1),
 		strings.Replace(file(t, "xrd-database-v1.yaml"), "kind: Database", "kind: XDATABASE", 1),
 	} {
-		if added, err := c.Add(decoded(t, text)); err != nil || !added {
-			t.Errorf("added %t: %v", added, err)
+		if err := c.Add(decoded(t, text)); err != nil {
+			t.Error(err)
 		}
 	}
-	want := []GVK{{"example.org/v1", "XDATABASE"}, {"example.org/v1", "XDatabase"}, {"rds.aws.upbound.io/v1beta3", "Instance"}}
-	if diff := cmp.Diff(want, c.Kinds()); diff != "" {
+	want := []Kind{{"example.org/v1", "XDATABASE"}, {"example.org/v1", "XDatabase"}, {"rds.aws.upbound.io/v1beta3", "Instance"}}
+	if diff := cmp.Diff(want, sorted(c.kinds)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
@@ -166,11 +166,11 @@ func TestScope(t *testing.T) {
 		o := decoded(t, file(t, tc.file))
 		o["spec"].(map[string]any)["scope"] = tc.scope
 		c := NewCatalog()
-		if _, err := c.Add(o); err != nil {
+		if err := c.Add(o); err != nil {
 			t.Fatal(err)
 		}
-		k := c.Kinds()[len(c.Kinds())-1]
-		if _, ok := below(c.Find(k.APIVersion, k.Kind), "spec").property(tc.want); !ok {
+		kinds := sorted(c.kinds)
+		if _, ok := below(c.Find(kinds[len(kinds)-1]), "spec").property(tc.want); !ok {
 			t.Errorf("%s: spec has no %s", name, tc.want)
 		}
 	}
@@ -210,13 +210,13 @@ func TestAddFaults(t *testing.T) {
 				t.Fatalf("%q is not in %s", tc.old, tc.file)
 			}
 			c := NewCatalog()
-			added, err := c.Add(decoded(t, changed))
+			err := c.Add(decoded(t, changed))
 			got := ""
 			if err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" || added || len(c.Kinds()) > 0 {
-				t.Errorf("%s: added %t, kinds %v, -want, +got:\n%s", tc.reason, added, c.Kinds(), diff)
+			if diff := cmp.Diff(tc.want, got); diff != "" || len(c.kinds) > 0 {
+				t.Errorf("%s: kinds %v, -want, +got:\n%s", tc.reason, sorted(c.kinds), diff)
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func TestAddFaults(t *testing.T) {
 		o := decoded(t, file(t, "crd-rds-instance.yaml"))
 		v := o["spec"].(map[string]any)["versions"].([]any)[1].(map[string]any)
 		v["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)["description"] = bad
-		if _, err := NewCatalog().Add(o); err == nil || err.Error() != "cannot read spec.versions[1].schema.openAPIV3Schema: must be JSON" {
+		if err := NewCatalog().Add(o); err == nil || err.Error() != "cannot read spec.versions[1].schema.openAPIV3Schema: must be JSON" {
 			t.Errorf("%T: %v", bad, err)
 		}
 	}
@@ -235,7 +235,7 @@ func TestAddFaults(t *testing.T) {
 func TestAddTwice(t *testing.T) {
 	xrd := file(t, "xrd-database-v1.yaml")
 	made := NewCatalog()
-	if _, err := made.Add(decoded(t, xrd)); err != nil {
+	if err := made.Add(decoded(t, xrd)); err != nil {
 		t.Fatal(err)
 	}
 	crossplane := map[string]any{ // what Crossplane makes of it
@@ -243,7 +243,7 @@ func TestAddTwice(t *testing.T) {
 		"spec": map[string]any{
 			"group": "example.org", "names": map[string]any{"kind": "XDatabase"},
 			"versions": []any{map[string]any{
-				"name": "v1", "schema": map[string]any{"openAPIV3Schema": made.Find("example.org/v1", "XDatabase").AsMap()},
+				"name": "v1", "schema": map[string]any{"openAPIV3Schema": made.Find(Kind{"example.org/v1", "XDatabase"}).AsMap()},
 			}},
 		},
 	}
@@ -257,30 +257,30 @@ func TestAddTwice(t *testing.T) {
 		"Same":         {"the same again changes nothing", []map[string]any{decoded(t, xrd), decoded(t, xrd)}, ""},
 		"Made":         {"Crossplane made one of the other, which has no keys", []map[string]any{decoded(t, xrd), crossplane}, ""},
 		"MadeBefore":   {"in the other order", []map[string]any{crossplane, decoded(t, xrd)}, ""},
-		"OtherSchema":  {"nobody knows which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add example.org/v1, Database: it was declared before, as something else"},
-		"OtherKeys":    {"nobody knows which ones hold", []map[string]any{decoded(t, xrd), keys}, "cannot add example.org/v1, Database: it was declared before, as something else"},
-		"OtherToMade":  {"nothing is added beside", []map[string]any{crossplane, other}, "cannot add example.org/v1, XDatabase: it was declared before, as something else"},
+		"OtherSchema":  {"nobody knows which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add Database of example.org/v1: another definition of it differs: keep one of them"},
+		"OtherKeys":    {"nobody knows which ones hold", []map[string]any{decoded(t, xrd), keys}, "cannot add Database of example.org/v1: another definition of it differs: keep one of them"},
+		"OtherToMade":  {"nothing is added beside", []map[string]any{crossplane, other}, "cannot add XDatabase of example.org/v1: another definition of it differs: keep one of them"},
 		"KeysAfterAll": {"keys of one that had none", []map[string]any{crossplane, keys}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := NewCatalog()
-			if _, err := c.Add(tc.add[0]); err != nil {
+			if err := c.Add(tc.add[0]); err != nil {
 				t.Fatal(err)
 			}
-			before := c.Kinds()
-			added, err := c.Add(tc.add[1])
+			before := sorted(c.kinds)
+			err := c.Add(tc.add[1])
 			got := ""
 			if err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" || added != (err == nil) {
-				t.Errorf("%s: added %t, -want, +got:\n%s", tc.reason, added, diff)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff(before, c.Kinds()); err != nil && diff != "" {
+			if diff := cmp.Diff(before, sorted(c.kinds)); err != nil && diff != "" {
 				t.Errorf("%s: something was added: -before, +after:\n%s", tc.reason, diff)
 			}
-			if err == nil && len(c.ConnectionSecretKeys("example.org/v1", "XDatabase")) == 0 {
+			if err == nil && len(c.ConnectionSecretKeys(Kind{"example.org/v1", "XDatabase"})) == 0 {
 				t.Errorf("%s: the keys are gone", tc.reason)
 			}
 		})
@@ -291,7 +291,7 @@ const crdText = "apiextensions.k8s.io/v1"
 
 func TestBuiltIn(t *testing.T) {
 	fields := func(apiVersion, kind, path string) []string {
-		n := node{BuiltIn(apiVersion, kind)}
+		n := node{builtIn(Kind{apiVersion, kind})}
 		if path != "" {
 			n = below(n.Struct, path)
 		}
@@ -311,20 +311,20 @@ func TestBuiltIn(t *testing.T) {
 		}
 	}
 	want := ofKey(scalar("string"))
-	if diff := cmp.Diff(want, below(BuiltIn("v1", "ConfigMap"), "binaryData").Struct, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(want, below(builtIn(Kind{"v1", "ConfigMap"}), "binaryData").Struct, protocmp.Transform()); diff != "" {
 		t.Errorf("binaryData: -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(want, below(BuiltIn("v1", "ConfigMap"), "data").Struct, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(want, below(builtIn(Kind{"v1", "ConfigMap"}), "data").Struct, protocmp.Transform()); diff != "" {
 		t.Errorf("data: -want, +got:\n%s", diff)
 	}
 	for path, want := range map[string]string{
 		"spec.replicas": "integer", "spec.paused": "boolean", "metadata.creationTimestamp": "string", "spec.template.spec.containers": "array",
 	} {
-		if got := below(BuiltIn("apps/v1", "Deployment"), path).text("type"); got != want {
+		if got := below(builtIn(Kind{"apps/v1", "Deployment"}), path).text("type"); got != want {
 			t.Errorf("%s is of type %q, want %q", path, got, want)
 		}
 	}
-	port, _ := below(BuiltIn("v1", "Service"), "spec.ports").items().property("targetPort")
+	port, _ := below(builtIn(Kind{"v1", "Service"}), "spec.ports").items().property("targetPort")
 	if len(port.GetFields()) != 0 {
 		t.Errorf("a number or a string is of type %v", port)
 	}

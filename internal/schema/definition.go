@@ -30,16 +30,16 @@ type version struct {
 // kindName is what the API server lets a kind be called.
 var kindName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
-func (d definition) gvk(v version, kind string) GVK { return GVK{d.group + "/" + v.name, kind} }
+func (d definition) named(v version, kind string) Kind { return Kind{d.group + "/" + v.name, kind} }
 
 // resources are the kinds of a CustomResourceDefinition. One that has no schema is
 // not known.
-func resources(object map[string]any) (map[GVK]declared, error) {
+func resources(object map[string]any) (map[Kind]declared, error) {
 	d, _, err := define(object)
 	if err != nil {
 		return nil, err
 	}
-	out := map[GVK]declared{}
+	out := map[Kind]declared{}
 	for _, v := range d.versions {
 		if v.schema == nil {
 			continue
@@ -48,14 +48,14 @@ func resources(object map[string]any) (map[GVK]declared, error) {
 		if err != nil { // which shows the value
 			return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
 		}
-		out[d.gvk(v, d.kind)] = declared{schema: s}
+		out[d.named(v, d.kind)] = declared{schema: s}
 	}
 	return out, nil
 }
 
 // composites are the kinds of a CompositeResourceDefinition: of the composite, and of
 // its claim.
-func composites(object map[string]any, scope string) (map[GVK]declared, error) {
+func composites(object map[string]any, scope string) (map[Kind]declared, error) {
 	d, spec, err := define(object)
 	if err != nil {
 		return nil, err
@@ -73,20 +73,20 @@ func composites(object map[string]any, scope string) (map[GVK]declared, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[GVK]declared{}
+	out := map[Kind]declared{}
 	for _, v := range d.versions {
 		s, err := d.generated(v, scope, "")
 		if err != nil {
 			return nil, err
 		}
-		out[d.gvk(v, d.kind)] = declared{s, keys}
+		out[d.named(v, d.kind)] = declared{s, keys}
 		if claim == "" {
 			continue
 		}
 		if s, err = d.generated(v, scope, claim); err != nil {
 			return nil, err
 		}
-		out[d.gvk(v, claim)] = declared{s, keys}
+		out[d.named(v, claim)] = declared{s, keys}
 	}
 	return out, nil
 }

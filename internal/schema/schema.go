@@ -95,13 +95,13 @@ func withMetadata(s *structpb.Struct) *structpb.Struct {
 // metadata is the schema of ObjectMeta, of k8s.io/apimachinery.
 func metadata() *structpb.Struct {
 	text, texts := scalar("string"), ofKey(scalar("string"))
-	owner := Object(map[string]*structpb.Struct{
+	owner := objectOf(map[string]*structpb.Struct{
 		"apiVersion": text, "kind": text, "name": text, "uid": text, "controller": scalar("boolean"), "blockOwnerDeletion": scalar("boolean"),
 	})
-	return Object(map[string]*structpb.Struct{
+	return objectOf(map[string]*structpb.Struct{
 		"name": text, "generateName": text, "namespace": text, "selfLink": text, "uid": text, "resourceVersion": text,
 		"generation": scalar("integer"), "creationTimestamp": text, "deletionTimestamp": text, "deletionGracePeriodSeconds": scalar("integer"),
-		"labels": texts, "annotations": texts, "finalizers": list(text), "ownerReferences": list(owner), "managedFields": list(Any()),
+		"labels": texts, "annotations": texts, "finalizers": list(text), "ownerReferences": list(owner), "managedFields": list(anything()),
 	})
 }
 
@@ -116,7 +116,7 @@ func Like(example *structpb.Struct) *structpb.Struct {
 	for name, v := range example.GetFields() {
 		fields[name] = like(v)
 	}
-	return Object(fields)
+	return objectOf(fields)
 }
 
 func like(v *structpb.Value) *structpb.Struct {
@@ -130,18 +130,18 @@ func like(v *structpb.Value) *structpb.Struct {
 			return scalar("integer")
 		}
 	case *structpb.Value_ListValue:
-		return list(Any())
+		return list(anything())
 	case *structpb.Value_StructValue:
 		return Like(k.StructValue)
 	}
-	return Any()
+	return anything()
 }
 
-// Any is the schema of anything.
-func Any() *structpb.Struct { return &structpb.Struct{} }
+// anything is the schema of anything.
+func anything() *structpb.Struct { return &structpb.Struct{} }
 
-// Object is the schema of an object with these fields, and no others.
-func Object(fields map[string]*structpb.Struct) *structpb.Struct {
+// objectOf is the schema of an object with these fields, and no others.
+func objectOf(fields map[string]*structpb.Struct) *structpb.Struct {
 	properties := make(map[string]*structpb.Value, len(fields))
 	for name, s := range fields {
 		properties[name] = structpb.NewStructValue(s)

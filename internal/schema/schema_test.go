@@ -75,7 +75,7 @@ func TestLike(t *testing.T) {
 		"in text": "string",
 		"in txet": "x has no field in.txet: did you mean text?",
 		"empty":   "dyn",
-		"q1z":     "x has no field q1z: it has broken, empty, enabled, in, list, nothing, text, whole",
+		"q1z":     "x has no field q1z: there are broken, empty, enabled, in, list, nothing, text, whole",
 	} {
 		all := NewTypes()
 		if got := all.walk(all.Of("x", Like(parsed(t, example))), path); got != want {

@@ -123,9 +123,6 @@ func (t *Types) Field(name, field string) (*types.Type, bool) {
 	return nil, false
 }
 
-// namesListed are so many that a reader finds the one that was meant.
-const namesListed = 12
-
 // Lacks says that an object type has no such field, and which was meant.
 func (t *Types) Lacks(name, field string) string {
 	o := t.objects[name]
@@ -139,11 +136,7 @@ func (t *Types) Lacks(name, field string) string {
 	if elsewhere := t.elsewhere(o.top, field); elsewhere != "" {
 		return text + suggest.DidYouMean(elsewhere)
 	}
-	names := o.names()
-	if n := len(names) - namesListed; n > 0 {
-		return fmt.Sprintf("%s: it has %s and %d more", text, strings.Join(names[:namesListed], ", "), n)
-	}
-	return text + ": it has " + strings.Join(names, ", ")
+	return text + suggest.ThereAre(field, o.names())
 }
 
 // elsewhere is where else the root has a field of that name, nearest to the top:

@@ -32,6 +32,25 @@ func DidYouMean(name string) string {
 	return fmt.Sprintf(": did you mean %s?", name)
 }
 
+// namesListed are so many that a reader finds the one that was meant.
+const namesListed = 12
+
+// ThereAre is the end of a message about a name that there is not: the one that was
+// meant, or all that there are if these are few.
+func ThereAre(wrong string, known []string) string {
+	switch meant := Nearest(wrong, known); {
+	case meant != "":
+		return DidYouMean(meant)
+	case len(known) == 0:
+		return ": there is none"
+	case len(known) == 1:
+		return ": there is only " + known[0]
+	case len(known) <= namesListed:
+		return ": there are " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf(": there are %s and %d more", strings.Join(known[:namesListed], ", "), len(known)-namesListed)
+}
+
 // distance is the number of letters to insert, remove, replace or swap with the
 // next one (optimal string alignment).
 func distance(a, b string) int {

@@ -1,6 +1,9 @@
 package suggest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNearest(t *testing.T) {
 	cases := map[string]struct {
@@ -35,5 +38,26 @@ func TestDidYouMean(t *testing.T) {
 	}
 	if got := DidYouMean(""); got != "" {
 		t.Errorf("want nothing for no name, got %q", got)
+	}
+}
+
+func TestThereAre(t *testing.T) {
+	many := strings.Split("a1 b2 c3 d4 e5 f6 g7 h8 i9 j10 k11 l12 m13 n14", " ")
+	for name, tc := range map[string]struct {
+		reason string
+		known  []string
+		want   string
+	}{
+		"Near": {"The one that was meant is enough.", []string{"user", "hsot"}, ": did you mean hsot?"},
+		"None": {"There is nothing to choose from.", nil, ": there is none"},
+		"One":  {"It is that one.", []string{"user"}, ": there is only user"},
+		"Few":  {"A reader finds it.", []string{"user", "word"}, ": there are user, word"},
+		"Many": {"The first, and how many more.", many, ": there are a1, b2, c3, d4, e5, f6, g7, h8, i9, j10, k11, l12 and 2 more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := ThereAre("host", tc.known); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
 	}
 }

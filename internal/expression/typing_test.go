@@ -1,0 +1,206 @@
+package expression_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+)
+
+// objects are object types by their names, with their fields.
+type objects map[string]map[string]*types.Type
+
+func (o objects) Has(name string) bool { return o[name] != nil }
+
+func (o objects) Field(name, field string) (*types.Type, bool) {
+	t, ok := o[name][field]
+	return t, ok
+}
+
+func (o objects) Lacks(name, field string) string { return name + " has no " + field }
+
+// typing has the composite for an app, and resource for what it was without.
+func typing() expression.Typing {
+	app, spec, part := types.NewObjectType("@app"), types.NewObjectType("@spec"), types.NewObjectType("@part")
+	all := objects{
+		"@app": {
+			"name": types.StringType, "port": types.IntType, "on": types.BoolType, "ratio": types.DoubleType, "raw": types.BytesType, "any": types.DynType,
+			"spec": spec, "names": types.NewListType(types.StringType), "ports": types.NewListType(types.IntType), "parts": types.NewListType(part),
+			"tags": types.NewMapType(types.StringType, types.StringType), "specs": types.NewMapType(types.StringType, spec),
+		},
+		"@spec": {"size": types.StringType},
+		"@part": {"size": types.StringType, "kind": types.StringType},
+	}
+	return expression.Typing{Objects: all, Variables: map[string]*types.Type{expression.Composite: app}, Values: func(r expression.Reference) []string {
+		if r.Variable == expression.Composite && len(r.Path) > 0 && r.Path[len(r.Path)-1].Key == "size" {
+			return []string{"small", "large"}
+		}
+		return nil
+	}}
+}
+
+// checkTypes compiles an expression and checks its types.
+func checkTypes(t testing.TB, text string, want expression.Want) (string, []string) {
+	t.Helper()
+	result, faults := env.CheckTypes(compile(t, text, want, ""), typing())
+	var out []string
+	for _, f := range faults {
+		out = append(out, f.Path+": "+f.Message)
+	}
+	slices.Sort(out)
+	return result.String(), out
+}
+
+func TestTypingFinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		text   string
+		want   []string
+	}{
+		"Field":             {"a field that there is not", "composite.nmae", []string{"here:1:10: @app has no nmae"}},
+		"Index":             {"an index is a field in other words", "composite['spec']['sice']", []string{"here:1:18: @spec has no sice"}},
+		"OptionalField":     {"and so is an optional one", "composite.?nmae.orValue('')", []string{"here:1:10: @app has no nmae"}},
+		"OptionalIndex":     {"however it is written", "composite[?'nmae'].orValue('')", []string{"here:1:10: @app has no nmae"}},
+		"BelowOptional":     {"below what is optional", "composite.?spec.?sice.orValue('')", []string{"here:1:16: @spec has no sice"}},
+		"OfList":            {"a list has none", "composite.parts.size", []string{"here:1:16: cannot select size of a list: select one of its elements first, for example [0], or walk it with map or filter"}},
+		"OfElement":         {"an element has some", "composite.parts[0].name", []string{"here:1:19: @part has no name"}},
+		"OfScalar":          {"a string has none", "composite.name.first", []string{"here:1:15: cannot select first of what is a string"}},
+		"OfInt":             {"nor has an integer", "composite.port.first", []string{"here:1:15: cannot select first of what is an int"}},
+		"OfComputed":        {"what a map holds has some", "composite.specs.x.sice", []string{"here:1:18: @spec has no sice"}},
+		"Walked":            {"an integer has no elements", "composite.port.map(x, x)", []string{"here:1:10: cannot be walked: it is an int, and no list or map"}},
+		"Local":             {"an element is of the list's type", "composite.parts.map(p, p.name)", []string{"here:1:25: @part has no name"}},
+		"And":               {"an operand that is no boolean", "composite.on && composite.name", []string{"here:1:26: must be true or false, but is a string: compare it with something"}},
+		"Condition":         {"a condition that is none", "composite.name ? 'a' : 'b'", []string{"here:1:16: the condition of ?: is a string: compare it with something"}},
+		"Sum":               {"an operator's operands", "composite.port + composite.name", []string{"here:1:16: + does not take int and string: wrap what is no string in string(...)"}},
+		"SumBool":           {"a boolean is no string", "composite.on + composite.name", []string{"here:1:14: + does not take bool and string: wrap what is no string in string(...)"}},
+		"SumRatio":          {"an integer is no double", "composite.port + composite.ratio", []string{"here:1:16: + does not take int and double: wrap the int in double(...)"}},
+		"SumRatioText":      {"a string is wanted of both", "composite.name + composite.ratio", []string{"here:1:16: + does not take string and double: wrap what is no string in string(...)"}},
+		"SumBytes":          {"bytes are neither", "composite.raw + composite.port", []string{"here:1:15: + does not take bytes and int"}},
+		"SumObjects":        {"objects have no sum", "composite.spec + composite.spec", []string{"here:1:16: + does not take map(string, dyn) and map(string, dyn)"}},
+		"Difference":        {"nor a difference", "composite.spec - composite.spec", []string{"here:1:16: - does not take map(string, dyn) and map(string, dyn)"}},
+		"Less":              {"nor an order", "composite.spec < composite.spec", []string{"here:1:16: < does not take map(string, dyn) and map(string, dyn)"}},
+		"NotObject":         {"nor a negation", "!composite.spec", []string{"here:1:1: ! does not take map(string, dyn)"}},
+		"Minus":             {"nor a sign", "-composite.spec", []string{"here:1:1: - does not take map(string, dyn)"}},
+		"LessText":          {"a string is not less than an integer", "composite.name < composite.port", []string{"here:1:16: < does not take string and int"}},
+		"Member":            {"a function behind another type", "composite.port.startsWith('a')", []string{"here:1:16: startsWith does not take int and string"}},
+		"Equal":             {"an integer is no string", "composite.port == 'a'", []string{"here:1:16: can never hold: it compares an int with a string: leave out the quotes, or wrap the int in string(...)"}},
+		"EqualTurned":       {"from the other side", "'1' == composite.port", []string{"here:1:5: can never hold: it compares a string with an int: leave out the quotes, or wrap the int in string(...)"}},
+		"EqualLiteral":      {"a literal is mended where it is", "composite.name == 5432", []string{"here:1:16: can never hold: it compares a string with an int: write it in quotes, '5432'"}},
+		"EqualLiteralBool":  {"of whichever type", "composite.name != true", []string{"here:1:16: always holds: it compares a string with a bool: write it in quotes, 'true'"}},
+		"EqualFields":       {"of two fields one is converted", "composite.name == composite.port", []string{"here:1:16: can never hold: it compares a string with an int: wrap the int in string(...)"}},
+		"EqualRatio":        {"a double as well", "composite.ratio == composite.name", []string{"here:1:17: can never hold: it compares a double with a string: wrap the double in string(...)"}},
+		"EqualBytes":        {"for bytes no mend is known", "composite.raw == composite.name", []string{"here:1:15: can never hold: it compares a bytes with a string"}},
+		"EqualObject":       {"an object is no string", "composite.spec == composite.name", []string{"here:1:16: can never hold: it compares a map(string, dyn) with a string"}},
+		"EqualObjectInt":    {"nor an integer", "composite.port != composite.spec", []string{"here:1:16: always holds: it compares an int with a map(string, dyn)"}},
+		"EqualObjectBool":   {"nor a boolean", "composite.spec == composite.on", []string{"here:1:16: can never hold: it compares a map(string, dyn) with a bool"}},
+		"EqualObjectDouble": {"nor a double", "composite.spec == composite.ratio", []string{"here:1:16: can never hold: it compares a map(string, dyn) with a double"}},
+		"EqualObjectBytes":  {"nor bytes", "composite.spec == composite.raw", []string{"here:1:16: can never hold: it compares a map(string, dyn) with a bytes"}},
+		"In":                {"an integer is in no list of strings", "composite.port in composite.names", []string{"here:1:16: can never hold: an int is looked for in a list(string): wrap the int in string(...)"}},
+		"InLiteral":         {"a list that is spelled", "composite.port in ['1']", []string{"here:1:16: can never hold: an int is looked for in a list(string): leave out the quotes, or wrap the int in string(...)"}},
+		"InPorts":           {"a literal that is looked for", "5432 in composite.names", []string{"here:1:6: can never hold: an int is looked for in a list(string): write it in quotes, '5432'"}},
+		"InTexts":           {"a string in a list of integers", "composite.name in composite.ports", []string{"here:1:16: can never hold: a string is looked for in a list(int)"}},
+		"Values":            {"a string that a field never is", "composite.spec.size == 'Large'", []string{"here:1:24: can never hold: composite.spec.size is never 'Large': it is one of small, large"}},
+		"ValuesUnequal":     {"from the other side", "'tiny' != composite.spec['size']", []string{"here:1:1: always holds: composite.spec.size is never 'tiny': it is one of small, large"}},
+		"OfComputedKey":     {"a computed field of an element of a list in a map", "composite.specs[composite.name].sice", []string{"here:1:32: @spec has no sice"}},
+		"ConditionInt":      {"nor an integer", "composite.port ? 'a' : 'b'", []string{"here:1:16: the condition of ?: is an int: compare it with something"}},
+		"Two":               {"two faults are two", "composite.nmae + composite.spec.sice", []string{"here:1:10: @app has no nmae", "here:1:32: @spec has no sice"}},
+		"SumLater":          {"an object that stands first", "composite.spec + composite.name", []string{"here:1:16: + does not take map(string, dyn) and string"}},
+		"SumMap":            {"nor has what holds objects", "composite.specs + composite.specs", []string{"here:1:17: + does not take map(string, map(string, dyn)) and map(string, map(string, dyn))"}},
+		"SumListText":       {"a list and a string have none", "composite.names + composite.name", []string{"here:1:17: + does not take list(string) and string"}},
+		"SumTextList":       {"nor a string and a list", "composite.name + composite.names", []string{"here:1:16: + does not take string and list(string)"}},
+		"ConditionUnknown":  {"what is behind a fault is no other", "composite.nmae ? 'a' : 'b'", []string{"here:1:10: @app has no nmae"}},
+		"NullSum":           {"null has no sum", "composite.port + null", []string{"here:1:16: + does not take int and null"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := checkTypes(t, c.text, expression.WantAny)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s\n%s: -want, +got:\n%s", c.reason, c.text, diff)
+			}
+		})
+	}
+}
+
+// What works at run time, or may, is no fault.
+func TestTypingLetsBe(t *testing.T) {
+	for _, text := range []string{
+		"composite.spec.size == 'small' && 'large' != composite.spec.size",
+		"composite == {'name': 'a'}",
+		"composite.spec == composite.parts[0]",
+		"composite.spec in [{}]",
+		"composite.spec in composite.parts",
+		"composite.specs == {}",
+		"composite.parts == [{}]",
+		"composite.port == null && null != composite.spec && composite.name == null",
+		"null in composite.names && composite.port in [1, null] && composite.names == [null]",
+		"composite.names + composite.ports + composite.parts",
+		"size(composite.spec) + size(composite.parts) + size(composite.tags)",
+		"'size' in composite.spec && composite.name in composite.tags",
+		"composite.spec.map(k, k + 'x')",
+		"composite.spec.all(k, v, v != null)",
+		"composite[composite.name]",
+		"composite.any.x.y + composite.any",
+		"resource.x == 1 && resource.spec.size == 'tiny'",
+		"composite.port < composite.ratio && composite.port < 1.5",
+		"json.encode(composite.on ? composite.spec : {})",
+		"string(composite.on ? composite.port : 'none')",
+		"string(composite.?port.orValue('none'))",
+		"composite.?spec.orValue({}).size",
+		"dyn(composite.port) == 'a' && (dyn(composite.on) ? true : false)",
+		"cel.bind(s, composite.spec, s.size)",
+		"has(composite.spec.size) == true",
+		"(composite.on ? composite.spec.size : 'other') == 'other'",
+		"{'size': composite.name + composite.spec.size}['size'] == 'other'",
+		"{'a': composite.spec, 'b': composite.parts[0]}.a.size == 'other'",
+		"composite['na' + 'me'] == 1",
+		"optional.of(composite).spec.size",
+		"composite.parts.filter(p, p.kind == 'x')[0].size",
+	} {
+		t.Run(text, func(t *testing.T) {
+			if _, got := checkTypes(t, text, expression.WantAny); got != nil {
+				t.Errorf("want no fault, got %q", got)
+			}
+		})
+	}
+}
+
+// What an expression gives is held against what is wanted of it.
+func TestTypingResult(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		text   string
+		want   expression.Want
+		typ    string
+		fault  string
+	}{
+		"Text":           {"a string is one", "composite.name", expression.WantText, "string", ""},
+		"Number":         {"a number is not", "composite.port", expression.WantText, "int", "here:1:1: must return a string, but returns an int: wrap it in string(...)"},
+		"Object":         {"nor is an object", "composite.spec", expression.WantText, "@spec", "here:1:1: must return a string, but returns a map(string, dyn): select one of its keys, use valueMap for several, or make one text of it with json.encode(...)"},
+		"ObjectJSON":     {"JSON has objects", "composite.spec", expression.WantJSON, "@spec", ""},
+		"ListJSON":       {"and lists of them", "composite.parts", expression.WantJSON, "list(@part)", ""},
+		"OptionalJSON":   {"and may miss them", "composite.?spec", expression.WantJSON, "optional_type(@spec)", ""},
+		"MapJSON":        {"and maps", "composite.specs", expression.WantJSON, "map(string, @spec)", ""},
+		"ObjectMap":      {"an object may be a map of texts", "composite.spec", expression.WantTextMap, "@spec", ""},
+		"MapOfObjects":   {"one of objects is not", "composite.specs", expression.WantTextMap, "map(string, @spec)", "here:1:1: must return a map(string, string), but returns a map(string, map(string, dyn)): wrap its values in string(...)"},
+		"List":           {"nor is a list", "composite.parts", expression.WantTextMap, "list(@part)", "here:1:1: must return a map(string, string), but returns a list(map(string, dyn)): write for example {'key': 'value'}"},
+		"Labels":         {"labels are texts", "composite.tags", expression.WantLabels, "map(string, string)", ""},
+		"Optional":       {"an optional may be a text", "composite.?name", expression.WantText, "optional_type(string)", ""},
+		"OptionalNumber": {"or not", "composite.?port", expression.WantText, "optional_type(int)", "here:1:1: must return a string, but returns an int: wrap it in string(...)"},
+		"OptionalObject": {"or an object", "composite.?spec", expression.WantText, "optional_type(@spec)", "here:1:1: must return a string, but returns a map(string, dyn): select one of its keys, use valueMap for several, or make one text of it with json.encode(...)"},
+		"Misspelt":       {"of what is a fault already no more is said", "composite.nmae", expression.WantText, "error", "here:1:10: @app has no nmae"},
+		"MisspeltNumber": {"whatever it gives", "composite.nmae == 'x' ? composite.port : composite.port", expression.WantText, "int", "here:1:10: @app has no nmae"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, faults := checkTypes(t, c.text, c.want)
+			var want []string
+			if c.fault != "" {
+				want = []string{c.fault}
+			}
+			if diff := cmp.Diff(want, faults); diff != "" || got != c.typ {
+				t.Errorf("%s: %s: want the type %q, got %q; faults: -want, +got:\n%s", c.reason, c.text, c.typ, got, diff)
+			}
+		})
+	}
+}
