@@ -101,6 +101,7 @@ type checked struct {
 	Files    int // with an input
 	Steps    int
 	Unread   bool
+	Untyped  []string // kinds of which there is no schema
 }
 
 func (c *checkCmd) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -125,14 +126,24 @@ func (c *checkCmd) run(ctx context.Context, stdin io.Reader, stdout, stderr io.W
 	return nil
 }
 
-// summary of all in a line.
+// summary of all in a line, and what was not looked at in a second one.
 func (r *checked) summary() string {
 	faults := "no faults"
 	if n := len(r.Findings); n > 0 {
 		faults = counted(n, "fault", "faults")
 	}
-	return fmt.Sprintf("%s in %s of %s", faults, counted(r.Steps, "input", "inputs"), counted(r.Files, "file", "files"))
+	text := fmt.Sprintf("%s in %s of %s", faults, counted(r.Steps, "input", "inputs"), counted(r.Files, "file", "files"))
+	if n := len(r.Untyped); n > 0 {
+		text += fmt.Sprintf("\nnot typed, for there is no schema (see --schema): %s", strings.Join(r.Untyped[:min(n, kindsListed)], ", "))
+		if n > kindsListed {
+			text += fmt.Sprintf(" and %d more", n-kindsListed)
+		}
+	}
+	return text
 }
+
+// kindsListed in the summary, which is a line.
+const kindsListed = 5
 
 // progressOn tells how far the work is, to a person who would wait else.
 func progressOn(w io.Writer) func(done, all int) {
@@ -190,7 +201,7 @@ func (c *checkCmd) check(ctx context.Context, stdin io.Reader, progress func(don
 		return out
 	}, func(done int) { progress(done, len(byFile)) })
 	result.Findings = append(result.Findings, slices.Concat(findings...)...)
-	result.Files, result.Steps = len(byFile), len(steps)
+	result.Files, result.Steps, result.Untyped = len(byFile), len(steps), known.untyped()
 	if result.Steps == 0 && !result.Unread {
 		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: give the files with the Compositions", strings.Join(c.Paths, ", "))
 	}

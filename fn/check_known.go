@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -25,11 +26,14 @@ type knowledge struct {
 	resources map[string]plan.Kind        // by composed resource
 	keys      map[string][]string         // by composed resource, or kind
 	configs   map[string]*structpb.Struct // EnvironmentConfigs by name
+
+	mu      sync.Mutex
+	missing map[plan.Kind]bool // of which there is no schema
 }
 
 // knowledge that the flags give.
 func (c *checkCmd) knowledge() (*knowledge, error) {
-	k := &knowledge{catalog: schema.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{}, configs: map[string]*structpb.Struct{}}
+	k := &knowledge{catalog: schema.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{}, configs: map[string]*structpb.Struct{}, missing: map[plan.Kind]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(c.Resource)) {
 		kind, ok := parseKind(c.Resource[name])
 		if !ok {
@@ -48,6 +52,27 @@ func (c *checkCmd) knowledge() (*knowledge, error) {
 	var err error
 	k.schemas, err = findFiles(c.Schema)
 	return k, err
+}
+
+// find the schema of a kind.
+func (k *knowledge) find(kind plan.Kind) *structpb.Struct {
+	s := k.catalog.Find(kind)
+	if s == nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.missing[kind] = true
+	}
+	return s
+}
+
+// untyped are the kinds of which there is no schema.
+func (k *knowledge) untyped() []string {
+	out := make([]string, 0, len(k.missing))
+	for kind := range k.missing {
+		out = append(out, kind.Path())
+	}
+	slices.Sort(out)
+	return out
 }
 
 // learn from the files that are checked. What is wrong with a kind that one of them
@@ -85,12 +110,21 @@ func (k *knowledge) learnSchemas(steps []exportsStep) error {
 	return nil
 }
 
+// add the kinds of a document, which may be a List of several, as kubectl prints them.
 func (k *knowledge) add(d *document.Document) error {
 	object, _ := d.Value().(map[string]any)
-	if object == nil {
-		return nil
+	items, _ := object["items"].([]any)
+	if object["kind"] != "List" {
+		items = []any{object}
 	}
-	return k.catalog.Add(object)
+	for _, item := range items {
+		if o, _ := item.(map[string]any); o != nil {
+			if err := k.catalog.Add(o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // learnConfig notes an EnvironmentConfig. Of two that differ neither is known: which
@@ -154,9 +188,10 @@ func kindsIn(v any) []string {
 
 // of is what is known of what a step reads.
 func (k *knowledge) of(ctx context.Context, env *expression.Environment, s exportsStep, p *plan.Plan) *plan.Known {
-	out := &plan.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.catalog.Find}
+	out := &plan.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find}
 	if c := s.composition; c != nil {
 		out.Composite = plan.Kind{APIVersion: c.CompositeAPIVersion, Kind: c.CompositeKind}
+		out.ClusterScoped = k.catalog.ClusterScoped(out.Composite)
 		out.Closed = c.Closed()
 		for _, step := range c.Steps {
 			if s.isStep(step.Index) {
@@ -164,7 +199,11 @@ func (k *knowledge) of(ctx context.Context, env *expression.Environment, s expor
 				continue
 			}
 			for _, r := range step.Resources {
-				out.Resources[r.Name] = plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}
+				kind := plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}
+				if former, ok := out.Resources[r.Name]; ok && former != kind {
+					kind = plan.Kind{} // one or the other, by a condition say
+				}
+				out.Resources[r.Name] = kind
 			}
 		}
 	}
@@ -200,7 +239,10 @@ func (k *knowledge) environment(ctx context.Context, env *expression.Environment
 			break
 		}
 		section, ok := environmentSection(step)
-		if !ok {
+		switch {
+		case !ok && mentionsEnvironment(step.Input):
+			return nil // it may write into it
+		case !ok:
 			continue
 		}
 		p, _ := exportsStep{input: map[string]any{"apiVersion": v1beta1.APIVersion, "kind": v1beta1.Kind, "environment": section}}.compile(ctx, env)
@@ -225,6 +267,25 @@ func environmentSection(step composition.Step) (any, bool) {
 	}
 	section, ok := step.Input["environment"]
 	return section, ok && step.Input["apiVersion"] == v1beta1.APIVersion
+}
+
+// mentionsEnvironment reports whether the environment is anywhere in an input: as a
+// field, in a type of patch, or as a key of the context.
+func mentionsEnvironment(v any) bool {
+	is := func(text string) bool { return strings.Contains(strings.ToLower(text), "environment") }
+	switch c := v.(type) {
+	case string:
+		return is(c)
+	case map[string]any:
+		for k, e := range c {
+			if is(k) || mentionsEnvironment(e) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(c, mentionsEnvironment)
+	}
+	return false
 }
 
 // isStep reports whether the step is the one at an index of the pipeline.

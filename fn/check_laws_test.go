@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -19,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/document"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
@@ -26,9 +29,9 @@ import (
 // lineEnds as an editor counts them.
 var lineEnds = regexp.MustCompile(`\r\n|\r|\n`)
 
-// FuzzCheckNeverPanics takes any bytes for a file: what is found is inside of it, the
-// same each time and in each format, and the exit code says what was found.
-func FuzzCheckNeverPanics(f *testing.F) {
+// FuzzFaultsAreInsideTheFile takes any bytes for a file: what is found is inside of it,
+// the same each time and in each format, and the exit code says what was found.
+func FuzzFaultsAreInsideTheFile(f *testing.F) {
 	const header = "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"
 	for _, text := range []string{
 		"", "\x00", "\ufeff", "\xff\xfea\x00", header, header + "a: [\n", header + "secrets: [null, 1, {data: [{value: a}]}]\r\n", header + "...\n" + header + "b: &a *a",
@@ -36,6 +39,7 @@ func FuzzCheckNeverPanics(f *testing.F) {
 		"apiVersion: v1\nkind: List\nitems: [null, {apiVersion: export.fn.crossplane.io/v1, kind: 1}]", header + "---\n" + header + "{{ a }}\n---\n" + header + "<<: {a: 1}\n",
 		"apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec: {pipeline: [{input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, status: [{value: 1 +}]}}]}",
 		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: a, names: {kind: A}, versions: [{name: v1}]}\n---\n" + header,
+		inUTF16(header + "a: [\n"), inUTF16(header + "ä𝄞: 1\n"),
 	} {
 		f.Add([]byte(text))
 	}
@@ -52,11 +56,9 @@ func FuzzCheckNeverPanics(f *testing.F) {
 		if code != want && (code != exitUnread || len(result.Findings) > 0) { // else a schema was refused
 			t.Errorf("exit code %d, want %d: %+v", code, want, result)
 		}
-		if !strings.HasPrefix(text, "\xff\xfe") && !strings.HasPrefix(text, "\xfe\xff") { // UTF-16
-			for _, x := range result.Findings {
-				if why := outside(x, text); why != "" {
-					t.Errorf("%+v: %s", x, why)
-				}
+		for _, x := range result.Findings {
+			if why := outside(x, document.Text(text)); why != "" {
+				t.Errorf("%+v: %s", x, why)
 			}
 		}
 		if strings.ContainsFunc(printed, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {
@@ -69,6 +71,15 @@ func FuzzCheckNeverPanics(f *testing.F) {
 			t.Errorf("%d findings, but in the format github:\n%s", len(result.Findings), lines)
 		}
 	})
+}
+
+// inUTF16 is a text as some shells of Windows write it.
+func inUTF16(text string) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+		out = binary.LittleEndian.AppendUint16(out, unit)
+	}
+	return string(out)
 }
 
 // outside says why a finding is not inside of the file.
@@ -121,9 +132,9 @@ func written(s string, style uint8, indent int) (string, bool) {
 	return block(">", strings.ReplaceAll(strings.ReplaceAll(s, "\n", "\n\n"), " + ", " +\n"))
 }
 
-// FuzzLocate plants a fault in an expression, which is written in any style, at any
-// place of an input: the caret stands at it.
-func FuzzLocate(f *testing.F) {
+// FuzzCaretStandsAtTheFault plants a fault in an expression, which is written in any
+// style, at any place of an input: the caret stands at it.
+func FuzzCaretStandsAtTheFault(f *testing.F) {
 	for style := range uint8(6) {
 		for site := range uint8(len(sites)) {
 			f.Add("a", " ", style, site)

@@ -52,6 +52,48 @@ func TestMigratedIsRight(t *testing.T) {
 	}
 }
 
+// TestCheckKinds has composed resources whose kind, or name, is not known for sure.
+func TestCheckKinds(t *testing.T) {
+	const files = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: one
+    functionRef: {name: function-conditional-patch-and-transform}
+    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources, condition: observed.composite.resource.spec.a, resources: [{name: db, base: {apiVersion: v1, kind: ConfigMap}}]}
+  - step: two
+    functionRef: {name: function-conditional-patch-and-transform}
+    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources, MORE resources: [{name: db, base: {apiVersion: v1, kind: KIND}}]}
+  - step: export
+    functionRef: {name: function-export}
+    input:
+      apiVersion: export.fn.crossplane.io/v1beta1
+      kind: Exports
+      configMaps:
+      - name: settings
+        data:
+        - {key: region, value: VALUE}
+`
+	for name, c := range map[string]struct{ reason, kind, more, value, want string }{
+		"Same":   {"Both are one kind, which has no such field.", "ConfigMap", "", "resources.db.spec.x", "ConfigMap of v1 has no field spec"},
+		"Two":    {"Of two kinds it is one or the other.", "Service", "", "resources.db.data.x", ""},
+		"Closed": {"All that is composed is known.", "ConfigMap", "", "resources.bd.data.x", "no step of the pipeline composes a resource named bd"},
+		"Secret": {"The connection Secret has a name of its own.", "ConfigMap", "writeConnectionSecretToRef: {name: x},", "resources.bd.data.x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.NewReplacer("KIND", c.kind, "MORE", c.more, "VALUE", c.value).Replace(files)
+			dir := renderDir(t, testFiles{"xr.yaml": "-", "composition.yaml": text})
+			if _, got := checkFiles(t, checkCmd{Paths: []string{dir}}); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
+				t.Errorf("%s\nwant %q, got:\n%s", c.reason, c.want, got)
+			}
+		})
+	}
+}
+
 // TestCheckEnvironment has the environment that a step of function-environment-configs
 // looks up, of EnvironmentConfigs among the files.
 func TestCheckEnvironment(t *testing.T) {
@@ -96,6 +138,7 @@ data: {region: eu}
 		"Known":    {"All that the environment is made of is known.", strings.Replace(files, "NAME", "base", 1), true},
 		"NotThere": {"The EnvironmentConfig is not among the files.", strings.Replace(files, "NAME", "other", 1), false},
 		"Two":      {"Two of one name: which is in the cluster no file says.", strings.Replace(files, "NAME", "base", 1) + "---\napiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: base}\ndata: {regoin: us}\n", false},
+		"Patch":    {"A patch writes into it.", strings.Replace(strings.Replace(files, "NAME", "base", 1), "  - step: environment", "  - {step: pt, functionRef: {name: pt}, input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources, resources: [{name: a, base: {apiVersion: v1, kind: ConfigMap}, patches: [{type: ToEnvironmentFieldPath, fromFieldPath: metadata.name, toFieldPath: regoin}]}]}}\n  - step: environment", 1), false},
 		"Opaque":   {"Another step may write into it.", strings.Replace(strings.Replace(files, "NAME", "base", 1), "  - step: environment", "  - {step: other, functionRef: {name: function-kcl}, input: {apiVersion: krm.kcl.dev/v1alpha1, kind: KCLInput}}\n  - step: environment", 1), false},
 	} {
 		t.Run(name, func(t *testing.T) {

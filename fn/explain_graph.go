@@ -45,7 +45,7 @@ type graphEdge struct {
 func graphOf(list []explained) *graph {
 	g := &graph{}
 	for i, ex := range list {
-		b := &graphBuilder{graph: g, ids: map[graphNode]string{}, edges: map[[2]string]int{}}
+		b := &graphBuilder{graph: g, ids: map[[2]string]string{}, edges: map[[2]string]int{}}
 		g.groups = append(g.groups, graphGroup{id: fmt.Sprintf("g%d", i), title: ex.Title})
 		b.group = &g.groups[i]
 		b.add(ex.Explanation)
@@ -58,7 +58,7 @@ type graphBuilder struct {
 	graph      *graph
 	group      *graphGroup
 	generators []string
-	ids        map[graphNode]string // by class and label
+	ids        map[[2]string]string // by class and key
 	edges      map[[2]string]int    // by the ends
 }
 
@@ -160,12 +160,12 @@ func (b *graphBuilder) generator(name string) string {
 
 // node of a class: there is one for each key.
 func (b *graphBuilder) node(class, label, key string) string {
-	n := graphNode{class: class, label: key}
-	if id, ok := b.ids[n]; ok {
+	named := [2]string{class, key}
+	if id, ok := b.ids[named]; ok {
 		return id
 	}
 	id := fmt.Sprintf("%sn%d", b.group.id, len(b.group.nodes))
-	b.ids[n] = id
+	b.ids[named] = id
 	b.group.nodes = append(b.group.nodes, graphNode{id, class, label})
 	return id
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path"
@@ -20,11 +19,8 @@ func printExplained(w io.Writer, output string, list []explained) error {
 	case "dot":
 		return printDOT(w, graphOf(list))
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		if err := e.Encode(list); err != nil {
-			return fmt.Errorf("cannot encode the explanation: %w", err)
+		if err := writeJSON(w, list); err != nil {
+			return fmt.Errorf("cannot write the explanation: %w", err)
 		}
 		return nil
 	}
@@ -32,15 +28,15 @@ func printExplained(w io.Writer, output string, list []explained) error {
 		if i > 0 {
 			_, _ = fmt.Fprintln(w)
 		}
-		explainPlan(w, ex.Title, ex.Explanation)
+		explainPlan(w, ex)
 	}
 	return nil
 }
 
 // explainPlan prints one explanation as text.
-func explainPlan(w io.Writer, title string, ex *plan.Explanation) {
+func explainPlan(w io.Writer, ex explained) {
 	p := &explainPrinter{w: w}
-	p.line(0, "%s", title)
+	p.line(0, "%s", ex.Title)
 	for _, o := range ex.Objects {
 		p.object(o)
 	}
@@ -50,8 +46,8 @@ func explainPlan(w io.Writer, title string, ex *plan.Explanation) {
 		p.generator(g)
 	}
 	p.tenants(ex.FromComposite)
-	p.asks(ex)
-	p.rules(ex.Rules)
+	p.asks(ex.Explanation)
+	p.rules(ex.ClusterRole, ex.Rules)
 	p.section("Fuel")
 	if ex.Fuel.Expected < countedFuel {
 		p.line(1, "a request takes next to nothing of %d", ex.Fuel.Limit)
@@ -180,10 +176,10 @@ func costText(e expression.Estimate) string {
 	return fmt.Sprintf("%d, OVER ITS LIMIT of %d", e.Expected, e.Limit)
 }
 
-// spelled is a text of the input, or in angle brackets the expression that gives it.
+// spelled is a text of the input, or in angle brackets what gives it.
 func spelled(s plan.Spelling) string {
-	if s.Expression != "" {
-		return "<" + s.Expression + ">"
+	if given := s.Expression + s.Words; given != "" {
+		return "<" + given + ">"
 	}
 	return s.Text
 }
@@ -240,7 +236,11 @@ func (p *explainPrinter) asks(ex *plan.Explanation) {
 	for _, a := range ex.Asks {
 		text := strings.TrimSpace(a.Kind + " " + path.Join(spelled(a.Namespace), spelled(a.Name)))
 		for i, l := range a.Labels {
-			text += map[bool]string{true: " with the label ", false: " and "}[i == 0] + l.Key + "=" + spelled(l.Value)
+			joint := " and "
+			if i == 0 {
+				joint = " with the label "
+			}
+			text += joint + l.Key + "=" + spelled(l.Value)
 		}
 		if a.Optional {
 			text += ", if there is one"
@@ -254,7 +254,7 @@ func (p *explainPrinter) asks(ex *plan.Explanation) {
 }
 
 // rules are printed as the ClusterRole that has them.
-func (p *explainPrinter) rules(rules []plan.Rule) {
+func (p *explainPrinter) rules(name string, rules []plan.Rule) {
 	if len(rules) == 0 {
 		return
 	}
@@ -267,19 +267,22 @@ func (p *explainPrinter) rules(rules []plan.Rule) {
 		"apiVersion: rbac.authorization.k8s.io/v1",
 		"kind: ClusterRole",
 		"metadata:",
-		"  name: function-export-sources",
+		"  name: " + name,
 		`  labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}`,
 		"rules:",
 	} {
 		_, _ = fmt.Fprintln(p.w, "  "+l)
 	}
 	for _, r := range rules {
-		comment := "guessed from the kind " + r.Kind
+		installed, guess := "", ""
 		if r.Installed {
-			comment = "Crossplane has it as installed"
+			installed = " # Crossplane's own role has this right already"
 		}
-		p.line(1, "- apiGroups: [%q] # %s", r.APIGroup, comment)
-		p.line(2, "resources: [%q] # for %s", r.Resource, strings.Join(r.For, ", "))
+		if r.Kind != "" {
+			guess = "a guess from the kind " + r.Kind + ", "
+		}
+		p.line(1, "- apiGroups: [%q]%s", r.APIGroup, installed)
+		p.line(2, "resources: [%q] # %sfor %s", r.Resource, guess, strings.Join(r.For, ", "))
 		p.line(2, "verbs: [%s]", strings.Join(r.Verbs, ", "))
 	}
 }

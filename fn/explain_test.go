@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -251,8 +252,107 @@ func TestExplainInputAlone(t *testing.T) {
 	within, _, _ := explainedText(t, "../example/ca-from-a-secret/composition.yaml", "text")
 	_, alone, _ = strings.Cut(alone, "\n")
 	_, within, _ = strings.Cut(within, "\n")
+	within = strings.Replace(within, "function-export-sources-databaseuser", "function-export-sources", 1) // it knows no Composition
 	if diff := cmp.Diff(within, alone); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// sourceInput is an input that reads a source of a kind.
+func sourceInput(kind string) string {
+	return `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, sources: [{name: a, apiVersion: example.org/v1, kind: ` + kind + `}], status: [{fieldPath: a, value: sources.a.b}]}`
+}
+
+// What XRDs and CRDs declare is known, from the file and from those beside it, and what
+// they do not is a guess.
+func TestExplainSchemas(t *testing.T) {
+	crd := func(kind, plural string) string {
+		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" +
+			"spec: {group: example.org, names: {kind: " + kind + ", plural: " + plural + "}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}]}\n"
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		file    string
+		schema  string
+		want    string
+		failure string // DIR is the folder
+	}{
+		"Known":      {"as it is declared", sourceInput("Gizmo"), crd("Gizmo", "gizmoes"), `"gizmoes"] # for sources[0]`, ""},
+		"InTheFile":  {"as it is declared", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "gizmoes"), "", `"gizmoes"] # for sources[0]`, ""},
+		"BrokenKind": {"what is wrong with a kind in the file is for check", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "4711"), "", `"gizmos"] # a guess from the kind Gizmo, for sources[0]`, ""},
+		"Unknown":    {"a guess says so", sourceInput("AccessKey"), crd("Gizmo", "gizmoes"), `"accesskeys"] # a guess from the kind AccessKey, for sources[0]`, ""},
+		"Broken":     {"the schemas are asked for", sourceInput("Gizmo"), crd("Gizmo", "4711"), "", "DIR/crds/crd.yaml:1: cannot read spec.names.plural: must be a string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeExplained(t, dir, map[string]string{"input.yaml": tc.file, "crds/crd.yaml": tc.schema})
+			var stdout, stderr bytes.Buffer
+			failure := ""
+			if err := (&explainCmd{File: filepath.Join(dir, "input.yaml"), Schema: []string{filepath.Join(dir, "crds")}}).run(t.Context(), nil, &stdout, &stderr); err != nil {
+				failure = err.Error()
+			}
+			if diff := cmp.Diff(strings.ReplaceAll(tc.failure, "DIR", dir), failure); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if !strings.Contains(stdout.String(), tc.want) {
+				t.Errorf("%s: want %s in\n%s", tc.reason, tc.want, stdout.String())
+			}
+		})
+	}
+	c := &explainCmd{File: "testdata/explain/all.yaml", Schema: []string{"none"}}
+	if err := c.run(t.Context(), nil, io.Discard, io.Discard); err == nil || err.Error() != "cannot read none: no such file or directory" {
+		t.Error(err)
+	}
+}
+
+func writeExplained(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The role of one Composition leaves that of another alone.
+func TestExplainRoleNames(t *testing.T) {
+	none := `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, status: [{fieldPath: a, value: "'x'"}]}`
+	step := func(name, input string) string { return "{step: " + name + ", input: " + input + "}" }
+	composition := func(name string, steps ...string) string {
+		return "{apiVersion: apiextensions.crossplane.io/v1, kind: Composition, metadata: {name: " + name + "}, spec: {pipeline: [" + strings.Join(steps, ", ") + "]}}"
+	}
+	read := sourceInput("Gizmo")
+	for name, tc := range map[string]struct {
+		reason string
+		file   string
+		want   []string
+	}{
+		"One":     {"of the Composition", composition("app.example.org", step("a", read)), []string{"-app.example.org"}},
+		"Several": {"and the step, if there are several", composition("app", step("a", read), step("b", read)), []string{"-app-a", "-app-b"}},
+		"Needed":  {"a step that needs no role has none", composition("app", step("a", none), step("b", read)), []string{"-app"}},
+		"List":    {"of each Composition in a list", "{apiVersion: v1, kind: List, items: [" + composition("left", step("a", read)) + ", " + composition("right", step("a", read)) + "]}", []string{"-left", "-right"}},
+		"Steps":   {"of the step, without a Composition", "[" + step("a", read) + "]", []string{"-a"}},
+		"Alone":   {"an input alone says no name", read, []string{""}},
+		"Strange": {"a name of an object is legal", composition("null", step(`"Export: it #1"`, read)) + "\n---\n" + composition(`"\"A_b\nc."`, step("a", read)), []string{"-export-it-1", "-a-b-c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "input.yaml")
+			if err := os.WriteFile(file, []byte(tc.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text, _, failure := explainedText(t, file, "text")
+			var got []string
+			for _, m := range regexp.MustCompile(`(?m)^    name: function-export-sources(.*)$`).FindAllStringSubmatch(text, -1) {
+				got = append(got, m[1])
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || failure != "" {
+				t.Errorf("%s: %s\n%s", tc.reason, failure, diff)
+			}
+		})
 	}
 }
 
@@ -261,11 +361,13 @@ func TestExplainFlags(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args   []string
 		output string
+		schema []string
 		fails  bool
 	}{
 		"Default": {args: []string{"explain", "f.yaml"}, output: "text"},
 		"Long":    {args: []string{"explain", "f.yaml", "--output", "mermaid"}, output: "mermaid"},
 		"Short":   {args: []string{"explain", "f.yaml", "-o", "dot"}, output: "dot"},
+		"Schema":  {args: []string{"explain", "f.yaml", "-s", "a,b", "--schema", "c"}, output: "text", schema: []string{"a,b", "c"}},
 		"Unknown": {args: []string{"explain", "f.yaml", "-o", "png"}, fails: true},
 		"NoFile":  {args: []string{"explain"}, fails: true},
 	} {
@@ -280,7 +382,7 @@ func TestExplainFlags(t *testing.T) {
 			if _, err := k.Parse(tc.args); (err != nil) != tc.fails {
 				t.Fatal(err)
 			}
-			if !tc.fails && (c.Explain.Output != tc.output || c.Explain.File != "f.yaml") {
+			if !tc.fails && (c.Explain.Output != tc.output || !slices.Equal(c.Explain.Schema, tc.schema) || c.Explain.File != "f.yaml") {
 				t.Errorf("%+v", c.Explain)
 			}
 		})

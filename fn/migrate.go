@@ -33,12 +33,13 @@ func (c *migrateCmd) Help() string {
 Other objects are ignored, and counted on stderr.
 
 What no machine can know is a comment "DECIDE" in the step. What does not compile
-is a comment with the reason; all the rest was compiled. Nothing is changed: what
+is a comment with the reason, as is a step of which nothing is left; all the rest
+was compiled. Nothing is changed: what
 a step replaces, and is to be removed, is a comment, too. A value that stands in a
 file, such as that of a connection detail, is printed as it is.
 
-If something cannot be read, each fault is a line on stderr with the line of its
-object and the field, nothing is printed, and the exit code is 1.
+If something cannot be read, each fault is a line on stderr with its line and
+the field, nothing is printed, and the exit code is 1.
 
 Examples:
 
@@ -109,22 +110,30 @@ func (c *migrateCmd) load(stdin io.Reader) ([]migrate.Document, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		for _, d := range documents {
-			out = append(out, objects(fmt.Sprintf("%s:%d", path, d.Start().Line), d.Value())...)
+			out = append(out, objects(path, d)...)
 		}
 	}
 	return out, nil
 }
 
 // objects of a document: its items, if it is a List, as kubectl prints several.
-func objects(name string, value any) []migrate.Document {
-	o, _ := value.(map[string]any)
+func objects(path string, d *document.Document) []migrate.Document {
+	line := func(at ...any) string {
+		p, _ := d.Find(at...)
+		return fmt.Sprintf("%s:%d", path, p.Key.Line)
+	}
+	name := fmt.Sprintf("%s:%d", path, d.Start().Line)
+	o, _ := d.Value().(map[string]any)
 	items, ok := o["items"].([]any)
 	if kind, _ := o["kind"].(string); !ok || o["apiVersion"] != "v1" || kind != "List" {
-		return []migrate.Document{{Name: name, Value: value}}
+		return []migrate.Document{{Name: name, Value: d.Value(), At: line}}
 	}
 	out := make([]migrate.Document, 0, len(items))
 	for i, v := range items {
-		out = append(out, migrate.Document{Name: fmt.Sprintf("%s: items[%d]", name, i), Value: v})
+		item := fmt.Sprintf(": items[%d]", i)
+		out = append(out, migrate.Document{Name: name + item, Value: v, At: func(at ...any) string {
+			return line(append([]any{"items", i}, at...)...) + item
+		}})
 	}
 	return out
 }

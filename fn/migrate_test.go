@@ -55,6 +55,7 @@ func TestMigrate(t *testing.T) {
 		"two.yaml":         "kind: ConfigMap\napiVersion: v1\n---\n" + migrateComposition,
 		"list.yaml":        "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(migrateComposition), "\n", "\n  ") + "\n- {apiVersion: v1, kind: Secret, stringData: {a: canary}}\n",
 		"secret.yaml":      "{apiVersion: v1, kind: Secret, stringData: {a: canary}}",
+		"items.yaml":       "apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- apiVersion: external-secrets.io/v1\n  kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: canary}}]}\n",
 		"bad.yaml":         "a: [\ncanary",
 		"fault.yaml":       "\n\n" + strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
 		"faults.yaml":      strings.Replace(strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1), "fromFieldPath: kind", `fromFieldPath: [canary]`, 1),
@@ -64,7 +65,7 @@ func TestMigrate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const step = "- step: export-values\n"
+	const step = "- step: export-values"
 	for name, c := range map[string]struct {
 		reason  string
 		paths   []string
@@ -77,28 +78,28 @@ func TestMigrate(t *testing.T) {
 		"File": {
 			paths: []string{"composition.yaml"}, steps: 1,
 			head:   "# From Composition apps (composition.yaml:1).\n",
-			stderr: "composition.yaml: 1 step; 3 decisions are yours, 0 other objects ignored\n",
+			stderr: "composition.yaml: 1 step; 4 decisions are yours, 0 other objects ignored\n",
 		},
 		"Stdin": {
 			paths: []string{"-"}, stdin: migrateComposition, steps: 1,
 			head:   "# From Composition apps (-:1).\n",
-			stderr: "-: 1 step; 3 decisions are yours, 0 other objects ignored\n",
+			stderr: "-: 1 step; 4 decisions are yours, 0 other objects ignored\n",
 		},
 		"Several": {
-			reason: "each document is named by its line, and others are counted",
+			reason: "each document is named by its line, its step by a name of its own, and others are counted",
 			paths:  []string{"two.yaml", "composition.yaml"}, steps: 2,
 			head:   "# From Composition apps (two.yaml:4).\n",
-			stderr: "two.yaml, composition.yaml: 2 steps; 6 decisions are yours, 1 other object ignored\n",
+			stderr: "two.yaml, composition.yaml: 2 steps; 8 decisions are yours, 1 other object ignored\n",
 		},
 		"List": {
 			reason: "kubectl prints several objects as one",
 			paths:  []string{"list.yaml"}, steps: 1,
 			head:   "# From Composition apps (list.yaml:1: items[0]).\n",
-			stderr: "list.yaml: 1 step; 3 decisions are yours, 1 other object ignored\n",
+			stderr: "list.yaml: 1 step; 4 decisions are yours, 1 other object ignored\n",
 		},
 		"Nothing": {
 			paths: []string{"secret.yaml"},
-			failure: "cannot migrate secret.yaml: nothing to migrate: neither a Composition with connectionDetails, nor an ExternalSecret, " +
+			failure: "cannot migrate secret.yaml: nothing to migrate: neither a Composition with connectionDetails or CompositeConnectionDetails, nor an ExternalSecret, " +
 				"nor a resource of Azure Service Operator with operatorSpec",
 		},
 		"Missing": {
@@ -112,13 +113,18 @@ func TestMigrate(t *testing.T) {
 		"Fault": {
 			reason:  "a single fault is the error",
 			paths:   []string{"fault.yaml"},
-			failure: "cannot migrate fault.yaml: fault.yaml:3: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath or FromValue",
+			failure: "cannot migrate fault.yaml: fault.yaml:21: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath or FromValue",
+		},
+		"FaultInList": {
+			reason:  "the place of an item of a List",
+			paths:   []string{"items.yaml"},
+			failure: "cannot migrate items.yaml: items.yaml:8: items[1]: spec.data[0].remoteRef.key: must be set",
 		},
 		"Faults": {
 			reason: "several are lines, and no step is printed of what is right",
 			paths:  []string{"composition.yaml", "faults.yaml"},
-			stderr: "faults.yaml:1: spec.pipeline[0].input.resources[0].connectionDetails[1].fromFieldPath: must be a string\n" +
-				"faults.yaml:1: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath or FromValue\n",
+			stderr: "faults.yaml:18: spec.pipeline[0].input.resources[0].connectionDetails[1].fromFieldPath: must be a string\n" +
+				"faults.yaml:19: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath or FromValue\n",
 			failure: "cannot migrate composition.yaml, faults.yaml: 2 faults",
 		},
 	} {
@@ -227,5 +233,35 @@ func TestReadmeMigrate(t *testing.T) {
 	stdout, _, failure := migratedFile(t, migrateCmd{Paths: []string{"composition.yaml"}}, nil)
 	if diff := cmp.Diff(blocks[1][1], stdout); diff != "" {
 		t.Errorf("%s\n-README, +got:\n%s", failure, diff)
+	}
+}
+
+// What is printed has no fault with the types of an ordinary XRD of Crossplane v2, which
+// has no spec.writeConnectionSecretToRef.
+func TestMigrateAndCheck(t *testing.T) {
+	stdout, _, failure := migratedFile(t, migrateCmd{Paths: []string{"-"}}, strings.NewReader(migrateComposition))
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSuffix(stdout, "\n"), "  ")
+	strict := strings.Replace(steps, "kind: Exports", "kind: Exports\n      typeChecking: Strict", 1)
+	const definition = `
+---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: apps.example.org}
+spec:
+  scope: Namespaced
+  group: example.org
+  names: {kind: App, plural: apps}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: string}}}}}}
+`
+	result, printed, _ := checkText(t, checkCmd{Output: "text"}, migrateComposition+strict+definition)
+	if len(result.Findings) > 0 || !strings.Contains(printed, "no faults in 1 input") {
+		t.Errorf("want no faults:\n%s", printed)
 	}
 }

@@ -46,6 +46,9 @@ func nothing(*Step, value, []Step) {}
 // patchAndTransform names each resource. The Secret that it makes of all connection
 // details has a name of its own, which no expression needs.
 func patchAndTransform(s *Step, input value, before []Step) {
+	if input.field("writeConnectionSecretToRef").there() {
+		s.Opaque = true // the Secret is composed under a name of its own
+	}
 	sets := map[string]bool{} // whether one changes the kind
 	for _, set := range input.field("patchSets").list() {
 		sets[set.field("name").text()] = changesKind(set.field("patches"), nil)

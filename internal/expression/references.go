@@ -143,12 +143,13 @@ func (s *scope) find(name string) ([]path, bool) {
 
 // A tracer walks a checked tree, and collects references.
 type tracer struct {
+	types  map[int64]*types.Type // of the tree's nodes
 	out    []Reference
 	branch int // how many conditions the node stands under
 }
 
 func findReferences(a *ast.AST) []Reference {
-	t := &tracer{}
+	t := &tracer{types: a.TypeMap()}
 	t.use(a.Expr(), nil)
 	return t.out
 }
@@ -175,7 +176,7 @@ func (t *tracer) under(e ast.Expr, s *scope) {
 func (t *tracer) paths(e ast.Expr, s *scope) []path {
 	switch e.Kind() {
 	case ast.IdentKind:
-		return identPaths(e.AsIdent(), s)
+		return t.identPaths(e, s)
 	case ast.SelectKind:
 		return t.selectPaths(e, s)
 	case ast.CallKind:
@@ -199,12 +200,13 @@ func (t *tracer) paths(e ast.Expr, s *scope) []path {
 	return nil
 }
 
-func identPaths(name string, s *scope) []path {
-	if global, ok := strings.CutPrefix(name, "."); ok {
-		return []path{{variable: global}} // the variable itself, even where a local one shadows it
-	}
-	if ps, ok := s.find(name); ok {
+func (t *tracer) identPaths(e ast.Expr, s *scope) []path {
+	name, global := strings.CutPrefix(e.AsIdent(), ".") // the variable itself, even where a local one shadows it
+	if ps, ok := s.find(name); ok && !global {
 		return ps
+	}
+	if t.types[e.ID()].Kind() == types.TypeKind {
+		return nil // int, string and so on: no variable is a type
 	}
 	return []path{{variable: name}}
 }

@@ -132,6 +132,26 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// The name of a type is no input.
+func TestReferencesOfTypes(t *testing.T) {
+	for text, want := range map[string][]string{
+		"type(secret.a) == int":                            {"secret"},
+		"type(1) in [string, bool, list, .int]":            nil,
+		"type(timestamp(0)) == google.protobuf.Timestamp":  nil,
+		"[1].exists(i, type(i) == int) ? composite.a : ''": {"composite"},
+		"cel.bind(int, secret, int.a)":                     {"secret"},
+		"[secret].map(string, string.a)":                   {"secret"},
+	} {
+		var got []string
+		for _, r := range compile(t, text, expression.WantAny, "db").References() {
+			got = append(got, r.Variable)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", text, diff)
+		}
+	}
+}
+
 // A writer writes random expressions.
 type writer struct {
 	*rand.Rand

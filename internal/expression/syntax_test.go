@@ -1,6 +1,7 @@
 package expression_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,11 +46,17 @@ func TestFaultsInWords(t *testing.T) {
 		"Behind":     {"a function behind its value", "secret.a.string()", []string{"here:1:10: string stands behind nothing: write string(...) around the value"}},
 		"Front":      {"and one in front of it", "replace(secret.a, 'b', 'c')", []string{"here:1:1: replace stands behind its value: write value.replace(...)"}},
 		"Or":         {"|| for a default is one mistake", "secret.a || 'b'", []string{"here:1:7: || takes true or false, but this is a string: for a default write for example secret.?host.orValue('none')"}},
-		"Two":        {"two mistakes are two", "nope.a + len('b')", []string{"here:1:1: there is no variable nope: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables; a composed resource is resources.nope", "here:1:10: there is no function len: write size(value)"}},
-		"Few":        {"format with too few values", "'%s:%s'.format(['a'])", []string{"here:1:15: format has fewer values than there are % in its text: write one value for each, and %% for a percent sign"}},
-		"Many":       {"and with too many", "'%s'.format(['a', 'b'])", []string{"here:1:12: format has 2 values for 1 % in its text: write one %s for each"}},
-		"Clause":     {"a clause that there is not", "'%v'.format(['a'])", []string{"here:1:12: format has no %v: write %s for any value, %d for whole numbers, and %% for a percent sign"}},
-		"Length":     {"a field for a function", "string(secret.a.length)", []string{"here:1:16: a string has no field length: write size(...) around it"}},
+		"Condition":  {"a condition that is none", "secret.a ? 'a' : 'b'", []string{"here:1:10: the condition of ?: is a string: compare it with something"}},
+		"Branches":   {"branches that differ", "string(resource.x ? 1 : 'a')", []string{"here:1:19: gives an int or a string: make both the same type, or write dyn(...) around one"}},
+		"BranchesOf": {"also of a condition that is wrong itself", "string(nope ? 1 : 'a')", []string{
+			"here:1:8: there is no variable nope: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+			"here:1:13: gives an int or a string: make both the same type, or write dyn(...) around one",
+		}},
+		"Two":    {"two mistakes are two", "nope.a + len('b')", []string{"here:1:1: there is no variable nope: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables; a composed resource is resources.nope", "here:1:10: there is no function len: write size(value)"}},
+		"Few":    {"format with too few values", "'%s:%s'.format(['a'])", []string{"here:1:15: format has fewer values than there are % in its text: write one value for each, and %% for a percent sign"}},
+		"Many":   {"and with too many", "'%s'.format(['a', 'b'])", []string{"here:1:12: format has 2 values for 1 % in its text: write one %s for each"}},
+		"Clause": {"a clause that there is not", "'%v'.format(['a'])", []string{"here:1:12: format has no %v: write %s for any value, %d for whole numbers, and %% for a percent sign"}},
+		"Length": {"a field for a function", "string(secret.a.length)", []string{"here:1:16: a string has no field length: write size(...) around it"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +72,11 @@ func TestFaultsInWords(t *testing.T) {
 	}
 }
 
-// FuzzFaultsInWords holds that whatever does not compile has a fault with words.
+// celPhrases are what CEL's parser and checker say themselves.
+var celPhrases = []string{"mismatched input", "no matching overload", "(in container", "extraneous input", "token recognition"}
+
+// FuzzFaultsInWords holds that whatever does not compile has a fault with words, which
+// are not those of CEL.
 func FuzzFaultsInWords(f *testing.F) {
 	for _, s := range []string{"'a' +", "${a}", "if a", "a.map(", "'\\d'", "r'", "((", "]", "a ?? b", "\u00a0", "'''a", "a..b", "b'\\", "/", "1.", ".1.2"} {
 		f.Add(s)
@@ -78,6 +89,11 @@ func FuzzFaultsInWords(f *testing.F) {
 		for _, fault := range faults {
 			if fault.Message == "" || fault.Path == "" {
 				t.Errorf("%q: a fault says nothing: %+v", text, fault)
+			}
+			for _, phrase := range celPhrases {
+				if strings.Contains(fault.Message, phrase) && !strings.Contains(text, phrase) {
+					t.Errorf("%q: a fault says %q: %+v", text, phrase, fault)
+				}
 			}
 		}
 	})

@@ -61,14 +61,18 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, []Fault)
 	c, text := typeCheck{t, checked}, newScript(s.Text)
 	var faults []Fault
 	for _, err := range errs.GetErrors() {
-		if message := c.explain(err); message != "" && !c.isChoice(err.ExprID) {
+		if message := c.explain(err); message != "" && !c.mayWork(err.ExprID) {
 			line, column := text.position(text.nameBefore(text.offset(err.Location.Line(), err.Location.Column())))
 			faults = append(faults, Fault{Path: fmt.Sprintf("%s:%d:%d", s.Path, line, column), Message: message})
 		}
 	}
 	faults = append(faults, x.checkValues(t)...)
 	result := checked.GetType(tree.Expr().ID())
-	if message := s.Want.refuse(c.plain(result), e.several); message != "" && len(faults) == 0 {
+	plain := c.plain(result)
+	for plain != withoutOptional(plain) {
+		plain = withoutOptional(plain) // of one inside of another
+	}
+	if message := s.Want.refuse(plain, e.several); message != "" && len(faults) == 0 {
 		faults = append(faults, Fault{Path: s.Path + ":1:1", Message: message, Mistyped: true})
 	}
 	return result, faults
@@ -169,16 +173,26 @@ func (x *Expression) checkValues(t Typing) []Fault {
 				continue
 			}
 			values := t.Values(x.references[refs[0]])
-			if len(values) == 0 || slices.Contains(values, literal) {
+			if hasDyn(other) || len(values) == 0 || slices.Contains(values, literal) {
 				continue
 			}
 			what := "can never hold"
 			if fn == operators.NotEquals {
 				what = "always holds"
 			}
-			f := x.failedAt(a.ID(), fmt.Sprintf("%s: %s is never '%s': it is one of %s", what, x.references[refs[0]].text(x.source.from()), literal, strings.Join(values, ", ")))
+			f := x.failedAt(a.ID(), fmt.Sprintf("%s: %s is never '%s': it is one of %s", what, x.references[refs[0]].text(x.source.from()), literal, someOf(values)))
 			faults = append(faults, Fault{Path: f.Path, Message: f.Reason})
 		}
 	}))
 	return faults
+}
+
+// valuesListed are so many that a reader finds the one that was meant.
+const valuesListed = 12
+
+func someOf(values []string) string {
+	if n := len(values) - valuesListed; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(values[:valuesListed], ", "), n)
+	}
+	return strings.Join(values, ", ")
 }

@@ -43,18 +43,53 @@ func (c typeCheck) explain(err *common.Error) string {
 	return "" // not of the types that are known
 }
 
-// isChoice reports whether a node takes one of several values, whose types may differ
-// at run time: an int or 'none', which string(...) is around.
-func (c typeCheck) isChoice(id int64) bool {
+// mayWork reports whether a call that the checker refuses can do at run time, where
+// types are those of the values: one of several values is chosen, whose types differ,
+// numbers of two types are compared, or lists and maps, which are equal if they are
+// empty.
+func (c typeCheck) mayWork(id int64) bool {
 	e := c.node(id)
 	if e == nil || e.Kind() != ast.CallKind {
 		return false
 	}
-	switch call := e.AsCall(); call.FunctionName() {
+	call := e.AsCall()
+	switch fn := call.FunctionName(); fn {
 	case operators.Conditional:
 		return isKind(c.GetType(call.Args()[0].ID()), types.BoolKind, types.DynKind, types.ErrorKind)
+	case operators.Equals, operators.NotEquals:
+		a, b := c.GetType(call.Args()[0].ID()), c.GetType(call.Args()[1].ID())
+		return isNumber(a) && isNumber(b) || a.Kind() == b.Kind() && isKind(a, types.ListKind, types.MapKind)
+	case operators.In:
+		list := c.GetType(call.Args()[1].ID())
+		return len(list.Parameters()) > 0 && isNumber(c.GetType(call.Args()[0].ID())) && isNumber(list.Parameters()[0])
 	case "or", "orValue":
 		return call.IsMemberFunction()
+	default:
+		return strings.HasPrefix(fn, "sets.")
+	}
+}
+
+func isNumber(t *types.Type) bool {
+	return isKind(t, types.IntKind, types.UintKind, types.DoubleKind)
+}
+
+// Dynamic reports whether dyn() is written around something on the way to what a
+// reference reads: whoever writes it knows better.
+func (x *Expression) Dynamic(r Reference) bool { return hasDyn(x.node(r.node)) }
+
+func hasDyn(e ast.Expr) bool {
+	if e == nil {
+		return false
+	}
+	switch e.Kind() { //nolint:exhaustive // of what references go through
+	case ast.SelectKind:
+		return hasDyn(e.AsSelect().Operand())
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() == "dyn" {
+			return true
+		}
+		return c.IsMemberFunction() && hasDyn(c.Target()) || len(c.Args()) > 0 && hasDyn(c.Args()[0])
 	}
 	return false
 }

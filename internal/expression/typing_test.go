@@ -155,6 +155,9 @@ func TestTypingLetsBe(t *testing.T) {
 		"{'size': composite.name + composite.spec.size}['size'] == 'other'",
 		"{'a': composite.spec, 'b': composite.parts[0]}.a.size == 'other'",
 		"composite['na' + 'me'] == 1",
+		"cel.bind(s, composite.on ? composite.spec : resource.spec, s.size == 'other')",
+		"[composite.spec, resource.spec].exists(s, s.size == 'other')",
+		"(composite.on ? composite.spec : resource.spec).size == 'other'",
 		"optional.of(composite).spec.size",
 		"composite.parts.filter(p, p.kind == 'x')[0].size",
 	} {

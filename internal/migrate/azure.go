@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,11 +34,11 @@ func (m *migration) azure(s *step, c cursor, name string, of func(path string) s
 	spec := c.get("spec", "operatorSpec")
 	x := azure{m, s, name}
 	for _, kind := range []struct {
-		expressions, fields, variable string
-		to                            *node
+		expressions, fields string
+		to                  *node
 	}{
-		{"secretExpressions", "secrets", expression.Secret, s.secrets},
-		{"configMapExpressions", "configMaps", expression.Resource + ".status", s.configMaps},
+		{"secretExpressions", "secrets", s.secrets},
+		{"configMapExpressions", "configMaps", s.configMaps},
 	} {
 		objects := map[string]*azureObject{}
 		var order []string
@@ -55,12 +56,17 @@ func (m *migration) azure(s *step, c cursor, name string, of func(path string) s
 		fields := spec.get(kind.fields)
 		for _, field := range fields.names() {
 			e := fields.member(field)
-			object(e).known(e, selected(kind.variable, field), field)
-		}
-		for _, path := range []string{kind.expressions, kind.fields} {
-			if spec.get(path).there() {
-				s.remove = append(s.remove, of("spec.operatorSpec."+path))
+			if kind.to == s.secrets {
+				x.written(object(e), e)
+				continue
 			}
+			object(e).known(e, selected(expression.Resource+".status", field), field)
+		}
+		if spec.get(kind.expressions).there() {
+			s.remove = append(s.remove, of("spec.operatorSpec."+kind.expressions))
+		}
+		if kind.to == s.configMaps && fields.there() {
+			s.remove = append(s.remove, of("spec.operatorSpec."+kind.fields))
 		}
 		for _, to := range order {
 			kind.to.items = append(kind.to.items, x.export(objects[to]))
@@ -80,7 +86,9 @@ type azureObject struct {
 	name                string
 	data                []*node
 	labels, annotations map[string]string
-	secret              bool // an entry reads the resource's secrets
+	secret              bool   // an entry reads the resource's secrets
+	evaluated           bool   // an entry is an expression over the resource
+	source              string // the Secret of this name that the operator goes on writing, as a source
 }
 
 // expression is an entry of secretExpressions or configMapExpressions. Without a key
@@ -93,13 +101,10 @@ func (x azure) expression(o *azureObject, c cursor, secret bool) {
 		n.withText("valueMap", value)
 	}
 	o.data = append(o.data, n)
+	o.evaluated = true
 	o.secret = o.secret || secret && x.readsSecret(value)
-	for field, to := range map[string]map[string]string{"labels": o.labels, "annotations": o.annotations} {
-		texts := c.get(field).texts()
-		for k, v := range texts {
-			to[k] = v
-		}
-	}
+	maps.Copy(o.labels, c.get("labels").texts())
+	maps.Copy(o.annotations, c.get("annotations").texts())
 }
 
 func (x azure) readsSecret(text string) bool {
@@ -120,19 +125,42 @@ func (o *azureObject) known(c cursor, value, output string) {
 	n := mapping().with("key", textNode(c.get("key").needed())).with("value", textNode(value))
 	n.note(fmt.Sprintf("%sthe operator knows where %s comes from, which depends on the kind: say which key, or which field, it is.", decide, output))
 	o.data = append(o.data, n)
-	o.secret = o.secret || strings.HasPrefix(value, expression.Secret+".") || strings.HasPrefix(value, expression.Secret+"[")
+	o.evaluated = true
+}
+
+// written is a secret that only the operator can get. It goes on writing its Secret,
+// which is a source here.
+func (x azure) written(o *azureObject, c cursor) {
+	if o.source == "" {
+		o.source = x.step.exportName(o.name)
+		x.step.sources.items = append(x.step.sources.items, mapping().withText("name", o.source).
+			withText("apiVersion", "v1").withText("kind", "Secret").withText("matchName", o.name))
+	}
+	key := c.get("key").needed()
+	o.data = append(o.data, mapping().withText("key", key).with("value", textNode(selected("secrets", o.source, key))))
 }
 
 func (x azure) export(o *azureObject) *node {
 	e := mapping().withText("name", x.step.exportName(o.name))
-	metadata := x.step.literalName(o.name)
+	metadata := mapping()
+	if o.source == "" {
+		metadata = x.step.literalName(o.name)
+	} else {
+		e.note(decide + "keep operatorSpec.secrets: the operator goes on writing the Secret of that name, and this one has another, with the same keys. Drop it if nobody needs it.")
+	}
 	x.texts(metadata, "labels", o.labels)
 	x.texts(metadata, "annotations", o.annotations)
 	if o.secret {
 		e.note(fmt.Sprintf("%ssecret is the connection details of %s, and a resource of the operator has none: compose it by a provider of Crossplane,", decide, x.resource),
 			"with writeConnectionSecretToRef, or have operatorSpec.secrets write a Secret, and read that as one of sources.")
 	}
-	return e.with("metadata", metadata).withText("from", x.resource).with("data", list(o.data...))
+	if len(metadata.fields) > 0 {
+		e.with("metadata", metadata)
+	}
+	if o.evaluated {
+		e.withText("from", x.resource)
+	}
+	return e.with("data", list(o.data...))
 }
 
 // texts are labels or annotations. One that is an expression for a string is

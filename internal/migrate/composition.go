@@ -43,14 +43,22 @@ func (m *migration) composition(c cursor) *step {
 			m.azure(s, base, t.name, func(path string) string { return t.of("base." + path) })
 		}
 	}
+	if s.empty() && len(s.byHand) > 0 {
+		e := mapping().withText("name", s.exportName("connection"))
+		s.secrets.items = append(s.secrets.items, e.with("data", rawNode("[]")))
+	}
 	if s.empty() {
 		return nil
 	}
+	s.above = append(s.above, s.byHand...)
 	if !pipeline {
 		s.above = append(s.above, decide+"bring the Composition into mode Pipeline first, with function-patch-and-transform: Crossplane v2 has no other.")
 	}
 	return s
 }
+
+// connectionKind is what function-go-templating publishes connection details by.
+const connectionKind = "CompositeConnectionDetails"
 
 // pipeline are the templates of all its steps, and where the last of them writes
 // the connection details to.
@@ -64,6 +72,11 @@ func (s *step) pipeline(pipeline cursor) ([]template, *cursor) {
 		input := p.get("input")
 		group, _, _ := strings.Cut(input.get("apiVersion").text(), "/")
 		switch input.get("kind").text() {
+		case "GoTemplate":
+			if group == "gotemplating.fn.crossplane.io" && strings.Contains(input.get("inline", "template").text(), connectionKind) {
+				s.byHand = append(s.byHand, fmt.Sprintf("%sstep %s has %s in a Go template, which cannot be translated: write its keys by hand, as data of a Secret.", decide, name, connectionKind))
+				s.remove = append(s.remove, connectionKind+" of step "+name)
+			}
 		case "Resources":
 			if group != "pt.fn.crossplane.io" {
 				continue
@@ -79,9 +92,7 @@ func (s *step) pipeline(pipeline cursor) ([]template, *cursor) {
 			}
 		}
 	}
-	for i := 2; steps[s.name]; i++ {
-		s.name = fmt.Sprintf("export-values-%d", i)
-	}
+	s.steps = steps
 	return templates, ref
 }
 

@@ -23,7 +23,8 @@ func placeConnection(e *node, ref *cursor) {
 		patches = ref.get("patches").items()
 	}
 	place := map[string]string{
-		"name":      "composite.?spec.?writeConnectionSecretToRef.?name.orValue(" + name + ")",
+		// dyn, for an XRD of Crossplane v2 need not have the field.
+		"name":      "dyn(composite).?spec.?writeConnectionSecretToRef.?name.orValue(" + name + ")",
 		"namespace": "composite.metadata.namespace",
 	}
 	if namespace != "" {
@@ -41,6 +42,9 @@ func placeConnection(e *node, ref *cursor) {
 		metadata.with("namespaceExpression", textNode(place["namespace"]))
 	} else {
 		metadata.withText("namespace", namespace)
+	}
+	if place["namespace"] == before && namespace == "" {
+		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: its spec.writeConnectionSecretToRef said it before.")
 	}
 	e.with("metadata", metadata).withText("type", connectionType)
 	e.note(decide+"for a legacy composite, one with a claim, drop metadata and type, and add connectionDetails: true.",

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,17 +18,19 @@ func (m *migration) externalSecret(c cursor) *step {
 	s := newStep()
 	s.above = []string{title(c), "Put it behind the steps that compose what it reads."}
 	s.remove = []string{"the ExternalSecret"}
-	x := external{migration: m, step: s, values: map[string]string{}, read: map[string]bool{}}
+	x := external{migration: m, step: s, values: map[string]string{}, all: onlyExtract(spec), read: map[string]bool{}}
 	x.templated = (template.get("data").there() || template.get("templateFrom").there()) && template.get("mergePolicy").text() != "Merge"
 
 	var data, dataFrom []*node
 	for _, d := range spec.get("data").items() {
 		data = append(data, x.data(d))
 	}
-	data = append(data, x.templates(template)...)
 	for _, d := range spec.get("dataFrom").items() {
 		dataFrom = append(dataFrom, x.dataFrom(d))
 	}
+	templates := x.templates(template)
+	lost := overwritten(templates, data, dataFrom)
+	data = append(data, templates...)
 	if len(data)+len(dataFrom) == 0 {
 		return nil
 	}
@@ -48,15 +49,37 @@ func (m *migration) externalSecret(c cursor) *step {
 	e.with("data", list(data...)).with("dataFrom", list(dataFrom...))
 	x.conflicts(e)
 	x.describe(e, spec)
-	s.secrets.items = append(s.secrets.items, e)
+	if len(lost) > 0 && len(e.field("data").live()) > 0 {
+		e.note(decide + "it lacks these keys of the template, which are comments below: " + strings.Join(lost, ", "))
+	}
+	noCounterpart(e, c)
+	x.put(e, spec.get("target", "manifest"))
 	return s
+}
+
+// put the export where it belongs. What the target makes of no Secret is a comment:
+// nobody asked for a Secret.
+func (x external) put(e *node, manifest cursor) {
+	kind := manifest.get("kind").text()
+	switch {
+	case !manifest.there(), kind == "Secret":
+		x.step.secrets.items = append(x.step.secrets.items, e)
+	case kind == "ConfigMap":
+		x.step.configMaps.items = append(x.step.configMaps.items, e.disable(
+			"target.manifest makes a ConfigMap of it: un-comment it, and give each of its data a nonSensitive with what it reads of secrets"))
+	default:
+		x.step.secrets.items = append(x.step.secrets.items, e.disable(
+			fmt.Sprintf("target.manifest makes an object of kind %s of it, and here there are Secrets and ConfigMaps only: compose it by another step", kind)))
+		x.step.remove = nil
+	}
 }
 
 // external is an ExternalSecret on its way.
 type external struct {
 	migration *migration
 	step      *step
-	values    map[string]string // expressions of data, by key
+	values    map[string]string // expressions of data, by key; empty if there is none
+	all       string            // the only input, if there is one whose keys are all read
 	read      map[string]bool   // remote secrets
 	templated bool              // only what the template gives is in the Secret
 }
@@ -75,6 +98,25 @@ func (x external) describe(e *node, spec cursor) {
 	}
 	if spec.get("secretStoreRef").there() || spec.get("refreshInterval").there() {
 		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
+	}
+}
+
+// noCounterpart names the fields that are dropped.
+func noCounterpart(e *node, c cursor) {
+	var out []string
+	if c.get("metadata", "namespace").there() {
+		out = append(out, "metadata.namespace (the Secret is in the composite's)")
+	}
+	for _, f := range []struct{ path, usual string }{{"spec.refreshPolicy", "Periodic"}, {"spec.target.deletionPolicy", "Retain"}} {
+		if v := c.get(strings.Split(f.path, ".")...).text(); v != "" && v != f.usual {
+			out = append(out, f.path)
+		}
+	}
+	if c.get("spec", "target", "template", "metadata", "finalizers").there() {
+		out = append(out, "spec.target.template.metadata.finalizers")
+	}
+	if len(out) > 0 {
+		e.note(decide + "there is no counterpart of " + strings.Join(out, ", ") + ".")
 	}
 }
 
@@ -128,6 +170,7 @@ func (x external) data(c cursor) *node {
 	n.with("value", textNode(value))
 	switch {
 	case why != "":
+		x.values[key] = ""
 		return n.disable(why)
 	case x.templated:
 		x.values[key] = value
@@ -159,51 +202,6 @@ func (x external) remote(n *node, ref cursor) (value, why string) {
 	}
 	n.note(decide + "the property may be a path into JSON, too: string(" + inside + ")")
 	return selected(input, property), ""
-}
-
-// placeholder is all that is translated of Go's templates.
-var placeholder = regexp.MustCompile(`\{\{ *\.([A-Za-z_][A-Za-z0-9_]*) *\}\}`)
-
-// templates are the keys of target.template.
-func (x external) templates(c cursor) []*node {
-	texts := c.get("data").texts()
-	out := make([]*node, 0, len(texts))
-	for _, k := range sortedKeys(texts) {
-		n := mapping().withText("key", k)
-		switch value, ok := x.template(texts[k]); {
-		case texts[k] == "":
-			n.with("value", textNode(literal(""))).disable(emptyValue)
-		case !ok:
-			n.with("value", textNode(texts[k])).disable("this is a Go template: write it in CEL")
-		default:
-			n.with("value", textNode(value))
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-// template is the CEL of one that fills in nothing but single keys of data.
-func (x external) template(text string) (string, bool) {
-	var values []string
-	for _, p := range placeholder.FindAllStringSubmatch(text, -1) {
-		v, ok := x.values[p[1]]
-		if !ok {
-			return "", false
-		}
-		values = append(values, v)
-	}
-	rest := placeholder.ReplaceAllString(text, "")
-	switch {
-	case strings.Contains(rest, "{{"):
-		return "", false
-	case len(values) == 0:
-		return literal(text), true
-	case rest == "" && len(values) == 1:
-		return values[0], true
-	}
-	format := placeholder.ReplaceAllString(strings.ReplaceAll(text, "%", "%%"), "%s")
-	return literal(format) + ".format([" + strings.Join(values, ", ") + "])", true
 }
 
 // dataFrom is one entry of spec.dataFrom.

@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ const (
 )
 
 func TestFaults(t *testing.T) {
-	const nothing = "nothing to migrate: neither a Composition with connectionDetails, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
+	const nothing = "nothing to migrate: neither a Composition with connectionDetails or CompositeConnectionDetails, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
 	for name, c := range map[string]struct {
 		reason string
 		input  string
@@ -190,6 +191,24 @@ spec:
 	}
 }
 
+// A fault is where its field is, if the caller can say where that is.
+func TestFaultAt(t *testing.T) {
+	d := parse(t, "f", external+"spec: {data: [{secretKey: a, remoteRef: {key: b}}, {secretKey: a}], target: {template: {metadata: {labels: {a.b: 1}}}}}")[0]
+	d.At = func(path ...any) string { return fmt.Sprintf("%v", path) }
+	_, faults := migrate.Migrate(context.Background(), env, []migrate.Document{d})
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.Error())
+	}
+	want := []string{
+		"[spec data 1 remoteRef key]: spec.data[1].remoteRef.key: must be set",
+		"[spec target template metadata labels a.b]: spec.target.template.metadata.labels[a.b]: must be a string",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func TestCounts(t *testing.T) {
 	const other = "---\n{apiVersion: v1, kind: ConfigMap}\n"
 	for name, c := range map[string]struct {
@@ -198,9 +217,9 @@ func TestCounts(t *testing.T) {
 		steps, ignored, decisions int
 	}{
 		"One": {
-			reason: "nothing to decide about a literal but whose composite it is, and an object that is there",
+			reason: "nothing to decide about a literal but whose composite it is, and where, and an object that is there",
 			input:  pipeline + "      resources: [{name: a, connectionDetails: [{name: k, type: FromValue, value: 'v\n\n# DECIDE: no\n'}]}]\n" + other,
-			steps:  1, ignored: 1, decisions: 2,
+			steps:  1, ignored: 1, decisions: 3,
 		},
 		"Generators": {
 			reason: "a generator that is referred to is not ignored, wherever it stands",
@@ -208,6 +227,11 @@ func TestCounts(t *testing.T) {
 				"{apiVersion: generators.external-secrets.io/v1alpha1, kind: UUID, metadata: {name: b}}\n---\n" +
 				external + "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: UUID, name: a}}}]}\n" + other + other,
 			steps: 1, ignored: 3, decisions: 2,
+		},
+		"Nothing": {
+			reason: "a step that is a comment is none, and its document is not ignored",
+			input:  external + "spec: {data: [{secretKey: a, remoteRef: {key: b}}]}\n" + other,
+			steps:  0, ignored: 1, decisions: 4,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func generatorsOf(documents []Document) map[string]cursor {
 	out := map[string]cursor{}
 	for _, d := range documents {
 		if key, ok := generatorKey(d); ok {
-			out[key] = cursor{value: d.Value, faults: &faults{document: d.Name}}.get("spec")
+			out[key] = cursor{value: d.Value, faults: &faults{document: d}}.get("spec")
 		}
 	}
 	return out

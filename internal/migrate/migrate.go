@@ -23,7 +23,7 @@ import (
 // decide begins each comment that a person has to act on.
 const decide = "DECIDE: "
 
-const nothing = "nothing to migrate: neither a Composition with connectionDetails, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
+const nothing = "nothing to migrate: neither a Composition with connectionDetails or CompositeConnectionDetails, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
 
 // decisions are lines that are such comments: a quoted text never begins a line.
 var decisions = regexp.MustCompile(`(?m)^[ #]*# ` + decide)
@@ -32,14 +32,18 @@ var decisions = regexp.MustCompile(`(?m)^[ #]*# ` + decide)
 type Document struct {
 	Name  string // in texts: the file, and which of its documents it is
 	Value any    // as JSON has it
+
+	// At is the name of the place of a field, at a path of keys (string) and indices
+	// (int), or of the nearest one above it that there is. Without it that is Name.
+	At func(path ...any) string
 }
 
 // A Result is what documents were turned into.
 type Result struct {
 	YAML      []byte // a list with one pipeline step for each document that exports
-	Steps     int
-	Ignored   int // documents that have nothing to migrate
-	Decisions int // comments that a person has to act on
+	Steps     int    // those that are no comments, for they export something
+	Ignored   int    // documents that have nothing to migrate
+	Decisions int    // comments that a person has to act on
 }
 
 // Migrate turns documents into pipeline steps, in their order. There is either a
@@ -48,15 +52,20 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents), referred: map[string]bool{}}
 	var sections []string
 	var all []Fault
+	live, names := 0, map[string]bool{}
 	others := len(documents)
 	for _, d := range documents {
-		f := &faults{document: d.Name}
+		f := &faults{document: d}
 		s := m.document(cursor{value: d.Value, faults: f})
 		if s != nil && len(f.list) == 0 {
 			s.check(m, f)
 		}
 		all = append(all, f.list...)
 		if s != nil {
+			s.nameApart(names)
+			if s.live() {
+				live++
+			}
 			sections = append(sections, s.print())
 			others--
 		}
@@ -72,7 +81,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 		return nil, unique(all)
 	}
 	text := strings.Join(sections, "---\n")
-	return &Result{[]byte(text), len(sections), others, len(decisions.FindAllString(text, -1))}, nil
+	return &Result{[]byte(text), live, others, len(decisions.FindAllString(text, -1))}, nil
 }
 
 // unique drops what was said before: a field is looked at more than once.
@@ -121,5 +130,5 @@ func isAzure(apiVersion string) bool {
 // title of a document, for the comment above its step.
 func title(c cursor) string {
 	name := c.get("metadata", "name").text()
-	return fmt.Sprintf("From %s %s (%s).", c.get("kind").text(), name, c.faults.document)
+	return fmt.Sprintf("From %s %s (%s).", c.get("kind").text(), name, c.faults.document.Name)
 }

@@ -9,7 +9,7 @@ import (
 
 // A Fault is why a document cannot be migrated. It quotes no value of the document.
 type Fault struct {
-	Document string // as the caller calls it; empty for all of them
+	Document string // as the caller calls it, or the place in it; empty for all of them
 	Path     string // of the field; empty for the document as a whole
 	Message  string
 }
@@ -29,13 +29,14 @@ func (f Fault) Error() string {
 type cursor struct {
 	value  any
 	at     *field.Path // nil for the document itself
+	steps  []any       // the same, as keys and indices
 	faults *faults
 	beyond bool // it is inside of what has a fault, which says enough
 }
 
 // faults of one document.
 type faults struct {
-	document string
+	document Document
 	list     []Fault
 }
 
@@ -43,11 +44,14 @@ func (c cursor) fault(format string, args ...any) {
 	if c.beyond {
 		return
 	}
-	path := ""
+	path, where := "", c.faults.document.Name
 	if c.at != nil {
 		path = c.at.String()
 	}
-	c.faults.list = append(c.faults.list, Fault{c.faults.document, path, fmt.Sprintf(format, args...)})
+	if at := c.faults.document.At; at != nil {
+		where = at(c.steps...)
+	}
+	c.faults.list = append(c.faults.list, Fault{where, path, fmt.Sprintf(format, args...)})
 }
 
 // there reports whether the field is set. Null is not.
@@ -61,19 +65,19 @@ func (c cursor) get(names ...string) cursor {
 		if c.at != nil {
 			at = c.at.Child(name)
 		}
-		c = c.below(at, c.members()[name])
+		c = c.below(at, name, c.members()[name])
 	}
 	return c
 }
 
 // member is get for a name that the author of the document chose.
 func (c cursor) member(name string) cursor {
-	return c.below(c.at.Key(name), c.members()[name])
+	return c.below(c.at.Key(name), name, c.members()[name])
 }
 
-func (c cursor) below(at *field.Path, value any) cursor {
+func (c cursor) below(at *field.Path, name string, value any) cursor {
 	_, isObject := c.value.(map[string]any)
-	return cursor{value, at, c.faults, c.beyond || c.there() && !isObject}
+	return cursor{value, at, append(slices.Clone(c.steps), name), c.faults, c.beyond || c.there() && !isObject}
 }
 
 func (c cursor) members() map[string]any {
@@ -102,7 +106,7 @@ func (c cursor) items() []cursor {
 	}
 	out := make([]cursor, 0, len(list))
 	for i, v := range list {
-		at := cursor{v, c.at.Index(i), c.faults, c.beyond}
+		at := cursor{v, c.at.Index(i), append(slices.Clone(c.steps), i), c.faults, c.beyond}
 		if v == nil {
 			at.fault("must not be null")
 			continue

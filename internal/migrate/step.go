@@ -16,35 +16,48 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// functionName is the name that Crossplane gives the function when it installs it
-// for another package.
-const functionName = "crossplane-contrib-function-export"
+// functionName is what the examples call the function.
+const functionName = "function-export"
 
 // A step is one of a pipeline, which is put together.
 type step struct {
 	name   string
 	above  []string // comments
+	byHand []string // comments on what cannot be translated
 	remove []string // what it replaces
 
 	// The lists of its input, in their order there.
-	generators, secrets, configMaps *node
+	sources, generators, secrets, configMaps *node
 
-	taken          map[string]bool // names of composed resources
+	steps          map[string]bool // names of the other steps of its pipeline
+	taken          map[string]bool // names of composed resources, sources and exports
 	generatorNames []string
 }
 
 func newStep() *step {
-	return &step{name: "export-values", generators: &node{}, secrets: &node{}, configMaps: &node{}, taken: map[string]bool{}}
+	return &step{name: "export-values", sources: &node{}, generators: &node{}, secrets: &node{}, configMaps: &node{}, taken: map[string]bool{}}
 }
 
 // lists of the input, in the order in which they are printed.
 func (s *step) lists() []member {
-	return []member{{"generators", s.generators}, {"secrets", s.secrets}, {"configMaps", s.configMaps}}
+	return []member{{"sources", s.sources}, {"generators", s.generators}, {"secrets", s.secrets}, {"configMaps", s.configMaps}}
 }
 
 // empty reports whether nothing was found to migrate.
 func (s *step) empty() bool {
 	return len(s.generators.items)+len(s.secrets.items)+len(s.configMaps.items) == 0
+}
+
+// live reports whether something is exported that is no comment.
+func (s *step) live() bool { return len(s.secrets.live())+len(s.configMaps.live()) > 0 }
+
+// nameApart gives the step a name that neither its pipeline has, nor a step before.
+func (s *step) nameApart(before map[string]bool) {
+	base := s.name
+	for i := 2; s.steps[s.name] || before[s.name]; i++ {
+		s.name = fmt.Sprintf("%s-%d", base, i)
+	}
+	before[s.name] = true
 }
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
@@ -77,10 +90,18 @@ func (s *step) input() *node {
 	return n
 }
 
+// print the step, as a comment if it would export nothing.
 func (s *step) print() string {
+	off := !s.live()
+	if off { // to un-comment it once is enough
+		for _, e := range append(slices.Clone(s.secrets.items), s.configMaps.items...) {
+			e.off = false
+		}
+	}
 	top := mapping().withText("step", s.name).
 		with("functionRef", mapping().withText("name", functionName)).
 		with("input", s.input())
+	top.off = off
 	all := (&node{items: []*node{top}}).note(s.above...)
 	for _, r := range s.remove {
 		all.note("Remove " + r + ".")
@@ -95,7 +116,7 @@ func (s *step) check(m *migration, f *faults) {
 		s.settle()
 		list, err := s.compile(m)
 		if err != nil {
-			f.list = append(f.list, Fault{f.document, "", err.Error()})
+			f.list = append(f.list, Fault{f.document.Name, "", err.Error()})
 		}
 		if len(list) == 0 || err != nil {
 			return
@@ -105,7 +126,7 @@ func (s *step) check(m *migration, f *faults) {
 		for _, x := range list {
 			n, rest := s.at(x.Field)
 			if n == nil {
-				f.list = append(f.list, Fault{f.document, "", "cannot be migrated: the step would have a fault: " + oneLine(x.Field+": "+x.Detail)})
+				f.list = append(f.list, Fault{f.document.Name, "", "cannot be migrated: the step would have a fault: " + oneLine(x.Field+": "+x.Detail)})
 				return
 			}
 			if !slices.Contains(order, n) {
@@ -147,13 +168,13 @@ func (s *step) settle() {
 				}
 			}
 			if len(e.field("data").live())+len(e.field("dataFrom").live()) == 0 {
-				e.disable("nothing of it is left")
+				e.disable("nothing of it could be translated: write it by hand, and un-comment it")
 			}
 		}
 	}
 }
 
-var place = regexp.MustCompile(`^(generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
+var place = regexp.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
 
 // at is the node that a path of the compiled input leads to, or the nearest one
 // above it that can be left out, and the rest of the path.

@@ -29,7 +29,7 @@ type member struct {
 
 func textNode(s string) *node { return &node{scalar: quote(s)} }
 
-// rawNode is true, or a number.
+// rawNode is true, a number, or a list of nothing.
 func rawNode(v any) *node { return &node{scalar: fmt.Sprint(v)} }
 
 func mapping() *node { return &node{} }
@@ -161,7 +161,11 @@ func (f member) lines() []string {
 	case v.scalar != "" || v.inline:
 		out = []string{name + ": " + v.text()}
 	case v.onlyComments():
-		return append(comments(v.above), v.lines()...)
+		out = append(comments(v.above), "# "+name+":")
+		for _, l := range v.lines() {
+			out = append(out, strings.Repeat("  ", min(len(v.fields), 1))+l)
+		}
+		return out
 	case len(v.items) > 0:
 		out = append([]string{name + ":"}, v.lines()...)
 	case len(v.fields) == 0:

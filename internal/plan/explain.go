@@ -106,10 +106,12 @@ type Input struct {
 	Through []string `json:"through,omitempty"`
 }
 
-// A Spelling is a text of the input, or an expression that gives it.
+// A Spelling is a text of the input, or an expression that gives it, or what it is in
+// words where no one expression gives it.
 type Spelling struct {
 	Text       string `json:"text,omitempty"`
 	Expression string `json:"expression,omitempty"`
+	Words      string `json:"words,omitempty"`
 }
 
 // An ExplainedGenerator is a generator.
@@ -158,7 +160,8 @@ type ExplainedTenants struct {
 }
 
 // Explain the plan. Nothing in it is data: texts of the input, and what follows from them.
-func (p *Plan) Explain() *Explanation {
+// plural is the resource of a kind, or empty if it is not known; it may be nil.
+func (p *Plan) Explain(plural func(Kind) string) *Explanation {
 	x := &explainer{plan: p, variables: map[string][]Input{}}
 	out := &Explanation{}
 	for _, v := range p.variables {
@@ -180,7 +183,7 @@ func (p *Plan) Explain() *Explanation {
 	}
 	out.FromComposite = p.tenants.explain()
 	x.ask(out)
-	out.Rules = rulesOf(out.Asks, p.makers)
+	out.Rules = rulesOf(out.Asks, p.makers, plural)
 	out.Fuel = x.fuel
 	out.Fuel.Limit = limits.RequestFuel
 	return out
@@ -199,8 +202,8 @@ func (t *tenants) explain() *ExplainedTenants {
 // object is one export.
 func (x *explainer) object(e export) ExplainedObject {
 	out := ExplainedObject{Kind: string(e.kind), Name: e.name, Path: e.path.String(), ConnectionDetails: e.secret.connectionDetails}
-	out.Namespace = spelling(e.metadata.namespace, e.metadata.namespaceExpr, ownNamespaceText)
-	out.ObjectName = spelling(e.metadata.name, e.metadata.nameExpr, defaultNameText(e.name))
+	out.Namespace = spelling(e.metadata.namespace, e.metadata.namespaceExpr, ownNamespaceSpelling)
+	out.ObjectName = spelling(e.metadata.name, e.metadata.nameExpr, defaultName(e.name))
 	m := e.metadata
 	for _, f := range []struct {
 		name  string
@@ -234,18 +237,21 @@ func (x *explainer) object(e export) ExplainedObject {
 	return out
 }
 
-// The expressions that give what the input leaves out.
-const ownNamespaceText = "composite.metadata.namespace"
+// ownNamespaceSpelling is where the input leaves out the namespace: whether the composite
+// has one, or is a legacy one, only the composite shows.
+var ownNamespaceSpelling = Spelling{Words: "namespace of the composite or its claim"} //nolint:gochecknoglobals // a constant
 
-func defaultNameText(name string) string { return fmt.Sprintf("composite.metadata.name + '-%s'", name) }
+func defaultName(name string) Spelling {
+	return Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s'", name)}
+}
 
 // spelling is the first that there is of a text, an expression and a default.
-func spelling(text string, x *expression.Expression, other string) Spelling {
+func spelling(text string, x *expression.Expression, other Spelling) Spelling {
 	switch {
 	case x != nil:
 		return Spelling{Expression: x.Source().Text}
 	case text != "":
 		return Spelling{Text: text}
 	}
-	return Spelling{Expression: other}
+	return other
 }

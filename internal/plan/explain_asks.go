@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -74,7 +70,7 @@ func (x *explainer) ask(out *Explanation) {
 		for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
 			out.Asks = append(out.Asks, Ask{
 				Path: "fromComposite", Why: "whose those are that authors of composites name, before they are composed",
-				APIVersion: "v1", Kind: string(kind), Namespace: Spelling{Expression: ownNamespaceText}, Optional: true,
+				APIVersion: "v1", Kind: string(kind), Namespace: ownNamespaceSpelling, Optional: true,
 			})
 		}
 	}
@@ -110,7 +106,7 @@ func (x *explainer) environmentAsks() []Ask {
 func (x *explainer) sourceAsk(s source) Ask {
 	a := Ask{Path: s.path.String(), Why: fmt.Sprintf("the source %q", s.Name), APIVersion: s.APIVersion, Kind: s.Kind, Optional: s.Optional}
 	if s.Scope != v1beta1.ScopeCluster {
-		a.Namespace = spelling(s.Namespace, nil, ownNamespaceText)
+		a.Namespace = spelling(s.Namespace, nil, ownNamespaceSpelling)
 	}
 	for _, k := range sortedKeys(s.MatchLabels) {
 		a.Labels = append(a.Labels, AskLabel{k, Spelling{Text: s.MatchLabels[k]}})
@@ -133,10 +129,10 @@ func (x *explainer) sourceAsk(s source) Ask {
 func generationAsks(m *maker) []Ask {
 	apiVersion, kind := m.composes()
 	a := Ask{Path: m.path.String(), APIVersion: apiVersion, Kind: kind, Optional: true}
-	a.Namespace = spelling(m.namespace, nil, ownNamespaceText)
+	a.Namespace = spelling(m.namespace, nil, ownNamespaceSpelling)
 	name := Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s-' + string(generation.number)", m.name)}
 	if m.manifest != nil {
-		a.Namespace = spelling(m.manifest.namespace, nil, ownNamespaceText)
+		a.Namespace = spelling(m.manifest.namespace, nil, ownNamespaceSpelling)
 		for _, f := range m.manifest.set {
 			if f.at.String() == "metadata.name" {
 				name = Spelling{Expression: f.value.Source().Text}
@@ -171,70 +167,4 @@ func (m *maker) composes() (apiVersion, kind string) {
 		return m.manifest.apiVersion, m.manifest.kind
 	}
 	return "v1", string(object.Secret)
-}
-
-// A Rule is one of a ClusterRole. It has no resourceNames: Crossplane watches what it
-// reads, all of a kind, which no rule with names allows.
-type Rule struct {
-	APIGroup string   `json:"apiGroup"`
-	Resource string   `json:"resource"`
-	Verbs    []string `json:"verbs"`
-
-	// Kind that the resource was guessed from, unless it is one that is known.
-	Kind string `json:"kind,omitempty"`
-
-	// Installed is set if Crossplane has the right as it is installed.
-	Installed bool `json:"installed,omitempty"`
-
-	// For are the paths of what needs it.
-	For []string `json:"for"`
-}
-
-var (
-	readVerbs    = []string{"get", "list", "watch"}
-	composeVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
-)
-
-// rulesOf what is asked for, and of what generators compose, sorted.
-func rulesOf(asks []Ask, makers []maker) []Rule {
-	by := map[string]*Rule{}
-	add := func(apiVersion, kind string, verbs []string, path string) {
-		gv, _ := schema.ParseGroupVersion(apiVersion) // else refused by validate
-		plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind))
-		key := gv.Group + "/" + plural.Resource
-		r := by[key]
-		if r == nil {
-			r = &Rule{APIGroup: gv.Group, Resource: plural.Resource, Kind: kind}
-			r.Installed = gv.Group == "" && (kind == string(object.Secret) || kind == string(object.ConfigMap)) || apiVersion == environmentConfigAPIVersion && kind == environmentConfigKind
-			if r.Installed {
-				r.Kind = ""
-			}
-			by[key] = r
-		}
-		if len(verbs) > len(r.Verbs) {
-			r.Verbs = verbs
-		}
-		if !slices.Contains(r.For, path) {
-			r.For = append(r.For, path)
-		}
-	}
-	for _, a := range asks {
-		for _, path := range strings.Split(a.Path, ", ") {
-			add(a.APIVersion, a.Kind, readVerbs, path)
-		}
-	}
-	for i := range makers {
-		if m := &makers[i]; m.totp == nil {
-			apiVersion, kind := m.composes()
-			add(apiVersion, kind, composeVerbs, m.path.String())
-		}
-	}
-	out := make([]Rule, 0, len(by))
-	for _, k := range sortedKeys(by) {
-		out = append(out, *by[k])
-	}
-	slices.SortStableFunc(out, func(a, b Rule) int {
-		return strings.Compare(fmt.Sprint(!a.Installed), fmt.Sprint(!b.Installed))
-	})
-	return out
 }

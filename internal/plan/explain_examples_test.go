@@ -238,7 +238,7 @@ func TestExplainedInputsAreWaitedFor(t *testing.T) {
 			if r == nil {
 				continue
 			}
-			keys := explainedKeys(p.Explain())
+			keys := explainedKeys(p.Explain(nil))
 			for _, x := range expressionsOf(p) {
 				_, err := x.Evaluate(context.Background(), r.Observation.Scope(x.Source().From, r.variables.Val), expression.NewBudget())
 				var waiting *expression.Waiting
@@ -293,7 +293,7 @@ func TestExplanationsHoldNoData(t *testing.T) {
 	for _, file := range files {
 		w := loadExample(t, env, filepath.Dir(file))
 		for _, p := range w.plans {
-			before, err := json.Marshal(p.Explain())
+			before, err := json.Marshal(p.Explain(nil))
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
@@ -305,7 +305,7 @@ func TestExplanationsHoldNoData(t *testing.T) {
 				}
 			}
 			w.runOf(t, p)
-			after, err := json.Marshal(p.Explain())
+			after, err := json.Marshal(p.Explain(nil))
 			if err != nil || string(before) != string(after) {
 				t.Errorf("%s: a run changes the explanation: %v", file, err)
 			}

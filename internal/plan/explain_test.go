@@ -46,8 +46,8 @@ func keyText(k plan.ExplainedKey) string {
 
 func asksText(asks []plan.Ask) []string {
 	text := func(s plan.Spelling) string {
-		if s.Expression != "" {
-			return "<" + s.Expression + ">"
+		if given := s.Expression + s.Words; given != "" {
+			return "<" + given + ">"
 		}
 		return s.Text
 	}
@@ -70,11 +70,16 @@ func asksText(asks []plan.Ask) []string {
 
 func explain(t testing.TB, input string) *plan.Explanation {
 	t.Helper()
+	return compiled(t, input).Explain(nil)
+}
+
+func compiled(t testing.TB, input string) *plan.Plan {
+	t.Helper()
 	p, faults := compile(t, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
 	if faults != nil {
 		t.Fatal(faults)
 	}
-	return p.Explain()
+	return p
 }
 
 func TestExplainKeys(t *testing.T) {
@@ -236,7 +241,7 @@ secrets:
 }
 
 func TestExplainAsks(t *testing.T) {
-	const own = "<composite.metadata.namespace>"
+	const own = "<namespace of the composite or its claim>"
 	for name, tc := range map[string]struct {
 		reason string
 		input  string
@@ -435,5 +440,50 @@ secrets: [{name: s, data: [{key: a, value: "string(variables.v)"}, {key: b, valu
 	}
 	if v := ex.Variables[0].Fuel; v.Call != "*" || v.Place != "variables[0].value:1:53" {
 		t.Errorf("want the product, got %+v", v)
+	}
+}
+
+// A plural that is known is taken, and else it is guessed as those who write definitions do.
+func TestExplainPlurals(t *testing.T) {
+	resources := func(kind string, plural func(plan.Kind) string) string {
+		p := compiled(t, "sources: [{name: a, apiVersion: example.org/v1, kind: "+kind+"}]\nstatus: [{fieldPath: a, value: sources.a.b}]")
+		r := p.Explain(plural).Rules
+		if len(r) != 1 {
+			t.Fatalf("%s: want a rule, got %v", kind, r)
+		}
+		return strings.TrimSpace(r[0].Resource + " " + r[0].Kind)
+	}
+	for kind, want := range map[string]string{
+		"AccessKey": "accesskeys", "Gateway": "gateways", "Deploy": "deploys", "NetworkPolicy": "networkpolicies", "Proxy": "proxies",
+		"Index": "indices", "Matrix": "matrices", "Prefix": "prefixes", "Box": "boxes", "Analysis": "analyses",
+		"Ingress": "ingresses", "Status": "statuses", "Alias": "aliases", "Settings": "settings", "Endpoints": "endpoints", "Redis": "redis",
+		"Batch": "batches", "Mesh": "meshes", "Topaz": "topazes", "Metadata": "metadata", "Database": "databases", "Bucket": "buckets",
+	} {
+		if diff := cmp.Diff(want+" "+kind, resources(kind, nil)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(want+" "+kind, resources(kind, func(plan.Kind) string { return "" })); diff != "" {
+			t.Error(diff)
+		}
+	}
+	known := func(k plan.Kind) string {
+		return map[string]string{"example.org/v1/Gizmo": "gizmoes"}[k.Path()]
+	}
+	if diff := cmp.Diff("gizmoes", resources("Gizmo", known)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is known of one version holds for the others: a rule has no version.
+func TestExplainPluralOfOtherVersion(t *testing.T) {
+	p := compiled(t, `
+sources:
+- {name: a, apiVersion: example.org/v1, kind: Gizmo}
+- {name: b, apiVersion: example.org/v2, kind: Gizmo}
+status: [{fieldPath: a, value: sources.a.b + sources.b.b}]`)
+	got := p.Explain(func(k plan.Kind) string { return map[string]string{"example.org/v2": "gizmos"}[k.APIVersion] }).Rules
+	want := []plan.Rule{{APIGroup: "example.org", Resource: "gizmos", Verbs: []string{"get", "list", "watch"}, For: []string{"sources[0]", "sources[1]"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -294,7 +294,6 @@ func (r *run) faults(p *Plan) []error {
 	fault := func(at *field.Path, format string, args ...any) {
 		faults = append(faults, &Fault{at.String(), fmt.Sprintf(format, args...)})
 	}
-	const noNamespace = "must be set: the composite is cluster scoped and has no claim"
 	for _, s := range p.sources {
 		_, observed := r.Observation.Resources[s.Name]
 		_, desired := r.Desired[s.Name]
@@ -325,6 +324,9 @@ func (r *run) faults(p *Plan) []error {
 	}
 	return faults
 }
+
+// noNamespace says that nothing says where an object lies.
+const noNamespace = "must be set: the composite is cluster scoped and has no claim"
 
 // twoMeanings says that a Secret source has the name of a composed resource.
 func twoMeanings(name string) string {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,17 +36,19 @@ func (r *run) checkStrictly(p *Plan, out *Result) field.ErrorList {
 
 // explainWaiting warns where what is waited for cannot come. Schemas are large: only
 // those are asked for of objects that are there, and lack a field that something waits
-// for. Which these are is the same on every call of a reconcile.
+// for. Which these are is known at the first call, unless a source has to be read first.
 func (r *run) explainWaiting(p *Plan, out *Result) {
 	if p.strict || !r.HasSchemas || r.budget.Waiting == 0 && !out.Unread {
-		return // while something is unread it is not known yet what waits
+		return // nothing waits, and all is read: else it is not known yet what waits
 	}
-	kinds := r.unfinished(p)
+	kinds, waiting := r.unfinished(p)
 	if len(kinds) == 0 || !r.readSchemas(kinds, out) {
 		return
 	}
 	for _, f := range p.CheckTypes(r.known(p)) {
-		out.Others = append(out.Others, Outcome{State: Waiting, Warn: true, Message: f.Field + ": " + f.Detail})
+		if slices.ContainsFunc(waiting, func(path string) bool { return strings.HasPrefix(f.Field, path+":") }) {
+			out.Others = append(out.Others, Outcome{State: Waiting, Warn: true, Message: f.Field + ": " + f.Detail})
+		}
 	}
 }
 
@@ -73,10 +76,15 @@ func (r *run) known(p *Plan) *Known {
 		if r.exports[name] {
 			continue
 		}
-		if res, ok := r.Observation.Resources[name]; ok {
-			out.Resources[name] = kindOfObject(res.Object)
-		} else if desired, ok := r.Desired[name]; ok {
-			out.Resources[name] = kindOfObject(desired)
+		res, observed := r.Observation.Resources[name]
+		desired, composed := r.Desired[name]
+		switch is, shall := kindOfObject(res.Object), kindOfObject(desired); {
+		case observed && composed && is != shall: // it is about to be another
+			out.Resources[name] = Kind{}
+		case observed:
+			out.Resources[name] = is
+		case composed:
+			out.Resources[name] = shall
 		}
 	}
 	return out
@@ -88,20 +96,20 @@ func kindOfObject(s *structpb.Struct) Kind {
 }
 
 // unfinished are the kinds of objects that are there, and lack what is waited for, so
-// many as may be asked for.
-func (r *run) unfinished(p *Plan) []Kind {
-	var out []Kind
+// many as may be asked for; and the paths of what waits for them.
+func (r *run) unfinished(p *Plan) (kinds []Kind, waiting []string) {
 	for _, x := range p.needed {
 		scope := r.Observation.Scope(x.Source().From, r.variables.Val)
 		for _, ref := range x.Absent(scope) {
 			for _, res := range r.objectsOf(p, x, ref) {
-				if k := kindOfObject(res.Object); !slices.Contains(out, k) && len(out) < limits.Schemas {
-					out = append(out, k)
+				if k := kindOfObject(res.Object); !slices.Contains(kinds, k) && len(kinds) < limits.Schemas {
+					kinds = append(kinds, k)
 				}
+				waiting = append(waiting, x.Source().Path)
 			}
 		}
 	}
-	return out
+	return kinds, waiting
 }
 
 // neededExpressions are those that something waits for which is not optional, by
@@ -117,7 +125,7 @@ func (p *Plan) neededExpressions() []*expression.Expression {
 			out = append(out, x)
 			for _, r := range x.Reads() {
 				i := slices.IndexFunc(p.variables, func(v variable) bool { return v.name == stepName(r.Reference, 0) })
-				if r.Variable == expression.Variables && r.Need == expression.Required && i >= 0 {
+				if r.Variable == expression.Variables && !r.Branched && i >= 0 {
 					add(p.variables[i].value)
 				}
 			}

@@ -102,6 +102,12 @@ properties:
 			schemas: map[plan.Kind]string{database: dbSchema},
 			want:    want{[]plan.Kind{database}, []string{waits + "variables.s.hots", "Waiting! | variables[1].value:1:12: DB of example.org/v1 has no field status.hots: there are address, endpoint"}, ""},
 		},
+		"OptionalVariable": {
+			reason:  "a variable is there in any case: what it waits for is waited for",
+			input:   "variables: [{name: h, value: resources.db.status.hots}]\nsecrets: [{name: out, data: [{key: k, value: \"variables.?h.orValue('x')\"}]}]",
+			schemas: map[plan.Kind]string{database: dbSchema},
+			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.hots", "Waiting! | variables[0].value:1:20: DB of example.org/v1 has no field status.hots: there are address, endpoint"}, ""},
+		},
 		"Status": {
 			reason:  "a status field waits, too",
 			input:   "status: [{fieldPath: a, value: resources.db.status.endpiont}]",
@@ -181,6 +187,19 @@ resources:
 `},
 			schemas: map[plan.Kind]string{database: dbSchema},
 			want:    want{nil, nil, "secrets[1].data[0].value:1:44: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"},
+		},
+		"StrictNewKind": {
+			reason:   "what is about to be of another kind is neither: nothing would ever be applied",
+			input:    "typeChecking: Strict\nsecrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpoint.host}]}]",
+			overlays: []string{"desired: {db: {apiVersion: example.org/v2, kind: DB}}"},
+			schemas:  map[plan.Kind]string{database: dbSchema},
+			want:     want{[]plan.Kind{app}, []string{`Held! nothing | Secret "out" is not created: secrets[0].data[0].value:1:25: cannot select resources.db.status.endpoint.host: resources.db.status.endpoint is not an object`}, ""},
+		},
+		"WarnOther": {
+			reason:  "of what nothing waits for nothing is said",
+			input:   "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.address}, {key: o, value: \"resource.status.?nope.orValue('x')\"}, {key: q, optional: true, value: resource.status.nope2}]}]",
+			schemas: map[plan.Kind]string{database: dbSchema},
+			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.address"}, ""},
 		},
 		"OwnExport": {
 			reason: "an export that was composed before is no other resource of its name",

@@ -18,8 +18,9 @@ import (
 // Known is what is known of the objects that an input reads. All of it is optional:
 // of what is not known nothing is refused.
 type Known struct {
-	// Composite is its kind.
-	Composite Kind
+	// Composite is its kind. ClusterScoped says that it has no namespace, and no claim.
+	Composite     Kind
+	ClusterScoped bool
 
 	// Resources are what the other steps of the pipeline compose, by name, with the kind
 	// of each, which is not known where it is zero. Closed says that they compose no

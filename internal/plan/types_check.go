@@ -54,6 +54,9 @@ func (c *typeCheck) names() {
 		c.composed = map[string]Kind{}
 	}
 	for i, s := range c.plan.declared {
+		if c.ClusterScoped && s.Namespace == "" && s.Scope != v1beta1.ScopeCluster {
+			c.fault(field.NewPath("sources").Index(i).Child("namespace").String(), noNamespace)
+		}
 		if _, ok := c.composed[s.Name]; ok && isSecret(s) {
 			c.fault(field.NewPath("sources").Index(i).Child("name").String(), "%s", twoMeanings(s.Name))
 		}
@@ -61,6 +64,9 @@ func (c *typeCheck) names() {
 	for _, e := range c.plan.exports {
 		if _, ok := c.Resources[e.name]; ok {
 			c.fault(e.at("name").String(), "%s", composedTwice(e.name))
+		}
+		if m := e.metadata; c.ClusterScoped && m.namespace == "" && m.namespaceExpr == nil {
+			c.fault(e.at("metadata", "namespace").String(), noNamespace)
 		}
 		c.composed[e.name] = Kind{APIVersion: "v1", Kind: string(e.kind)}
 	}
@@ -200,7 +206,7 @@ func (c *typeCheck) connectionKeys(x compiled) {
 			input = expression.Composite
 		}
 		isSource := slices.ContainsFunc(c.plan.declared, func(s v1beta1.Source) bool { return s.Name == input })
-		if input == anything || isSource {
+		if input == anything || isSource || x.Dynamic(r) {
 			continue
 		}
 		if r.Variable == expression.Secrets && !c.isComposed(place(x.Expression, r), input) {

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -361,6 +362,14 @@ func TestTypesLetBe(t *testing.T) {
 		"string(resource.?spec.port.orValue('none'))",
 		"string(resource.?spec.port.or(optional.of('none')).value())",
 		"dyn(null)[?'a'].orValue('')",
+		"resource.spec.port == 5432.0 ? 'a' : 'b'",
+		"resource.spec.port != 5432u ? 'a' : 'b'",
+		"resource.spec.port in [5432.0] ? 'a' : 'b'",
+		"resource.spec.zones == resource.spec.zones.map(z, size(z)) ? 'a' : 'b'",
+		"resource.spec.tags == {}.transformMap(k, v, 1) ? 'a' : 'b'",
+		"sets.intersects(resource.spec.zones, [1]) ? 'a' : 'b'",
+		"dyn(secret).nope + dyn(secrets.db).nope + dyn(secrets).db.nope",
+		"dyn(resource).spec.size == 'huge' ? 'a' : 'b'",
 		"resource.status.conditions.filter(c, c.type == 'Ready').map(c, c.status)[0]",
 		"context['a'].b + environment.anything",
 		"sets.contains(resource.spec.zones, ['a']) ? 'a' : 'b'",
@@ -388,6 +397,41 @@ func TestTypesUnknown(t *testing.T) {
 				t.Errorf("want no fault, got %s", strings.Join(got, "\n"))
 			}
 		})
+	}
+}
+
+// Where a composite has no namespace each object has to say its own.
+func TestTypesClusterScoped(t *testing.T) {
+	k := known(t)
+	k.ClusterScoped = true
+	input := "{sources: [{name: a, apiVersion: v1, kind: ConfigMap}, {name: b, apiVersion: v1, kind: Namespace, scope: Cluster}, {name: c, apiVersion: v1, kind: ConfigMap, namespace: ns}], " +
+		"secrets: [{name: out, data: [{key: k, value: \"'v'\"}]}, {name: two, metadata: {namespace: ns}, data: [{key: k, value: \"'v'\"}]}, {name: three, metadata: {namespaceExpression: composite.spec.parameters.stage}, data: [{key: k, value: \"'v'\"}]}]}"
+	want := []string{
+		"sources[0].namespace: must be set: the composite is cluster scoped and has no claim",
+		"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim",
+	}
+	if diff := cmp.Diff(want, typed(t, input, k)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// A schema that is deeper than any takes no longer, and one with many values is not
+// listed.
+func TestTypesHostileSchema(t *testing.T) {
+	s := map[string]any{"type": "string"}
+	for range 2000 {
+		s = map[string]any{"type": "array", "items": s}
+	}
+	values := make([]any, 50000)
+	for i := range values {
+		values[i] = fmt.Sprintf("v%d", i)
+	}
+	s = map[string]any{"type": "object", "properties": map[string]any{"deep": s, "many": map[string]any{"type": "string", "enum": values}}}
+	k := known(t)
+	k.Schema = func(plan.Kind) *structpb.Struct { return structOf(t, s) }
+	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, value: \"resource.many == 'x' ? 'a' : resource.manny\"}]}]}", k)
+	if len(got) != 2 || len(strings.Join(got, "")) > 1000 {
+		t.Errorf("want two short faults, got %.2000v", got)
 	}
 }
 

@@ -30,6 +30,12 @@ type declared struct {
 
 	// connectionKeys are nil where nobody lists them.
 	connectionKeys []string
+
+	// plural is the resource, empty where nobody says it.
+	plural string
+
+	composite bool // of a CompositeResourceDefinition
+	cluster   bool // without a namespace, and without a claim that has one
 }
 
 // NewCatalog returns a catalog of no kinds but the built-in ones.
@@ -82,11 +88,23 @@ func (d declared) merged(former declared) (declared, error) {
 	if former.schema == nil {
 		return d, nil
 	}
+	if d.composite != former.composite && !proto.Equal(former.schema, d.schema) {
+		if former.composite { // the other one was made of it, by some version of Crossplane
+			return former, nil
+		}
+		return d, nil
+	}
 	if !proto.Equal(former.schema, d.schema) {
 		return d, errDifferent
 	}
+	d.composite, d.cluster = d.composite || former.composite, d.cluster || former.cluster
+	if d.plural != "" && former.plural != "" && d.plural != former.plural {
+		return d, errDifferent
+	}
+	d.plural = cmp.Or(d.plural, former.plural)
 	if d.connectionKeys == nil {
-		return former, nil
+		d.connectionKeys = former.connectionKeys
+		return d, nil
 	}
 	if former.connectionKeys != nil && !slices.Equal(former.connectionKeys, d.connectionKeys) {
 		return d, errDifferent
@@ -104,11 +122,19 @@ func (c *Catalog) Find(k Kind) *structpb.Struct {
 	return builtIn(k)
 }
 
+// ClusterScoped reports whether composites of a kind have no namespace, and no claim
+// that has one, as far as is known.
+func (c *Catalog) ClusterScoped(k Kind) bool { return c.kinds[k].cluster }
+
 // ConnectionSecretKeys are the keys that a CompositeResourceDefinition lists for a
 // kind's connection secret; nil if there is none, or it lists none.
 func (c *Catalog) ConnectionSecretKeys(k Kind) []string {
 	return slices.Clone(c.kinds[k].connectionKeys)
 }
+
+// Plural is the resource that the API server knows a kind by, for example accesskeys;
+// empty if no definition says it.
+func (c *Catalog) Plural(k Kind) string { return c.kinds[k].plural }
 
 func sorted(kinds map[Kind]declared) []Kind {
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b Kind) int {

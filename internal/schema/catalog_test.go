@@ -114,6 +114,13 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestKind(t *testing.T) {
+	k := Kind{"rds.example.org/v1", "Instance"}
+	if diff := cmp.Diff([]string{"Instance of rds.example.org/v1", "rds.example.org/v1/Instance"}, []string{k.String(), k.Path()}); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func TestKinds(t *testing.T) {
 	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
 	want := []Kind{
@@ -132,6 +139,16 @@ func TestKinds(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantKeys, keys); diff != "" {
 		t.Errorf("connection keys: -want, +got:\n%s", diff)
+	}
+	plurals := map[Kind]string{}
+	for k := range keys {
+		plurals[k] = c.Plural(k)
+	}
+	wantPlurals := map[Kind]string{
+		want[0]: "databases", want[1]: "xdatabases", want[2]: "postgreses", want[3]: "instances", want[4]: "instances", {"v1", "ConfigMap"}: "",
+	}
+	if diff := cmp.Diff(wantPlurals, plurals); diff != "" {
+		t.Errorf("plurals: -want, +got:\n%s", diff)
 	}
 	keys[want[0]][0] = "changed"
 	if got := c.ConnectionSecretKeys(want[0]); got[0] != "username" {
@@ -189,6 +206,8 @@ func TestAddFaults(t *testing.T) {
 		"NamesList":    {"the value is not shown", "xrd-postgres.yaml", "names:\n    kind: Postgres\n    plural: postgreses", "names: [4711]", "cannot read spec.names: must be an object"},
 		"Kind":         {"it would never be a kind", "xrd-postgres.yaml", "kind: Postgres\n", "kind: Post gres\n", "cannot read spec.names.kind: must be letters, digits and '-'"},
 		"ClaimKind":    {"both would be the same", "xrd-database-v1.yaml", "kind: Database", "kind: XDatabase", "cannot read spec.claimNames.kind: must not be the composite's kind"},
+		"Plural":       {"it is a word", "xrd-database-v1.yaml", "plural: xdatabases", "plural: 4711", "cannot read spec.names.plural: must be a string"},
+		"ClaimPlural":  {"it is a word", "xrd-database-v1.yaml", "plural: databases", "plural: [hush]", "cannot read spec.claimNames.plural: must be a string"},
 		"NoClaimKind":  {"a claim has a kind", "xrd-database-v1.yaml", "kind: Database", "kid: Database", "cannot read spec.claimNames.kind: must be set"},
 		"Versions":     {"it is a list", "xrd-postgres.yaml", "versions:\n  - name", "versions:\n    name", "cannot read spec.versions: must be a list"},
 		"Version":      {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: v1beta3\n", "cannot read spec.versions[1]: must be an object"},
@@ -249,6 +268,7 @@ func TestAddTwice(t *testing.T) {
 	}
 	other := decoded(t, strings.Replace(xrd, "region:", "place:", 1))
 	keys := decoded(t, strings.Replace(xrd, "[username, password]", "[username]", 1))
+	plural := decoded(t, strings.Replace(xrd, "plural: xdatabases", "plural: xdbs", 1))
 	cases := map[string]struct {
 		reason string
 		add    []map[string]any
@@ -259,7 +279,8 @@ func TestAddTwice(t *testing.T) {
 		"MadeBefore":   {"in the other order", []map[string]any{crossplane, decoded(t, xrd)}, ""},
 		"OtherSchema":  {"nobody knows which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add Database of example.org/v1: another definition of it differs: keep one of them"},
 		"OtherKeys":    {"nobody knows which ones hold", []map[string]any{decoded(t, xrd), keys}, "cannot add Database of example.org/v1: another definition of it differs: keep one of them"},
-		"OtherToMade":  {"nothing is added beside", []map[string]any{crossplane, other}, "cannot add XDatabase of example.org/v1: another definition of it differs: keep one of them"},
+		"OtherPlural":  {"nobody knows which one holds", []map[string]any{decoded(t, xrd), plural}, "cannot add XDatabase of example.org/v1: another definition of it differs: keep one of them"},
+		"OtherToMade":  {"another Crossplane made the other one: the XRD is what holds", []map[string]any{crossplane, other}, ""},
 		"KeysAfterAll": {"keys of one that had none", []map[string]any{crossplane, keys}, ""},
 	}
 	for name, tc := range cases {
@@ -282,6 +303,9 @@ func TestAddTwice(t *testing.T) {
 			}
 			if err == nil && len(c.ConnectionSecretKeys(Kind{"example.org/v1", "XDatabase"})) == 0 {
 				t.Errorf("%s: the keys are gone", tc.reason)
+			}
+			if err == nil && c.Plural(Kind{"example.org/v1", "XDatabase"}) != "xdatabases" {
+				t.Errorf("%s: the plural is gone", tc.reason)
 			}
 		})
 	}

@@ -17,8 +17,8 @@ import (
 // A definition is what a CustomResourceDefinition and a CompositeResourceDefinition
 // have in common.
 type definition struct {
-	group, kind string
-	versions    []version
+	group, kind, plural string
+	versions            []version
 }
 
 type version struct {
@@ -48,7 +48,7 @@ func resources(object map[string]any) (map[Kind]declared, error) {
 		if err != nil { // which shows the value
 			return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
 		}
-		out[d.named(v, d.kind)] = declared{schema: s}
+		out[d.named(v, d.kind)] = declared{schema: s, plural: d.plural}
 	}
 	return out, nil
 }
@@ -65,7 +65,7 @@ func composites(object map[string]any, scope string) (map[Kind]declared, error) 
 	} else if s != "" {
 		scope = s
 	}
-	claim, err := claimKind(spec, d.kind)
+	claim, claims, err := claimNames(spec, d.kind)
 	if err != nil {
 		return nil, err
 	}
@@ -73,34 +73,37 @@ func composites(object map[string]any, scope string) (map[Kind]declared, error) 
 	if err != nil {
 		return nil, err
 	}
+	if len(keys) == 0 {
+		keys = nil // Crossplane publishes all then
+	}
 	out := map[Kind]declared{}
 	for _, v := range d.versions {
 		s, err := d.generated(v, scope, "")
 		if err != nil {
 			return nil, err
 		}
-		out[d.named(v, d.kind)] = declared{s, keys}
+		out[d.named(v, d.kind)] = declared{schema: s, connectionKeys: keys, plural: d.plural, composite: true, cluster: scope != "Namespaced" && claim == ""}
 		if claim == "" {
 			continue
 		}
 		if s, err = d.generated(v, scope, claim); err != nil {
 			return nil, err
 		}
-		out[d.named(v, claim)] = declared{s, keys}
+		out[d.named(v, claim)] = declared{schema: s, connectionKeys: keys, plural: claims, composite: true}
 	}
 	return out, nil
 }
 
-func claimKind(spec map[string]any, composite string) (string, error) {
+func claimNames(spec map[string]any, composite string) (kind, plural string, err error) {
 	names, err := optional[map[string]any](spec, "spec.", "claimNames")
 	if err != nil || names == nil {
-		return "", err
+		return "", "", err
 	}
-	kind, err := kindOf(names, "spec.claimNames.")
+	kind, plural, err = namesOf(names, "spec.claimNames.")
 	if err == nil && kind == composite {
 		err = errors.New("cannot read spec.claimNames.kind: must not be the composite's kind")
 	}
-	return kind, err
+	return kind, plural, err
 }
 
 // generated is the schema that Crossplane makes of a version, for the composite or its
@@ -160,7 +163,7 @@ func define(object map[string]any) (d definition, spec map[string]any, err error
 	if err != nil {
 		return d, nil, err
 	}
-	if d.kind, err = kindOf(names, "spec.names."); err != nil {
+	if d.kind, d.plural, err = namesOf(names, "spec.names."); err != nil {
 		return d, nil, err
 	}
 	versions, err := member[[]any](spec, "spec.", "versions")
@@ -194,12 +197,15 @@ func versionOf(in any, at string) (v version, err error) {
 	return v, err
 }
 
-func kindOf(names map[string]any, at string) (string, error) {
-	kind, err := member[string](names, at, "kind")
-	if err == nil && !kindName.MatchString(kind) {
-		err = fmt.Errorf("cannot read %skind: must be letters, digits and '-'", at)
+func namesOf(names map[string]any, at string) (kind, plural string, err error) {
+	if kind, err = member[string](names, at, "kind"); err != nil {
+		return "", "", err
 	}
-	return kind, err
+	if !kindName.MatchString(kind) {
+		return "", "", fmt.Errorf("cannot read %skind: must be letters, digits and '-'", at)
+	}
+	plural, err = optional[string](names, at, "plural")
+	return kind, plural, err
 }
 
 func texts(o map[string]any, at, name string) ([]string, error) {

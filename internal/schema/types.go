@@ -48,8 +48,15 @@ func (t *Types) Container(name string, members map[string]*types.Type, lacks fun
 	return types.NewObjectType(o.top)
 }
 
+// deepest that a type is looked at: below it anything is let be. No kind is as deep,
+// and whoever may write a schema could write one that takes minutes.
+const deepest = 48
+
 // of makes the type of a node that stands where at says.
 func (t *Types) of(n node, at object) *types.Type {
+	if len(at.steps) > deepest {
+		return types.DynType
+	}
 	if n.flag("x-kubernetes-int-or-string") || n.flag("nullable") && n.text("type") != "object" && n.text("type") != "array" {
 		return types.DynType
 	}
@@ -146,7 +153,7 @@ func (t *Types) elsewhere(top, field string) string {
 		node
 		path []string
 	}
-	const deepest, most = 5, 5000 // of what a person would look through
+	const furthest, most = 5, 5000 // of what a person would look through
 	queue := []place{{t.objects[top].node, nil}}
 	for i := 0; i < len(queue) && i < most; i++ {
 		p := queue[i]
@@ -154,7 +161,7 @@ func (t *Types) elsewhere(top, field string) string {
 			return strings.Join(append(p.path, field), ".")
 		}
 		for _, name := range p.names() {
-			if next, _ := p.property(name); next.text("type") == "object" && len(p.path) < deepest && !(len(p.path) == 0 && name == "metadata") {
+			if next, _ := p.property(name); next.text("type") == "object" && len(p.path) < furthest && !(len(p.path) == 0 && name == "metadata") {
 				queue = append(queue, place{next, append(slices.Clone(p.path), name)})
 			}
 		}

@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/function-export/internal/object"
+)
+
+// A Rule is one of a ClusterRole. It has no resourceNames: Crossplane watches what it
+// reads, all of a kind, which no rule with names allows.
+type Rule struct {
+	APIGroup string   `json:"apiGroup"`
+	Resource string   `json:"resource"`
+	Verbs    []string `json:"verbs"`
+
+	// Kind that the resource was guessed from, empty if the resource is known.
+	Kind string `json:"kind,omitempty"`
+
+	// Installed is set if the role that Crossplane is installed with has the right already.
+	Installed bool `json:"installed,omitempty"`
+
+	// For are the paths of what needs it.
+	For []string `json:"for"`
+}
+
+var (
+	readVerbs    = []string{"get", "list", "watch"}
+	composeVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+)
+
+// rulesOf what is asked for, and of what generators compose, sorted.
+func rulesOf(asks []Ask, makers []maker, plural func(Kind) string) []Rule {
+	by := map[string]*Rule{}
+	add := func(apiVersion, kind string, verbs []string, path string) {
+		rule := ruleOf(Kind{APIVersion: apiVersion, Kind: kind}, plural)
+		key := rule.APIGroup + "/" + rule.Resource
+		r := by[key]
+		if r == nil {
+			r = &rule
+			by[key] = r
+		}
+		if rule.Kind == "" {
+			r.Kind = "" // known of one of its versions
+		}
+		if len(verbs) > len(r.Verbs) {
+			r.Verbs = verbs
+		}
+		if !slices.Contains(r.For, path) {
+			r.For = append(r.For, path)
+		}
+	}
+	for _, a := range asks {
+		for _, path := range strings.Split(a.Path, ", ") {
+			add(a.APIVersion, a.Kind, readVerbs, path)
+		}
+	}
+	for i := range makers {
+		if m := &makers[i]; m.totp == nil {
+			apiVersion, kind := m.composes()
+			add(apiVersion, kind, composeVerbs, m.path.String())
+		}
+	}
+	out := make([]Rule, 0, len(by))
+	for _, k := range sortedKeys(by) {
+		out = append(out, *by[k])
+	}
+	slices.SortStableFunc(out, func(a, b Rule) int {
+		return strings.Compare(fmt.Sprint(!a.Installed), fmt.Sprint(!b.Installed))
+	})
+	return out
+}
+
+// ruleOf a kind, without its verbs.
+func ruleOf(k Kind, plural func(Kind) string) Rule {
+	gv, _ := schema.ParseGroupVersion(k.APIVersion) // else refused by validate
+	out := Rule{APIGroup: gv.Group, Resource: guessPlural(k.Kind), Kind: k.Kind}
+	out.Installed = gv.Group == "" && (k.Kind == string(object.Secret) || k.Kind == string(object.ConfigMap)) ||
+		k.APIVersion == environmentConfigAPIVersion && k.Kind == environmentConfigKind
+	if plural != nil && plural(k) != "" {
+		out.Resource, out.Kind = plural(k), ""
+	}
+	if out.Installed {
+		out.Kind = ""
+	}
+	return out
+}
+
+// The endings of nouns, the first that fits counts, and what takes the place of one in the
+// plural: as the generators of CustomResourceDefinitions have it.
+var endings = []struct{ one, many string }{ //nolint:gochecknoglobals // a constant
+	{"index", "indices"}, {"vertex", "vertices"}, {"matrix", "matrices"}, {"ysis", "yses"},
+	{"ay", "ays"}, {"ey", "eys"}, {"iy", "iys"}, {"oy", "oys"}, {"uy", "uys"}, {"y", "ies"},
+	{"as", "ases"}, {"ss", "sses"}, {"us", "uses"}, {"s", "s"}, // settings, endpoints and so on are many as they are
+	{"x", "xes"}, {"z", "zes"}, {"ch", "ches"}, {"sh", "shes"}, {"data", "data"}, {"", "s"},
+}
+
+// guessPlural is what the resource of a kind is called most of the time.
+func guessPlural(kind string) string {
+	name := strings.ToLower(kind)
+	for _, e := range endings {
+		if stem, ok := strings.CutSuffix(name, e.one); ok {
+			return stem + e.many
+		}
+	}
+	return name
+}
