@@ -87,7 +87,7 @@ func TestTypeChecking(t *testing.T) {
 	})
 
 	for test, play := range map[string]func(ctx context.Context, t *testing.T, s typed) error{
-		"strict": refusesMisspelt, "warn": warnsOfMisspelt, "optional": warnsOfOptional, "schema": followsSchema, "source": refusesMisspeltSource,
+		"strict": refusesMisspelt, "warn": warnsOfMisspelt, "optional": letsOptionalBe, "schema": followsSchema, "source": refusesMisspeltSource,
 		"legacy": checksLegacy, "core-kinds": letsRightBe,
 	} {
 		t.Run(test, func(t *testing.T) {
@@ -268,16 +268,28 @@ func warnsOfMisspelt(ctx context.Context, t *testing.T, s typed) error {
 	)
 }
 
-// A key that may be left out never waits, and is warned of all the same.
-func warnsOfOptional(ctx context.Context, _ *testing.T, s typed) error {
+// A key that may be left out keeps nothing from being available: nothing is asked for.
+func letsOptionalBe(ctx context.Context, _ *testing.T, s typed) error {
+	since := 0
+
 	return first(
 		func() error {
 			return s.open(ctx, "Shop", settings("Warn", rightShop, `{key: host, value: resources.db.status.atProvider.hsot, optional: true}`), server)
 		},
 		func() error { return s.applyShop(ctx) },
 		func() error { return s.run(ctx, "shop-db") },
-		func() error { return s.event(ctx, s.ns, refusedServer) },
 		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small"}) },
+		func() error { return s.says(ctx, s.shop(), "Available") },
+		func() error { since = len(s.recorder.of(s.ns, 0)); return s.force(ctx, s.shop(), 2) },
+		func() error {
+			for _, c := range s.recorder.of(s.ns, since) {
+				if len(c.rsp.GetRequirements().GetSchemas()) > 0 {
+					return brokenf("schemas are asked for, of what is optional")
+				}
+			}
+
+			return s.says(ctx, s.shop(), "Available")
+		},
 	)
 }
 
