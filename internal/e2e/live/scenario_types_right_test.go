@@ -186,12 +186,12 @@ variables: [{name: host, value: "resources['db-2'].status.atProvider.host"}]
 		func() error { return s.applyShop(ctx) },
 		func() error { return s.run(ctx, "shop-db") },
 		func() error {
-			return s.Patch(ctx, live.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: s.ns, Name: "shop-web"}, `{"status": {"observedGeneration": 1, "conditions": [
-{"type": "Available", "status": "True", "reason": "A", "message": "m"}, {"type": "Ready", "status": "True", "reason": "A", "message": "m"}]}}`, "status")
+			return s.setStatus(ctx, live.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: s.ns, Name: "shop-web"}, `{"status": {"observedGeneration": 1, "conditions": [
+{"type": "Available", "status": "True", "reason": "A", "message": "m"}, {"type": "Ready", "status": "True", "reason": "A", "message": "m"}]}}`)
 		},
 		func() error {
-			return s.Patch(ctx, s.core("Service", "shop-web"), `{"status": {"loadBalancer": {"ingress": [{"hostname": "lb.example.org"}]},
-"conditions": [{"type": "Ready", "status": "True", "reason": "A", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`, "status")
+			return s.setStatus(ctx, s.core("Service", "shop-web"), `{"status": {"loadBalancer": {"ingress": [{"hostname": "lb.example.org"}]},
+"conditions": [{"type": "Ready", "status": "True", "reason": "A", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`)
 		},
 		func() error { return s.says(ctx, s.shop(), "Available") },
 		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", want) },

@@ -134,13 +134,16 @@ spec:
 func (s typed) run(ctx context.Context, name string) error {
 	ref := live.Ref{APIVersion: group, Kind: "Server", Namespace: s.ns, Name: name}
 
+	return s.setStatus(ctx, ref, `{"status": `+readyStatus(`"atProvider": {"host": "one", "port": 5432},`)+`}`)
+}
+
+// setStatus of an object, once it is there: composed ones are applied in any order.
+func (s typed) setStatus(ctx context.Context, ref live.Ref, patch string) error {
 	return first(
 		func() error {
 			return eventually(ctx, soon, ref.String(), func() error { _, err := s.Get(ctx, ref); return err })
 		},
-		func() error {
-			return s.Patch(ctx, ref, `{"status": `+readyStatus(`"atProvider": {"host": "one", "port": 5432},`)+`}`, "status")
-		},
+		func() error { return s.Patch(ctx, ref, patch, "status") },
 	)
 }
 
