@@ -358,3 +358,20 @@ func TestBuiltIn(t *testing.T) {
 		}
 	}
 }
+
+// An empty list of connection secret keys filters nothing: Crossplane publishes all.
+func TestConnectionSecretKeysEmpty(t *testing.T) {
+	o := decoded(t, file(t, "xrd-database-v1.yaml"))
+	spec := o["spec"].(map[string]any)
+	kind := Kind{APIVersion: spec["group"].(string) + "/" + spec["versions"].([]any)[0].(map[string]any)["name"].(string), Kind: spec["names"].(map[string]any)["kind"].(string)}
+	for want, keys := range map[bool][]any{false: {}, true: {"url"}} {
+		spec["connectionSecretKeys"] = keys
+		c := NewCatalog()
+		if err := c.Add(o); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.ConnectionSecretKeys(kind); (got != nil) != want {
+			t.Errorf("ConnectionSecretKeys(%s) of %v: got %v", kind, keys, got)
+		}
+	}
+}
