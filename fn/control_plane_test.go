@@ -20,7 +20,7 @@ import (
 // many reconciles; the real one is in internal/e2e.
 type controlPlane struct {
 	t  testing.TB
-	fn *Function
+	fn *bothForms
 
 	now      time.Time
 	xr       *structpb.Struct

@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"maps"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // environmentKey is where steps find and leave the merged environment.
@@ -30,44 +30,43 @@ const (
 // contextBefore is the context as earlier steps left it, for the step with the
 // input of an ID: with the environment that it found, and without what this
 // function keeps there for itself.
-func contextBefore(context *structpb.Struct, id string) *structpb.Struct {
-	context = withoutOwnGenerators(context, id)
-	_, reports := context.GetFields()[exportsKey]
-	environments, made := context.GetFields()[environmentsKey]
-	if !reports && !made {
+func contextBefore(context wire.Struct, id string) wire.Struct {
+	environments := context.Get(environmentsKey)
+	if !environments.Exists() && !context.Get(exportsKey).Exists() && !context.Get(generatorsKey).Exists() {
 		return context
 	}
-	out := &structpb.Struct{Fields: maps.Clone(context.GetFields())}
-	delete(out.Fields, exportsKey)
-	delete(out.Fields, environmentsKey)
-	own := environments.GetStructValue().GetFields()[id].GetStructValue().GetFields()
-	if own == nil || own[environmentMade].GetStringValue() != hashOf(context.GetFields()[environmentKey]) {
-		return out // another step has made it since
+	fields := maps.Collect(context.All())
+	withoutOwnGenerators(fields, id)
+	delete(fields, exportsKey)
+	delete(fields, environmentsKey)
+	own := environments.Struct().Get(id)
+	if own.Kind() != wire.Object || !own.Struct().Get(environmentMade).Is(hashOf(context.Get(environmentKey).Proto())) {
+		return wire.Compose(fields) // another step has made it since
 	}
-	delete(out.Fields, environmentKey)
-	if found, ok := own[environmentFound]; ok {
-		out.Fields[environmentKey] = found
+	delete(fields, environmentKey)
+	if found := own.Struct().Get(environmentFound); found.Exists() {
+		fields[environmentKey] = found
 	}
-	return out
+	return wire.Compose(fields)
 }
 
 // leaveEnvironment for later steps, if the input makes one. A step that requires
 // nothing is called once, and leaves nothing for itself. Of two steps with one input
 // that both require something the second one takes itself for the first: nothing in
 // a request tells them apart.
-func leaveEnvironment(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
+func leaveEnvironment(left *leaving, result *plan.Result, id string) {
 	if result.Environment == nil {
 		return
 	}
 	made := structpb.NewStructValue(result.Environment)
 	if len(result.Requirements) > 0 {
 		own := map[string]*structpb.Value{environmentMade: structpb.NewStringValue(hashOf(made))}
-		if found, ok := contextBefore(rsp.GetContext(), id).GetFields()[environmentKey]; ok {
-			own[environmentFound] = found
+		if found := contextBefore(left.found, id).Get(environmentKey); found.Exists() {
+			own[environmentFound] = found.Proto()
 		}
-		rsp.Context = with(rsp.GetContext(), []string{environmentsKey, id}, structpb.NewStructValue(&structpb.Struct{Fields: own}))
+		left.member(environmentsKey, id, structpb.NewStructValue(&structpb.Struct{Fields: own}))
 	}
-	rsp.Context = with(rsp.GetContext(), []string{environmentKey}, made)
+	left.field(environmentKey, made)
 }
 
 // hashOf an environment, which holds nothing secret. It is empty for one that

@@ -81,8 +81,8 @@ func TestEnvironmentOfASecondStep(t *testing.T) {
 	f := newFunction(t)
 	first := reconcile(t, f, request(t, observedDatabase+environmentInput), cluster)
 	req := request(t, observedDatabase+environmentInput)
-	req.Context = with(first.GetContext(), []string{environmentKey, "count"}, structpb.NewNumberValue(10))
-	req.Context = with(req.GetContext(), []string{environmentKey, "new"}, structpb.NewStringValue("kept"))
+	req.Context = withField(first.GetContext(), []string{environmentKey, "count"}, structpb.NewNumberValue(10))
+	req.Context = withField(req.GetContext(), []string{environmentKey, "new"}, structpb.NewStringValue("kept"))
 	second := environmentOf(reconcile(t, f, req, cluster)).GetFields()
 	if second["count"].GetNumberValue() != 11 || second["new"].GetStringValue() != "kept" {
 		t.Errorf("want count 11 and new kept, got %v", second)

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // conditionType is the one condition that the function sets, on the composite
@@ -54,63 +56,65 @@ func NewFunction(log logging.Logger, m *metrics) (*Function, error) {
 }
 
 // RunFunction answers one call. The request is not written to: parts of it that
-// stay as they are stand in the response, too. There is never an error: what
-// goes wrong is a result that Crossplane shows to people.
+// stay as they are stand in the response, too. What goes wrong is a result that
+// Crossplane shows to people, and no error.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	rsp := response.To(req, plan.DefaultTTL)
+	return f.Run(ctx, wire.OfRequest(req)).Proto()
+}
 
-	p, faults, hit := f.plans.Get(req.GetInput())
+// Run answers one call, as RunFunction does.
+func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
+	rsp := &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.DefaultTTL)}}
+
+	p, faults, hit := f.plans.Get(req.Input)
 	f.metrics.planCache(hit)
 	if len(faults) > 0 {
-		return f.refuse(rsp, faultTexts(faults)), nil
+		return req.Respond(f.refuse(rsp, faultTexts(faults)))
 	}
 	seen := observe(req, p.ID())
 	seen.Now, seen.Random = f.now().UTC(), f.entropy()
 	result, err := p.Run(ctx, seen)
 	if err != nil {
-		return f.refuse(rsp, errorTexts(err)), nil
+		return req.Respond(f.refuse(rsp, errorTexts(err)))
 	}
 	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
 	rsp.Requirements = require(result)
 	requireSchemas(rsp, result)
-	rsp.Desired = desire(req.GetDesired(), result)
-	leaveEnvironment(rsp, result, p.ID())
-	leaveGenerators(rsp, result)
-	report(rsp, result, p.ID())
+	rsp.Desired = desire(req.Desired.Composite, result)
+	left := &leaving{found: req.Context}
+	leaveEnvironment(left, result, p.ID())
+	leaveGenerators(left, result)
+	report(rsp, left, result, p.ID())
+	rsp.Context = left.context()
 	f.count(result)
-	f.log.Debug("Ran function", "tag", req.GetMeta().GetTag(), "reason", worst(result).String())
-	return rsp, nil
+	f.log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", worst(result).String())
+	out := req.Respond(rsp)
+	out.Drop = result.Drop
+	return out
 }
 
 // observe is the request as the plan of an ID sees it. Nothing is copied.
-func observe(req *fnv1.RunFunctionRequest, id string) *plan.Request {
-	xr, context := req.GetObserved().GetComposite(), contextBefore(req.GetContext(), id)
+func observe(req *wire.Request, id string) *plan.Request {
+	xr, context := req.Observed.Composite, contextBefore(req.Context, id)
 	out := &plan.Request{
 		Observation: observation.Observation{
-			Composite:   observation.Resource{Object: xr.GetResource(), Details: xr.GetConnectionDetails()},
-			Resources:   make(map[string]observation.Resource, len(req.GetObserved().GetResources())),
-			Environment: context.GetFields()[environmentKey].GetStructValue(),
+			Composite:   observation.Resource{Object: xr.Object, Details: xr.ConnectionDetails},
+			Resources:   make(map[string]observation.Resource, len(req.Observed.Resources)),
+			Environment: context.Get(environmentKey).Struct(),
 			Context:     context,
 		},
-		Found:         make(map[string][]*structpb.Struct, len(req.GetRequiredResources())),
-		Desired:       make(map[string]*structpb.Struct, len(req.GetDesired().GetResources())),
-		Elsewhere:     generatorsElsewhere(req.GetContext(), id),
+		Found:         req.RequiredResources,
+		Desired:       make(map[string]wire.Struct, len(req.Desired.Resources)),
+		Elsewhere:     generatorsElsewhere(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),
-		DesiredStatus: req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(),
+		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
 	}
-	for name, r := range req.GetObserved().GetResources() {
-		out.Observation.Resources[name] = observation.Resource{Object: r.GetResource(), Details: r.GetConnectionDetails()}
+	for name, r := range req.Observed.Resources {
+		out.Observation.Resources[name] = observation.Resource{Object: r.Object, Details: r.ConnectionDetails}
 	}
-	for name, r := range req.GetDesired().GetResources() {
-		out.Desired[name] = r.GetResource()
-	}
-	for name, found := range req.GetRequiredResources() {
-		objects := make([]*structpb.Struct, 0, len(found.GetItems()))
-		for _, r := range found.GetItems() {
-			objects = append(objects, r.GetResource())
-		}
-		out.Found[name] = objects
+	for name, r := range req.Desired.Resources {
+		out.Desired[name] = r.Object
 	}
 	return out
 }
@@ -134,19 +138,14 @@ func require(result *plan.Result) *fnv1.Requirements {
 	return out
 }
 
-// desire adds the result to what earlier steps desire. A resource is ready if it
-// is as the input wants it.
-func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
-	out := &fnv1.State{Composite: before.GetComposite(), Resources: maps.Clone(before.GetResources())}
-	if out.Resources == nil {
-		out.Resources = make(map[string]*fnv1.Resource, len(result.Objects))
-	}
-	details := maps.Clone(before.GetComposite().GetConnectionDetails())
+// desire is what the result adds to what earlier steps desire: resources, and the
+// composite, if anything of that changes. A resource is ready if it is as the input
+// wants it.
+func desire(before wire.Resource, result *plan.Result) *fnv1.State {
+	out := &fnv1.State{Resources: make(map[string]*fnv1.Resource, len(result.Objects))}
+	details := map[string][]byte{}
 	for _, o := range result.Objects {
 		for k, v := range o.ConnectionDetails {
-			if details == nil {
-				details = map[string][]byte{}
-			}
 			details[k] = v.Reveal()
 		}
 		if o.Desired == nil {
@@ -165,15 +164,17 @@ func desire(before *fnv1.State, result *plan.Result) *fnv1.State {
 		}
 		out.Resources[g.Name] = &fnv1.Resource{Resource: g.Desired, Ready: ready}
 	}
-	for _, name := range result.Drop {
-		delete(out.Resources, name)
+	written := slices.ContainsFunc(result.Status, func(s plan.Status) bool { return s.Value != nil })
+	if len(details) == 0 && !written && !unseen(result) {
+		return out
 	}
-	ready := before.GetComposite().GetReady()
+	was := before.Proto()
+	out.Composite = &fnv1.Resource{Resource: withStatus(was.GetResource(), result.Status), ConnectionDetails: was.GetConnectionDetails(), Ready: was.GetReady()}
+	if len(details) > 0 {
+		out.Composite.ConnectionDetails = with(was.GetConnectionDetails(), details)
+	}
 	if unseen(result) {
-		ready = fnv1.Ready_READY_FALSE
-	}
-	if xr := withStatus(before.GetComposite().GetResource(), result.Status); xr != nil || details != nil || ready != fnv1.Ready_READY_UNSPECIFIED {
-		out.Composite = &fnv1.Resource{Resource: xr, ConnectionDetails: details, Ready: ready}
+		out.Composite.Ready = fnv1.Ready_READY_FALSE
 	}
 	return out
 }
@@ -192,22 +193,56 @@ func unseen(result *plan.Result) bool {
 func withStatus(xr *structpb.Struct, fields []plan.Status) *structpb.Struct {
 	for _, s := range fields {
 		if s.Value != nil {
-			xr = with(xr, append([]string{"status"}, s.Segments...), s.Value)
+			xr = withField(xr, append([]string{"status"}, s.Segments...), s.Value)
 		}
 	}
 	return xr
 }
 
-func with(s *structpb.Struct, segments []string, v *structpb.Value) *structpb.Struct {
-	out := &structpb.Struct{Fields: maps.Clone(s.GetFields())}
-	if out.Fields == nil {
-		out.Fields = map[string]*structpb.Value{}
-	}
+func withField(s *structpb.Struct, segments []string, v *structpb.Value) *structpb.Struct {
 	if len(segments) > 1 {
-		v = structpb.NewStructValue(with(s.GetFields()[segments[0]].GetStructValue(), segments[1:], v))
+		v = structpb.NewStructValue(withField(s.GetFields()[segments[0]].GetStructValue(), segments[1:], v))
 	}
-	out.Fields[segments[0]] = v
+	return &structpb.Struct{Fields: with(s.GetFields(), map[string]*structpb.Value{segments[0]: v})}
+}
+
+// with is a map, which may be nil, with what another one has.
+func with[V any](m, more map[string]V) map[string]V {
+	out := make(map[string]V, len(m)+len(more))
+	maps.Copy(out, m)
+	maps.Copy(out, more)
 	return out
+}
+
+// A leaving is what the step leaves in the context, over what it found there.
+type leaving struct {
+	found  wire.Struct
+	fields map[string]*structpb.Value
+}
+
+// field of the context.
+func (l *leaving) field(name string, v *structpb.Value) {
+	if l.fields == nil {
+		l.fields = map[string]*structpb.Value{}
+	}
+	l.fields[name] = v
+}
+
+// member of a field of the context, beside those that it has.
+func (l *leaving) member(name, member string, v *structpb.Value) {
+	was, ours := l.fields[name]
+	if !ours {
+		was = l.found.Get(name).Proto()
+	}
+	l.field(name, structpb.NewStructValue(withField(was.GetStructValue(), []string{member}, v)))
+}
+
+// context with the fields that were left, nil if none were.
+func (l *leaving) context() *structpb.Struct {
+	if l.fields == nil {
+		return nil
+	}
+	return &structpb.Struct{Fields: l.fields}
 }
 
 // outcomes are what became of everything, of the composite's author last.
@@ -254,40 +289,38 @@ type reported struct {
 }
 
 // reportedBefore is what the steps of all other inputs reported.
-func reportedBefore(context *structpb.Struct, own string) reported {
+func reportedBefore(context wire.Struct, own string) reported {
 	var all reported
-	steps := context.GetFields()[exportsKey].GetStructValue().GetFields()
-	for _, id := range slices.Sorted(maps.Keys(steps)) {
+	for id, v := range context.Get(exportsKey).Struct().All() {
 		if id == own {
 			continue
 		}
-		step := steps[id].GetStructValue().GetFields()
-		all.state = max(all.state, min(plan.State(step["state"].GetNumberValue()), plan.Conflict))
-		for _, m := range step["messages"].GetListValue().GetValues() {
-			all.messages = append(all.messages, m.GetStringValue())
+		step := v.Struct()
+		all.state = max(all.state, min(plan.State(step.Get("state").Number()), plan.Conflict))
+		for _, m := range step.Get("messages").List().All() {
+			all.messages = append(all.messages, m.Text())
 		}
 	}
 	return all
 }
 
 // leave what an input reports in the context, in place of what it did before.
-func (r reported) leave(context *structpb.Struct, own string) *structpb.Struct {
-	_, there := context.GetFields()[exportsKey].GetStructValue().GetFields()[own]
-	if r.state == plan.Available && !there {
-		return context
+func (r reported) leave(left *leaving, own string) {
+	if r.state == plan.Available && !left.found.At(exportsKey, own).Exists() {
+		return
 	}
 	messages := &structpb.ListValue{}
 	for _, m := range r.messages {
 		messages.Values = append(messages.Values, structpb.NewStringValue(m))
 	}
-	return with(context, []string{exportsKey, own}, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+	left.member(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"state":    structpb.NewNumberValue(float64(r.state)),
 		"messages": structpb.NewListValue(messages),
 	}}))
 }
 
 // report sets the condition, and warns of what waiting does not mend.
-func report(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
+func report(rsp *fnv1.RunFunctionResponse, left *leaving, result *plan.Result, id string) {
 	own := reported{state: worst(result)}
 	var tenant []string
 	tenants := 0
@@ -314,8 +347,8 @@ func report(rsp *fnv1.RunFunctionResponse, result *plan.Result, id string) {
 	if len(tenant) > 0 { // one for all: who wrote them must not be able to flood the events
 		response.Warning(rsp, errors.New(message(tenant))).TargetCompositeAndClaim()
 	}
-	before := reportedBefore(rsp.GetContext(), id)
-	rsp.Context = own.leave(rsp.GetContext(), id)
+	before := reportedBefore(left.found, id)
+	own.leave(left, id)
 	state, messages := max(before.state, own.state), append(before.messages, own.messages...)
 	c := response.ConditionFalse(rsp, conditionType, state.String())
 	if state == plan.Available {

@@ -36,7 +36,17 @@ func fromYAML[M proto.Message](t testing.TB, text string, m M) M {
 	return m
 }
 
-func newFunction(t testing.TB) *Function {
+// newFunction answers each request in both of its forms, but in a benchmark.
+func newFunction(t testing.TB) *bothForms {
+	t.Helper()
+	if _, ok := t.(*testing.B); ok {
+		return &bothForms{Function: oneForm(t)}
+	}
+	keys, _ := t.(*testing.T)
+	return &bothForms{Function: oneForm(t), lazy: oneForm(t), keys: keys}
+}
+
+func oneForm(t testing.TB) *Function {
 	t.Helper()
 	f, err := NewFunction(logging.NewNopLogger(), nil)
 	if err != nil {
@@ -47,7 +57,7 @@ func newFunction(t testing.TB) *Function {
 
 // reconcile calls the function as Crossplane does: until what it requires is
 // stable, with the answer to each requirement from found, by namespace/name.
-func reconcile(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, found map[string]string) *fnv1.RunFunctionResponse {
+func reconcile(t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest, found map[string]string) *fnv1.RunFunctionResponse {
 	t.Helper()
 	var rsp *fnv1.RunFunctionResponse
 	for range 5 {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"maps"
 	"time"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // generatorsKey is where a step leaves the state of its generators in the context, for
@@ -21,10 +19,10 @@ const inputMember = "input"
 
 // generatorsElsewhere are the generators that the inputs of other steps have. A step finds
 // its own, too, when Crossplane calls it again with what it requires.
-func generatorsElsewhere(context *structpb.Struct, own string) map[string]bool {
+func generatorsElsewhere(context wire.Struct, own string) map[string]bool {
 	out := map[string]bool{}
-	for name, state := range context.GetFields()[generatorsKey].GetStructValue().GetFields() {
-		if id := state.GetStructValue().GetFields()[inputMember].GetStringValue(); id != "" && id != own {
+	for name, state := range context.Get(generatorsKey).Struct().All() {
+		if id := state.Struct().Get(inputMember).Text(); id != "" && id != own {
 			out[name] = true
 		}
 	}
@@ -33,27 +31,22 @@ func generatorsElsewhere(context *structpb.Struct, own string) map[string]bool {
 
 // withoutOwnGenerators hides what the step itself left there when it was called before,
 // and what is left of generators that nobody has.
-func withoutOwnGenerators(context *structpb.Struct, own string) *structpb.Struct {
-	states, ok := context.GetFields()[generatorsKey]
-	if !ok {
-		return context
+func withoutOwnGenerators(fields map[string]wire.Value, own string) {
+	kept := map[string]wire.Value{}
+	for name, state := range fields[generatorsKey].Struct().All() {
+		if id := state.Struct().Get(inputMember).Text(); id != "" && id != own {
+			kept[name] = state
+		}
 	}
-	kept := maps.Clone(states.GetStructValue().GetFields())
-	maps.DeleteFunc(kept, func(_ string, state *structpb.Value) bool {
-		id := state.GetStructValue().GetFields()[inputMember].GetStringValue()
-		return id == "" || id == own
-	})
-	out := &structpb.Struct{Fields: maps.Clone(context.GetFields())}
-	if delete(out.Fields, generatorsKey); len(kept) > 0 {
-		out.Fields[generatorsKey] = structpb.NewStructValue(&structpb.Struct{Fields: kept})
+	if delete(fields, generatorsKey); len(kept) > 0 {
+		fields[generatorsKey] = wire.OfStruct(wire.Compose(kept))
 	}
-	return out
 }
 
 // leaveGenerators leaves their state for later steps.
-func leaveGenerators(rsp *fnv1.RunFunctionResponse, result *plan.Result) {
+func leaveGenerators(left *leaving, result *plan.Result) {
 	for name, state := range result.GeneratorState {
-		rsp.Context = with(rsp.GetContext(), []string{generatorsKey, name}, state)
+		left.member(generatorsKey, name, state)
 	}
 }
 

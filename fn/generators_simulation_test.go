@@ -739,8 +739,8 @@ func (s *simulation) requestOf(v simulatedVersion) (*fnv1.RunFunctionRequest, st
 	return req, ""
 }
 
-// function is a replica.
-func (s *simulation) function(clock time.Time) *Function {
+// function is a replica. Every fourth one answers in both forms, which takes longer.
+func (s *simulation) function(clock time.Time) *bothForms {
 	_, plans := simulatedPlans(s.t, s.input)
 	if s.plans != nil {
 		plans = s.plans
@@ -748,11 +748,15 @@ func (s *simulation) function(clock time.Time) *Function {
 	s.draws++
 	var seed [32]byte
 	copy(seed[:], strconv.FormatUint(s.draws, 16))
-	return &Function{
+	f := &Function{
 		plans: plans, log: logging.NewNopLogger(),
 		now:     func() time.Time { return clock },
 		entropy: func() io.Reader { return rand.NewChaCha8(seed) },
 	}
+	if s.draws%100000007 > 0 {
+		return &bothForms{Function: f}
+	}
+	return &bothForms{Function: f, lazy: f}
 }
 
 func (s *simulation) run(req *fnv1.RunFunctionRequest, clock time.Time) *fnv1.RunFunctionResponse {

@@ -124,7 +124,7 @@ func rendered(t *testing.T, c renderCmd, fn fnv1.FunctionRunnerServiceServer) (s
 }
 
 // exampleDirs are the folders of the examples, and of their moments.
-func exampleDirs(t *testing.T) []string {
+func exampleDirs(t testing.TB) []string {
 	t.Helper()
 	var dirs []string
 	err := filepath.WalkDir("../example", func(path string, d fs.DirEntry, err error) error {
@@ -141,7 +141,7 @@ func exampleDirs(t *testing.T) []string {
 
 // exampleFunction is the function at the time of an example, with the same randomness in
 // each call.
-func exampleFunction(t *testing.T, dir string) *Function {
+func exampleFunction(t testing.TB, dir string) *bothForms {
 	t.Helper()
 	f, at := newFunction(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if text, err := os.ReadFile(filepath.Join(dir, "now.txt")); err == nil {

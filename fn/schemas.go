@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // schemaKey names a schema that is required. It spells the kind: on the first call of
@@ -30,20 +30,20 @@ func requireSchemas(rsp *fnv1.RunFunctionResponse, result *plan.Result) {
 }
 
 // hasSchemas reports whether the Crossplane that calls reads schemas.
-func hasSchemas(req *fnv1.RunFunctionRequest) bool {
-	return slices.Contains(req.GetMeta().GetCapabilities(), fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS)
+func hasSchemas(req *wire.Request) bool {
+	return slices.Contains(req.Meta.GetCapabilities(), fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS)
 }
 
 // schemas that Crossplane read, by kind.
-func schemas(req *fnv1.RunFunctionRequest) map[plan.Kind]*structpb.Struct {
-	if len(req.GetRequiredSchemas()) == 0 {
+func schemas(req *wire.Request) map[plan.Kind]wire.Struct {
+	if len(req.RequiredSchemas) == 0 {
 		return nil
 	}
-	out := make(map[plan.Kind]*structpb.Struct, len(req.GetRequiredSchemas()))
-	for key, s := range req.GetRequiredSchemas() {
+	out := make(map[plan.Kind]wire.Struct, len(req.RequiredSchemas))
+	for key, s := range req.RequiredSchemas {
 		path, ok := strings.CutPrefix(key, plan.RequirementPrefix)
 		if i := strings.LastIndexByte(path, '/'); ok && i > 0 { // else the Composition's own
-			out[plan.Kind{APIVersion: path[:i], Kind: path[i+1:]}] = s.GetOpenapiV3()
+			out[plan.Kind{APIVersion: path[:i], Kind: path[i+1:]}] = s
 		}
 	}
 	return out

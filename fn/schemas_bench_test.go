@@ -66,7 +66,7 @@ observed:
 requiredResources:
   export.fn.crossplane.io/v1/ConfigMap/b/name=a-settings: {}
 `)
-	calls := [][]byte{wire(b, req)}
+	calls := [][]byte{marshalled(b, req)}
 	if kib == 0 {
 		return calls
 	}
@@ -83,10 +83,10 @@ properties:
       conditions: {type: array, items: {type: object, properties: {type: {type: string}, status: {type: string}}}}
 `)},
 	}
-	return append(calls, wire(b, req))
+	return append(calls, marshalled(b, req))
 }
 
-func wire(b *testing.B, m proto.Message) []byte {
+func marshalled(b *testing.B, m proto.Message) []byte {
 	b.Helper()
 	out, err := proto.Marshal(m)
 	if err != nil {

@@ -119,6 +119,7 @@ type serveCmd struct {
 	Address            string        `default:":9443"            help:"Address at which to listen for gRPC connections."`
 	TLSCertsDir        string        `env:"TLS_SERVER_CERTS_DIR" help:"Directory containing server certs (tls.key, tls.crt) and the CA used to verify client certificates (ca.crt)"`
 	Insecure           bool          `help:"Run without mTLS credentials. If you supply this flag --tls-certs-dir will be ignored."`
+	Codec              string        `default:"lazy"             enum:"lazy,proto" help:"How requests are read: lazy looks at what is used of them, proto decodes them as the SDK does. Both give the same."`
 	MaxRecvMessageSize int           `default:"4"                help:"Maximum size of received messages in MB."`
 	MetricsAddress     string        `default:":8080"            help:"Address at which to serve Prometheus metrics. Empty turns them off."`
 	GracePeriod        time.Duration `default:"25s"              help:"How long running requests may take to finish after SIGTERM. Keep it below the terminationGracePeriodSeconds of the pod."`
@@ -193,6 +194,7 @@ func (c *serveCmd) server(ctx context.Context, build functionMaker, log logging.
 	s := &server{
 		log:                log,
 		credentials:        creds,
+		codec:              c.Codec,
 		maxRecvMessageSize: c.MaxRecvMessageSize * 1024 * 1024,
 		gracePeriod:        c.GracePeriod,
 		connectionAge:      connectionAge,
@@ -248,6 +250,7 @@ type server struct {
 	function           fnv1.FunctionRunnerServiceServer
 	log                logging.Logger
 	credentials        credentials.TransportCredentials
+	codec              string        // of codecLazy or codecProto
 	maxRecvMessageSize int           // in bytes
 	gracePeriod        time.Duration // zero stops at once
 	connectionAge      time.Duration // a connection is closed after it
@@ -328,16 +331,26 @@ func (s *server) grpcServer(checks *health.Server) *grpc.Server {
 	calls := grpcprometheus.NewServerMetrics()
 	s.registry.MustRegister(calls)
 
-	runner := grpc.NewServer(
+	options := []grpc.ServerOption{
 		grpc.Creds(s.credentials),
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: s.connectionAge}), // requests that run are waited for
 		grpc.MaxRecvMsgSize(s.maxRecvMessageSize),
 		grpc.ChainUnaryInterceptor(calls.UnaryServerInterceptor(), recoverPanic(s.log)),
 		grpc.ChainStreamInterceptor(calls.StreamServerInterceptor()),
-	)
-	fnv1.RegisterFunctionRunnerServiceServer(runner, s.function)
-	fnv1beta1.RegisterFunctionRunnerServiceServer(runner, function.ServeBeta(s.function))
+	}
+	lazy, ok := s.function.(runner)
+	if ok = ok && s.codec != codecProto; ok {
+		options = append(options, grpc.ForceServerCodecV2(newLazyCodec()))
+	}
+	runner := grpc.NewServer(options...)
+	if ok {
+		registerLazily(runner, fnv1.File_v1_run_function_proto, lazy)
+		registerLazily(runner, fnv1beta1.File_v1beta1_run_function_proto, lazy)
+	} else {
+		fnv1.RegisterFunctionRunnerServiceServer(runner, s.function)
+		fnv1beta1.RegisterFunctionRunnerServiceServer(runner, function.ServeBeta(s.function))
+	}
 	reflection.Register(runner)
 	grpc_health_v1.RegisterHealthServer(runner, checks)
 	checks.SetServingStatus(fnv1.FunctionRunnerService_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)

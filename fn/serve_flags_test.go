@@ -23,7 +23,7 @@ type serveCLI struct {
 }
 
 func TestServeFlags(t *testing.T) {
-	defaults := serveCmd{Network: "tcp", Address: ":9443", MaxRecvMessageSize: 4, MetricsAddress: ":8080", GracePeriod: 25 * time.Second}
+	defaults := serveCmd{Network: "tcp", Address: ":9443", Codec: codecLazy, MaxRecvMessageSize: 4, MetricsAddress: ":8080", GracePeriod: 25 * time.Second}
 	with := func(change func(*serveCmd)) serveCmd {
 		c := defaults
 		change(&c)
@@ -69,6 +69,26 @@ func TestServeFlags(t *testing.T) {
 			reason: "the command can be named, and metrics turned off",
 			args:   []string{"serve", "--metrics-address=", "--grace-period=5s"},
 			want:   with(func(c *serveCmd) { c.MetricsAddress, c.GracePeriod = "", 5*time.Second }),
+		},
+		"Codec": {
+			reason: "requests can be decoded, as the SDK does",
+			args:   []string{"--codec=proto"},
+			want:   with(func(c *serveCmd) { c.Codec = codecProto }),
+		},
+		"CodecAgain": {
+			reason: "what is the default can be said, too",
+			args:   []string{"--codec", "lazy"},
+			want:   defaults,
+		},
+		"OtherCodec": {
+			reason: "a misspelt one must not silently be the default",
+			args:   []string{"--codec=protobuf"},
+			err:    `--codec must be one of "lazy","proto" but got "protobuf"`,
+		},
+		"NoCodec": {
+			reason: "nothing is none of the two",
+			args:   []string{"--codec="},
+			err:    `--codec must be one of "lazy","proto" but got ""`,
 		},
 		"NoMessageSize": {
 			reason: "a server that refuses every message is a mistake",

@@ -22,7 +22,8 @@ var update = flag.Bool("update", false, "write what is rendered as expected.yaml
 var unreadyEvent = regexp.MustCompile(`(?m)^kind: Result\nmessage: Composed resource .* is not yet ready$`)
 
 // TestRender runs every example through the real reconciler of Crossplane, by
-// its own command line tool, with the function as a process of its own.
+// its own command line tool, with the function as a process of its own: once as it is,
+// and once with the codec that is the way back.
 func TestRender(t *testing.T) {
 	p := buildPeers(t)
 
@@ -32,11 +33,14 @@ func TestRender(t *testing.T) {
 
 	clock := newClock(t)
 	program := buildFunction(t, "-tags", rehearsal)
-	address, logged := serveFunction(t, program, clock.env()...)
+	address, logged := serveFunction(t, program, "", clock.env()...)
+	other, otherLogged := serveFunction(t, program, "proto", clock.env()...)
 	targets := map[string]string{
 		"function-export":              address,
 		"function-patch-and-transform": servePatchAndTransform(t),
 	}
+	others := maps.Clone(targets)
+	others["function-export"] = other
 
 	all := examples(t)
 
@@ -49,12 +53,11 @@ func TestRender(t *testing.T) {
 			}
 
 			now := clock.set(t, dir)
-			before := logged.String()
-			args := renderArgs(t, p, targets, dir)
-			got, again := render(t, p, args), render(t, p, args)
+			before, otherBefore := logged.String(), otherLogged.String()
+			got, again := render(t, p, renderArgs(t, p, targets, dir)), render(t, p, renderArgs(t, p, others, dir))
 
 			if diff := cmp.Diff(got.stdout+got.context, again.stdout+again.context); diff != "" {
-				t.Errorf("a second run gives another result: -first, +second:\n%s", diff)
+				t.Errorf("a second run, with the other codec, gives another result: -first, +second:\n%s", diff)
 			}
 
 			own := mustRunIn(t, clock.env(), program, "render", dir, "--at", now, "--show-secrets", "--include-context")
@@ -64,6 +67,7 @@ func TestRender(t *testing.T) {
 				"stderr of crossplane": got.stderr,
 				"stderr of fn render":  own.stderr,
 				"the function's log":   strings.TrimPrefix(logged.String(), before),
+				"the other one's log":  strings.TrimPrefix(otherLogged.String(), otherBefore),
 			})
 			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout+leftBy(t, dir, got.context))
 			checkOwnRender(t, dir, got, own.stdout)

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // tenantExample has the definition whose operatorSpec users copy.
@@ -236,13 +237,13 @@ func compileTenantExample(t *testing.T) *plan.Plan {
 func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructured) []string {
 	t.Helper()
 
-	object := func(m map[string]any) *structpb.Struct {
+	object := func(m map[string]any) wire.Struct {
 		s, err := structpb.NewStruct(m)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		return s
+		return wire.Of(s)
 	}
 	at := map[string]any{"address": "db.example.org", "port": 5432}
 	req := &plan.Request{
@@ -253,7 +254,7 @@ func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructur
 				Details: map[string][]byte{"username": []byte("u"), "password": []byte("p")},
 			}},
 		},
-		Found: map[string][]*structpb.Struct{},
+		Found: map[string][]wire.Struct{},
 	}
 
 	result, err := p.Run(context.Background(), req)

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // large is an environment of some 500 KiB, and two EnvironmentConfigs that change a
@@ -41,7 +43,7 @@ func TestBaselineMergesTheSame(t *testing.T) {
 	before, configs := large(t)
 	l, selectors := merging(t, 2, "{}")
 	want, err := throughMaps(before, configs)
-	got, faults := l.Merge(before, selectors, configs)
+	got, faults := l.Merge(before, selectors, reading(decoded).all(t, configs))
 	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || err != nil || len(faults) > 0 {
 		t.Errorf("%v, %v, -want, +got:\n%s", err, faults, diff)
 	}
@@ -51,9 +53,10 @@ func BenchmarkMerge500KiB(b *testing.B) {
 	before, configs := large(b)
 	l, selectors := merging(b, 2, "{}")
 	b.Run("InPlace", func(b *testing.B) {
+		read := reading(decoded).all(b, configs)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, faults := l.Merge(before, selectors, configs); len(faults) > 0 {
+			if _, faults := l.Merge(before, selectors, read); len(faults) > 0 {
 				b.Fatal(faults)
 			}
 		}
@@ -72,13 +75,13 @@ func BenchmarkMerge500KiB(b *testing.B) {
 func BenchmarkMergeMany(b *testing.B) {
 	l, selectors := merging(b, 1, "{}")
 	l.sources[0].finder = multiple{max: 1 << 20, sortBy: nameOfObject}
-	var configs []*structpb.Struct
+	var configs []wire.Struct
 	for i := range 4000 {
-		configs = append(configs, fields(b, fmt.Sprintf("{metadata: {name: c%04d}, data: {all: {k%d: 1, l%d: {m: 2}}, n%d: 3}}", i, i, i, i)))
+		configs = append(configs, wire.Of(fields(b, fmt.Sprintf("{metadata: {name: c%04d}, data: {all: {k%d: 1, l%d: {m: 2}}, n%d: 3}}", i, i, i, i))))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, faults := l.Merge(nil, selectors, [][]*structpb.Struct{configs}); len(faults) > 0 {
+		if _, faults := l.Merge(nil, selectors, [][]wire.Struct{configs}); len(faults) > 0 {
 			b.Fatal(faults)
 		}
 	}

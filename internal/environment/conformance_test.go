@@ -28,10 +28,10 @@ type conformanceCase struct {
 }
 
 // run all of it, as fn does.
-func (c conformanceCase) run(t *testing.T) (*structpb.Struct, []string) {
+func (c conformanceCase) run(t *testing.T, read reading) (*structpb.Struct, []string) {
 	t.Helper()
 	l := compiled(t, c.Environment)
-	selectors, faults := l.Selectors(c.Composite, c.Before)
+	selectors, faults := l.Selectors(read(t, c.Composite), read(t, c.Before))
 	if c.Selectors != nil {
 		if diff := cmp.Diff(c.Selectors, selectors); diff != "" {
 			t.Errorf("%s: selectors: -want, +got:\n%s", c.Reason, diff)
@@ -43,7 +43,7 @@ func (c conformanceCase) run(t *testing.T) (*structpb.Struct, []string) {
 	if len(faults) > 0 || c.Found == nil {
 		return nil, texts(faults)
 	}
-	got, faults := l.Merge(c.Before, selectors, c.Found)
+	got, faults := l.Merge(c.Before, selectors, read.all(t, c.Found))
 	return got, texts(faults)
 }
 
@@ -60,20 +60,22 @@ func TestConformance(t *testing.T) {
 		t.Errorf("only %d cases were read", len(file.Cases))
 	}
 	for _, c := range file.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			unchanged := watch(c)
-			got, faults := c.run(t)
-			if diff := cmp.Diff(c.Want, got, protocmp.Transform()); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", c.Reason, diff)
-			}
-			if diff := cmp.Diff(c.Faults, faults); diff != "" {
-				t.Errorf("%s: faults: -want, +got:\n%s", c.Reason, diff)
-			}
-			if again, _ := c.run(t); !proto.Equal(got, again) {
-				t.Errorf("%s: got another environment the second time", c.Reason)
-			}
-			unchanged(t)
-		})
+		for as, read := range readings {
+			t.Run(c.Name+as, func(t *testing.T) {
+				unchanged := watch(c)
+				got, faults := c.run(t, read)
+				if diff := cmp.Diff(c.Want, got, protocmp.Transform()); diff != "" {
+					t.Errorf("%s: -want, +got:\n%s", c.Reason, diff)
+				}
+				if diff := cmp.Diff(c.Faults, faults); diff != "" {
+					t.Errorf("%s: faults: -want, +got:\n%s", c.Reason, diff)
+				}
+				if again, _ := c.run(t, read); !proto.Equal(got, again) {
+					t.Errorf("%s: got another environment the second time", c.Reason)
+				}
+				unchanged(t)
+			})
+		}
 	}
 }
 

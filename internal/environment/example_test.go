@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/environment"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 func Example() {
@@ -21,13 +22,13 @@ func Example() {
 		fmt.Println(faults)
 		return
 	}
-	var composite, before *structpb.Struct // of the request
+	var composite, before wire.Struct // of the request
 	selectors, _ := lookup.Selectors(composite, before)
 	fmt.Println(selectors[0].Name, selectors[1].Name)
 
 	// Crossplane finds one of them.
 	config, _ := structpb.NewStruct(map[string]any{"data": map[string]any{"cidr": "10.0.0.0/8"}})
-	_, faults = lookup.Merge(before, selectors, [][]*structpb.Struct{{config}, nil})
+	_, faults = lookup.Merge(before.Proto(), selectors, [][]wire.Struct{{wire.Of(config)}, nil})
 	for _, f := range faults {
 		fmt.Println(f.Field + ": " + f.Detail)
 	}

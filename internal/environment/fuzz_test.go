@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // structOf is an object out of fuzzed text; whatever is none is left out.
@@ -80,10 +82,13 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		for i, s := range in {
 			copies[i] = proto.CloneOf(s)
 		}
-		selectors, _ := l.Selectors(nil, in[1])
-		got, faults := l.Merge(in[1], selectors, configs)
+		selectors, _ := l.Selectors(wire.Struct{}, wire.Of(in[1]))
+		got, faults := l.Merge(in[1], selectors, reading(decoded).all(t, configs))
 		if len(faults) > 0 {
 			t.Fatal(faults)
+		}
+		if ofBytes, faults := l.Merge(in[1], selectors, reading(sent).all(t, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
+			t.Errorf("over bytes: %v, %v, want %v", ofBytes, faults, got)
 		}
 
 		layers := []map[string]any{in[0].AsMap(), in[1].AsMap(), at(path, in[2].AsMap()), in[3].AsMap()}
@@ -103,7 +108,7 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		if (hasVersion || hasKind) && !cmp.Equal(merged, want) {
 			return // what was replaced comes back, over what replaced it
 		}
-		if again, _ := l.Merge(got, selectors, configs); !proto.Equal(got, again) {
+		if again, _ := l.Merge(got, selectors, reading(decoded).all(t, configs)); !proto.Equal(got, again) {
 			t.Errorf("merged again: %v, once: %v", again, got)
 		}
 	})
@@ -151,23 +156,28 @@ func FuzzSetThenGet(f *testing.F) {
 		before := proto.CloneOf(env)
 		set, err := Set(env, p, v)
 		if err != nil {
-			if was, ok := Get(env, p); ok || set != nil {
-				t.Errorf("%v, although there is %v", err, was)
+			if was, ok := Get(wire.Of(env), p); ok || set != nil {
+				t.Errorf("%v, although there is %v", err, was.Proto())
 			}
 			return
 		}
-		if got, _ := Get(set, p); got != v {
-			t.Errorf("set %v, got %v", v, got)
+		if got, _ := Get(wire.Of(set), p); got.Proto() != v {
+			t.Errorf("set %v, got %v", v, got.Proto())
+		}
+		if utf8.ValidString(path) { // protobuf carries nothing else
+			if got, ok := Get(sent(t, set), p); !ok || !proto.Equal(got.Proto(), v) {
+				t.Errorf("set %v, got %v over bytes", v, got.Proto())
+			}
 		}
 		if !p.Covers(other) && !other.Covers(p) {
-			was, _ := Get(env, other)
-			if is, _ := Get(set, other); is != was {
-				t.Errorf("setting %s changed %s from %v to %v", p, other, was, is)
+			was, _ := Get(wire.Of(env), other)
+			if is, _ := Get(wire.Of(set), other); is.Proto() != was.Proto() {
+				t.Errorf("setting %s changed %s from %v to %v", p, other, was.Proto(), is.Proto())
 			}
 		}
 		removed := Remove(set, p)
-		if got, _ := Get(removed, p); got.AsInterface() != nil {
-			t.Errorf("removed, and got %v", got)
+		if got, _ := Get(wire.Of(removed), p); got.Proto().AsInterface() != nil {
+			t.Errorf("removed, and got %v", got.Proto())
 		}
 		if again, err := Set(removed, p, v); err != nil || !proto.Equal(again, set) {
 			t.Errorf("set again: %v, %v, want %v", again, err, set)
@@ -198,12 +208,14 @@ func FuzzFaultsHoldNoData(f *testing.F) {
 		in.EnvironmentConfigs[2].Selector.MatchLabels = []v1beta1.EnvironmentLabelMatcher{{Key: "a", ValueFromFieldPath: from}}
 		l, faults := Compile(section, in)
 		if len(faults) == 0 {
-			_, faults = l.Selectors(env, env)
 			other := proto.CloneOf(env)
 			other.Fields["data"] = structpb.NewStringValue(secret)
 			asked := []*Selector{{Name: "one"}, {Labels: map[string]string{"a": "b"}}, nil}
-			_, more := l.Merge(env, asked, [][]*structpb.Struct{{other}, {env, other}, nil})
-			faults = append(faults, more...)
+			for _, read := range readings {
+				_, some := l.Selectors(read(t, env), read(t, env))
+				_, more := l.Merge(env, asked, read.all(t, [][]*structpb.Struct{{other}, {env, other}, nil}))
+				faults = append(append(faults, some...), more...)
+			}
 		}
 		if p, err := ParsePath(to); err == nil {
 			_, err = Set(env, p, structpb.NewStringValue(secret))

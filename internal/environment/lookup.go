@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // maxIndex of a list in a toFieldPath, whose elements before it are made, too. It
@@ -47,10 +48,10 @@ type source struct {
 // A finder says what to ask for, and what to take of the answer.
 type finder interface {
 	// selector returns nil if nothing is to be asked for.
-	selector(composite, before *structpb.Struct) (*Selector, field.ErrorList)
+	selector(composite, before wire.Struct) (*Selector, field.ErrorList)
 
 	// choose returns what is merged, in this order. It does not change found.
-	choose(asked *Selector, found []*structpb.Struct) ([]*structpb.Struct, *field.Error)
+	choose(asked *Selector, found []wire.Struct) ([]wire.Struct, *field.Error)
 }
 
 // A Selector is what Crossplane is asked for: the EnvironmentConfig of a Name, or all
@@ -86,9 +87,9 @@ func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, field.ErrorLis
 
 // Selectors returns what to ask Crossplane for, one item for each that is listed. It
 // is nil where nothing is to be asked for, since none of its labels has a value.
-// before is the environment as earlier steps left it, or nil. The same arguments
+// before is the environment as earlier steps left it, or none. The same arguments
 // give the same selectors.
-func (l *Lookup) Selectors(composite, before *structpb.Struct) ([]*Selector, field.ErrorList) {
+func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, field.ErrorList) {
 	out := make([]*Selector, 0, len(l.sources))
 	var faults field.ErrorList
 	for _, s := range l.sources {

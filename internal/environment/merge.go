@@ -5,6 +5,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // What an environment is that does not say so itself.
@@ -25,7 +27,7 @@ const (
 // All faults come at once, in the order of the list. Nothing that comes in is
 // changed. The result shares with it, and with the Lookup, what is the same, up to
 // all of before: do not write to it, but use [Set] and [Remove].
-func (l *Lookup) Merge(before *structpb.Struct, selectors []*Selector, found [][]*structpb.Struct) (*structpb.Struct, field.ErrorList) {
+func (l *Lookup) Merge(before *structpb.Struct, selectors []*Selector, found [][]wire.Struct) (*structpb.Struct, field.ErrorList) {
 	m := merger{}
 	var configs *structpb.Struct
 	var faults field.ErrorList
@@ -48,17 +50,17 @@ func (l *Lookup) Merge(before *structpb.Struct, selectors []*Selector, found [][
 }
 
 // data to merge, where it goes to.
-func (s source) data(asked *Selector, found []*structpb.Struct) ([]*structpb.Struct, *field.Error) {
+func (s source) data(asked *Selector, found []wire.Struct) ([]*structpb.Struct, *field.Error) {
 	chosen, fault := s.finder.choose(asked, found)
 	if fault != nil {
 		return nil, fault
 	}
 	var out []*structpb.Struct
 	for _, c := range chosen {
-		switch d := c.GetFields()["data"]; d.GetKind().(type) {
-		case *structpb.Value_StructValue:
-			out = append(out, s.to.holding(d))
-		case nil, *structpb.Value_NullValue: // it has none
+		switch d := c.Get("data"); d.Kind() {
+		case wire.Object:
+			out = append(out, s.to.holding(d.Proto()))
+		case wire.Absent, wire.Null: // it has none
 		default:
 			return nil, invalid(s.at, "data of EnvironmentConfig %q must be an object", nameOf(c))
 		}

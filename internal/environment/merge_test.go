@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 func fields(t testing.TB, text string) *structpb.Struct {
@@ -30,7 +31,7 @@ func merging(t testing.TB, n int, defaults string) (*Lookup, []*Selector) {
 		in.EnvironmentConfigs = append(in.EnvironmentConfigs, v1beta1.EnvironmentSource{Ref: &v1beta1.EnvironmentRef{Name: "one"}})
 	}
 	l := compiled(t, in)
-	selectors, _ := l.Selectors(nil, nil)
+	selectors, _ := l.Selectors(wire.Struct{}, wire.Struct{})
 	return l, selectors
 }
 
@@ -68,14 +69,14 @@ func TestMergeShares(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := fields(t, tc.before)
 			l, selectors := merging(t, 2, "{}")
-			got, faults := l.Merge(before, selectors, found(t, tc.configs))
+			got, faults := l.Merge(before, selectors, reading(decoded).all(t, found(t, tc.configs)))
 			if len(faults) > 0 || (got == before) != tc.whole {
 				t.Errorf("%s: %v, the same: %v", tc.reason, faults, got == before)
 			}
 			for _, p := range append(tc.same, tc.other...) {
-				was, _ := Get(before, mustParse(p))
-				is, _ := Get(got, mustParse(p))
-				shared := was == is
+				was, _ := Get(wire.Of(before), mustParse(p))
+				is, _ := Get(wire.Of(got), mustParse(p))
+				shared := was.Proto() == is.Proto()
 				if want := len(tc.other) == 0 || p != tc.other[0] && p != tc.other[1]; shared != want {
 					t.Errorf("%s: %s is the same value: %v", tc.reason, p, shared)
 				}
@@ -104,7 +105,7 @@ func TestMergerCopiesOnce(t *testing.T) {
 func TestMergeAtOnce(t *testing.T) {
 	l, selectors := merging(t, 2, "{a: {b: {c: 1}}, z: 1}")
 	before := fields(t, "{a: {b: {d: 1}}}")
-	configs := found(t, "[[{data: {a: {b: {e: 1}}}}], [{data: {a: {b: {f: 1}}}}]]")
+	configs := reading(decoded).all(t, found(t, "[[{data: {a: {b: {e: 1}}}}], [{data: {a: {b: {f: 1}}}}]]"))
 	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, z: 1, a: {b: {c: 1, d: 1, e: 1, f: 1}}}")
 	var all sync.WaitGroup
 	for range 8 {
@@ -121,11 +122,11 @@ func TestMergeAtOnce(t *testing.T) {
 func TestMergeKeepsDefaults(t *testing.T) {
 	l, selectors := merging(t, 1, "{a: {b: 1}}")
 	for _, config := range []string{"{c: 1}", "{a: {d: 1}}", "{a: 5}"} {
-		if _, faults := l.Merge(fields(t, "{a: {e: 1}}"), selectors, found(t, "[[{data: "+config+"}]]")); len(faults) > 0 {
+		if _, faults := l.Merge(fields(t, "{a: {e: 1}}"), selectors, reading(decoded).all(t, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
 			t.Error(faults)
 		}
 	}
-	got, _ := l.Merge(nil, selectors, found(t, "[[{}]]"))
+	got, _ := l.Merge(nil, selectors, reading(decoded).all(t, found(t, "[[{}]]")))
 	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: 1}}")
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

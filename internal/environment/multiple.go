@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // nameOfObject is where an object has its name.
@@ -28,7 +29,7 @@ type multiple struct {
 	sortBy   Path
 }
 
-func (m multiple) choose(asked *Selector, found []*structpb.Struct) ([]*structpb.Struct, *field.Error) {
+func (m multiple) choose(asked *Selector, found []wire.Struct) ([]wire.Struct, *field.Error) {
 	if uint64(len(found)) < m.min {
 		have := "none has them"
 		if len(found) > 0 {
@@ -44,16 +45,16 @@ func (m multiple) choose(asked *Selector, found []*structpb.Struct) ([]*structpb
 // keyed is what an EnvironmentConfig is sorted by: text or number, the other one is
 // zero for all of them.
 type keyed struct {
-	config *structpb.Struct
+	config wire.Struct
 	text   string
 	number float64
 }
 
 // sorted returns all that was found in the order of sortBy, and of their names where
 // that is equal. It is the same whatever order they come in.
-func (m multiple) sorted(found []*structpb.Struct) ([]*structpb.Struct, *field.Error) {
+func (m multiple) sorted(found []wire.Struct) ([]wire.Struct, *field.Error) {
 	out := slices.Clone(found)
-	slices.SortStableFunc(out, func(a, b *structpb.Struct) int { return cmp.Compare(nameOf(a), nameOf(b)) })
+	slices.SortStableFunc(out, func(a, b wire.Struct) int { return cmp.Compare(nameOf(a), nameOf(b)) })
 	if len(out) < 2 {
 		return out, nil
 	}
@@ -72,18 +73,18 @@ func (m multiple) sorted(found []*structpb.Struct) ([]*structpb.Struct, *field.E
 
 // keys in the order of the EnvironmentConfigs. A field that is absent or null has the
 // zero value of the others.
-func (m multiple) keys(configs []*structpb.Struct) ([]keyed, *field.Error) {
+func (m multiple) keys(configs []wire.Struct) ([]keyed, *field.Error) {
 	keys := make([]keyed, 0, len(configs))
 	var texts, numbers, others []string
 	for _, c := range configs {
 		key := keyed{config: c}
 		v, free := m.sortBy.find(c)
-		switch k := v.GetKind().(type) {
-		case *structpb.Value_StringValue:
-			key.text, texts = k.StringValue, append(texts, nameOf(c))
-		case *structpb.Value_NumberValue:
-			key.number, numbers = k.NumberValue, append(numbers, nameOf(c))
-		case nil, *structpb.Value_NullValue:
+		switch v.Kind() {
+		case wire.Text:
+			key.text, texts = v.Text(), append(texts, nameOf(c))
+		case wire.Number:
+			key.number, numbers = v.Number(), append(numbers, nameOf(c))
+		case wire.Absent, wire.Null:
 			if !free {
 				others = append(others, nameOf(c))
 			}
@@ -116,12 +117,12 @@ func confusion(texts, numbers, others []string) string {
 }
 
 // nameOf an object, empty if it has none.
-func nameOf(s *structpb.Struct) string {
+func nameOf(s wire.Struct) string {
 	v, _ := Get(s, nameOfObject)
-	return v.GetStringValue()
+	return v.Text()
 }
 
-func namesOf(objects []*structpb.Struct) []string {
+func namesOf(objects []wire.Struct) []string {
 	names := make([]string, 0, len(objects))
 	for _, o := range objects {
 		names = append(names, nameOf(o))

@@ -2,7 +2,6 @@ package environment
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // choosing merges what was found by a selector of mode Multiple that sorts by a path.
@@ -106,37 +106,39 @@ func TestSort(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m := choosing(t, tc.by)
-			configs := fromYAML[[]*structpb.Struct](t, tc.found)
-			for range len(configs) { // in whatever order they come
-				configs = append(configs[1:], configs[0])
-				before := slices.Clone(configs)
-				got, fault := m.choose(&Selector{}, configs)
-				if fault != nil {
-					if diff := cmp.Diff(tc.fault, fault.Field+": "+fault.Detail); diff != "" {
+		for as, read := range readings {
+			t.Run(name+as, func(t *testing.T) {
+				m := choosing(t, tc.by)
+				configs := read.list(t, fromYAML[[]*structpb.Struct](t, tc.found))
+				for range len(configs) { // in whatever order they come
+					configs = append(configs[1:], configs[0])
+					before := namesOf(configs)
+					got, fault := m.choose(&Selector{}, configs)
+					if fault != nil {
+						if diff := cmp.Diff(tc.fault, fault.Field+": "+fault.Detail); diff != "" {
+							t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+						}
+						continue
+					}
+					if diff := cmp.Diff(tc.want, strings.Join(namesOf(got), " ")); diff != "" || tc.fault != "" {
 						t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 					}
-					continue
+					if diff := cmp.Diff(before, namesOf(configs)); diff != "" {
+						t.Errorf("%s: what was found was sorted in place: -before, +after:\n%s", tc.reason, diff)
+					}
 				}
-				if diff := cmp.Diff(tc.want, strings.Join(namesOf(got), " ")); diff != "" || tc.fault != "" {
-					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-				}
-				if !slices.Equal(before, configs) {
-					t.Errorf("%s: what was found was sorted in place", tc.reason)
-				}
-			}
-		})
+			})
+		}
 	}
 }
 
 // Sorting keeps the order of names between equals, however many there are.
 func TestSortMany(t *testing.T) {
-	var configs []*structpb.Struct
+	var configs []wire.Struct
 	var want []string
 	for i := range 99 {
 		want = append(want, fmt.Sprintf("c%02d", i%33*3+i/33))
-		configs = append(configs, fields(t, fmt.Sprintf("{metadata: {name: c%02d}, data: {rank: %d}}", i, i%3)))
+		configs = append(configs, wire.Of(fields(t, fmt.Sprintf("{metadata: {name: c%02d}, data: {rank: %d}}", i, i%3))))
 	}
 	got, fault := choosing(t, "data.rank").choose(&Selector{}, configs)
 	if diff := cmp.Diff(want, namesOf(got)); diff != "" || fault != nil {
@@ -151,13 +153,13 @@ func TestLongMessages(t *testing.T) {
 		m := v1beta1.EnvironmentLabelMatcher{Type: v1beta1.EnvironmentLabelValue, Key: fmt.Sprintf("l%02d", i), Value: &value}
 		in.EnvironmentConfigs[0].Selector.MatchLabels = append(in.EnvironmentConfigs[0].Selector.MatchLabels, m)
 	}
-	var configs []*structpb.Struct
+	var configs []wire.Struct
 	for i := range 11 {
-		configs = append(configs, fields(t, fmt.Sprintf("{metadata: {name: c%02d}}", 10-i)))
+		configs = append(configs, wire.Of(fields(t, fmt.Sprintf("{metadata: {name: c%02d}}", 10-i))))
 	}
 	l := compiled(t, in)
-	asked, _ := l.Selectors(nil, nil)
-	_, faults := l.Merge(nil, asked, [][]*structpb.Struct{configs})
+	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
+	_, faults := l.Merge(nil, asked, [][]wire.Struct{configs})
 	want := []string{"environment.environmentConfigs[0].selector: mode Single needs one EnvironmentConfig with the labels " +
 		"l00=v, l01=v, l02=v, l03=v, l04=v, l05=v, l06=v, l07=v, l08=v, l09=v and 2 more, and 11 have them " +
 		"(c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 1 more): match a label that only one of them has, or set mode to Multiple"}

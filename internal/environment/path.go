@@ -9,6 +9,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // The longest path.
@@ -52,14 +54,14 @@ func (p Path) Covers(other Path) bool {
 }
 
 // Get returns the value at a path, which may be null.
-func Get(s *structpb.Struct, p Path) (*structpb.Value, bool) {
+func Get(s wire.Struct, p Path) (wire.Value, bool) {
 	v, _ := p.find(s)
-	return v, v != nil
+	return v, v.Exists()
 }
 
 // Fits reports whether the path has a value, or could have one: nothing but objects
 // and lists is on the way.
-func Fits(s *structpb.Struct, p Path) bool {
+func Fits(s wire.Struct, p Path) bool {
 	_, free := p.find(s)
 	return free
 }
@@ -96,13 +98,23 @@ func (p Path) largestIndex() (largest uint) {
 	return largest
 }
 
-// find the value at the path, nil if there is none. Then free reports whether nothing
+// find the value at the path, if there is one. If not, free reports whether nothing
 // else is on the way.
-func (p Path) find(s *structpb.Struct) (v *structpb.Value, free bool) {
-	v, free = structpb.NewStructValue(s), true
+func (p Path) find(s wire.Struct) (v wire.Value, free bool) {
+	v = wire.OfStruct(s)
 	for _, segment := range p.segments {
-		if v, free = child(v, segment); !free {
-			return nil, false
+		name, isName := segment.Field, segment.Type == fieldpath.SegmentField
+		switch {
+		case v.IsNull():
+			v = wire.Value{}
+		case v.Kind() == wire.Object && isName:
+			v = v.Struct().Get(name)
+		case v.Kind() == wire.Array && !isName && segment.Index < uint(v.List().Len()):
+			v = v.List().At(int(segment.Index))
+		case v.Kind() == wire.Array && !isName:
+			v = wire.Value{}
+		default:
+			return wire.Value{}, false
 		}
 	}
 	return v, true

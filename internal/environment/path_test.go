@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 func TestParsePath(t *testing.T) {
@@ -75,16 +77,18 @@ func TestGet(t *testing.T) {
 		"x": "absent", "a.x": "absent", "a.b[3]": "absent", "a.b[4294967295]": "absent", "a.b.c": "absent", "a[0]": "absent", "d.e": "absent",
 		"a.b[0].c": "absent", "d[0]": "absent",
 	} {
-		var got any = "absent"
-		if v, ok := Get(env, mustParse(path)); ok {
-			got = v.AsInterface()
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want, +got:\n%s", path, diff)
+		for as, read := range readings {
+			var got any = "absent"
+			if v, ok := Get(read(t, env), mustParse(path)); ok {
+				got = v.Proto().AsInterface()
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s over %s: -want, +got:\n%s", path, as, diff)
+			}
 		}
 	}
-	if v, ok := Get(nil, mustParse("a")); ok {
-		t.Errorf("nothing has %v", v)
+	if v, ok := Get(wire.Struct{}, mustParse("a")); ok {
+		t.Errorf("nothing has %v", v.Proto())
 	}
 }
 
@@ -202,8 +206,8 @@ func TestSetAndRemoveShare(t *testing.T) {
 		"Remove": {Remove(env, mustParse("l[0].x")), []string{"a", "l[1]", "e"}},
 	} {
 		for _, p := range tc.same {
-			was, _ := Get(env, mustParse(p))
-			if is, _ := Get(tc.got, mustParse(p)); was != is {
+			was, _ := Get(wire.Of(env), mustParse(p))
+			if is, _ := Get(wire.Of(tc.got), mustParse(p)); was.Proto() != is.Proto() {
 				t.Errorf("%s: %s was copied", name, p)
 			}
 		}

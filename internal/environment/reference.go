@@ -1,11 +1,11 @@
 package environment
 
 import (
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A reference finds an EnvironmentConfig by its name.
@@ -31,11 +31,11 @@ func (c *compiler) reference(at *field.Path, in *v1beta1.EnvironmentRef) finder 
 	return reference{at, in.Name, c.optional, c.policy}
 }
 
-func (r reference) selector(_, _ *structpb.Struct) (*Selector, field.ErrorList) {
+func (r reference) selector(_, _ wire.Struct) (*Selector, field.ErrorList) {
 	return &Selector{Name: r.name}, nil
 }
 
-func (r reference) choose(_ *Selector, found []*structpb.Struct) ([]*structpb.Struct, *field.Error) {
+func (r reference) choose(_ *Selector, found []wire.Struct) ([]wire.Struct, *field.Error) {
 	switch {
 	case len(found) == 0 && !r.optional:
 		return nil, invalid(r.at, "EnvironmentConfig %q does not exist: create it, or set %s to Optional", r.name, r.policy)

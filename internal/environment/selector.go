@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // labelText is what the name of a label, and its value, is made of.
@@ -101,7 +101,7 @@ func (c *compiler) valueFrom(at *field.Path, path, from string) Path {
 	return c.path(at, path)
 }
 
-func (l labels) selector(composite, before *structpb.Struct) (*Selector, field.ErrorList) {
+func (l labels) selector(composite, before wire.Struct) (*Selector, field.ErrorList) {
 	out := map[string]string{}
 	var faults field.ErrorList
 	for _, m := range l.matchers {
@@ -120,7 +120,7 @@ func (l labels) selector(composite, before *structpb.Struct) (*Selector, field.E
 }
 
 // value of the label. It is not ok if the label is left out.
-func (m matcher) value(composite, before *structpb.Struct) (text string, ok bool, fault *field.Error) {
+func (m matcher) value(composite, before wire.Struct) (text string, ok bool, fault *field.Error) {
 	if m.path.isTop() {
 		return m.text, true, nil
 	}
@@ -129,13 +129,13 @@ func (m matcher) value(composite, before *structpb.Struct) (text string, ok bool
 		in, name = before, "the environment of earlier steps"
 	}
 	v, _ := Get(in, m.path)
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue:
-		if len(validation.IsValidLabelValue(k.StringValue)) > 0 {
+	switch v.Kind() {
+	case wire.Text:
+		if len(validation.IsValidLabelValue(v.Text())) > 0 {
 			return "", false, invalid(m.at, "what %s has at %q is no value of a label: %s", name, m.path, labelText)
 		}
-		return k.StringValue, true, nil
-	case nil, *structpb.Value_NullValue:
+		return v.Text(), true, nil
+	case wire.Absent, wire.Null:
 		fault = invalid(m.at, "%s has nothing at %q: set it, or set fromFieldPathPolicy to Optional", name, m.path)
 	default:
 		fault = invalid(m.at, "what %s has at %q is not a string: use a field that is one, or set fromFieldPathPolicy to Optional", name, m.path)
@@ -149,7 +149,7 @@ func (m matcher) value(composite, before *structpb.Struct) (text string, ok bool
 // single is a selector of mode Single.
 type single struct{ labels }
 
-func (s single) choose(asked *Selector, found []*structpb.Struct) ([]*structpb.Struct, *field.Error) {
+func (s single) choose(asked *Selector, found []wire.Struct) ([]wire.Struct, *field.Error) {
 	const needs = "mode Single needs one EnvironmentConfig with the labels %s, and "
 	switch len(found) {
 	case 1:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // asoCase is one case of the conformance data; see its header.
@@ -116,7 +117,7 @@ func (tc asoCase) evaluate(t *testing.T, x *expression.Expression) (string, map[
 	for k, v := range tc.Secrets {
 		details[k] = []byte(v)
 	}
-	o := &observation.Observation{Composite: observation.Resource{Object: self, Details: details}}
+	o := &observation.Observation{Composite: observation.Resource{Object: wire.Of(self), Details: details}}
 	v, err := x.Evaluate(context.Background(), o.Scope("", nil), expression.NewBudget())
 	if err != nil {
 		return "", nil, err

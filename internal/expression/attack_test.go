@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // What an attack may take at most. Each is far over what any takes on an idle
@@ -27,7 +28,7 @@ const (
 func hostileWorld(t testing.TB) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
-		Composite: observation.Resource{Object: attack.Composite(), Details: observation.Details{"a": []byte(strings.Repeat("a", 1<<20))}},
+		Composite: observation.Resource{Object: wire.Of(attack.Composite()), Details: observation.Details{"a": []byte(strings.Repeat("a", 1<<20))}},
 		Resources: map[string]observation.Resource{"db": {Object: object(t, "{}"), Details: observation.Details{"b": []byte(strings.Repeat("a", 1<<20))}}},
 	}
 }

@@ -31,7 +31,7 @@ func many(t testing.TB) *observation.Observation {
 			"port": structpb.NewNumberValue(float64(i)),
 		}}))
 	}
-	o.Resources["db"].Object.Fields["items"] = structpb.NewListValue(items)
+	o.Resources["db"].Object.Proto().Fields["items"] = structpb.NewListValue(items)
 	return o
 }
 

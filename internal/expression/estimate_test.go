@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // estimateFloor is what nobody counts, of 250,000.
@@ -129,7 +130,7 @@ func TestEstimateIsNearTheTruth(t *testing.T) {
 		}
 		x, faults := env.Compile(expression.Source{Text: tc.Expression, Path: "here"})
 		if len(faults) == 0 {
-			compare(tc.Name, &observation.Observation{Composite: observation.Resource{Object: self, Details: details}}, x)
+			compare(tc.Name, &observation.Observation{Composite: observation.Resource{Object: wire.Of(self), Details: details}}, x)
 		}
 	}
 	slices.Sort(ratios)
@@ -138,7 +139,7 @@ func TestEstimateIsNearTheTruth(t *testing.T) {
 }
 
 // observedDatabase is a managed resource as a provider leaves it.
-func observedDatabase(t testing.TB) *structpb.Struct {
+func observedDatabase(t testing.TB) wire.Struct {
 	t.Helper()
 	b, err := os.ReadFile("../../example/postgresql-url/observed.yaml")
 	if err != nil {
@@ -150,7 +151,7 @@ func observedDatabase(t testing.TB) *structpb.Struct {
 		}
 	}
 	t.Fatal("no Instance is observed")
-	return nil
+	return wire.Struct{}
 }
 
 func asoCases(t testing.TB) []asoCase {

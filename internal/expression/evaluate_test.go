@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 var env = func() *expression.Environment {
@@ -24,7 +25,7 @@ var env = func() *expression.Environment {
 }()
 
 // object parses YAML.
-func object(t testing.TB, s string) *structpb.Struct {
+func object(t testing.TB, s string) wire.Struct {
 	t.Helper()
 	m := map[string]any{}
 	if err := yaml.Unmarshal([]byte(s), &m); err != nil {
@@ -34,7 +35,7 @@ func object(t testing.TB, s string) *structpb.Struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return wire.Of(out)
 }
 
 // world is what the expressions of these tests see: the composed resource db is
@@ -63,12 +64,12 @@ metadata: {name: s, annotations: {keep: me, kubectl.kubernetes.io/last-applied-c
 data: {password: Y2FuYXJ5}`)},
 		},
 		Sources: map[string]observation.Source{
-			"ca":       {Read: true, Secret: true, Objects: []*structpb.Struct{{}}, Details: observation.Details{"ca.crt": []byte("CERT")}},
+			"ca":       {Read: true, Secret: true, Objects: []wire.Struct{wire.Of(&structpb.Struct{})}, Details: observation.Details{"ca.crt": []byte("CERT")}},
 			"unread":   {},
 			"missing":  {Read: true},
 			"optional": {Read: true, Optional: true},
-			"settings": {Read: true, Objects: []*structpb.Struct{object(t, `{data: {mode: fast}}`)}},
-			"many":     {Read: true, Many: true, Objects: []*structpb.Struct{object(t, `{data: {id: "1"}}`), object(t, `{data: {id: "2"}}`)}},
+			"settings": {Read: true, Objects: []wire.Struct{object(t, `{data: {mode: fast}}`)}},
+			"many":     {Read: true, Many: true, Objects: []wire.Struct{object(t, `{data: {id: "1"}}`), object(t, `{data: {id: "2"}}`)}},
 		},
 		Environment: object(t, `{region: eu-west-1}`),
 		Context:     object(t, `{step: {manifest: {apiVersion: v1, kind: Secret, data: {k: canary}}, list: {apiVersion: v1, kind: SecretList, items: [{data: {k: canary}}]}}}`),

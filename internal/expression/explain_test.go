@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 func TestReads(t *testing.T) {
@@ -93,8 +94,9 @@ func without(t *testing.T, o *observation.Observation, r expression.Read) bool {
 	}
 	switch r.Variable {
 	case expression.Composite:
-		o.Composite.Object = proto.Clone(o.Composite.Object).(*structpb.Struct)
-		return removed(o.Composite.Object, keys)
+		s := proto.CloneOf(o.Composite.Object.Proto())
+		o.Composite.Object = wire.Of(s)
+		return removed(s, keys)
 	case expression.Resource, expression.Resources:
 		res, ok := o.Resources[keys[0]]
 		o.Resources = maps.Clone(o.Resources)
@@ -102,9 +104,10 @@ func without(t *testing.T, o *observation.Observation, r expression.Read) bool {
 			delete(o.Resources, keys[0])
 			return ok
 		}
-		res.Object = proto.Clone(res.Object).(*structpb.Struct)
+		s := proto.CloneOf(res.Object.Proto())
+		res.Object = wire.Of(s)
 		o.Resources[keys[0]] = res
-		return removed(res.Object, keys[1:])
+		return removed(s, keys[1:])
 	case expression.Secret, expression.Secrets:
 		res, ok := o.Resources[keys[0]]
 		if !ok || len(keys) != 2 {

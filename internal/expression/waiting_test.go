@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // canary stands in each text and key of fullWorld that expressions can read, and
@@ -130,12 +131,14 @@ func removals(o *observation.Observation) []func(*observation.Observation) {
 			below(func(o *observation.Observation) *structpb.Value { return at(o).GetListValue().Values[i] }, e)
 		}
 	}
-	below(func(o *observation.Observation) *structpb.Value { return structpb.NewStructValue(o.Composite.Object) }, structpb.NewStructValue(o.Composite.Object))
+	below(func(o *observation.Observation) *structpb.Value {
+		return structpb.NewStructValue(o.Composite.Object.Proto())
+	}, structpb.NewStructValue(o.Composite.Object.Proto()))
 	for name, r := range o.Resources {
 		out = append(out, func(o *observation.Observation) { delete(o.Resources, name) })
 		below(func(o *observation.Observation) *structpb.Value {
-			return structpb.NewStructValue(o.Resources[name].Object)
-		}, structpb.NewStructValue(r.Object))
+			return structpb.NewStructValue(o.Resources[name].Object.Proto())
+		}, structpb.NewStructValue(r.Object.Proto()))
 		for k := range r.Details {
 			out = append(out, func(o *observation.Observation) { delete(o.Resources[name].Details, k) })
 		}
@@ -144,13 +147,13 @@ func removals(o *observation.Observation) []func(*observation.Observation) {
 }
 
 func copyOf(o *observation.Observation) *observation.Observation {
-	out := &observation.Observation{Composite: observation.Resource{Object: proto.CloneOf(o.Composite.Object)}, Resources: map[string]observation.Resource{}}
+	out := &observation.Observation{Composite: observation.Resource{Object: wire.Of(proto.CloneOf(o.Composite.Object.Proto()))}, Resources: map[string]observation.Resource{}}
 	for name, r := range o.Resources {
 		d := observation.Details{}
 		for k, v := range r.Details {
 			d[k] = v
 		}
-		out.Resources[name] = observation.Resource{Object: proto.CloneOf(r.Object), Details: d}
+		out.Resources[name] = observation.Resource{Object: wire.Of(proto.CloneOf(r.Object.Proto())), Details: d}
 	}
 	return out
 }
@@ -204,8 +207,8 @@ func FuzzErrorsHoldNoData(f *testing.F) {
 	}
 	o := fullWorld(f)
 	r := o.Resources["db"]
-	r.Object.Fields["username"] = structpb.NewStringValue("CANARY-field")
-	r.Object.Fields["password"] = structpb.NewStructValue(object(f, `{CANARY-key: {CANARY-key: CANARY-value}, name: CANARY-name, db: [CANARY-1, 2]}`))
+	r.Object.Proto().Fields["username"] = structpb.NewStringValue("CANARY-field")
+	r.Object.Proto().Fields["password"] = structpb.NewStructValue(object(f, `{CANARY-key: {CANARY-key: CANARY-value}, name: CANARY-name, db: [CANARY-1, 2]}`).Proto())
 	f.Fuzz(func(t *testing.T, seed uint64, depth uint8) {
 		w := &writer{Rand: rand.New(rand.NewPCG(seed, 3))} //nolint:gosec // a test
 		text := w.value(int(depth % 6))

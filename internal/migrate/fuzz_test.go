@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A detail of the Compositions that are fuzzed.
@@ -190,10 +191,10 @@ func exported(t testing.TB, input *structpb.Struct, name string, o map[string]an
 	}
 	req := &plan.Request{
 		Observation: observation.Observation{
-			Composite: observation.Resource{Object: composite},
-			Resources: map[string]observation.Resource{name: {Object: composed, Details: observation.Details(secret)}},
+			Composite: observation.Resource{Object: wire.Of(composite)},
+			Resources: map[string]observation.Resource{name: {Object: wire.Of(composed), Details: observation.Details(secret)}},
 		},
-		Found: map[string][]*structpb.Struct{},
+		Found: map[string][]wire.Struct{},
 	}
 	r, err := p.Run(context.Background(), req)
 	if err != nil {
@@ -209,11 +210,11 @@ func exported(t testing.TB, input *structpb.Struct, name string, o map[string]an
 	if x.Desired == nil {
 		return nil, x.Message
 	}
-	_, _, ns, objectName := object.Identity(x.Desired)
+	_, _, ns, objectName := object.Identity(wire.Of(x.Desired))
 	if ns != "team" || objectName != "xr-connection" {
 		t.Errorf("the Secret is %s/%s", ns, objectName)
 	}
-	data, err := object.DataOf(x.Desired)
+	data, err := object.DataOf(wire.Of(x.Desired))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // large is a valid Secret with so many keys of such a size.
@@ -88,7 +89,7 @@ func BenchmarkValidate(b *testing.B) {
 }
 
 func BenchmarkHeld(b *testing.B) {
-	s := large(50, 2048).Struct()
+	s := wire.Of(large(50, 2048).Struct())
 	b.ReportAllocs()
 	for b.Loop() {
 		Held(s)
@@ -97,7 +98,7 @@ func BenchmarkHeld(b *testing.B) {
 
 func BenchmarkChanged(b *testing.B) {
 	o := large(50, 2048)
-	s := o.Struct()
+	s := wire.Of(o.Struct())
 	b.ReportAllocs()
 	for b.Loop() {
 		if Changed(s, o) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A Secret is validated, made, and read again.
@@ -18,7 +19,7 @@ func ExampleObject() {
 	s := o.Struct()
 	fmt.Println(s.GetFields()["data"].GetStructValue().GetFields()["password"].GetStringValue())
 
-	data, err := object.DataOf(s)
+	data, err := object.DataOf(wire.Of(s))
 	fmt.Println(data, err)
 	// Output:
 	// []
@@ -47,10 +48,10 @@ func ExampleHeld() {
 		Kind: object.ConfigMap, Name: "settings", Namespace: "shop",
 		Data: map[string]sensitive.Bytes{"region": sensitive.FromString("eu-west-1")},
 	}).Struct()
-	held := object.Held(observed)
+	held := object.Held(wire.Of(observed))
 	desired := &object.Object{Kind: object.ConfigMap, Data: map[string]sensitive.Bytes{}}
-	fmt.Println(object.Identity(held))
-	fmt.Println(object.Changed(observed, desired))
+	fmt.Println(object.Identity(wire.Of(held)))
+	fmt.Println(object.Changed(wire.Of(observed), desired))
 	// Output:
 	// v1 ConfigMap shop settings
 	// true

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // errNoData says that a Struct is of a kind that holds no data for us.
@@ -27,37 +28,36 @@ var errNoData = errors.New("cannot read data: the object is neither a v1 Secret 
 // held.
 //
 // Everything but a v1 Secret or ConfigMap gives nil: an object of another kind
-// would lose its spec. The observed Struct is not modified; its leaf values are
+// would lose its spec. The observed Struct is not modified; its leaf values may be
 // shared, so neither may be.
-func Held(observed *structpb.Struct) *structpb.Struct {
+func Held(observed wire.Struct) *structpb.Struct {
 	kind, ok := kindOf(observed)
 	if !ok {
 		return nil
 	}
-	in := observed.GetFields()
-	ours := composedFields(in["metadata"].GetStructValue().GetFields())
+	ours := composedFields(observed.Get("metadata").Struct())
 
 	out := fields(7)
 	out["apiVersion"] = structpb.NewStringValue(apiVersion)
 	out["kind"] = structpb.NewStringValue(string(kind))
 	out["metadata"] = HeldMetadata(observed)
 	for _, field := range []string{"type", "immutable"} {
-		if value, ok := in[field]; ok && !isNull(value) {
-			out[field] = value
+		if value := observed.Get(field); !value.IsNull() {
+			out[field] = value.Proto()
 		}
 	}
-	hold(out, "data", in, func(key string) bool { return ours.own(key, "data") })
-	hold(out, "binaryData", in, func(key string) bool { return ours.own(key, "binaryData") })
+	hold(out, "data", observed, func(key string) bool { return ours.own(key, "data") })
+	hold(out, "binaryData", observed, func(key string) bool { return ours.own(key, "binaryData") })
 	return &structpb.Struct{Fields: out}
 }
 
 // HeldMetadata is the metadata that [Held] keeps, of an object of any kind.
-func HeldMetadata(observed *structpb.Struct) *structpb.Value {
-	meta := observed.GetFields()["metadata"].GetStructValue().GetFields()
+func HeldMetadata(observed wire.Struct) *structpb.Value {
+	meta := observed.Get("metadata").Struct()
 	metadata := fields(4)
 	for _, field := range []string{"name", "namespace"} {
-		if value, ok := meta[field]; ok {
-			metadata[field] = value
+		if value := meta.Get(field); value.Exists() {
+			metadata[field] = value.Proto()
 		}
 	}
 	ours := composedFields(meta)
@@ -78,14 +78,14 @@ const composedManager = "apiextensions.crossplane.io/composed"
 
 // managed are the fields of an object that Crossplane applied, in the form of
 // Kubernetes' FieldsV1: a map of names that begin with f: to what is below them.
-type managed []*structpb.Struct
+type managed []wire.Struct
 
-func composedFields(metadata map[string]*structpb.Value) managed {
+func composedFields(metadata wire.Struct) managed {
 	var out managed
-	for _, entry := range metadata["managedFields"].GetListValue().GetValues() {
-		f := entry.GetStructValue().GetFields()
-		if f["operation"].GetStringValue() == "Apply" && strings.HasPrefix(f["manager"].GetStringValue(), composedManager) {
-			out = append(out, f["fieldsV1"].GetStructValue())
+	for _, entry := range metadata.Get("managedFields").List().All() {
+		f := entry.Struct()
+		if f.Get("operation").Is("Apply") && strings.HasPrefix(f.Get("manager").Text(), composedManager) {
+			out = append(out, f.Get("fieldsV1").Struct())
 		}
 	}
 	return out
@@ -96,9 +96,9 @@ func composedFields(metadata map[string]*structpb.Value) managed {
 func (m managed) own(key string, path ...string) bool {
 	for _, at := range m {
 		for _, name := range path {
-			at = at.GetFields()["f:"+name].GetStructValue()
+			at = at.Get("f:" + name).Struct()
 		}
-		if _, ok := at.GetFields()["f:"+key]; ok {
+		if at.Get("f:" + key).Exists() {
 			return true
 		}
 	}
@@ -107,12 +107,12 @@ func (m managed) own(key string, path ...string) bool {
 
 // hold copies the map that stands under a name, as far as its keys are kept. An
 // empty map is left out, as Object.Struct does.
-func hold(to map[string]*structpb.Value, name string, from map[string]*structpb.Value, keeps func(key string) bool) {
-	in := from[name].GetStructValue().GetFields()
-	f := fields(len(in))
-	for key, value := range in {
+func hold(to map[string]*structpb.Value, name string, from wire.Struct, keeps func(key string) bool) {
+	in := from.Get(name).Struct()
+	f := fields(in.Len())
+	for key, value := range in.All() {
 		if keeps(key) {
-			f[key] = value
+			f[key] = value.Proto()
 		}
 	}
 	if len(f) > 0 {
@@ -121,21 +121,17 @@ func hold(to map[string]*structpb.Value, name string, from map[string]*structpb.
 }
 
 // Identity says what an object is called. A part that is absent is empty.
-func Identity(s *structpb.Struct) (apiVersion, kind, namespace, name string) {
-	top := s.GetFields()
-	metadata := top["metadata"].GetStructValue().GetFields()
-	return top["apiVersion"].GetStringValue(), top["kind"].GetStringValue(),
-		metadata["namespace"].GetStringValue(), metadata["name"].GetStringValue()
+func Identity(s wire.Struct) (apiVersion, kind, namespace, name string) {
+	metadata := s.Get("metadata").Struct()
+	return s.Get("apiVersion").Text(), s.Get("kind").Text(), metadata.Get("namespace").Text(), metadata.Get("name").Text()
 }
 
 // ControllerOf finds the owner that controls an object: the first one of
 // metadata.ownerReferences with controller: true. Kubernetes allows one.
-func ControllerOf(s *structpb.Struct) (uid, kind, name string, ok bool) {
-	metadata := s.GetFields()["metadata"].GetStructValue().GetFields()
-	for _, owner := range metadata["ownerReferences"].GetListValue().GetValues() {
-		ref := owner.GetStructValue().GetFields()
-		if ref["controller"].GetBoolValue() {
-			return ref["uid"].GetStringValue(), ref["kind"].GetStringValue(), ref["name"].GetStringValue(), true
+func ControllerOf(s wire.Struct) (uid, kind, name string, ok bool) {
+	for _, owner := range s.At("metadata", "ownerReferences").List().All() {
+		if ref := owner.Struct(); ref.Get("controller").Bool() {
+			return ref.Get("uid").Text(), ref.Get("kind").Text(), ref.Get("name").Text(), true
 		}
 	}
 	return "", "", "", false
@@ -143,20 +139,18 @@ func ControllerOf(s *structpb.Struct) (uid, kind, name string, ok bool) {
 
 // CompositionResourceName is the name of a composed resource in its pipeline, as
 // Crossplane stores it in an annotation. Empty for anything else.
-func CompositionResourceName(s *structpb.Struct) string {
-	metadata := s.GetFields()["metadata"].GetStructValue().GetFields()
-	annotations := metadata["annotations"].GetStructValue().GetFields()
-	return annotations[annotationResourceName].GetStringValue()
+func CompositionResourceName(s wire.Struct) string {
+	return s.At("metadata", "annotations", annotationResourceName).Text()
 }
 
 // TypeOf is a Secret's type; an absent one is Opaque, which is what the API
 // server makes of it. Empty for any other kind. The API server refuses to change
 // it.
-func TypeOf(s *structpb.Struct) string {
+func TypeOf(s wire.Struct) string {
 	if kind, ok := kindOf(s); !ok || kind != Secret {
 		return ""
 	}
-	if t := s.GetFields()["type"].GetStringValue(); t != "" {
+	if t := s.Get("type").Text(); t != "" {
 		return t
 	}
 	return typeOpaque
@@ -164,25 +158,23 @@ func TypeOf(s *structpb.Struct) string {
 
 // IsImmutable says whether the API server refuses to change an object's data,
 // and to make it mutable again.
-func IsImmutable(s *structpb.Struct) bool {
-	return s.GetFields()["immutable"].GetBoolValue()
-}
+func IsImmutable(s wire.Struct) bool { return s.Get("immutable").Bool() }
 
 // DataOf decodes the data of a Secret, or data and binaryData of a ConfigMap. An
 // object without data has an empty map. The error names the first key, in
 // alphabetical order, that cannot be decoded, and never its value.
-func DataOf(s *structpb.Struct) (map[string]sensitive.Bytes, error) {
+func DataOf(s wire.Struct) (map[string]sensitive.Bytes, error) {
 	kind, ok := kindOf(s)
 	if !ok {
 		return nil, errNoData
 	}
-	data := s.GetFields()["data"].GetStructValue().GetFields()
+	data := s.Get("data").Struct()
 	if kind == Secret {
-		out := make(map[string]sensitive.Bytes, len(data))
+		out := make(map[string]sensitive.Bytes, data.Len())
 		return decode(out, data, fromBase64)
 	}
-	binaryData := s.GetFields()["binaryData"].GetStructValue().GetFields()
-	out := make(map[string]sensitive.Bytes, len(data)+len(binaryData))
+	binaryData := s.Get("binaryData").Struct()
+	out := make(map[string]sensitive.Bytes, data.Len()+binaryData.Len())
 	if _, err := decode(out, data, fromText); err != nil {
 		return nil, err
 	}
@@ -193,7 +185,7 @@ func DataOf(s *structpb.Struct) (map[string]sensitive.Bytes, error) {
 // desired data: a key more, a key less, or another value. An object that is not
 // there, or that cannot be decoded, has changed. Values are compared in constant
 // time; a ConfigMap's value is the same under data and under binaryData.
-func Changed(observed *structpb.Struct, desired *Object) bool {
+func Changed(observed wire.Struct, desired *Object) bool {
 	data, err := DataOf(observed)
 	return err != nil || !maps.EqualFunc(data, desired.Data, sensitive.Bytes.Equal)
 }
@@ -202,13 +194,12 @@ func Changed(observed *structpb.Struct, desired *Object) bool {
 type reader func(string) (sensitive.Bytes, error)
 
 // decode adds all of in to out, and returns out unless it fails.
-func decode(out map[string]sensitive.Bytes, in map[string]*structpb.Value, read reader) (map[string]sensitive.Bytes, error) {
+func decode(out map[string]sensitive.Bytes, in wire.Struct, read reader) (map[string]sensitive.Bytes, error) {
 	var bad []string
-	for key, value := range in {
-		_, isText := value.GetKind().(*structpb.Value_StringValue)
-		decoded, err := read(value.GetStringValue())
+	for key, value := range in.All() {
+		decoded, err := read(value.Text())
 		_, twice := out[key] // in data and in binaryData
-		if err != nil || twice || !isText && !isNull(value) {
+		if err != nil || twice || value.Kind() != wire.Text && !value.IsNull() {
 			bad = append(bad, key)
 			continue
 		}
@@ -227,14 +218,8 @@ func fromBase64(s string) (sensitive.Bytes, error) {
 	return sensitive.New(raw), err
 }
 
-func kindOf(s *structpb.Struct) (Kind, bool) {
+func kindOf(s wire.Struct) (Kind, bool) {
 	version, kind, _, _ := Identity(s)
 	known := version == apiVersion && (Kind(kind) == Secret || Kind(kind) == ConfigMap)
 	return Kind(kind), known
-}
-
-// isNull says whether a value is null, which Kubernetes reads as absent.
-func isNull(v *structpb.Value) bool {
-	_, ok := v.GetKind().(*structpb.Value_NullValue)
-	return ok || v.GetKind() == nil
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // observedSecret is a composed Secret as Crossplane 2.4 observes it.
@@ -82,28 +82,30 @@ func TestHeld(t *testing.T) {
 		"OddStructure": {reason: "an odd observation must not panic", in: `{"apiVersion": ["v1"], "kind": {}, "metadata": 7}`},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			in := parse(t, tc.in)
-			before := proto.Clone(in)
-			got := Held(in)
-			if tc.want == "" {
-				if got != nil {
-					t.Errorf("%s: want nil, got %v", tc.reason, got)
+		for as, read := range readings {
+			t.Run(name+as, func(t *testing.T) {
+				before := parse(t, tc.in)
+				in := read(t, parse(t, tc.in))
+				got := Held(in)
+				if tc.want == "" {
+					if got != nil {
+						t.Errorf("%s: want nil, got %v", tc.reason, got)
+					}
+					return
 				}
-				return
-			}
-			if diff := cmp.Diff(parse(t, tc.want), got, protocmp.Transform()); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-			clear(got.GetFields()["metadata"].GetStructValue().GetFields()["labels"].GetStructValue().GetFields())
-			clear(got.GetFields()["data"].GetStructValue().GetFields())
-			if diff := cmp.Diff(before, in, protocmp.Transform()); diff != "" {
-				t.Errorf("changing what is held changed the observed object: -want, +got:\n%s", diff)
-			}
-		})
+				if diff := cmp.Diff(parse(t, tc.want), got, protocmp.Transform()); diff != "" {
+					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+				}
+				clear(got.GetFields()["metadata"].GetStructValue().GetFields()["labels"].GetStructValue().GetFields())
+				clear(got.GetFields()["data"].GetStructValue().GetFields())
+				if diff := cmp.Diff(before, in.Proto(), protocmp.Transform()); diff != "" {
+					t.Errorf("changing what is held changed the observed object: -want, +got:\n%s", diff)
+				}
+			})
+		}
 	}
-	if Held(nil) != nil {
-		t.Error("Held(nil): want nil")
+	if Held(wire.Struct{}) != nil {
+		t.Error("Held of none: want nil")
 	}
 }
 
@@ -147,16 +149,18 @@ func TestReaders(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			s := parse(t, tc.in)
-			var got all
-			got.APIVersion, got.Kind, got.Namespace, got.Name = Identity(s)
-			got.OwnerUID, got.OwnerKind, got.OwnerName, got.Controlled = ControllerOf(s)
-			got.ResourceName, got.Type, got.Immutable = CompositionResourceName(s), TypeOf(s), IsImmutable(s)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
+		for as, read := range readings {
+			t.Run(name+as, func(t *testing.T) {
+				s := read(t, parse(t, tc.in))
+				var got all
+				got.APIVersion, got.Kind, got.Namespace, got.Name = Identity(s)
+				got.OwnerUID, got.OwnerKind, got.OwnerName, got.Controlled = ControllerOf(s)
+				got.ResourceName, got.Type, got.Immutable = CompositionResourceName(s), TypeOf(s), IsImmutable(s)
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		}
 	}
 }
 
@@ -207,21 +211,23 @@ func TestDataOf(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got, err := DataOf(parse(t, tc.in))
-			if diff := cmp.Diff(tc.wantErr, message(err)); diff != "" {
-				t.Errorf("%s: -want error, +got error:\n%s", tc.reason, diff)
-			}
-			if err != nil {
-				if got != nil {
-					t.Errorf("%s: want no half of the data with an error, got %d keys", tc.reason, len(got))
+		for as, read := range readings {
+			t.Run(name+as, func(t *testing.T) {
+				got, err := DataOf(read(t, parse(t, tc.in)))
+				if diff := cmp.Diff(tc.wantErr, message(err)); diff != "" {
+					t.Errorf("%s: -want error, +got error:\n%s", tc.reason, diff)
 				}
-				return
-			}
-			if diff := cmp.Diff(tc.want, reveal(got)); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
+				if err != nil {
+					if got != nil {
+						t.Errorf("%s: want no half of the data with an error, got %d keys", tc.reason, len(got))
+					}
+					return
+				}
+				if diff := cmp.Diff(tc.want, reveal(got)); diff != "" {
+					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		}
 	}
 }
 
@@ -245,16 +251,20 @@ func TestChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			desired := base()
 			tc.change(desired)
-			if got := Changed(base().Struct(), desired); got != tc.want {
-				t.Errorf("%s: want %t, got %t", tc.reason, tc.want, got)
+			for as, read := range readings {
+				if got := Changed(read(t, base().Struct()), desired); got != tc.want {
+					t.Errorf("%s over %s: want %t, got %t", tc.reason, as, tc.want, got)
+				}
 			}
 		})
 	}
-	if !Changed(nil, base()) {
+	if !Changed(wire.Struct{}, base()) {
 		t.Error("what is not there has changed")
 	}
 	broken := parse(t, strings.Replace(observedSecret, "aHVudGVyMg==", "?", 1))
-	if !Changed(broken, &Object{Kind: Secret}) {
-		t.Error("what cannot be decoded has changed")
+	for as, read := range readings {
+		if !Changed(read(t, broken), &Object{Kind: Secret}) {
+			t.Errorf("what cannot be decoded has changed over %s", as)
+		}
 	}
 }

@@ -3,19 +3,19 @@ package observation
 import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // Making is what the expressions of one generation see beside everything else:
 // which one it is, and, once it is observed, its resource and what that gives.
 type Making struct {
-	// Generation is its number and its ID. There is no such variable if it is nil.
-	Generation *structpb.Struct
+	// Generation is its number and its ID. There is no such variable if it does not exist.
+	Generation wire.Struct
 
-	// Resource is its composed resource, or nil.
-	Resource *structpb.Struct
+	// Resource is its composed resource, or none.
+	Resource wire.Struct
 
 	// Details are its connection details, or the data of a Secret.
 	Details Details
@@ -29,9 +29,9 @@ func (o *Observation) MakingScope(m *Making, variables ref.Val) Scope {
 func (m *Making) resolve(name string) (any, bool) {
 	switch {
 	case m == nil:
-	case name == expression.Generation && m.Generation != nil:
+	case name == expression.Generation && m.Generation.Exists():
 		return object(m.Generation), true
-	case m.Resource == nil:
+	case !m.Resource.Exists():
 	case name == expression.Resource || name == expression.Self:
 		return object(m.Resource), true
 	case name == expression.Secret:

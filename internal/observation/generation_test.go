@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 func asStruct(t testing.TB, m map[string]any) *structpb.Struct {
@@ -27,11 +28,11 @@ func asStruct(t testing.TB, m map[string]any) *structpb.Struct {
 
 // generators are one with outputs and a generation before, one that gives no keys,
 // and two that have nothing yet.
-func generators(t testing.TB) *observation.Observation {
+func generators(t testing.TB, read reading) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
 		Composite: observation.Resource{
-			Object:  asStruct(t, map[string]any{"kind": "XR"}),
+			Object:  read(t, asStruct(t, map[string]any{"kind": "XR"})),
 			Details: observation.Details{"key": []byte("of-the-composite")},
 		},
 		Generated: map[string]observation.Generated{
@@ -87,11 +88,14 @@ func TestGenerated(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			if diff := cmp.Diff(tc.want, result(x, generators(t).Scope("", nil))); diff != "" {
-				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
-			}
-			if diff := cmp.Diff(tc.want, made(t, generators(t), &observation.Making{}, tc.text)); diff != "" {
-				t.Errorf("%s\n%s for a generation: -want, +got:\n%s", tc.reason, tc.text, diff)
+			for as, read := range readings {
+				o := generators(t, read)
+				if diff := cmp.Diff(tc.want, result(x, o.Scope("", nil))); diff != "" {
+					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
+				}
+				if diff := cmp.Diff(tc.want, made(t, o, &observation.Making{}, tc.text)); diff != "" {
+					t.Errorf("%s\n%s over %s for a generation: -want, +got:\n%s", tc.reason, tc.text, as, diff)
+				}
 			}
 		})
 	}
@@ -100,7 +104,7 @@ func TestGenerated(t *testing.T) {
 // A generation before that is not there is a key that is not there, and no error to
 // wait for: what an expression makes of it is its own.
 func TestPreviousIsNoSuchKey(t *testing.T) {
-	v, ok := generators(t).Scope("", nil).ResolveName(expression.Previous)
+	v, ok := generators(t, decoded).Scope("", nil).ResolveName(expression.Previous)
 	m, isMap := v.(traits.Mapper)
 	if !ok || !isMap {
 		t.Fatalf("previous is %T", v)
@@ -143,24 +147,26 @@ func TestGeneratedInOrder(t *testing.T) {
 
 // What a generation sees of itself: the number first, its resource once there is one.
 func TestMakingScope(t *testing.T) {
-	number := func(t *testing.T) *structpb.Struct {
-		return asStruct(t, map[string]any{"number": 3, "id": "db-3"})
+	number := func(t *testing.T, read reading) wire.Struct {
+		return read(t, asStruct(t, map[string]any{"number": 3, "id": "db-3"}))
 	}
-	first := func(t *testing.T) *observation.Making { return &observation.Making{Generation: number(t)} }
-	observed := func(t *testing.T) *observation.Making {
+	first := func(t *testing.T, read reading) *observation.Making {
+		return &observation.Making{Generation: number(t, read)}
+	}
+	observed := func(t *testing.T, read reading) *observation.Making {
 		return &observation.Making{
-			Generation: number(t),
-			Resource:   asStruct(t, map[string]any{"kind": "User", "status": map[string]any{"id": "u1"}}),
+			Generation: number(t, read),
+			Resource:   read(t, asStruct(t, map[string]any{"kind": "User", "status": map[string]any{"id": "u1"}})),
 			Details:    observation.Details{"key": []byte("of-the-resource")},
 		}
 	}
-	bare := func(t *testing.T) *observation.Making {
-		return &observation.Making{Resource: asStruct(t, map[string]any{"kind": "User"})}
+	bare := func(t *testing.T, read reading) *observation.Making {
+		return &observation.Making{Resource: read(t, asStruct(t, map[string]any{"kind": "User"}))}
 	}
-	nothing := func(*testing.T) *observation.Making { return nil }
+	nothing := func(*testing.T, reading) *observation.Making { return nil }
 	cases := map[string]struct {
 		reason string
-		making func(*testing.T) *observation.Making
+		making func(*testing.T, reading) *observation.Making
 		text   string
 		want   string
 	}{
@@ -182,14 +188,18 @@ func TestMakingScope(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, made(t, generators(t), tc.making(t), tc.text)); diff != "" {
-				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
+			for as, read := range readings {
+				if diff := cmp.Diff(tc.want, made(t, generators(t, read), tc.making(t, read), tc.text)); diff != "" {
+					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
+				}
 			}
 		})
 	}
-	for name, m := range map[string]*observation.Making{"Bare": bare(t), "Nothing": nil} {
-		if v, ok := generators(t).MakingScope(m, nil).ResolveName(expression.Generation); ok {
-			t.Errorf("%s: without a generation there is the variable %v", name, v)
+	for as, read := range readings {
+		for name, m := range map[string]*observation.Making{"Bare": bare(t, read), "Nothing": nil} {
+			if v, ok := generators(t, read).MakingScope(m, nil).ResolveName(expression.Generation); ok {
+				t.Errorf("%s over %s: without a generation there is the variable %v", name, as, v)
+			}
 		}
 	}
 }
@@ -200,7 +210,7 @@ func TestMakingScopeHasVariables(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	if got := result(x, generators(t).MakingScope(&observation.Making{}, variables)); got != "types.String(v)" {
+	if got := result(x, generators(t, decoded).MakingScope(&observation.Making{}, variables)); got != "types.String(v)" {
 		t.Errorf("a variable is %s", got)
 	}
 }
@@ -213,7 +223,6 @@ func TestMakingSecretIsHidden(t *testing.T) {
 			"metadata": map[string]any{"name": "s", "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "canary"}},
 		})
 	}
-	m := &observation.Making{Resource: secret(), Details: observation.Details{"k": []byte("given")}}
 	const shown = `types.String({"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{},"name":"s"}})`
 	cases := map[string]struct{ reason, text, want string }{
 		"Data":       {"who reads it is told", "resource.data.k", "reads the data of a v1 Secret, which is hidden here"},
@@ -224,14 +233,17 @@ func TestMakingSecretIsHidden(t *testing.T) {
 		"Keys":       {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
 		"Secret":     {"what it gives", "secret.k", "types.String(given)"},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := made(t, generators(t), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {
-				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
-			}
-		})
-	}
-	if !proto.Equal(m.Resource, secret()) {
-		t.Error("the Struct was written to")
+	for as, read := range readings {
+		m := &observation.Making{Resource: read(t, secret()), Details: observation.Details{"k": []byte("given")}}
+		for name, tc := range cases {
+			t.Run(name+as, func(t *testing.T) {
+				if got := made(t, generators(t, read), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {
+					t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
+				}
+			})
+		}
+		if !proto.Equal(m.Resource.Proto(), secret()) {
+			t.Errorf("%s: the Struct was written to", as)
+		}
 	}
 }

@@ -2,7 +2,7 @@
 // composite and composed resources with their connection details, the sources,
 // the environment and the context, as CEL variables.
 //
-// google.protobuf.Structs come in and are wrapped, never copied; what comes out
+// Structs of the request come in and are wrapped, never copied; what comes out
 // are values that read them in place, in the order of their keys, whole numbers
 // as ints. The data of a v1 Secret is in no variable but secret and secrets, and
 // nothing here is ever written to.
@@ -16,9 +16,9 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // Details are connection details, or the data of a Secret: key to value.
@@ -27,7 +27,7 @@ type Details map[string][]byte
 // A Resource is what is observed of a composite or composed resource.
 type Resource struct {
 	// Object is the observed object.
-	Object *structpb.Struct
+	Object wire.Struct
 
 	// Details are its connection details.
 	Details Details
@@ -45,7 +45,7 @@ type Source struct {
 	Many bool
 
 	// Objects that were found.
-	Objects []*structpb.Struct
+	Objects []wire.Struct
 
 	// Secret sources are in secrets. All others are in sources.
 	Secret bool
@@ -72,8 +72,8 @@ type Observation struct {
 	Composite   Resource
 	Resources   map[string]Resource
 	Sources     map[string]Source
-	Environment *structpb.Struct
-	Context     *structpb.Struct
+	Environment wire.Struct
+	Context     wire.Struct
 
 	// Generated are the outputs of each generator, and Previous those of the
 	// generation before, where there is one.
@@ -149,7 +149,7 @@ func (s Scope) ResolveName(name string) (any, bool) {
 		return &named{find: o.findPrevious, keys: func() []string { return sortedKeys(o.Previous) }}, true
 	case expression.Variables:
 		if s.variables == nil {
-			return (*fields)(&structpb.Struct{}), true
+			return &fields{}, true
 		}
 		return s.variables, true
 	}
@@ -216,11 +216,7 @@ func (o *Observation) findSource(name string) (ref.Val, bool) {
 	if !s.Many {
 		return object(s.Objects[0]), true
 	}
-	values := make([]*structpb.Value, 0, len(s.Objects))
-	for _, obj := range s.Objects {
-		values = append(values, structpb.NewStructValue(obj))
-	}
-	return (*list)(&structpb.ListValue{Values: values}), true
+	return &list{wire.ComposeList(s.Objects)}, true
 }
 
 func (o *Observation) sourceNames() []string {

@@ -7,9 +7,9 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // lastApplied is the annotation in which kubectl apply keeps a copy of an
@@ -18,25 +18,23 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // secretView returns the view of a v1 Secret or of a list of them that
 // expressions get, or nil for anything else.
-func secretView(s *structpb.Struct) ref.Val {
-	kind := s.GetFields()["kind"].GetStringValue()
-	if kind != "Secret" && kind != "SecretList" {
+func secretView(s wire.Struct) ref.Val {
+	kind := s.Get("kind")
+	isList := kind.Is("SecretList")
+	if !isList && !kind.Is("Secret") || !s.Get("apiVersion").Is("v1") {
 		return nil
 	}
-	if v := s.GetFields()["apiVersion"].GetStringValue(); v != "v1" {
-		return nil
+	if isList { // their items may lack a kind to know them by
+		return &redacted{fields: s, hides: []string{"items", "data", "stringData"}, below: "metadata"}
 	}
-	if kind == "SecretList" { // their items may lack a kind to know them by
-		return &redacted{fields: (*fields)(s), hides: []string{"items", "data", "stringData"}, below: "metadata"}
-	}
-	return &redacted{fields: (*fields)(s), hides: []string{"data", "stringData"}, tells: true, below: "metadata"}
+	return &redacted{fields: s, hides: []string{"data", "stringData"}, tells: true, below: "metadata"}
 }
 
 // redacted is a Struct without some of its fields. It reads in place, since
 // whoever can write the Struct decides how large it is, and how often it is
 // read.
 type redacted struct {
-	fields *fields
+	fields wire.Struct
 
 	// hides are the names of the fields that are not there.
 	hides []string
@@ -59,15 +57,15 @@ var (
 func (m *redacted) hidden(key string) bool { return slices.Contains(m.hides, key) }
 
 // value is a field as expressions see it.
-func (m *redacted) value(key string, v *structpb.Value) ref.Val {
-	s := v.GetStructValue()
-	if key != m.below || s == nil {
+func (m *redacted) value(key string, v wire.Value) ref.Val {
+	if key != m.below || v.Kind() != wire.Object {
 		return value(v)
 	}
+	s := v.Struct()
 	if key == "annotations" {
-		return &redacted{fields: (*fields)(s), hides: []string{lastApplied}}
+		return &redacted{fields: s, hides: []string{lastApplied}}
 	}
-	return &redacted{fields: (*fields)(s), below: "annotations"}
+	return &redacted{fields: s, below: "annotations"}
 }
 
 func (m *redacted) Find(key ref.Val) (ref.Val, bool) {
@@ -80,8 +78,8 @@ func (m *redacted) Find(key ref.Val) (ref.Val, bool) {
 	case m.hidden(string(k)):
 		return nil, false
 	}
-	v, ok := m.fields.Fields[string(k)]
-	if !ok {
+	v := m.fields.Get(string(k))
+	if !v.Exists() {
 		return nil, false
 	}
 	return m.value(string(k), v), true
@@ -92,13 +90,13 @@ func (m *redacted) Contains(key ref.Val) ref.Val {
 	if k, ok := key.(types.String); ok && m.hidden(string(k)) {
 		return types.False
 	}
-	return contains(m.fields, key)
+	return contains(&fields{m.fields}, key)
 }
 
 func (m *redacted) Size() ref.Val {
-	n := len(m.fields.Fields)
+	n := m.fields.Len()
 	for _, h := range m.hides {
-		if _, ok := m.fields.Fields[h]; ok {
+		if m.fields.Get(h).Exists() {
 			n--
 		}
 	}
@@ -106,7 +104,7 @@ func (m *redacted) Size() ref.Val {
 }
 
 func (m *redacted) keys() []string {
-	return slices.DeleteFunc(m.fields.keys(), m.hidden)
+	return slices.DeleteFunc(m.fields.Keys(), m.hidden)
 }
 
 func (m *redacted) Iterator() traits.Iterator {
@@ -115,8 +113,8 @@ func (m *redacted) Iterator() traits.Iterator {
 }
 
 func (m *redacted) Fold(f traits.Folder) {
-	for _, k := range m.keys() {
-		if !f.FoldEntry(types.String(k), m.value(k, m.fields.Fields[k])) {
+	for k, v := range m.fields.All() {
+		if !m.hidden(k) && !f.FoldEntry(types.String(k), m.value(k, v)) {
 			return
 		}
 	}

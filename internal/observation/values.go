@@ -4,14 +4,13 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"slices"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // exactNumber is the largest whole number that a double, and so a
@@ -24,23 +23,20 @@ func errRounded() ref.Val {
 	return types.WrapErr(&expression.Failed{Reason: "reads a whole number over 2^53, which was rounded on its way to the function: have it as a string in the resource"})
 }
 
-// value is a google.protobuf.Value as a CEL value: nothing is copied. Whole
+// value is a google.protobuf.Value as a CEL value: nothing is copied but text. Whole
 // numbers are ints.
-func value(v *structpb.Value) ref.Val {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue:
-		return types.String(k.StringValue)
-	case *structpb.Value_StructValue:
-		return object(k.StructValue)
-	case *structpb.Value_ListValue:
-		if k.ListValue == nil {
-			return (*list)(&structpb.ListValue{})
-		}
-		return (*list)(k.ListValue)
-	case *structpb.Value_NumberValue:
-		return number(k.NumberValue)
-	case *structpb.Value_BoolValue:
-		return types.Bool(k.BoolValue)
+func value(v wire.Value) ref.Val {
+	switch v.Kind() {
+	case wire.Text:
+		return types.String(v.Text())
+	case wire.Object:
+		return object(v.Struct())
+	case wire.Array:
+		return &list{v.List()}
+	case wire.Number:
+		return number(v.Number())
+	case wire.Bool:
+		return types.Bool(v.Bool())
 	}
 	return types.NullValue
 }
@@ -58,18 +54,15 @@ func number(f float64) ref.Val {
 // object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is
 // hidden, wherever the Struct comes from: a Secret can stand in a manifest, in
 // the context, in a status.
-func object(s *structpb.Struct) ref.Val {
-	if s == nil {
-		s = &structpb.Struct{}
-	}
+func object(s wire.Struct) ref.Val {
 	if hidden := secretView(s); hidden != nil {
 		return hidden
 	}
-	return (*fields)(s)
+	return &fields{s}
 }
 
-// fields is a Struct. A pointer to the one is a pointer to the other.
-type fields structpb.Struct
+// fields is a Struct.
+type fields struct{ of wire.Struct }
 
 // The interfaces that cel-go looks for.
 var (
@@ -88,8 +81,8 @@ func (m *fields) Find(key ref.Val) (ref.Val, bool) {
 	if !ok {
 		return notAKey(key)
 	}
-	v, ok := m.Fields[string(k)]
-	if !ok {
+	v := m.of.Get(string(k))
+	if !v.Exists() {
 		return nil, false
 	}
 	return value(v), true
@@ -106,30 +99,24 @@ func notAKey(key ref.Val) (ref.Val, bool) {
 
 func (m *fields) Get(key ref.Val) ref.Val      { return get(m, key) }
 func (m *fields) Contains(key ref.Val) ref.Val { return contains(m, key) }
-func (m *fields) Size() ref.Val                { return types.Int(len(m.Fields)) }
-func (m *fields) IsZeroValue() bool            { return len(m.Fields) == 0 }
+func (m *fields) Size() ref.Val                { return types.Int(m.of.Len()) }
+func (m *fields) IsZeroValue() bool            { return m.of.Len() == 0 }
 func (m *fields) Type() ref.Type               { return types.MapType }
-func (m *fields) Value() any                   { return (*structpb.Struct)(m) }
+func (m *fields) Value() any                   { return m }
 func (m *fields) Equal(other ref.Val) ref.Val  { return equalMaps(m, other) }
 
 func (m *fields) ConvertToType(t ref.Type) ref.Val { return convert(m, types.MapType, t) }
 
 func (m *fields) ConvertToNative(t reflect.Type) (any, error) { return nil, errNative }
 
-func (m *fields) keys() []string {
-	keys := make([]string, 0, len(m.Fields))
-	for k := range m.Fields {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+func (m *fields) Iterator() traits.Iterator {
+	keys := m.of.Keys()
+	return &iterator{n: len(keys), at: keyAt(keys)}
 }
 
-func (m *fields) Iterator() traits.Iterator { return &iterator{n: len(m.Fields), at: keyAt(m.keys())} }
-
 func (m *fields) Fold(f traits.Folder) {
-	for _, k := range m.keys() {
-		if !f.FoldEntry(types.String(k), value(m.Fields[k])) {
+	for k, v := range m.of.All() {
+		if !f.FoldEntry(types.String(k), value(v)) {
 			return
 		}
 	}
@@ -207,19 +194,19 @@ func convert(v ref.Val, own *types.Type, to ref.Type) ref.Val {
 	return types.NewErr("type conversion error from '%s' to '%s'", own, to)
 }
 
-// list is a ListValue. A pointer to the one is a pointer to the other.
-type list structpb.ListValue
+// list is a ListValue.
+type list struct{ of wire.List }
 
-func (l *list) at(i int) ref.Val { return value(l.Values[i]) }
+func (l *list) at(i int) ref.Val { return value(l.of.At(i)) }
 
 func (l *list) Add(other ref.Val) ref.Val {
 	o, ok := other.(traits.Lister)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(other)
 	}
-	out := make([]ref.Val, 0, len(l.Values))
-	for i := range l.Values {
-		out = append(out, l.at(i))
+	out := make([]ref.Val, 0, l.of.Len())
+	for _, v := range l.of.All() {
+		out = append(out, value(v))
 	}
 	for it := o.Iterator(); it.HasNext() == types.True; {
 		out = append(out, it.Next())
@@ -229,8 +216,8 @@ func (l *list) Add(other ref.Val) ref.Val {
 
 func (l *list) Contains(e ref.Val) ref.Val {
 	found := ref.Val(types.False)
-	for i := range l.Values {
-		switch eq := equal(e, l.at(i)); {
+	for _, v := range l.of.All() {
+		switch eq := equal(e, value(v)); {
 		case eq == types.True:
 			return eq
 		case eq != types.False && found == types.False:
@@ -245,7 +232,7 @@ func (l *list) Get(index ref.Val) ref.Val {
 	if err != nil {
 		return types.ValOrErr(index, "invalid index")
 	}
-	if i < 0 || i >= len(l.Values) {
+	if i < 0 || i >= l.of.Len() {
 		return types.NewErr("index out of bounds")
 	}
 	return l.at(i)
@@ -257,8 +244,8 @@ func (l *list) Equal(other ref.Val) ref.Val {
 		return types.False
 	}
 	var failed ref.Val
-	for i := range l.Values {
-		switch eq := equal(l.at(i), o.Get(types.Int(i))); {
+	for i, v := range l.of.All() {
+		switch eq := equal(value(v), o.Get(types.Int(i))); {
 		case eq == types.False:
 			return eq
 		case eq != types.True && failed == nil:
@@ -268,19 +255,19 @@ func (l *list) Equal(other ref.Val) ref.Val {
 	return orTrue(failed)
 }
 
-func (l *list) Size() ref.Val             { return types.Int(len(l.Values)) }
-func (l *list) IsZeroValue() bool         { return len(l.Values) == 0 }
+func (l *list) Size() ref.Val             { return types.Int(l.of.Len()) }
+func (l *list) IsZeroValue() bool         { return l.of.Len() == 0 }
 func (l *list) Type() ref.Type            { return types.ListType }
-func (l *list) Value() any                { return (*structpb.ListValue)(l) }
-func (l *list) Iterator() traits.Iterator { return &iterator{n: len(l.Values), at: l.at} }
+func (l *list) Value() any                { return l }
+func (l *list) Iterator() traits.Iterator { return &iterator{n: l.of.Len(), at: l.at} }
 
 func (l *list) ConvertToType(t ref.Type) ref.Val { return convert(l, types.ListType, t) }
 
 func (l *list) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
 func (l *list) Fold(f traits.Folder) {
-	for i := range l.Values {
-		if !f.FoldEntry(types.Int(i), l.at(i)) {
+	for i, v := range l.of.All() {
+		if !f.FoldEntry(types.Int(i), value(v)) {
 			return
 		}
 	}

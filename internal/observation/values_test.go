@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 var env = func() *expression.Environment {
@@ -152,6 +153,34 @@ func randomStruct(r *rand.Rand, depth int) *structpb.Struct {
 	return s
 }
 
+// settled is what bytes can hold of a random Struct, which is not changed: a Value
+// without a kind is null, and all text is UTF-8.
+func settled(s *structpb.Struct) *structpb.Struct {
+	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	for k, v := range s.GetFields() {
+		out.Fields[k] = settledValue(v)
+	}
+	return out
+}
+
+func settledValue(v *structpb.Value) *structpb.Value {
+	switch k := v.GetKind().(type) {
+	case nil:
+		return structpb.NewNullValue()
+	case *structpb.Value_StringValue:
+		return structpb.NewStringValue(strings.ToValidUTF8(k.StringValue, "ä"))
+	case *structpb.Value_ListValue:
+		l := &structpb.ListValue{}
+		for _, e := range k.ListValue.GetValues() {
+			l.Values = append(l.Values, settledValue(e))
+		}
+		return structpb.NewListValue(l)
+	case *structpb.Value_StructValue:
+		return structpb.NewStructValue(settled(k.StructValue))
+	}
+	return v
+}
+
 // forms of expressions: each $ is a path.
 var forms = strings.Split(`$ ; has($) ; 'a' in $ ; $ in $ ; size($) ; $ == $ ; $ != $ ; [$] == [$] ; {'a': $} == {'a': $} ; [$, $] ;
 {'k': $} ; $[0] ; $['a'] ; $[?0] ; $[?'a'] ; $[$] ; $[?$] ; $.?a ; $.?a.?b ; $.?a.orValue($) ; optional.of($).?a ;
@@ -192,21 +221,29 @@ func FuzzValuesAgreeWithCEL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
 		s := randomStruct(r, 3)
-		before := proto.Clone(s)
-		o := &observation.Observation{Composite: observation.Resource{Object: s}}
-		theirs := stock{"composite": nativeMap(s)}
+		plain := settled(s)
+		before, plainBefore, bytes := proto.Clone(s), proto.Clone(plain), sent(t, plain)
+		observe := func(s wire.Struct) cel.Activation {
+			return (&observation.Observation{Composite: observation.Resource{Object: s}}).Scope("", nil)
+		}
+		sides := map[string]struct{ theirs, ours cel.Activation }{
+			"as it is":   {stock{"composite": nativeMap(s)}, observe(wire.Of(s))},
+			"from bytes": {stock{"composite": nativeMap(plain)}, observe(bytes)},
+		}
 		for range 10 {
 			text := randomExpression(r)
 			x, faults := env.Compile(expression.Source{Text: text, Path: "here"})
 			if len(faults) > 0 {
 				continue
 			}
-			want, got := result(x, theirs), result(x, o.Scope("", nil))
-			if want != got {
-				t.Fatalf("%s over %v\ncel-go's values: %s\n         ours: %s", text, s, want, got)
+			for as, side := range sides {
+				want, got := result(x, side.theirs), result(x, side.ours)
+				if want != got {
+					t.Fatalf("%s over %v %s\ncel-go's values: %s\n         ours: %s", text, s, as, want, got)
+				}
 			}
 		}
-		if !proto.Equal(before, s) {
+		if !proto.Equal(before, s) || !proto.Equal(plainBefore, bytes.Proto()) {
 			t.Fatal("the Struct was written to")
 		}
 	})
@@ -215,14 +252,14 @@ func FuzzValuesAgreeWithCEL(f *testing.F) {
 // What a double cannot hold exactly is refused wherever it is looked at, and
 // nowhere else.
 func TestNumbers(t *testing.T) {
-	o := &observation.Observation{Composite: observation.Resource{Object: &structpb.Struct{Fields: map[string]*structpb.Value{
+	in := &structpb.Struct{Fields: map[string]*structpb.Value{
 		"big":   structpb.NewNumberValue(1<<53 + 2),
 		"exact": structpb.NewNumberValue(1 << 53),
 		"zero":  structpb.NewNumberValue(math.Copysign(0, -1)),
 		"inf":   structpb.NewNumberValue(math.Inf(-1)),
 		"list":  structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewNumberValue(1 << 60), structpb.NewNumberValue(1)}}),
 		"map":   structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"n": structpb.NewNumberValue(1 << 60)}}),
-	}}}}
+	}}
 	const rounded = "*expression.Failed: reads a whole number over 2^53"
 	cases := map[string]struct{ reason, text, want string }{
 		"Big":         {"it may be another number", "composite.big", rounded},
@@ -245,12 +282,15 @@ func TestNumbers(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			got := strings.Replace(result(x, o.Scope("", nil)), ": here: ", ": ", 1)
-			if i := strings.Index(got, ": here:"); i >= 0 {
-				got = got[:i+2] + got[strings.Index(got, "reads"):]
-			}
-			if !strings.HasPrefix(got, tc.want) {
-				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
+			for as, read := range readings {
+				o := &observation.Observation{Composite: observation.Resource{Object: read(t, in)}}
+				got := strings.Replace(result(x, o.Scope("", nil)), ": here: ", ": ", 1)
+				if i := strings.Index(got, ": here:"); i >= 0 {
+					got = got[:i+2] + got[strings.Index(got, "reads"):]
+				}
+				if !strings.HasPrefix(got, tc.want) {
+					t.Errorf("%s\n%s over %s: want %s, got %s", tc.reason, tc.text, as, tc.want, got)
+				}
 			}
 		})
 	}
@@ -269,7 +309,6 @@ func TestSecretIsHidden(t *testing.T) {
 		}
 		return s
 	}
-	o := &observation.Observation{Composite: observation.Resource{Object: secret()}}
 	const hidden = "*expression.Failed: here: reads the data of a v1 Secret, which is hidden here"
 	cases := map[string]struct{ reason, text, want string }{
 		"Data":        {"who reads it is told, and does not wait", "composite.data", hidden},
@@ -288,22 +327,25 @@ func TestSecretIsHidden(t *testing.T) {
 		"EqualKeys":   {"", "composite == {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}}", "types.Bool(true)"},
 		"EqualFrom":   {"", "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}} == composite", "types.Bool(true)"},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			x, faults := env.Compile(expression.Source{Text: tc.text, Path: "here"})
-			if len(faults) > 0 {
-				t.Fatal(faults)
-			}
-			got := result(x, o.Scope("", nil))
-			if strings.HasPrefix(got, "*expression.Failed: here:1") {
-				got = "*expression.Failed: here" + got[strings.Index(got, ": reads"):]
-			}
-			if !strings.HasPrefix(got, tc.want) || strings.Contains(got, "canary") {
-				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
-			}
-		})
-	}
-	if !proto.Equal(o.Composite.Object, secret()) {
-		t.Error("the Struct was written to")
+	for as, read := range readings {
+		o := &observation.Observation{Composite: observation.Resource{Object: read(t, secret())}}
+		for name, tc := range cases {
+			t.Run(name+as, func(t *testing.T) {
+				x, faults := env.Compile(expression.Source{Text: tc.text, Path: "here"})
+				if len(faults) > 0 {
+					t.Fatal(faults)
+				}
+				got := result(x, o.Scope("", nil))
+				if strings.HasPrefix(got, "*expression.Failed: here:1") {
+					got = "*expression.Failed: here" + got[strings.Index(got, ": reads"):]
+				}
+				if !strings.HasPrefix(got, tc.want) || strings.Contains(got, "canary") {
+					t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
+				}
+			})
+		}
+		if !proto.Equal(o.Composite.Object.Proto(), secret()) {
+			t.Errorf("%s: the Struct was written to", as)
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -19,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A bulk is one entry of dataFrom: an expression that gives keys, or what to find
@@ -57,10 +57,10 @@ func (f find) takes(name string) bool {
 }
 
 // tagged reports whether an object has all tags for labels.
-func (f find) tagged(o *structpb.Struct) bool {
-	labels := o.GetFields()["metadata"].GetStructValue().GetFields()["labels"].GetStructValue().GetFields()
+func (f find) tagged(o wire.Struct) bool {
+	labels := metadataOf(o).Get("labels").Struct()
 	for k, v := range f.tags {
-		if labels[k].GetStringValue() != v || labels[k] == nil {
+		if l := labels.Get(k); l.Text() != v || !l.Exists() {
 			return false
 		}
 	}
@@ -342,7 +342,7 @@ func (b bulk) keys(m map[string]sensitive.Bytes) []rewrite.Key {
 func (r *run) found(b bulk) ([]rewrite.Key, error) {
 	var out []rewrite.Key
 	var waiting []string
-	take := func(input string, o *structpb.Struct, d observation.Details) {
+	take := func(input string, o wire.Struct, d observation.Details) {
 		for _, key := range sortedKeys(d) {
 			if name := input + "/" + key; b.find.takes(name) {
 				out = append(out, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: []rewrite.Origin{{Input: input, Key: key}}})
@@ -375,7 +375,7 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 			waiting = append(waiting, input+" ("+g.Waits+")")
 			continue
 		}
-		take(expression.Generated+"."+name, nil, g.Outputs)
+		take(expression.Generated+"."+name, wire.Struct{}, g.Outputs)
 	}
 	for _, name := range sortedKeys(r.Observation.Sources) {
 		s := r.Observation.Sources[name]
@@ -398,10 +398,8 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 // ready waits for a composed resource that says it is not ready. Which connection
 // details there will be is not known; before they are all there it is not ready.
 func (r *run) ready(input string) error {
-	status := r.Observation.Resources[input].Object.GetFields()["status"].GetStructValue()
-	for _, c := range status.GetFields()["conditions"].GetListValue().GetValues() {
-		fields := c.GetStructValue().GetFields()
-		if fields["type"].GetStringValue() == "Ready" && fields["status"].GetStringValue() != "True" {
+	for _, c := range r.Observation.Resources[input].Object.At("status", "conditions").List().All() {
+		if c := c.Struct(); c.Get("type").Is("Ready") && !c.Get("status").Is("True") {
 			return expression.NewWaiting(expression.PathText(expression.Resources, input) + " to be ready")
 		}
 	}
@@ -409,6 +407,6 @@ func (r *run) ready(input string) error {
 }
 
 // writesDetails reports whether a resource is to have connection details.
-func writesDetails(o *structpb.Struct) bool {
-	return o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"] != nil
+func writesDetails(o wire.Struct) bool {
+	return o.At("spec", "writeConnectionSecretToRef").Exists()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // stores are two composed resources with connection details, and one that an
@@ -232,7 +233,7 @@ func bulkText(o plan.Object) string {
 	if o.Message != "" {
 		return o.State.String() + " | " + o.Message
 	}
-	data, err := object.DataOf(o.Desired)
+	data, err := object.DataOf(wire.Of(o.Desired))
 	if err != nil {
 		return err.Error()
 	}

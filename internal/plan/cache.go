@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"sync"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A Cache compiles each distinct input once, and keeps the plans that were used
@@ -36,7 +36,7 @@ func NewCache(env *expression.Environment) *Cache {
 
 // Get the plan of an input, or its faults. hit reports whether the cache had it.
 // The input is not kept.
-func (c *Cache) Get(input *structpb.Struct) (p *Plan, faults field.ErrorList, hit bool) {
+func (c *Cache) Get(input wire.Struct) (p *Plan, faults field.ErrorList, hit bool) {
 	key, size := digestOf(input)
 	if size > limits.InputBytes {
 		return nil, tooLarge(size), false
@@ -51,7 +51,7 @@ func tooLarge(size int) field.ErrorList {
 	return field.ErrorList{invalid(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size, limits.InputBytes)}
 }
 
-func (c *Cache) compilation(key digest, input *structpb.Struct) (compilation, bool) {
+func (c *Cache) compilation(key digest, input wire.Struct) (compilation, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries.Get(key); ok {
@@ -59,7 +59,7 @@ func (c *Cache) compilation(key digest, input *structpb.Struct) (compilation, bo
 	}
 	e := compilation(sync.OnceValues(func() (*Plan, field.ErrorList) {
 		// Not with the context of whoever came first: the others wait for it.
-		p, faults := Compile(context.Background(), c.env, input)
+		p, faults := Compile(context.Background(), c.env, input.Proto())
 		if p != nil {
 			p.id = hex.EncodeToString(key[:8])
 		}

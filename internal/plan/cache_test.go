@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-func input(t testing.TB, value string) *structpb.Struct {
+func input(t testing.TB, value string) wire.Struct {
 	t.Helper()
-	return parse(t, exports(fmt.Sprintf(`secrets: [{name: a, data: [{key: k, value: "%s"}]}]`, value)))
+	return wire.Of(parse(t, exports(fmt.Sprintf(`secrets: [{name: a, data: [{key: k, value: "%s"}]}]`, value))))
 }
 
 // A hundred who ask for the same input first get the same plan, of which all but
@@ -94,11 +94,11 @@ func TestCacheRefuses(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		reason string
-		input  *structpb.Struct
+		input  wire.Struct
 		want   string
 	}{
-		"Nil":  {"a step without an input has nil", nil, "input: must be set: give the pipeline step a field input, of kind Exports"},
-		"Huge": {"an input over the limit is not compiled", parse(t, exports(`{secrets: [{name: "`+big+`"}]}`)), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
+		"None": {"a step without an input has none", wire.Struct{}, "input: must be set: give the pipeline step a field input, of kind Exports"},
+		"Huge": {"an input over the limit is not compiled", wire.Of(parse(t, exports(`{secrets: [{name: "`+big+`"}]}`))), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, faults, _ := plan.NewCache(env).Get(c.input)

@@ -4,10 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
-	"slices"
 	"sync"
 
-	"google.golang.org/protobuf/types/known/structpb"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A digest is the SHA-256 of what an input says, in a form that only equal
@@ -22,7 +21,7 @@ type digest [sha256.Size]byte
 var buffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // a pool
 
 // digestOf an input, and its size in the encoded form, in bytes.
-func digestOf(input *structpb.Struct) (digest, int) {
+func digestOf(input wire.Struct) (digest, int) {
 	b, _ := buffers.Get().(*[]byte)
 	*b = appendStruct((*b)[:0], input)
 	d, n := sha256.Sum256(*b), len(*b)
@@ -30,15 +29,10 @@ func digestOf(input *structpb.Struct) (digest, int) {
 	return d, n
 }
 
-func appendStruct(b []byte, s *structpb.Struct) []byte {
-	keys := make([]string, 0, 16)
-	for k := range s.GetFields() {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	b = binary.AppendUvarint(append(b, 'o'), uint64(len(keys)))
-	for _, k := range keys {
-		b = appendValue(appendText(b, k), s.GetFields()[k])
+func appendStruct(b []byte, s wire.Struct) []byte {
+	b = binary.AppendUvarint(append(b, 'o'), uint64(s.Len()))
+	for k, v := range s.All() {
+		b = appendValue(appendText(b, k), v)
 	}
 	return b
 }
@@ -47,23 +41,23 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-func appendValue(b []byte, v *structpb.Value) []byte {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue:
-		return appendText(append(b, 's'), k.StringValue)
-	case *structpb.Value_NumberValue:
-		return binary.BigEndian.AppendUint64(append(b, 'n'), math.Float64bits(k.NumberValue))
-	case *structpb.Value_BoolValue:
-		if k.BoolValue {
+func appendValue(b []byte, v wire.Value) []byte {
+	switch v.Kind() {
+	case wire.Text:
+		return appendText(append(b, 's'), v.Text())
+	case wire.Number:
+		return binary.BigEndian.AppendUint64(append(b, 'n'), math.Float64bits(v.Number()))
+	case wire.Bool:
+		if v.Bool() {
 			return append(b, 't')
 		}
 		return append(b, 'f')
-	case *structpb.Value_StructValue:
-		return appendStruct(b, k.StructValue)
-	case *structpb.Value_ListValue:
-		values := k.ListValue.GetValues()
-		b = binary.AppendUvarint(append(b, 'l'), uint64(len(values)))
-		for _, e := range values {
+	case wire.Object:
+		return appendStruct(b, v.Struct())
+	case wire.Array:
+		l := v.List()
+		b = binary.AppendUvarint(append(b, 'l'), uint64(l.Len()))
+		for _, e := range l.All() {
 			b = appendValue(b, e)
 		}
 		return b

@@ -3,13 +3,16 @@ package plan
 import (
 	"testing"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// FuzzDigestTellsInputsApart takes two inputs: equal ones have one digest, and
-// others two, or a plan would be run for another input than its own.
+// FuzzDigestTellsInputsApart takes two inputs: equal ones have one digest, as
+// bytes too, and others two, or a plan would be run for another input than its own.
 func FuzzDigestTellsInputsApart(f *testing.F) {
 	for _, pair := range [][2]string{
 		{`{"a": "b"}`, `{"a": "b"}`},
@@ -29,13 +32,33 @@ func FuzzDigestTellsInputsApart(f *testing.F) {
 		if protojson.Unmarshal(a, x) != nil || protojson.Unmarshal(b, y) != nil {
 			return
 		}
-		dx, _ := digestOf(x)
-		dy, _ := digestOf(y)
+		dx, _ := digestOf(wire.Of(x))
+		dy, _ := digestOf(wire.Of(y))
 		if equal := proto.Equal(x, y); equal != (dx == dy) {
 			t.Errorf("equal inputs: %v, equal digests: %v", equal, dx == dy)
 		}
-		if again, _ := digestOf(proto.Clone(x).(*structpb.Struct)); again != dx {
+		if again, _ := digestOf(wire.Of(proto.CloneOf(x))); again != dx {
 			t.Error("two digests of one input differ")
 		}
+		if again, _ := digestOf(sent(t, x)); again != dx {
+			t.Error("of bytes the digest is another")
+		}
+		if again, _ := digestOf(sent(t, y)); again != dy {
+			t.Error("of bytes the digest of the other is another")
+		}
 	})
+}
+
+// sent is a Struct of the bytes of a request.
+func sent(t *testing.T, s *structpb.Struct) wire.Struct {
+	t.Helper()
+	b, err := proto.Marshal(&fnv1.RunFunctionRequest{Input: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := wire.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Input
 }

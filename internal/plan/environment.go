@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/environment"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // What is asked for, of the versions of EnvironmentConfig the one that each
@@ -103,7 +104,7 @@ func (r *run) findEnvironment(p *Plan, out *Result) field.ErrorList {
 	if len(faults) > 0 {
 		return faults
 	}
-	found := make([][]*structpb.Struct, len(selectors))
+	found := make([][]wire.Struct, len(selectors))
 	for i, s := range selectors {
 		if s == nil {
 			continue
@@ -120,8 +121,8 @@ func (r *run) findEnvironment(p *Plan, out *Result) field.ErrorList {
 		out.Others = append(out.Others, Outcome{State: Waiting, Message: "environment waits for the look-up of " + shorten(o.EnvironmentWaits, ", ")})
 		return nil
 	}
-	o.Environment, faults = p.lookup.Merge(o.Environment, selectors, found)
-	out.Environment = o.Environment
+	out.Environment, faults = p.lookup.Merge(o.Environment.Proto(), selectors, found)
+	o.Environment = wire.Of(out.Environment)
 	return faults
 }
 
@@ -134,7 +135,7 @@ func (r *run) setEnvironment(ctx context.Context, p *Plan, out *Result) {
 	}
 	for _, f := range p.set {
 		env, why := r.environmentField(ctx, f)
-		r.Observation.Environment, out.Environment = env, env
+		r.Observation.Environment, out.Environment = wire.Of(env), env
 		if !why.empty() {
 			spelled := expression.Env + "." + f.at.String()
 			r.missing[spelled] = f.value.Source().Path
@@ -145,7 +146,7 @@ func (r *run) setEnvironment(ctx context.Context, p *Plan, out *Result) {
 }
 
 func (r *run) environmentField(ctx context.Context, f environmentField) (*structpb.Struct, reasons) {
-	before := r.Observation.Environment
+	before := r.Observation.Environment.Proto()
 	v, err := r.evaluate(ctx, f.value, "")
 	var value *structpb.Value
 	if err == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // exampleObjects are the objects in a file of an example, which need not be there.
@@ -59,13 +60,16 @@ func exampleObjects(t *testing.T, file string) []*structpb.Struct {
 type exampleWorld struct {
 	plans   []*Plan
 	req     Request
-	cluster []*structpb.Struct
+	cluster []wire.Struct
 }
 
 func loadExample(t *testing.T, env *expression.Environment, dir string) exampleWorld {
 	t.Helper()
 	compositions := exampleObjects(t, filepath.Join(dir, "composition.yaml"))
-	w := exampleWorld{cluster: append(exampleObjects(t, filepath.Join(dir, "required.yaml")), exampleObjects(t, filepath.Join(dir, "observed.yaml"))...)}
+	w := exampleWorld{}
+	for _, c := range append(exampleObjects(t, filepath.Join(dir, "required.yaml")), exampleObjects(t, filepath.Join(dir, "observed.yaml"))...) {
+		w.cluster = append(w.cluster, wire.Of(c))
+	}
 	for _, step := range compositions[0].GetFields()["spec"].GetStructValue().GetFields()["pipeline"].GetListValue().GetValues() {
 		input := step.GetStructValue().GetFields()["input"].GetStructValue()
 		if input.GetFields()["kind"].GetStringValue() != "Exports" {
@@ -77,8 +81,8 @@ func loadExample(t *testing.T, env *expression.Environment, dir string) exampleW
 		}
 		w.plans = append(w.plans, p)
 	}
-	details := func(o *structpb.Struct) observation.Details {
-		name := o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue().GetFields()["name"].GetStringValue()
+	details := func(o wire.Struct) observation.Details {
+		name := o.At("spec", "writeConnectionSecretToRef", "name").Text()
 		for _, c := range w.cluster {
 			if _, kind, _, n := object.Identity(c); kind == "Secret" && n == name {
 				out := observation.Details{}
@@ -92,7 +96,7 @@ func loadExample(t *testing.T, env *expression.Environment, dir string) exampleW
 		return nil
 	}
 	o := &w.req.Observation
-	o.Composite.Object = exampleObjects(t, filepath.Join(dir, "xr.yaml"))[0]
+	o.Composite.Object = wire.Of(exampleObjects(t, filepath.Join(dir, "xr.yaml"))[0])
 	o.Composite.Details = details(o.Composite.Object)
 	o.Resources = map[string]observation.Resource{}
 	for _, c := range w.cluster {
@@ -101,7 +105,7 @@ func loadExample(t *testing.T, env *expression.Environment, dir string) exampleW
 		}
 	}
 	for _, e := range exampleObjects(t, filepath.Join(dir, "environment.yaml")) {
-		o.Environment = e
+		o.Environment = wire.Of(e)
 	}
 	w.req.Now, w.req.Random = time.Now(), rand.NewChaCha8([32]byte{})
 	return w
@@ -111,7 +115,7 @@ func loadExample(t *testing.T, env *expression.Environment, dir string) exampleW
 func (w exampleWorld) runOf(t *testing.T, p *Plan) *run {
 	t.Helper()
 	req := w.req
-	req.Found = map[string][]*structpb.Struct{}
+	req.Found = map[string][]wire.Struct{}
 	for range 5 { // as often as Crossplane asks
 		out, err := p.Run(context.Background(), &req)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // export is exportAt where no other one composes the same object.
@@ -74,7 +75,7 @@ func refuse(e export, at placement, o *object.Object) []string {
 	for _, err := range o.Validate() {
 		failed = append(failed, e.path.String()+": "+err.Error())
 	}
-	if at.observed == nil {
+	if !at.observed.Exists() {
 		return failed
 	}
 	mend := fmt.Sprintf("delete %s %s to have it created anew", e.kind, at)
@@ -106,7 +107,7 @@ func hold(e export, at placement, why reasons) Object {
 // published of it.
 func keep(e export, at placement) Object {
 	out := Object{Name: at.resource, Kind: e.kind, Desired: object.Held(at.observed)}
-	if _, kind, _, _ := object.Identity(out.Desired); e.secret.connectionDetails && kind == string(e.kind) {
+	if _, kind, _, _ := object.Identity(wire.Of(out.Desired)); e.secret.connectionDetails && kind == string(e.kind) {
 		out.ConnectionDetails, _ = object.DataOf(at.observed) // nil of an object that no API server returns
 	}
 	return out

@@ -3,9 +3,8 @@ package plan
 import (
 	"encoding/json"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // An exported is what the objects that are exported have of generations.
@@ -19,7 +18,7 @@ type exported struct {
 func readExported(exports []export, at []placement) exported {
 	out := exported{ids: map[string]bool{}, names: map[string]bool{}, used: map[string]int{}, unknown: map[string]bool{}}
 	for i, p := range at {
-		if p.observed == nil {
+		if !p.observed.Exists() {
 			continue
 		}
 		all := readGenerated(p.observed)
@@ -50,9 +49,9 @@ type generatedFrom struct {
 	ID         string `json:"uid"`
 }
 
-func readGenerated(o *structpb.Struct) map[string]generatedFrom {
+func readGenerated(o wire.Struct) map[string]generatedFrom {
 	var out map[string]generatedFrom
-	text := metadataOf(o)["annotations"].GetStructValue().GetFields()[generator.AnnotationGenerated].GetStringValue()
+	text := metadataOf(o).At("annotations", generator.AnnotationGenerated).Text()
 	if text == "" || json.Unmarshal([]byte(text), &out) != nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // generating is the next step of all generators.
@@ -96,7 +97,7 @@ func (g *generating) wanted(ctx context.Context, s *stepping) {
 	if m.manifest != nil {
 		common, why := g.manifestOf(ctx, m, 0)
 		s.why = why
-		spec = appendStruct(nil, common)
+		spec = appendStruct(nil, wire.Of(common))
 	}
 	s.want.SpecHash = hash(m.kind + string(spec))
 	if m.keepers != nil {
@@ -106,7 +107,7 @@ func (g *generating) wanted(ctx context.Context, s *stepping) {
 			value, _, err = m.keepers.JSON(v)
 		}
 		s.why.add(m.keepers.Source().Path, err)
-		s.want.KeepersHash = hash(string(appendValue(nil, value)))
+		s.want.KeepersHash = hash(string(appendValue(nil, wire.OfValue(value))))
 	}
 	if !s.why.empty() {
 		s.want.Unknown, s.want.SpecHash, s.want.KeepersHash = true, "", ""

@@ -13,20 +13,21 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // kept is a generation that is there.
 type kept struct {
 	generator.Record
 
-	object  *structpb.Struct
+	object  wire.Struct
 	details observation.Details // its outputs, or its connection details
 	listed  bool                // the composite lists it among its resources
 }
 
 // id tells the object from another one that had its name.
 func (k *kept) id() string {
-	if uid := metadataOf(k.object)["uid"].GetStringValue(); uid != "" {
+	if uid := metadataOf(k.object).Get("uid").Text(); uid != "" {
 		return uid
 	}
 	_, _, ns, name := object.Identity(k.object) // of a file
@@ -42,13 +43,16 @@ func (k *kept) outputs() generator.Outputs {
 	return out
 }
 
-func metadataOf(o *structpb.Struct) map[string]*structpb.Value {
+func metadataOf(o wire.Struct) wire.Struct { return o.Get("metadata").Struct() }
+
+// madeMetadata is that of an object that is made here.
+func madeMetadata(o *structpb.Struct) map[string]*structpb.Value {
 	return o.GetFields()["metadata"].GetStructValue().GetFields()
 }
 
 // isDeleted reports whether an object is on its way out: what it holds may be revoked.
-func isDeleted(o *structpb.Struct) bool {
-	return metadataOf(o)["deletionTimestamp"].GetStringValue() != ""
+func isDeleted(o wire.Struct) bool {
+	return metadataOf(o).Get("deletionTimestamp").Text() != ""
 }
 
 // splitGenerations splits off the composed resources that are generations, of generators
@@ -73,8 +77,8 @@ func (r *run) splitGenerations(p *Plan) {
 	maps.DeleteFunc(r.generations, func(name string, res observation.Resource) bool {
 		g, _, _ := parseGeneration(name)
 		meta := metadataOf(res.Object)
-		marked := texts(meta["labels"])[generator.LabelGenerator] == g || texts(meta["annotations"])[generator.LabelGenerator] == g
-		return p.maker(g) == nil && !marked && !exported[meta["uid"].GetStringValue()]
+		marked := meta.At("labels", generator.LabelGenerator).Is(g) || meta.At("annotations", generator.LabelGenerator).Is(g)
+		return p.maker(g) == nil && !marked && !exported[meta.Get("uid").Text()]
 	})
 	r.Observation.Resources = maps.Clone(r.Observation.Resources)
 	maps.DeleteFunc(r.Observation.Resources, func(name string, _ observation.Resource) bool {
@@ -93,7 +97,7 @@ func (p *Plan) maker(name string) *maker {
 
 // readGeneration reads its state, and what it gives.
 func (r *run) readGeneration(name string, number int, res observation.Resource, listed bool) *kept {
-	k := &kept{Record: generator.ReadRecord(texts(metadataOf(res.Object)["annotations"])), object: res.Object, listed: listed}
+	k := &kept{Record: generator.ReadRecord(texts(metadataOf(res.Object).Get("annotations"))), object: res.Object, listed: listed}
 	k.Generator, k.Number = name, number
 	k.details = maps.Clone(res.Details)
 	if apiVersion, kind, _, _ := object.Identity(res.Object); hasData(apiVersion, kind) {
@@ -108,7 +112,7 @@ func (r *run) readGeneration(name string, number int, res observation.Resource, 
 
 // owned reports whether an object is this composite's, and under which composition
 // resource name.
-func (r *run) owned(o *structpb.Struct) (composed string, ok bool) {
+func (r *run) owned(o wire.Struct) (composed string, ok bool) {
 	uid, _, _, controlled := object.ControllerOf(o)
 	return object.CompositionResourceName(o), controlled && uid == r.uid() && uid != ""
 }
@@ -121,7 +125,7 @@ func (r *run) salt() string {
 	return strings.Join([]string{group, kind, ns, name}, "/")
 }
 
-func (r *run) uid() string { return metadataOf(r.Observation.Composite.Object)["uid"].GetStringValue() }
+func (r *run) uid() string { return metadataOf(r.Observation.Composite.Object).Get("uid").Text() }
 
 // elsewhere reports whether another step of the pipeline has the generator.
 func (g *generating) elsewhere(name string) bool {
@@ -139,15 +143,15 @@ func (r *run) desireGeneration(k *kept) *structpb.Struct {
 
 // marked is an object with the labels and annotations of a generation.
 func (r *run) marked(o *structpb.Struct, rec generator.Record) *structpb.Struct {
-	labels := texts(metadataOf(o)["labels"])
+	meta := maps.Clone(madeMetadata(o))
+	labels := texts(wire.OfValue(meta["labels"]))
 	labels[generator.LabelGenerator], labels[generator.LabelGeneration] = rec.Generator, fmt.Sprint(rec.Number)
 	if uid := r.uid(); uid != "" {
 		labels[generator.LabelComposite] = uid
 	}
-	annotations := texts(metadataOf(o)["annotations"])
+	annotations := texts(wire.OfValue(meta["annotations"]))
 	maps.DeleteFunc(annotations, func(k, _ string) bool { return strings.HasPrefix(k, object.StatePrefix) })
 	maps.Copy(annotations, rec.Annotations())
-	meta := maps.Clone(metadataOf(o))
 	meta["labels"], meta["annotations"] = textsValue(labels), textsValue(annotations)
 	out := &structpb.Struct{Fields: maps.Clone(o.GetFields())}
 	out.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: meta})

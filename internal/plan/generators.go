@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // generationPrefix begins the composition resource names of generations:
@@ -152,7 +153,7 @@ func (m *maker) compile(at *field.Path, g v1beta1.Generator) field.ErrorList {
 		base := &structpb.Struct{}
 		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // else refused by validate
 			m.manifest = &manifest{base: base}
-			m.manifest.apiVersion, m.manifest.kind, m.manifest.namespace, _ = object.Identity(base)
+			m.manifest.apiVersion, m.manifest.kind, m.manifest.namespace, _ = object.Identity(wire.Of(base))
 		}
 	}
 	return nil

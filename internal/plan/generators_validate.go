@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // kinds of a generator that are set.
@@ -244,14 +245,14 @@ func (v *validator) manifestMetadata(at *field.Path, metadata *structpb.Value) {
 			}
 		case !slices.Contains(inMetadata, k):
 			v.fault(at, "must not be set in a manifest")
-		case value.GetStructValue() == nil || len(texts(value)) < len(value.GetStructValue().GetFields()):
+		case value.GetStructValue() == nil || len(texts(wire.OfValue(value))) < len(value.GetStructValue().GetFields()):
 			v.fault(at, "must be an object whose values are strings")
 		case k == "labels":
-			for _, err := range object.ValidateLabels(texts(value)) {
+			for _, err := range object.ValidateLabels(texts(wire.OfValue(value))) {
 				v.err(at, err)
 			}
 		default:
-			for _, err := range object.ValidateAnnotations(texts(value)) {
+			for _, err := range object.ValidateAnnotations(texts(wire.OfValue(value))) {
 				v.err(at, err)
 			}
 		}
@@ -259,11 +260,11 @@ func (v *validator) manifestMetadata(at *field.Path, metadata *structpb.Value) {
 }
 
 // texts of a map of strings; what is none is left out.
-func texts(v *structpb.Value) map[string]string {
+func texts(v wire.Value) map[string]string {
 	out := map[string]string{}
-	for k, e := range v.GetStructValue().GetFields() {
-		if t, ok := e.GetKind().(*structpb.Value_StringValue); ok {
-			out[k] = t.StringValue
+	for k, e := range v.Struct().All() {
+		if e.Kind() == wire.Text {
+			out[k] = e.Text()
 		}
 	}
 	return out

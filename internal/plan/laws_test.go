@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // laws is a world with a canary in each value that is secret: connection
@@ -174,7 +175,7 @@ secrets:
 			}
 			return
 		}
-		data, err := object.DataOf(out.Desired)
+		data, err := object.DataOf(wire.Of(out.Desired))
 		if err != nil {
 			t.Fatal(err)
 		}

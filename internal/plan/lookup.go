@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A stepping is one generator in one request.
@@ -89,7 +90,7 @@ func (g *generating) lookUpNext(ctx context.Context, s *stepping) {
 		switch {
 		case why.empty():
 			s.object = m
-			_, _, _, name = object.Identity(m)
+			_, _, _, name = object.Identity(wire.Of(m))
 		case s.manifest.named(): // and how is not known
 			s.why, s.want.Unknown = why, true
 			return
@@ -105,9 +106,9 @@ func (g *generating) lookUpNext(ctx context.Context, s *stepping) {
 }
 
 // found adds a generation that was looked up, unless it is among them.
-func (g *generating) found(o *structpb.Struct) {
+func (g *generating) found(o wire.Struct) {
 	composed, ok := g.owned(o)
-	labels := texts(metadataOf(o)["labels"])
+	labels := texts(metadataOf(o).Get("labels"))
 	name, number, named := parseGeneration(composed)
 	if !named { // somebody has taken its annotations away
 		name, number, named = parseGeneration(generationPrefix + labels[generator.LabelGenerator] + "/" + labels[generator.LabelGeneration])

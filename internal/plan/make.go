@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -12,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // make the generation that a step makes. It returns why it is not made.
@@ -40,7 +40,7 @@ func (g *generating) make(s *stepping, step generator.Step) reasons {
 	g.coming[s.name] = true
 	g.out.Generations = append(g.out.Generations, Composed{Name: composed, Desired: o, Ready: s.manifest == nil || step.Current > 0})
 	if !rulesWriteAhead {
-		g.early = g.readGeneration(s.name, step.Make, observation.Resource{Object: o}, false)
+		g.early = g.readGeneration(s.name, step.Make, observation.Resource{Object: wire.Of(o)}, false)
 	}
 	g.out.Fresh = g.out.Fresh || s.manifest == nil && !g.refused(*s.next)
 	return why
@@ -62,7 +62,7 @@ func (g *generating) taken(s *stepping, t target) (why reasons) {
 	case own && strings.HasPrefix(composed, generationPrefix):
 		why.failed = []string{fmt.Sprintf("%s: gives a name that generation %s has: use generation.number or generation.id, and the generator's own name",
 			s.path.Child(s.kind, "set"), strings.TrimPrefix(composed, generationPrefix))}
-	case texts(metadataOf(objects[0])["labels"])[generator.LabelGenerator] == s.name && !controlled(objects[0]):
+	case metadataOf(objects[0]).At("labels", generator.LabelGenerator).Is(s.name) && !controlled(objects[0]):
 		why.failed = []string{fmt.Sprintf("%s: %s looks like a generation of it, and has no controller, as after a restore without spec.crossplane.resourceRefs: "+
 			"make the composite the controller in its ownerReferences to keep the credential, or delete it to have another one", s.path.Child("name"), s.next)}
 	default:
@@ -71,7 +71,7 @@ func (g *generating) taken(s *stepping, t target) (why reasons) {
 	return why
 }
 
-func controlled(o *structpb.Struct) bool {
+func controlled(o wire.Struct) bool {
 	_, _, _, ok := object.ControllerOf(o)
 	return ok
 }
@@ -92,14 +92,16 @@ func (g *generating) crowded(s *stepping, step generator.Step, t target) (why re
 // refused reports whether a generation was made before under that name, and the API server
 // did not take it: the composite lists it, and it is not there.
 func (g *generating) refused(next Requirement) bool {
-	spec := g.Observation.Composite.Object.GetFields()["spec"].GetStructValue().GetFields()
-	if own, ok := spec["crossplane"]; ok {
-		spec = own.GetStructValue().GetFields()
+	spec := g.Observation.Composite.Object.Get("spec").Struct()
+	if own := spec.Get("crossplane"); own.Exists() {
+		spec = own.Struct()
 	}
-	return slices.ContainsFunc(spec["resourceRefs"].GetListValue().GetValues(), func(v *structpb.Value) bool {
-		ref := v.GetStructValue().GetFields()
-		return ref["kind"].GetStringValue() == next.Kind && ref["name"].GetStringValue() == next.Name
-	})
+	for _, v := range spec.Get("resourceRefs").List().All() {
+		if ref := v.Struct(); ref.Get("kind").Is(next.Kind) && ref.Get("name").Is(next.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // targetOf an object of any kind: those of a Secret and a ConfigMap are the exports', too.
@@ -131,7 +133,7 @@ func (g *generating) made(s *stepping) (*structpb.Struct, error) {
 			return nil, failed(s.path.Child(kindResource, "set").String(), "makes a manifest over the limit of %d bytes", limits.ManifestBytes)
 		}
 		o := g.marked(s.object, rec)
-		if n := sizeOfTexts(metadataOf(o)["annotations"]); n > limits.StateBytes {
+		if n := sizeOfTexts(madeMetadata(o)["annotations"]); n > limits.StateBytes {
 			return nil, failed(s.path.Child(kindResource, "manifest").String(), "makes %d bytes of annotations, over the limit of %d: its annotations and all of it are among them", n, limits.StateBytes)
 		}
 		return o, nil

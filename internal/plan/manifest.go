@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A manifest is that of a resource generator.
@@ -110,10 +111,10 @@ func compact(raw []byte) json.RawMessage {
 // have in common, to see a change of it by.
 func (r *run) manifestOf(ctx context.Context, m *maker, number int) (*structpb.Struct, reasons) {
 	out, why := m.manifest.base, reasons{}
-	making := &observation.Making{Generation: &structpb.Struct{Fields: map[string]*structpb.Value{
+	making := &observation.Making{Generation: wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"number": structpb.NewNumberValue(float64(max(number, 1))),
 		"id":     structpb.NewStringValue(r.generationID(m, number)),
-	}}}
+	}})}
 	for _, f := range m.manifest.set {
 		v, err := r.evaluateMaking(ctx, f.value, making)
 		var value *structpb.Value
@@ -131,18 +132,18 @@ func (r *run) manifestOf(ctx context.Context, m *maker, number int) (*structpb.S
 		why.add(f.value.Source().Path, err)
 	}
 	for _, name := range []string{"labels", "annotations"} {
-		if v := metadataOf(out)[name]; len(texts(v)) != len(v.GetStructValue().GetFields()) || v != nil && v.GetStructValue() == nil {
+		if v := madeMetadata(out)[name]; len(texts(wire.OfValue(v))) != len(v.GetStructValue().GetFields()) || v != nil && v.GetStructValue() == nil {
 			why.failed = append(why.failed, fmt.Sprintf("%s: gives metadata.%s that are no strings: wrap them in string(...)", m.path.Child(kindResource, "set"), name))
 		}
 	}
-	for _, err := range append(object.ValidateLabels(texts(metadataOf(out)["labels"])), object.ValidateAnnotations(texts(metadataOf(out)["annotations"]))...) {
+	for _, err := range append(object.ValidateLabels(texts(wire.OfValue(madeMetadata(out)["labels"]))), object.ValidateAnnotations(texts(wire.OfValue(madeMetadata(out)["annotations"])))...) {
 		why.failed = append(why.failed, fmt.Sprintf("%s: %s", m.path.Child(kindResource, "set"), err.Error()))
 	}
 	if !why.empty() {
 		return nil, why
 	}
 	t := r.target(m)
-	meta := maps.Clone(metadataOf(out))
+	meta := maps.Clone(madeMetadata(out))
 	if meta == nil {
 		meta = map[string]*structpb.Value{}
 	}
@@ -182,14 +183,14 @@ func (r *run) manifestAsMade(k *kept) *structpb.Struct {
 	out := &structpb.Struct{}
 	apiVersion, kind, ns, name := object.Identity(k.object)
 	if out.UnmarshalJSON(k.Resource) != nil {
-		out = &structpb.Struct{Fields: maps.Clone(k.object.GetFields())}
+		out = &structpb.Struct{Fields: maps.Clone(k.object.Proto().GetFields())}
 		delete(out.Fields, "status")
 		out.Fields["metadata"] = object.HeldMetadata(k.object)
 		if hasData(apiVersion, kind) {
 			out = object.Held(k.object)
 		}
 	}
-	meta := maps.Clone(metadataOf(out))
+	meta := maps.Clone(madeMetadata(out))
 	if meta == nil {
 		meta = map[string]*structpb.Value{}
 	}

@@ -7,10 +7,10 @@ import (
 	"maps"
 
 	"github.com/google/cel-go/common/types/ref"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // ready reports whether a generation can be used, and why not.
@@ -68,10 +68,10 @@ func (g *generating) detailsToCome(m *maker, k *kept) []string {
 	return out
 }
 
-func isReady(o *structpb.Struct) bool {
-	for _, c := range o.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
-		if f := c.GetStructValue().GetFields(); f["type"].GetStringValue() == "Ready" {
-			return f["status"].GetStringValue() == "True"
+func isReady(o wire.Struct) bool {
+	for _, c := range o.At("status", "conditions").List().All() {
+		if c := c.Struct(); c.Get("type").Is("Ready") {
+			return c.Get("status").Is("True")
 		}
 	}
 	return false

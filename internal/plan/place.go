@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A placement is where an export's object is, or shall be.
@@ -21,8 +21,8 @@ type placement struct {
 	// one it had before the export was renamed.
 	resource string
 
-	// observed is the object as it is, or nil if there is none of ours.
-	observed *structpb.Struct
+	// observed is the object as it is, or none if there is none of ours.
+	observed wire.Struct
 
 	// lookUp is asked for while there is none of ours.
 	lookUp *Requirement
@@ -56,7 +56,7 @@ func (r *run) place(ctx context.Context, e export) placement {
 	if e.tenant {
 		observed = r.theirs[e.name].Object
 	}
-	if observed != nil {
+	if observed.Exists() {
 		return placeObserved(e, at.target, observed)
 	}
 	if !at.unknown.empty() || !rulesLookUp {
@@ -73,7 +73,7 @@ func (r *run) place(ctx context.Context, e export) placement {
 	return at
 }
 
-func placeObserved(e export, want target, observed *structpb.Struct) placement {
+func placeObserved(e export, want target, observed wire.Struct) placement {
 	apiVersion, kind, ns, name := object.Identity(observed)
 	if ns == "" {
 		ns = want.namespace // a file, which may leave it out
@@ -151,9 +151,9 @@ func (r *run) wantedNamespace(ctx context.Context, e export) (string, error) {
 // composite is read from a cache, which may not know yet what was just composed.
 // Or the export was renamed: then the object is kept under the name in the
 // pipeline that it has, for Crossplane deletes what has a name that nobody desires.
-func (r *run) judge(e export, at *placement, found *structpb.Struct) {
+func (r *run) judge(e export, at *placement, found wire.Struct) {
 	uid, kind, name, ok := object.ControllerOf(found)
-	own := r.Observation.Composite.Object.GetFields()["metadata"].GetStructValue().GetFields()["uid"].GetStringValue()
+	own := r.uid()
 	mend := "set " + e.namePath().String() + " to another name"
 	if x := e.metadata.nameExpr; x != nil {
 		mend = "have " + x.Source().Path + " give another name"

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // referredObjects are the Secrets and ConfigMaps in the composite's namespace that the
@@ -30,9 +29,9 @@ func (r *run) referredObjects(wanted bool) map[target]string {
 			add("the Composition", object.Kind(s.Kind), s.Namespace, s.Name)
 		}
 	}
-	walk := func(composed string, s *structpb.Struct) {
+	walk := func(composed string, s wire.Struct) {
 		who := fmt.Sprintf("the composed resource %q", composed)
-		walkReferences(structpb.NewStructValue(s), func(kind object.Kind, namespace, name string) { add(who, kind, namespace, name) })
+		walkReferences(wire.OfStruct(s), func(kind object.Kind, namespace, name string) { add(who, kind, namespace, name) })
 	}
 	for _, composed := range sortedKeys(r.Desired) {
 		walk(composed, r.Desired[composed])
@@ -46,27 +45,28 @@ func (r *run) referredObjects(wanted bool) map[target]string {
 // walkReferences finds what refers to a Secret or a ConfigMap, by the names that
 // such fields have: secretRef, writeConnectionSecretToRef, imagePullSecrets,
 // configMapKeyRef hold a name, secretName is one. A manifest of one inside, too.
-func walkReferences(v *structpb.Value, found func(kind object.Kind, namespace, name string)) {
-	for _, e := range v.GetListValue().GetValues() {
+func walkReferences(v wire.Value, found func(kind object.Kind, namespace, name string)) {
+	for _, e := range v.List().All() {
 		walkReferences(e, found)
 	}
-	fields := v.GetStructValue()
+	fields := v.Struct()
 	if apiVersion, kind, ns, name := object.Identity(fields); apiVersion == "v1" {
 		found(object.Kind(kind), ns, name)
 	}
-	for k, e := range fields.GetFields() {
+	for k, e := range fields.All() {
 		walkReferences(e, found)
 		kind, whole := referredKind(k)
 		if kind == "" {
 			continue
 		}
 		if whole {
-			found(kind, "", e.GetStringValue())
+			found(kind, "", e.Text())
 		}
-		for _, ref := range append(e.GetListValue().GetValues(), e) {
-			fields := ref.GetStructValue().GetFields()
-			found(kind, fields["namespace"].GetStringValue(), fields["name"].GetStringValue())
+		refer := func(v wire.Value) { found(kind, v.Struct().Get("namespace").Text(), v.Struct().Get("name").Text()) }
+		for _, ref := range e.List().All() {
+			refer(ref)
 		}
+		refer(e)
 	}
 }
 

@@ -15,7 +15,7 @@ const rotateAnnotation = object.StatePrefix + "rotate"
 // readTokens of the composite's annotation.
 func (g *generating) readTokens() {
 	g.tokens = map[string]string{}
-	text := metadataOf(g.Observation.Composite.Object)["annotations"].GetStructValue().GetFields()[rotateAnnotation].GetStringValue()
+	text := metadataOf(g.Observation.Composite.Object).At("annotations", rotateAnnotation).Text()
 	wrong := ""
 	for pair := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
 		name, token, ok := strings.Cut(pair, "=")

@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A Request is what one call of the function observes. Nothing of it is written
@@ -34,17 +35,17 @@ type Request struct {
 	// Found is what Crossplane read for requirements, by their key. A key that is
 	// not there was not read yet; one without objects was, and nothing was there.
 	// Keys that are not ours are the Composition's own required resources.
-	Found map[string][]*structpb.Struct
+	Found map[string][]wire.Struct
 
 	// Desired are the resources that earlier steps of the pipeline compose.
-	Desired map[string]*structpb.Struct
+	Desired map[string]wire.Struct
 
 	// DesiredStatus is the status that earlier steps write.
-	DesiredStatus *structpb.Struct
+	DesiredStatus wire.Struct
 
 	// Schemas are the OpenAPI v3 schemas that Crossplane read for Result.Schemas. A kind
-	// that is not there was not read yet; one that is nil was, and has none.
-	Schemas map[Kind]*structpb.Struct
+	// that is not there was not read yet; one that does not exist was, and has none.
+	Schemas map[Kind]wire.Struct
 
 	// HasSchemas is set if Crossplane can read schemas.
 	HasSchemas bool
@@ -276,16 +277,15 @@ func splitTheirs(all map[string]observation.Resource) (theirs, ours map[string]o
 // ownNamespace is the composite's own namespace, which for a legacy composite is
 // that of its claim, and whether the composite is cluster scoped. Of any other
 // composite, which has spec.crossplane, a claimRef would be a field of its author.
-func ownNamespace(xr *structpb.Struct) (namespace string, cluster bool) {
+func ownNamespace(xr wire.Struct) (namespace string, cluster bool) {
 	if _, _, ns, _ := object.Identity(xr); ns != "" {
 		return ns, false
 	}
-	spec := xr.GetFields()["spec"].GetStructValue().GetFields()
-	if _, ok := spec["crossplane"]; ok {
+	spec := xr.Get("spec").Struct()
+	if spec.Get("crossplane").Exists() {
 		return "", true
 	}
-	claim := spec["claimRef"].GetStructValue()
-	return claim.GetFields()["namespace"].GetStringValue(), true
+	return spec.At("claimRef", "namespace").Text(), true
 }
 
 // faults of the input that only show with a composite and a pipeline at hand.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // canary is in each value that is secret, and in no other.
@@ -58,7 +58,7 @@ resources:
 type scene struct {
 	plan    *plan.Plan
 	req     *plan.Request
-	cluster []*structpb.Struct
+	cluster []wire.Struct
 }
 
 // newScene compiles an input. Each overlay replaces top-level fields of the base.
@@ -91,8 +91,8 @@ func newScene(t testing.TB, input string, overlays ...string) *scene {
 			Environment: structOf(t, w.Environment),
 			Context:     structOf(t, w.Context),
 		},
-		Found:         map[string][]*structpb.Struct{},
-		Desired:       map[string]*structpb.Struct{},
+		Found:         map[string][]wire.Struct{},
+		Desired:       map[string]wire.Struct{},
 		DesiredStatus: structOf(t, w.DesiredStatus),
 	}}
 	for name, r := range w.Resources {
@@ -113,16 +113,16 @@ func newScene(t testing.TB, input string, overlays ...string) *scene {
 	return s
 }
 
-func structOf(t testing.TB, m map[string]any) *structpb.Struct {
+func structOf(t testing.TB, m map[string]any) wire.Struct {
 	t.Helper()
 	if m == nil {
-		return nil
+		return wire.Struct{}
 	}
 	s, err := structpb.NewStruct(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return wire.Of(s)
 }
 
 func detailsOf(m map[string]string) observation.Details {
@@ -134,10 +134,10 @@ func detailsOf(m map[string]string) observation.Details {
 }
 
 // answer a requirement as Crossplane does.
-func (s *scene) answer(r plan.Requirement) []*structpb.Struct {
-	var out []*structpb.Struct
+func (s *scene) answer(r plan.Requirement) []wire.Struct {
+	var out []wire.Struct
 	for _, o := range s.cluster {
-		m := o.AsMap()
+		m := o.Proto().AsMap()
 		meta, _ := m["metadata"].(map[string]any)
 		labels, _ := meta["labels"].(map[string]any)
 		ns, _ := meta["namespace"].(string)
@@ -186,8 +186,8 @@ func (s *scene) run(t testing.TB) *plan.Result {
 // print is all of the request.
 func (s *scene) print() string {
 	var b strings.Builder
-	text := func(m proto.Message) {
-		j, _ := protojson.Marshal(m)
+	text := func(s wire.Struct) {
+		j, _ := protojson.Marshal(s.Proto())
 		// protojson puts spaces at random
 		b.WriteString(strings.ReplaceAll(string(j), " ", "") + "\n")
 	}
@@ -204,7 +204,7 @@ func (s *scene) print() string {
 	for _, n := range slices.Sorted(maps.Keys(s.req.Desired)) {
 		text(s.req.Desired[n])
 	}
-	fmt.Fprintf(&b, "%d %v", len(s.req.Observation.Sources), s.req.Observation.Context)
+	fmt.Fprintf(&b, "%d %v", len(s.req.Observation.Sources), s.req.Observation.Context.Proto())
 	return b.String()
 }
 

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // RequirementPrefix begins the names of our requirements, so that they are never
@@ -67,14 +67,14 @@ func (r Requirement) labels() string {
 }
 
 // matches reports whether an object is one that was asked for.
-func (r Requirement) matches(s *structpb.Struct) bool {
+func (r Requirement) matches(s wire.Struct) bool {
 	apiVersion, kind, namespace, name := object.Identity(s)
 	if apiVersion != r.APIVersion || kind != r.Kind || namespace != r.Namespace || r.Name != "" && name != r.Name {
 		return false
 	}
-	labels := s.GetFields()["metadata"].GetStructValue().GetFields()["labels"].GetStructValue().GetFields()
+	labels := metadataOf(s).Get("labels").Struct()
 	for k, v := range r.Labels {
-		if labels[k].GetStringValue() != v {
+		if labels.Get(k).Text() != v {
 			return false
 		}
 	}
@@ -83,14 +83,14 @@ func (r Requirement) matches(s *structpb.Struct) bool {
 
 // find returns what Crossplane found for the requirement, in the order of
 // namespace and name, and whether it has looked yet.
-func (r Requirement) find(found map[string][]*structpb.Struct) (objects []*structpb.Struct, read bool) {
+func (r Requirement) find(found map[string][]wire.Struct) (objects []wire.Struct, read bool) {
 	all, read := found[r.Key()]
 	for _, s := range all {
 		if r.matches(s) {
 			objects = append(objects, s)
 		}
 	}
-	slices.SortFunc(objects, func(a, b *structpb.Struct) int {
+	slices.SortFunc(objects, func(a, b wire.Struct) int {
 		_, _, ns1, n1 := object.Identity(a)
 		_, _, ns2, n2 := object.Identity(b)
 		return strings.Compare(ns1+"/"+n1, ns2+"/"+n2)
@@ -198,15 +198,15 @@ func (r *run) requirement(ctx context.Context, s source) (*Requirement, error) {
 
 // withoutTheirs leaves out what authors of composites asked for: a name and labels are
 // easy to have, and no source means it.
-func withoutTheirs(objects []*structpb.Struct) []*structpb.Struct {
-	return slices.DeleteFunc(slices.Clone(objects), func(s *structpb.Struct) bool {
+func withoutTheirs(objects []wire.Struct) []wire.Struct {
+	return slices.DeleteFunc(slices.Clone(objects), func(s wire.Struct) bool {
 		_, _, _, controlled := object.ControllerOf(s)
 		return controlled && isTenants(object.CompositionResourceName(s))
 	})
 }
 
 // observe a source: what expressions see of what was found.
-func (s source) observe(req Requirement, found map[string][]*structpb.Struct) observation.Source {
+func (s source) observe(req Requirement, found map[string][]wire.Struct) observation.Source {
 	out := observation.Source{Optional: s.Optional, Many: len(s.MatchLabels) > 0, Secret: isSecret(s.Source)}
 	out.Objects, out.Read = req.find(found)
 	out.Objects = withoutTheirs(out.Objects)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"google.golang.org/protobuf/types/known/structpb"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // statusField evaluates one status field. While it has no value it is held as it
@@ -24,23 +24,22 @@ func (r *run) statusField(ctx context.Context, s statusField) Status {
 	if err == nil || len(why.failed) == 0 && s.optional {
 		return out
 	}
-	observed := r.Observation.Composite.Object.GetFields()["status"].GetStructValue()
-	out.Value, _, _ = lookUp(observed, s.segments)
+	held, _, _ := lookUp(r.Observation.Composite.Object.Get("status").Struct(), s.segments)
+	out.Value = held.Proto()
 	out.Outcome = why.outcome("status."+s.path, "is not written", out.Value != nil)
 	return out
 }
 
 // lookUp the value at a path. If there is none, free reports whether one could
 // be added: nothing but objects is on the way.
-func lookUp(s *structpb.Struct, segments []string) (v *structpb.Value, ok, free bool) {
-	v = structpb.NewStructValue(s)
+func lookUp(s wire.Struct, segments []string) (v wire.Value, ok, free bool) {
+	v = wire.OfStruct(s)
 	for _, f := range segments {
-		if _, isObject := v.GetKind().(*structpb.Value_StructValue); !isObject {
-			return nil, false, false
+		if v.Kind() != wire.Object {
+			return wire.Value{}, false, false
 		}
-		v, ok = v.GetStructValue().GetFields()[f]
-		if !ok {
-			return nil, false, true
+		if v = v.Struct().Get(f); !v.Exists() {
+			return v, false, true
 		}
 	}
 	return v, true, false

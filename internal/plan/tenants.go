@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // runTenants exports what the composite's author asks for, after all that the
@@ -65,9 +64,9 @@ func (r *run) tenantNamespace(wanted bool, out *Result) *Outcome {
 		return nil
 	}
 	xr := r.Observation.Composite.Object
-	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
+	ref := xr.At("spec", "claimRef").Struct()
 	apiVersion, _, _, name := object.Identity(xr)
-	req := Requirement{APIVersion: ref["apiVersion"].GetStringValue(), Kind: ref["kind"].GetStringValue(), Namespace: r.namespace, Name: ref["name"].GetStringValue()}
+	req := Requirement{APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text(), Namespace: r.namespace, Name: ref.Get("name").Text()}
 	group, _, _ := strings.Cut(apiVersion, "/")
 	if !strings.HasPrefix(req.APIVersion, group+"/") || req.Kind == "" || req.Name == "" {
 		return &Outcome{State: Held, Message: "spec.claimRef names no claim of its own", Warn: true, Tenant: true}
@@ -77,7 +76,7 @@ func (r *run) tenantNamespace(wanted bool, out *Result) *Outcome {
 	switch {
 	case !read:
 		return &Outcome{State: Waiting, Message: "waiting for the look-up of " + req.String(), Tenant: true}
-	case len(found) != 1 || found[0].GetFields()["spec"].GetStructValue().GetFields()["resourceRef"].GetStructValue().GetFields()["name"].GetStringValue() != name:
+	case len(found) != 1 || found[0].At("spec", "resourceRef", "name").Text() != name:
 		return &Outcome{State: Held, Message: fmt.Sprintf("%s, which spec.claimRef names, is not its claim", req), Warn: true, Tenant: true}
 	}
 	return nil
@@ -105,20 +104,20 @@ func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Res
 	case at.lookUp != nil:
 		out.Requirements = append(out.Requirements, *at.lookUp)
 	}
-	if at.observed == nil && at.conflict == "" {
+	if !at.observed.Exists() && at.conflict == "" {
 		r.created++
 	}
-	if unclear && at.observed == nil && len(r.theirs)+r.created > limits.TenantEntries { // else they would become more and more
+	if unclear && !at.observed.Exists() && len(r.theirs)+r.created > limits.TenantEntries { // else they would become more and more
 		return Object{Name: e.name, Kind: e.kind, Outcome: Outcome{
 			State: Held, Message: fmt.Sprintf("%s is not created: there are %d objects, and it is not clear which of them are still asked for", e, len(r.theirs)),
 		}}
 	}
-	if at.observed != nil {
+	if at.observed.Exists() {
 		r.dataLeft += sizeOf(at.observed)
 	}
 	o := r.exportAt(ctx, e, at)
 	if o.State != Available && o.Desired != nil {
-		r.dataLeft -= sizeOf(o.Desired)
+		r.dataLeft -= sizeOf(wire.Of(o.Desired))
 	}
 	return o
 }
@@ -128,11 +127,11 @@ func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Res
 // author's: then the Composition can have it.
 func (r *run) taken(e export, at *placement) string {
 	if _, earlier := r.Desired[e.name]; earlier {
-		at.observed = nil // which that step desires
+		at.observed = wire.Struct{} // which that step desires
 		return "an earlier step of the pipeline composes it, too"
 	}
 	if len(r.writers[at.target]) > 0 {
-		at.observed = nil
+		at.observed = wire.Struct{}
 		return fmt.Sprintf("the Composition itself composes %s %s", e.kind, at)
 	}
 	if who, ok := r.referred[at.target]; ok {
@@ -161,11 +160,11 @@ func (r *run) keepUnclear(w *wish) []Object {
 
 // sizeOf the data, labels and annotations of an object, in bytes, but those that
 // Crossplane gave it.
-func sizeOf(o *structpb.Struct) int {
+func sizeOf(o wire.Struct) int {
 	n := 0
-	add := func(m *structpb.Value, encoded bool) {
-		for k, v := range m.GetStructValue().GetFields() {
-			text := v.GetStringValue()
+	add := func(m wire.Value, encoded bool) {
+		for k, v := range m.Struct().All() {
+			text := v.Text()
 			switch {
 			case strings.HasPrefix(k, "crossplane.io/"):
 			case encoded:
@@ -176,11 +175,10 @@ func sizeOf(o *structpb.Struct) int {
 		}
 	}
 	_, kind, _, _ := object.Identity(o)
-	meta := o.GetFields()["metadata"].GetStructValue().GetFields()
-	add(o.GetFields()["data"], kind == string(object.Secret))
-	add(o.GetFields()["binaryData"], true)
-	add(meta["labels"], false)
-	add(meta["annotations"], false)
+	add(o.Get("data"), kind == string(object.Secret))
+	add(o.Get("binaryData"), true)
+	add(o.At("metadata", "labels"), false)
+	add(o.At("metadata", "annotations"), false)
 	return n
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/attack"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // forbidden is in each value that the composite's author may not read: connection
@@ -113,7 +114,7 @@ func tenantScene(t *testing.T, input string, asks *structpb.Value) *scene {
 	t.Helper()
 	s := newScene(t, exports(input), hostile, further)
 	if asks != nil {
-		s.req.Observation.Composite.Object.GetFields()["spec"].GetStructValue().Fields["operatorSpec"] = asks
+		s.req.Observation.Composite.Object.Proto().GetFields()["spec"].GetStructValue().Fields["operatorSpec"] = asks
 	}
 	return s
 }
@@ -219,8 +220,8 @@ func tenantsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *pl
 		if !o.Tenant || o.Desired == nil {
 			continue
 		}
-		_, kind, ns, name := object.Identity(o.Desired)
-		observed := s.req.Observation.Resources[o.Name].Object != nil
+		_, kind, ns, name := object.Identity(wire.Of(o.Desired))
+		observed := s.req.Observation.Resources[o.Name].Object.Exists()
 		if ns != "team" || o.Name != "fromComposite/"+kind+"/"+name || kind != string(o.Kind) || !named[o.Name] && !observed || len(o.ConnectionDetails) > 0 {
 			t.Errorf("%q is %s %s/%s, which nobody asked for", o.Name, kind, ns, name)
 		}

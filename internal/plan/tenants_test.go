@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // tenant is an input that lets the composite's author read db, and exports it
@@ -628,7 +629,7 @@ func TestTenantsShareNothing(t *testing.T) {
 		} {
 			input := exports("fromComposite: {fieldPath: spec.operatorSpec, allow: " + allow + "}")
 			s := newScene(t, input, spec)
-			s.plan, _, _ = cache.Get(parse(t, input))
+			s.plan, _, _ = cache.Get(wire.Of(parse(t, input)))
 			if diff := cmp.Diff([]string{want}, show(s.run(t))); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", allow, diff)
 			}
@@ -644,7 +645,7 @@ func BenchmarkTenants(b *testing.B) {
 		{name: a, key: url, value: "'jdbc:postgresql://%s:%d/%s'.format([resources.db.status.endpoint, resources.db.spec.port, self.metadata.name])"},
 		{name: a, key: user, value: secret.username}, {name: a, key: password, value: secret.password}]}`))
 	s.run(b)
-	kept, _, _ := plan.NewCache(env).Get(parse(b, input))
+	kept, _, _ := plan.NewCache(env).Get(wire.Of(parse(b, input)))
 	for name, p := range map[string]*plan.Plan{"Kept": kept, "Compiled": s.plan} {
 		b.Run(name, func(b *testing.B) {
 			s.plan = p

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // checkStrictly checks the types of the input, where it wants that, once the schemas
@@ -71,7 +72,7 @@ func (r *run) readSchemas(kinds []Kind, out *Result) bool {
 // resource that an expression names, observed or desired by an earlier step. Later
 // steps may compose others.
 func (r *run) known(p *Plan) *Known {
-	out := &Known{Composite: kindOfObject(r.Observation.Composite.Object), Resources: map[string]Kind{}, Schema: func(k Kind) *structpb.Struct { return r.Schemas[k] }}
+	out := &Known{Composite: kindOfObject(r.Observation.Composite.Object), Resources: map[string]Kind{}, Schema: func(k Kind) *structpb.Struct { return r.Schemas[k].Proto() }}
 	for _, name := range p.inputs {
 		if r.exports[name] {
 			continue
@@ -90,7 +91,7 @@ func (r *run) known(p *Plan) *Known {
 	return out
 }
 
-func kindOfObject(s *structpb.Struct) Kind {
+func kindOfObject(s wire.Struct) Kind {
 	apiVersion, kind, _, _ := object.Identity(s)
 	return Kind{APIVersion: apiVersion, Kind: kind}
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 var database = plan.Kind{APIVersion: "example.org/v1", Kind: "DB"}
@@ -21,9 +22,9 @@ func (s *scene) typedRun(t *testing.T, schemas map[plan.Kind]*structpb.Struct) (
 	if err != nil {
 		return nil, err
 	}
-	s.req.Schemas = map[plan.Kind]*structpb.Struct{}
+	s.req.Schemas = map[plan.Kind]wire.Struct{}
 	for _, k := range first.Schemas {
-		s.req.Schemas[k] = schemas[k]
+		s.req.Schemas[k] = wire.Of(schemas[k])
 	}
 	if len(first.Schemas) > 0 && !first.Unread {
 		t.Error("Run(...): schemas were not read, and the result does not say so")
@@ -240,7 +241,7 @@ resources:
 func TestTypeCheckingPartly(t *testing.T) {
 	s := newScene(t, exports("typeChecking: Strict\nsecrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont + composite.spec.regoin}]}]"))
 	s.req.HasSchemas = true
-	s.req.Schemas = map[plan.Kind]*structpb.Struct{database: parse(t, "{type: object, properties: {status: {type: object, properties: {endpoint: {type: string}}}}}")}
+	s.req.Schemas = map[plan.Kind]wire.Struct{database: wire.Of(parse(t, "{type: object, properties: {status: {type: object, properties: {endpoint: {type: string}}}}}"))}
 	r, err := s.call(t)
 	if err != nil || !r.Unread {
 		t.Errorf("Run(...): want no fault while a schema is unread, got %v", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/schema"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // Known is what is known of the objects that an input reads. All of it is optional:
@@ -106,7 +107,7 @@ func (p *Plan) kinds() []Kind {
 // those of types also in what is right of an input that is not. known says what is
 // known of a plan, of which a part may be missing.
 func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*Plan) *Known) (faults, typed field.ErrorList) {
-	if _, size := digestOf(input); size > limits.InputBytes {
+	if _, size := digestOf(wire.Of(input)); size > limits.InputBytes {
 		return tooLarge(size), nil
 	}
 	p, faults := compile(ctx, env, input)

@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/environment"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // EnvironmentAfter is the environment that the input leaves of one before, if it is
@@ -16,8 +17,8 @@ func (p *Plan) EnvironmentAfter(before *structpb.Struct, config func(name string
 	}
 	after = before
 	if p.lookup != nil {
-		selectors, faults := p.lookup.Selectors(nil, before)
-		found := make([][]*structpb.Struct, len(selectors))
+		selectors, faults := p.lookup.Selectors(wire.Struct{}, wire.Of(before))
+		found := make([][]wire.Struct, len(selectors))
 		for i, s := range selectors {
 			if s == nil || s.Name == "" {
 				return nil, false
@@ -26,7 +27,7 @@ func (p *Plan) EnvironmentAfter(before *structpb.Struct, config func(name string
 			if c == nil {
 				return nil, false
 			}
-			found[i] = []*structpb.Struct{c}
+			found[i] = []wire.Struct{wire.Of(c)}
 		}
 		if len(faults) > 0 {
 			return nil, false

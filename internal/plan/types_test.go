@@ -428,7 +428,7 @@ func TestTypesHostileSchema(t *testing.T) {
 	}
 	s = map[string]any{"type": "object", "properties": map[string]any{"deep": s, "many": map[string]any{"type": "string", "enum": values}}}
 	k := known(t)
-	k.Schema = func(plan.Kind) *structpb.Struct { return structOf(t, s) }
+	k.Schema = func(plan.Kind) *structpb.Struct { return structOf(t, s).Proto() }
 	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, value: \"resource.many == 'x' ? 'a' : resource.manny\"}]}]}", k)
 	if len(got) != 2 || len(strings.Join(got, "")) > 1000 {
 		t.Errorf("want two short faults, got %.2000v", got)

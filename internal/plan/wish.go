@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A tenantList is a field that lists what the composite's author asks for.
@@ -111,40 +112,39 @@ func (w *wish) keeps(composed string) bool {
 }
 
 // read what the author of a composite asks for.
-func (t *tenants) read(composite *structpb.Struct) *wish {
+func (t *tenants) read(composite wire.Struct) *wish {
 	w := &wish{unclear: map[object.Kind]bool{}, described: map[string]string{}}
 	path := field.NewPath(t.at.String())
 	at, ok := environment.Get(composite, t.at)
-	_, null := at.GetKind().(*structpb.Value_NullValue)
 	switch {
 	case !environment.Fits(composite, t.at):
 		w.refuse(path, "cannot be there: something that is no object is above it", object.Secret, object.ConfigMap)
 		return w
-	case !ok || null:
+	case !ok || at.IsNull():
 		return w
 	}
-	if at.GetStructValue() == nil {
-		w.refuse(path, "must be an object, but is "+kindOf(at), object.Secret, object.ConfigMap)
+	if at.Kind() != wire.Object {
+		w.refuse(path, "must be an object, but is "+kindOf(at.Proto()), object.Secret, object.ConfigMap)
 		return w
 	}
-	lists := at.GetStructValue().GetFields()
+	lists := at.Struct()
 	w.refuseMisspelt(path, lists)
 	for _, l := range tenantLists {
-		w.entries += len(lists[l.field].GetListValue().GetValues())
+		w.entries += lists.Get(l.field).List().Len()
 	}
 	if w.entries > limits.TenantEntries {
 		w.refuse(path, fmt.Sprintf("has %d entries in its lists, over the limit of %d", w.entries, limits.TenantEntries), object.Secret, object.ConfigMap)
 		return w
 	}
 	for _, l := range tenantLists {
-		switch v := lists[l.field]; v.GetKind().(type) {
-		case nil, *structpb.Value_NullValue:
-		case *structpb.Value_ListValue:
-			for i, e := range v.GetListValue().GetValues() {
-				t.readEntry(w, l, path.Child(l.field).Index(i), e)
+		switch v := lists.Get(l.field); v.Kind() {
+		case wire.Absent, wire.Null:
+		case wire.Array:
+			for i, e := range v.List().All() {
+				t.readEntry(w, l, path.Child(l.field).Index(i), e.Proto())
 			}
 		default:
-			w.refuse(path.Child(l.field), "must be a list, but is "+kindOf(v), l.kind)
+			w.refuse(path.Child(l.field), "must be a list, but is "+kindOf(v.Proto()), l.kind)
 		}
 	}
 	return w
@@ -152,19 +152,18 @@ func (t *tenants) read(composite *structpb.Struct) *wish {
 
 // refuseMisspelt refuses a field that is near to a list's name: without a word its
 // objects would be dropped. What else is there is not ours.
-func (w *wish) refuseMisspelt(at *field.Path, fields map[string]*structpb.Value) {
-	if len(fields) > limits.ListItems {
+func (w *wish) refuseMisspelt(at *field.Path, fields wire.Struct) {
+	if fields.Len() > limits.ListItems {
 		return
 	}
 	kinds, names := map[string]object.Kind{}, make([]string, 0, len(tenantLists))
 	for _, l := range tenantLists {
-		if _, there := fields[l.field]; !there {
+		if !fields.Get(l.field).Exists() {
 			kinds[l.field], names = l.kind, append(names, l.field)
 		}
 	}
-	for _, k := range sortedKeys(fields) {
-		_, list := fields[k].GetKind().(*structpb.Value_ListValue)
-		if meant := suggest.Nearest(k, names); list && meant != "" && !isTenantList(k) {
+	for k, v := range fields.All() {
+		if meant := suggest.Nearest(k, names); v.Kind() == wire.Array && meant != "" && !isTenantList(k) {
 			w.refuse(at.Child(k), "is an unknown field"+suggest.DidYouMean(meant), kinds[meant])
 		}
 	}

@@ -30,9 +30,9 @@ type Function struct {
 	root    *authority
 }
 
-// Install a function that was pushed to the registry, with a program for each replica, as
-// the Deployment of a package runtime would run it.
-func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas int, program string, env ...string) (*Function, error) {
+// Install a function that was pushed to the registry, with a program and its arguments for
+// each replica, as the Deployment of a package runtime would run it.
+func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas int, program string, args []string, env ...string) (*Function, error) {
 	ca, err := c.Data(ctx, namespace, "crossplane-root-ca")
 	if err != nil {
 		return nil, err
@@ -63,8 +63,8 @@ func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas i
 
 		address := "127.0.0.1:" + strconv.Itoa(port)
 		f.Metrics = append(f.Metrics, "http://127.0.0.1:"+strconv.Itoa(metrics)+"/metrics")
-		p := c.process(fmt.Sprintf("%s-%d", name, i), program, env, "serve", "--debug", "--tls-certs-dir="+f.certs,
-			"--address="+address, "--metrics-address=127.0.0.1:"+strconv.Itoa(metrics))
+		p := c.process(fmt.Sprintf("%s-%d", name, i), program, env, append([]string{"serve", "--debug", "--tls-certs-dir=" + f.certs,
+			"--address=" + address, "--metrics-address=127.0.0.1:" + strconv.Itoa(metrics)}, args...)...)
 		f.Replicas = append(f.Replicas, p)
 		backends = append(backends, address)
 

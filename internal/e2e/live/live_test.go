@@ -20,6 +20,10 @@ import (
 // first time, and take minutes each time.
 const enabled = "FUNCTION_EXPORT_LIVE"
 
+// codec is the environment variable of the codec that the function has in all of them, if
+// not the one that it has by itself.
+const codec = "FUNCTION_EXPORT_CODEC"
+
 const root = "../../.."
 
 // functionName is what Compositions call the function.
@@ -120,7 +124,7 @@ func setUp(ctx context.Context, dir string) (*live.ControlPlane, *live.Function,
 		return plane, nil, err
 	}
 
-	function, err := plane.Install(ctx, functionName, reference, 2, program)
+	function, err := plane.Install(ctx, functionName, reference, 2, program, codecArgs())
 	if err != nil {
 		return plane, function, err
 	}
@@ -128,6 +132,14 @@ func setUp(ctx context.Context, dir string) (*live.ControlPlane, *live.Function,
 	progress("up")
 
 	return plane, function, nil
+}
+
+func codecArgs() []string {
+	if c := os.Getenv(codec); c != "" {
+		return []string{"--codec=" + c}
+	}
+
+	return nil
 }
 
 // push the package, as it is published, to the registry.

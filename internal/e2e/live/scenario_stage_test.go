@@ -147,7 +147,7 @@ func install(ctx context.Context, name, dir, program string, env ...string) (*li
 		return nil, err
 	}
 
-	f, err := plane.Install(ctx, name, reference, 1, program, env...)
+	f, err := plane.Install(ctx, name, reference, 1, program, codecArgs(), env...)
 	if f != nil {
 		installed.Lock()
 		defer installed.Unlock()

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto" // registers the codec
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// The values of --codec.
+const (
+	codecLazy  = "lazy"
+	codecProto = "proto"
+)
+
+// A runner answers requests that were not decoded.
+type runner interface {
+	Run(ctx context.Context, req *wire.Request) *wire.Response
+}
+
+// lazyCodec reads a request where it lies, and carries on in its response what came with
+// it. All other messages, those of health and reflection, are protobuf's, as ever.
+type lazyCodec struct{ encoding.CodecV2 }
+
+func newLazyCodec() lazyCodec { return lazyCodec{encoding.GetCodecV2(grpcproto.Name)} }
+
+// Unmarshal copies a request once: gRPC takes its own buffers back when this returns.
+func (c lazyCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	req, ok := v.(*wire.Request)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	sent, err := wire.Decode(data.Materialize())
+	if err != nil {
+		return err
+	}
+	*req = *sent
+	return nil
+}
+
+// Marshal copies nothing of what is carried on.
+func (c lazyCodec) Marshal(v any) (mem.BufferSlice, error) {
+	rsp, ok := v.(*wire.Response)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	parts, err := rsp.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	out := make(mem.BufferSlice, 0, len(parts))
+	for _, p := range parts {
+		out = append(out, mem.SliceBuffer(p))
+	}
+	return out, nil
+}
+
+// registerLazily serves the FunctionRunnerService of a file, v1 or v1beta1, whose messages
+// are the same on the wire. The server has to have the lazyCodec.
+func registerLazily(s *grpc.Server, file protoreflect.FileDescriptor, fn runner) {
+	service := file.Services().Get(0)
+	method := service.Methods().Get(0)
+	info := &grpc.UnaryServerInfo{Server: fn, FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
+	run := func(ctx context.Context, req any) (any, error) {
+		return fn.Run(ctx, req.(*wire.Request)), nil //nolint:forcetypeassert // made below
+	}
+	s.RegisterService(&grpc.ServiceDesc{
+		ServiceName: string(service.FullName()),
+		HandlerType: (*runner)(nil),
+		Methods: []grpc.MethodDesc{{
+			MethodName: string(method.Name()),
+			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+				req := &wire.Request{}
+				if err := decode(req); err != nil {
+					return nil, err
+				}
+				return intercept(ctx, req, info, run) // there always is one: recoverPanic
+			},
+		}},
+		Metadata: file.Path(),
+	}, fn)
+}

@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Tags of the fields of a RunFunctionResponse that carry on what came.
+const (
+	tagResponseDesired = 2<<3 | 2
+	tagResponseContext = 4<<3 | 2
+)
+
+// A Response answers a request with what came as desired and as context, and with what
+// is added to them. Where both have the same, what is added counts.
+type Response struct {
+	// Own is the response without what came: its Desired has the resources that are
+	// added or replaced, and the composite if it is replaced; its Context has the fields
+	// that are. Without a Desired or a Context of its own, what came stays as it is.
+	Own *fnv1.RunFunctionResponse
+
+	// Drop are names of desired resources that came, and are not carried on. There has to
+	// be a Desired then.
+	Drop []string
+
+	request *Request
+}
+
+// Respond to the request.
+func (r *Request) Respond(own *fnv1.RunFunctionResponse) *Response {
+	return &Response{Own: own, request: r}
+}
+
+// Proto is the response as protobuf has it. It shares what came with the request: do not
+// write to it.
+func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
+	if r.request.in != nil {
+		parts, err := r.Marshal()
+		if err != nil {
+			return nil, err
+		}
+		out := &fnv1.RunFunctionResponse{}
+		return out, proto.Unmarshal(bytes.Join(parts, nil), out)
+	}
+	req, out := r.request.made, r.withoutState()
+	out.Desired, out.Context = req.GetDesired(), req.GetContext()
+	if own := r.Own.GetDesired(); own != nil {
+		resources := maps.Clone(req.GetDesired().GetResources())
+		for _, name := range r.Drop {
+			delete(resources, name)
+		}
+		out.Desired = &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: replace(resources, own.GetResources())}
+		if own.GetComposite() != nil {
+			out.Desired.Composite = own.GetComposite()
+		}
+	}
+	if own := r.Own.GetContext(); own != nil {
+		out.Context = &structpb.Struct{Fields: replace(maps.Clone(req.GetContext().GetFields()), own.GetFields())}
+	}
+	return out, nil
+}
+
+// replace in a map, which may be nil, what another one has.
+func replace[V any](in, with map[string]V) map[string]V {
+	if in == nil {
+		return with
+	}
+	maps.Copy(in, with)
+	return in
+}
+
+// withoutState is what the function says, without desired and context.
+func (r *Response) withoutState() *fnv1.RunFunctionResponse {
+	return &fnv1.RunFunctionResponse{
+		Meta: r.Own.GetMeta(), Results: r.Own.GetResults(), Requirements: r.Own.GetRequirements(),
+		Conditions: r.Own.GetConditions(), Output: r.Own.GetOutput(),
+	}
+}
+
+// Marshal the response: one message, in parts. Some of them are of the request's bytes:
+// they must not be written to.
+func (r *Response) Marshal() ([][]byte, error) {
+	if r.request.in == nil {
+		out, err := r.Proto()
+		if err != nil {
+			return nil, err
+		}
+		b, err := proto.Marshal(out)
+		return [][]byte{b}, err
+	}
+	head, err := proto.Marshal(r.withoutState())
+	if err != nil {
+		return nil, err
+	}
+	parts := [][]byte{head}
+	if own := r.Own.GetDesired(); own != nil {
+		replaced := func(tag byte, name []byte) bool {
+			if tag == tagComposite {
+				return own.GetComposite() != nil
+			}
+			_, ok := own.GetResources()[string(name)]
+			return ok || slices.Contains(r.Drop, string(name))
+		}
+		parts, err = carryOn(parts, tagResponseDesired, r.request.desired, replaced, own)
+	} else if r.request.desired != nil {
+		parts = append(parts, header(tagResponseDesired, len(r.request.desired)), r.request.desired)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if own := r.Own.GetContext(); own != nil {
+		replaced := func(_ byte, name []byte) bool {
+			_, ok := own.GetFields()[string(name)]
+			return ok
+		}
+		return carryOn(parts, tagResponseContext, r.request.context, replaced, own)
+	}
+	if r.request.context != nil {
+		parts = append(parts, header(tagResponseContext, len(r.request.context)), r.request.context)
+	}
+	return parts, nil
+}
+
+// carryOn adds a field to a message: what came, but for what is replaced, and behind it
+// what is added. What came has fields with one byte for a tag, which are entries of a
+// map, or else have no name to ask by.
+func carryOn(parts [][]byte, tag byte, came []byte, replaced func(tag byte, name []byte) bool, own proto.Message) ([][]byte, error) {
+	added, err := proto.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	at := len(parts)
+	parts = append(parts, nil) // the header, once it is known
+	size := len(added)
+	begin := 0 // of what is carried on, up to the field at hand
+	keep := func(end int) {
+		if end > begin {
+			parts = append(parts, came[begin:end])
+			size += end - begin
+		}
+	}
+	for b := came; len(b) > 0; {
+		field := b[0]
+		body, rest, _ := take(b, field)
+		name, _, _ := take(body, tagKey)
+		if replaced(field, name) {
+			keep(len(came) - len(b))
+			begin = len(came) - len(rest)
+		}
+		b = rest
+	}
+	keep(len(came))
+	parts[at] = header(tag, size)
+	return append(parts, added), nil
+}
+
+// header of a field with so many bytes.
+func header(tag byte, n int) []byte {
+	return binary.AppendUvarint([]byte{tag}, uint64(n))
+}

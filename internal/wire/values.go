@@ -1,0 +1,348 @@
+package wire
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// A Struct is a google.protobuf.Struct that is only read: of bytes, of one that protobuf
+// decoded, or of parts of them. The zero Struct is none, and reads as an empty one. It
+// is for one goroutine, and as long as the request that it is of.
+type Struct struct {
+	made  *structpb.Struct
+	parts map[string]Value
+	sent  []byte
+	in    *indexes // of what was sent
+}
+
+// Of is a Struct of protobuf's, which is not copied. It is none if s is nil.
+func Of(s *structpb.Struct) Struct { return Struct{made: s} }
+
+// Compose is a Struct with fields of others. The map is not copied.
+func Compose(fields map[string]Value) Struct {
+	if fields == nil {
+		fields = map[string]Value{}
+	}
+	return Struct{parts: fields}
+}
+
+// Exists reports whether it is one at all.
+func (s Struct) Exists() bool { return s.made != nil || s.parts != nil || s.in != nil }
+
+// Get a field. It does not exist if there is none of that name.
+func (s Struct) Get(name string) Value {
+	switch {
+	case s.in != nil:
+		if v, ok := s.in.find(s.sent, name); ok {
+			return sentValue(v, s.in)
+		}
+	case s.parts != nil:
+		return s.parts[name]
+	default:
+		if v, ok := s.made.GetFields()[name]; ok {
+			return OfValue(v)
+		}
+	}
+	return Value{}
+}
+
+// At is the field at a path of names.
+func (s Struct) At(path ...string) Value {
+	for _, name := range path[:len(path)-1] {
+		s = s.Get(name).Struct()
+	}
+	return s.Get(path[len(path)-1])
+}
+
+// Len is the number of fields.
+func (s Struct) Len() int {
+	switch {
+	case s.in != nil:
+		return len(s.in.fields(s.sent))
+	case s.parts != nil:
+		return len(s.parts)
+	}
+	return len(s.made.GetFields())
+}
+
+// Keys are the names of the fields, sorted.
+func (s Struct) Keys() []string {
+	switch {
+	case s.in != nil:
+		fields := s.in.fields(s.sent)
+		keys := make([]string, 0, len(fields))
+		for _, f := range fields {
+			keys = append(keys, string(f.name))
+		}
+		return keys
+	case s.parts != nil:
+		return slices.Sorted(maps.Keys(s.parts))
+	}
+	keys := make([]string, 0, len(s.made.GetFields()))
+	for k := range s.made.GetFields() {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// All fields, in the order of their names.
+func (s Struct) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if s.in != nil {
+			for _, f := range s.in.fields(s.sent) {
+				if !yield(string(f.name), sentValue(f.value, s.in)) {
+					return
+				}
+			}
+			return
+		}
+		for _, k := range s.Keys() {
+			if !yield(k, s.Get(k)) {
+				return
+			}
+		}
+	}
+}
+
+// Proto is the Struct as protobuf has it, nil for none. It may be shared: do not write
+// to it.
+func (s Struct) Proto() *structpb.Struct {
+	switch {
+	case s.in != nil:
+		out := &structpb.Struct{}
+		decode(s.sent, out)
+		return out
+	case s.parts != nil:
+		out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(s.parts))}
+		for k, v := range s.parts {
+			out.Fields[k] = v.Proto()
+		}
+		return out
+	}
+	return s.made
+}
+
+// decode bytes that were checked.
+func decode(sent []byte, out proto.Message) {
+	if err := proto.Unmarshal(sent, out); err != nil {
+		panic("wire: protobuf refuses what was checked") // never with the error: it is not known what it tells
+	}
+}
+
+// Kind is the kind of a Value.
+type Kind int
+
+// The kinds. A Value of protobuf without any is Null.
+const (
+	Absent Kind = iota
+	Null
+	Number
+	Bool
+	Text
+	Object
+	Array
+)
+
+// A Value is a google.protobuf.Value that is only read, as a [Struct] is. The zero Value
+// does not exist.
+type Value struct {
+	kind   Kind
+	made   *structpb.Value
+	object *Struct // of a Value that was made of one
+	sent   []byte
+	in     *indexes
+}
+
+// OfValue is a Value of protobuf's, which is not copied. A nil one is Null.
+func OfValue(v *structpb.Value) Value {
+	out := Value{kind: Null, made: v}
+	switch v.GetKind().(type) {
+	case *structpb.Value_NumberValue:
+		out.kind = Number
+	case *structpb.Value_BoolValue:
+		out.kind = Bool
+	case *structpb.Value_StringValue:
+		out.kind = Text
+	case *structpb.Value_StructValue:
+		out.kind = Object
+	case *structpb.Value_ListValue:
+		out.kind = Array
+	}
+	return out
+}
+
+// OfStruct is a Value that is a Struct, an empty one if it is none.
+func OfStruct(s Struct) Value {
+	if !s.Exists() {
+		s = Compose(nil)
+	}
+	return Value{kind: Object, object: &s}
+}
+
+func sentValue(sent []byte, in *indexes) Value {
+	out := Value{sent: sent, in: in}
+	switch sent[0] {
+	case tagNull:
+		out.kind = Null
+	case tagNumber:
+		out.kind = Number
+	case tagBool:
+		out.kind = Bool
+	case tagString:
+		out.kind = Text
+	case tagStruct:
+		out.kind = Object
+	case tagList:
+		out.kind = Array
+	}
+	return out
+}
+
+// Kind of the value.
+func (v Value) Kind() Kind { return v.kind }
+
+// Exists reports whether there is one, null or not.
+func (v Value) Exists() bool { return v.kind != Absent }
+
+// IsNull reports whether it is null, or not there at all.
+func (v Value) IsNull() bool { return v.kind == Absent || v.kind == Null }
+
+// Text of a string, empty for anything else.
+func (v Value) Text() string {
+	switch {
+	case v.kind != Text:
+		return ""
+	case v.in != nil:
+		return string(text(v.sent))
+	}
+	return v.made.GetStringValue()
+}
+
+// Is reports whether the value is that string, without a copy of it.
+func (v Value) Is(s string) bool {
+	if v.in != nil {
+		return v.kind == Text && string(text(v.sent)) == s
+	}
+	return v.kind == Text && v.made.GetStringValue() == s
+}
+
+// Number of a number, 0 for anything else.
+func (v Value) Number() float64 {
+	switch {
+	case v.kind != Number:
+		return 0
+	case v.in != nil:
+		return number(v.sent)
+	}
+	return v.made.GetNumberValue()
+}
+
+// Bool of a boolean, false for anything else.
+func (v Value) Bool() bool {
+	if v.in != nil {
+		return v.kind == Bool && v.sent[1] == 1
+	}
+	return v.made.GetBoolValue()
+}
+
+// Struct of an object, none for anything else.
+func (v Value) Struct() Struct {
+	switch {
+	case v.kind != Object:
+		return Struct{}
+	case v.in != nil:
+		sent, _, _ := take(v.sent, tagStruct)
+		return Struct{sent: sent, in: v.in}
+	case v.made == nil:
+		return *v.object
+	case v.made.GetStructValue() == nil:
+		return Compose(nil)
+	}
+	return Of(v.made.GetStructValue())
+}
+
+// List of a list, an empty one for anything else.
+func (v Value) List() List {
+	switch {
+	case v.kind != Array:
+		return List{}
+	case v.in != nil:
+		sent, _, _ := take(v.sent, tagList)
+		return List{sent: sent, in: v.in}
+	}
+	return List{made: v.made.GetListValue()}
+}
+
+// Proto is the Value as protobuf has it, nil if it does not exist. It may be shared: do
+// not write to it.
+func (v Value) Proto() *structpb.Value {
+	switch {
+	case v.kind == Absent:
+		return nil
+	case v.in != nil:
+		out := &structpb.Value{}
+		decode(v.sent, out)
+		return out
+	case v.kind == Object && v.made == nil:
+		return structpb.NewStructValue(v.object.Proto())
+	}
+	return v.made
+}
+
+// A List is a google.protobuf.ListValue that is only read, as a [Struct] is. The zero
+// List is empty.
+type List struct {
+	made  *structpb.ListValue
+	parts []Struct
+	sent  []byte
+	in    *indexes
+}
+
+// ComposeList is a List of Structs. The slice is not copied.
+func ComposeList(elements []Struct) List { return List{parts: elements} }
+
+// Len is the number of elements.
+func (l List) Len() int {
+	if l.in != nil {
+		return l.in.length(l.sent)
+	}
+	return len(l.parts) + len(l.made.GetValues())
+}
+
+// At is an element, which has to be one of Len.
+func (l List) At(i int) Value {
+	switch {
+	case l.in != nil:
+		return sentValue(l.in.element(l.sent, i), l.in)
+	case l.parts != nil:
+		return OfStruct(l.parts[i])
+	}
+	return OfValue(l.made.GetValues()[i])
+}
+
+// All elements, in their order.
+func (l List) All() iter.Seq2[int, Value] {
+	return func(yield func(int, Value) bool) {
+		if l.in != nil {
+			i := 0
+			for b := l.sent; len(b) > 0; i++ {
+				e, rest, ok := take(b, tagEntry)
+				if !ok || !yield(i, sentValue(e, l.in)) {
+					return
+				}
+				b = rest
+			}
+			return
+		}
+		for i := range l.Len() {
+			if !yield(i, l.At(i)) {
+				return
+			}
+		}
+	}
+}
