@@ -406,7 +406,7 @@ func askedFor(asks *structpb.Value) asked {
 }
 
 // attackRequest is a request with a composite of its author's.
-func attackRequest(t *testing.T, a attack.Case) *fnv1.RunFunctionRequest {
+func attackRequest(t testing.TB, a attack.Case) *fnv1.RunFunctionRequest {
 	t.Helper()
 	req := request(t, canaries(attackState+attackInput))
 	xr := req.GetObserved().GetComposite().GetResource()

@@ -1,15 +1,126 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"net"
+	"os"
+	"runtime"
 	"testing"
+	"time"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
+
+// benchServer names what this test binary serves instead of testing, in a process of its
+// own whose CPU time and memory can be told apart: this function with one of its codecs, or
+// one of these.
+const (
+	benchServer    = "FUNCTION_EXPORT_BENCH_SERVER"
+	benchEmpty     = "empty"     // what every function costs
+	benchTransport = "transport" // what no function can be below
+)
+
+func TestMain(m *testing.M) {
+	if which := os.Getenv(benchServer); which != "" {
+		if err := serveBench(which); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// benchMost is above gRPC's 4 MiB, for there is a request of 4 MiB and a bit.
+const benchMost = 16 << 20
+
+// serveBench answers calls on loopback, and each line on stdin with a count of
+// allocations. It ends with stdin: no server outlives its benchmark.
+func serveBench(which string) error {
+	s, err := benchGRPC(which)
+	if err != nil {
+		return err
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(lis.Addr())
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			fmt.Println(m.Mallocs)
+		}
+		os.Exit(0)
+	}()
+	return s.Serve(lis)
+}
+
+func benchGRPC(which string) (*grpc.Server, error) {
+	if which == benchEmpty {
+		s := grpc.NewServer(grpc.MaxRecvMsgSize(benchMost))
+		fnv1.RegisterFunctionRunnerServiceServer(s, emptyFunction{})
+		return s, nil
+	}
+	collectLess()
+	if which == benchTransport {
+		s := grpc.NewServer(grpc.MaxRecvMsgSize(benchMost), grpc.ForceServerCodecV2(thrownAway{encoding.GetCodecV2("proto")}))
+		fnv1.RegisterFunctionRunnerServiceServer(s, emptyFunction{})
+		return s, nil
+	}
+	s := &server{log: logging.NewNopLogger(), credentials: insecure.NewCredentials(), maxRecvMessageSize: benchMost, codec: which, connectionAge: time.Hour, registry: newRegistry()}
+	var err error
+	if s.function, err = NewFunction(s.log, newMetrics(s.registry)); err != nil {
+		return nil, err
+	}
+	return s.grpcServer(health.NewServer()), nil
+}
+
+// emptyFunction is what every function costs: decode, pass on, encode.
+type emptyFunction struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+}
+
+func (emptyFunction) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return response.To(req, response.DefaultTTL), nil
+}
+
+// thrownAway is a request that is received and not looked at.
+type thrownAway struct{ encoding.CodecV2 }
+
+func (thrownAway) Unmarshal(mem.BufferSlice, any) error { return nil }
+
+// rawCodec sends and receives bytes, so that the client costs next to nothing.
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "proto" }
+
+func (rawCodec) Marshal(v any) ([]byte, error) {
+	if b, ok := v.(*[]byte); ok {
+		return *b, nil
+	}
+	return nil, errors.New("not bytes")
+}
+
+func (rawCodec) Unmarshal(b []byte, v any) error {
+	*v.(*[]byte) = b
+	return nil
+}
 
 // BenchmarkRunFunction is the function alone, without gRPC and protobuf.
 func BenchmarkRunFunction(b *testing.B) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto" // registers the codec
@@ -18,23 +19,38 @@ const (
 	codecProto = "proto"
 )
 
-// A runner answers requests that were not decoded.
-type runner interface {
+// A lazyRunner answers requests that were not decoded.
+type lazyRunner interface {
 	Run(ctx context.Context, req *wire.Request) *wire.Response
 }
 
 // lazyCodec reads a request where it lies, and carries on in its response what came with
 // it. All other messages, those of health and reflection, are protobuf's, as ever.
-type lazyCodec struct{ encoding.CodecV2 }
+type lazyCodec struct {
+	encoding.CodecV2
 
-func newLazyCodec() lazyCodec { return lazyCodec{encoding.GetCodecV2(grpcproto.Name)} }
+	log logging.Logger
+}
+
+func newLazyCodec(log logging.Logger) lazyCodec {
+	return lazyCodec{encoding.GetCodecV2(grpcproto.Name), log}
+}
+
+// recovered from a panic: a codec runs where no interceptor sees one.
+func (c lazyCodec) recovered(err *error) {
+	if value := recover(); value != nil {
+		logPanic(c.log, "codec", value)
+		*err = errPanicked
+	}
+}
 
 // Unmarshal copies a request once: gRPC takes its own buffers back when this returns.
-func (c lazyCodec) Unmarshal(data mem.BufferSlice, v any) error {
+func (c lazyCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 	req, ok := v.(*wire.Request)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
+	defer c.recovered(&err)
 	sent, err := wire.Decode(data.Materialize())
 	if err != nil {
 		return err
@@ -44,16 +60,17 @@ func (c lazyCodec) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // Marshal copies nothing of what is carried on.
-func (c lazyCodec) Marshal(v any) (mem.BufferSlice, error) {
+func (c lazyCodec) Marshal(v any) (out mem.BufferSlice, err error) {
 	rsp, ok := v.(*wire.Response)
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}
+	defer c.recovered(&err)
 	parts, err := rsp.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	out := make(mem.BufferSlice, 0, len(parts))
+	out = make(mem.BufferSlice, 0, len(parts))
 	for _, p := range parts {
 		out = append(out, mem.SliceBuffer(p))
 	}
@@ -62,7 +79,7 @@ func (c lazyCodec) Marshal(v any) (mem.BufferSlice, error) {
 
 // registerLazily serves the FunctionRunnerService of a file, v1 or v1beta1, whose messages
 // are the same on the wire. The server has to have the lazyCodec.
-func registerLazily(s *grpc.Server, file protoreflect.FileDescriptor, fn runner) {
+func registerLazily(s *grpc.Server, file protoreflect.FileDescriptor, fn lazyRunner) {
 	service := file.Services().Get(0)
 	method := service.Methods().Get(0)
 	info := &grpc.UnaryServerInfo{Server: fn, FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
@@ -71,7 +88,7 @@ func registerLazily(s *grpc.Server, file protoreflect.FileDescriptor, fn runner)
 	}
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: string(service.FullName()),
-		HandlerType: (*runner)(nil),
+		HandlerType: (*lazyRunner)(nil),
 		Methods: []grpc.MethodDesc{{
 			MethodName: string(method.Name()),
 			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {

@@ -10,6 +10,7 @@ import (
 	"testing/cryptotest"
 	"time"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/encoding"
@@ -30,19 +31,19 @@ type bothForms struct {
 	lazy  *Function  // with a cache of its own; nil for benchmarks, which ask once
 	keys  *testing.T // has the randomness of keys be the same for both forms; nil for other tests than these
 	calls uint64
-	sent  *[][]byte // keeps the requests, if it is set
+	asked *[]*fnv1.RunFunctionRequest // keeps what is asked, if it is set
 }
 
 func (f *bothForms) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	if f.asked != nil {
+		*f.asked = append(*f.asked, proto.CloneOf(req))
+	}
 	if f.lazy == nil {
 		return f.Function.RunFunction(ctx, req)
 	}
-	sent, err := proto.MarshalOptions{Deterministic: f.sent != nil}.Marshal(req)
+	sent, err := proto.Marshal(req)
 	if err != nil { // it could not have come
 		return f.Function.RunFunction(ctx, req)
-	}
-	if f.sent != nil {
-		*f.sent = append(*f.sent, bytes.Clone(sent))
 	}
 	at, drawn := f.now(), &bytes.Buffer{}
 	decoded, lazy := *f.Function, *f.lazy
@@ -102,16 +103,19 @@ func spoil(b []byte) {
 }
 
 // runLazily answers bytes as the server does: with the codec, which gets gRPC's buffers,
-// several of them, and gives them back before the function runs.
+// one or two of them, and gives them back before the function runs.
 func runLazily(ctx context.Context, f *Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
 	buffer, req := bytes.Clone(sent), &wire.Request{}
-	half := len(buffer) / 2
-	err := newLazyCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(buffer[:half]), mem.SliceBuffer(buffer[half:])}, req)
+	buffers := mem.BufferSlice{mem.SliceBuffer(buffer)}
+	if half := len(buffer) / 2; len(buffer)%2 == 1 {
+		buffers = mem.BufferSlice{mem.SliceBuffer(buffer[:half]), mem.SliceBuffer(buffer[half:])}
+	}
+	err := newLazyCodec(logging.NewNopLogger()).Unmarshal(buffers, req)
 	spoil(buffer)
 	if err != nil {
 		return nil, err
 	}
-	out, err := newLazyCodec().Marshal(f.Run(ctx, req))
+	out, err := newLazyCodec(logging.NewNopLogger()).Marshal(f.Run(ctx, req))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +161,7 @@ func sameAnswers(want *fnv1.RunFunctionResponse, wantErr error, got *fnv1.RunFun
 
 // The codec is protobuf's for all that is no request and no response of ours.
 func TestCodecLeavesOthersToProtobuf(t *testing.T) {
-	codec, whole := newLazyCodec(), encoding.GetCodecV2(grpcproto.Name)
+	codec, whole := newLazyCodec(logging.NewNopLogger()), encoding.GetCodecV2(grpcproto.Name)
 	if codec.Name() != whole.Name() {
 		t.Errorf("want the name %q, got %q", whole.Name(), codec.Name())
 	}
@@ -216,5 +220,20 @@ func TestBothFormsTellDifferences(t *testing.T) {
 	}
 	if err := sameAnswers(a, nil, proto.CloneOf(a), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A panic in the codec, which no interceptor sees, is an error without what it holds.
+func TestCodecRecovers(t *testing.T) {
+	logged := &testLog{}
+	codec := newLazyCodec(logged)
+	if err := codec.Unmarshal(mem.BufferSlice{nil}, &wire.Request{}); err != errPanicked { //nolint:errorlint // just this one
+		t.Errorf("Unmarshal: want %q, got %v", errPanicked, err)
+	}
+	if _, err := codec.Marshal(&wire.Response{}); err != errPanicked { //nolint:errorlint // just this one
+		t.Errorf("Marshal: want %q, got %v", errPanicked, err)
+	}
+	if got := len(logged.lines); got != 2 {
+		t.Errorf("want a line in the log for each, got %d", got)
 	}
 }

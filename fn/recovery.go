@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -27,19 +28,26 @@ func recoverPanic(log logging.Logger) grpc.UnaryServerInterceptor {
 				return
 			}
 
-			log.Info("Recovered from a panic", "method", info.FullMethod, "type", fmt.Sprintf("%T", value), "stack", panicStack())
-			rsp, err = nil, status.Error(codes.Internal, "the function panicked; its log has the stack")
+			logPanic(log, info.FullMethod, value)
+			rsp, err = nil, status.Error(codes.Internal, errPanicked.Error())
 		}()
 
 		return handle(ctx, req)
 	}
 }
 
+// errPanicked is what a caller is told of a panic.
+var errPanicked = errors.New("the function panicked; its log has the stack")
+
+func logPanic(log logging.Logger, method string, value any) {
+	log.Info("Recovered from a panic", "method", method, "type", fmt.Sprintf("%T", value), "stack", panicStack())
+}
+
 // panicStack of the panicking goroutine, innermost first. debug.Stack would print
 // arguments as well, and those of a by-value array or number are the data.
 func panicStack() []string {
 	pcs := make([]uintptr, maxFrames)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
 
 	var lines []string
 

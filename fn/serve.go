@@ -339,9 +339,9 @@ func (s *server) grpcServer(checks *health.Server) *grpc.Server {
 		grpc.ChainUnaryInterceptor(calls.UnaryServerInterceptor(), recoverPanic(s.log)),
 		grpc.ChainStreamInterceptor(calls.StreamServerInterceptor()),
 	}
-	lazy, ok := s.function.(runner)
+	lazy, ok := s.function.(lazyRunner)
 	if ok = ok && s.codec != codecProto; ok {
-		options = append(options, grpc.ForceServerCodecV2(newLazyCodec()))
+		options = append(options, grpc.ForceServerCodecV2(newLazyCodec(s.log)))
 	}
 	runner := grpc.NewServer(options...)
 	if ok {

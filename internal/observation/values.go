@@ -142,27 +142,42 @@ func contains(m traits.Mapper, key ref.Val) ref.Val {
 	return types.Bool(ok)
 }
 
-func equalMaps(m traits.Mapper, other ref.Val) ref.Val {
+// A foldable is a map whose entries are quicker to go through than to look up.
+type foldable interface {
+	traits.Mapper
+	traits.Foldable
+}
+
+func equalMaps(m foldable, other ref.Val) ref.Val {
 	o, ok := other.(traits.Mapper)
 	if !ok || m.Size() != o.Size() {
 		return types.False
 	}
-	var failed ref.Val
-	for it := m.Iterator(); it.HasNext() == types.True; {
-		k := it.Next()
-		a, _ := m.Find(k)
+	out := ref.Val(types.True)
+	m.Fold(folder(func(k, a ref.Val) bool {
 		b, ok := o.Find(k)
 		if !ok && b == nil { // else it is not there yet
-			return types.False
+			out = types.False
+			return false
 		}
 		switch eq := equal(a, b); {
 		case eq == types.False:
-			return eq
-		case eq != types.True && failed == nil:
-			failed = eq
+			out = types.False
+			return false
+		case eq != types.True && out == types.True:
+			out = eq
 		}
-	}
-	return orTrue(failed)
+		return true
+	}))
+	return out
+}
+
+// folder is called for each entry of a map, until it is false.
+type folder func(k, v ref.Val) bool
+
+// FoldEntry is called by the maps here only, with values of CEL.
+func (f folder) FoldEntry(k, v any) bool {
+	return f(k.(ref.Val), v.(ref.Val)) //nolint:forcetypeassert // see above
 }
 
 // equal compares values, one of which may be an error: a number that was rounded

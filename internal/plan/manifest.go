@@ -162,7 +162,7 @@ func (r *run) manifestOf(ctx context.Context, m *maker, number int) (*structpb.S
 		why.failed = []string{m.path.String() + ": " + err.Error()}
 		return nil, why
 	}
-	out = &structpb.Struct{Fields: maps.Clone(out.GetFields())}
+	out = copyOf(out)
 	out.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: meta})
 	return out, why
 }
@@ -183,7 +183,7 @@ func (r *run) manifestAsMade(k *kept) *structpb.Struct {
 	out := &structpb.Struct{}
 	apiVersion, kind, ns, name := object.Identity(k.object)
 	if out.UnmarshalJSON(k.Resource) != nil {
-		out = &structpb.Struct{Fields: maps.Clone(k.object.Proto().GetFields())}
+		out = copyOf(k.object.Proto())
 		delete(out.Fields, "status")
 		out.Fields["metadata"] = object.HeldMetadata(k.object)
 		if hasData(apiVersion, kind) {
@@ -198,8 +198,15 @@ func (r *run) manifestAsMade(k *kept) *structpb.Struct {
 	if ns != "" {
 		meta["namespace"] = structpb.NewStringValue(ns)
 	}
-	out = &structpb.Struct{Fields: maps.Clone(out.GetFields())}
+	out = copyOf(out)
 	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
 	out.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: meta})
+	return out
+}
+
+// copyOf an object that may be none, whose fields can be written to.
+func copyOf(o *structpb.Struct) *structpb.Struct {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(o.GetFields()))}
+	maps.Copy(out.Fields, o.GetFields())
 	return out
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A decoder turns a google.protobuf.Struct into the input type. Crossplane does
@@ -250,17 +251,19 @@ func jsonFields(t reflect.Type) []jsonField {
 	return out
 }
 
-func kindOf(v *structpb.Value) string {
-	switch v.GetKind().(type) {
-	case *structpb.Value_StringValue:
+func kindOf(v *structpb.Value) string { return kindText(wire.OfValue(v).Kind()) }
+
+func kindText(k wire.Kind) string {
+	switch k {
+	case wire.Text:
 		return "a string"
-	case *structpb.Value_NumberValue:
+	case wire.Number:
 		return "a number"
-	case *structpb.Value_BoolValue:
+	case wire.Bool:
 		return "a boolean"
-	case *structpb.Value_ListValue:
+	case wire.Array:
 		return "a list"
-	case *structpb.Value_StructValue:
+	case wire.Object:
 		return "an object"
 	}
 	return "null"

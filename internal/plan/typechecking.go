@@ -72,7 +72,14 @@ func (r *run) readSchemas(kinds []Kind, out *Result) bool {
 // resource that an expression names, observed or desired by an earlier step. Later
 // steps may compose others.
 func (r *run) known(p *Plan) *Known {
-	out := &Known{Composite: kindOfObject(r.Observation.Composite.Object), Resources: map[string]Kind{}, Schema: func(k Kind) *structpb.Struct { return r.Schemas[k].Proto() }}
+	schemas := map[Kind]*structpb.Struct{} // each decoded once: they are large, and asked for by each expression
+	schema := func(k Kind) *structpb.Struct {
+		if _, ok := schemas[k]; !ok {
+			schemas[k] = r.Schemas[k].Proto()
+		}
+		return schemas[k]
+	}
+	out := &Known{Composite: kindOfObject(r.Observation.Composite.Object), Resources: map[string]Kind{}, Schema: schema}
 	for _, name := range p.inputs {
 		if r.exports[name] {
 			continue

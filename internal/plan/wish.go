@@ -124,7 +124,7 @@ func (t *tenants) read(composite wire.Struct) *wish {
 		return w
 	}
 	if at.Kind() != wire.Object {
-		w.refuse(path, "must be an object, but is "+kindOf(at.Proto()), object.Secret, object.ConfigMap)
+		w.refuse(path, "must be an object, but is "+kindText(at.Kind()), object.Secret, object.ConfigMap)
 		return w
 	}
 	lists := at.Struct()
@@ -144,7 +144,7 @@ func (t *tenants) read(composite wire.Struct) *wish {
 				t.readEntry(w, l, path.Child(l.field).Index(i), e.Proto())
 			}
 		default:
-			w.refuse(path.Child(l.field), "must be a list, but is "+kindOf(v.Proto()), l.kind)
+			w.refuse(path.Child(l.field), "must be a list, but is "+kindText(v.Kind()), l.kind)
 		}
 	}
 	return w

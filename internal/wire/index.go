@@ -6,21 +6,40 @@ import (
 	"slices"
 )
 
-// Objects of at least indexedBytes, and of more than indexedFields, and lists are
-// indexed when they are first read, so that reading all of them takes no square of
-// their size. Smaller ones are quicker looked through.
+// Objects of more than indexedFields, none of which is smaller than indexedBytes, and
+// lists are indexed when they are first read, so that reading all of them takes no
+// square of their size. Smaller ones are quicker looked through. A text of keptText and
+// more is copied once, however often it is read.
 const (
-	indexedBytes  = 1 << 10
 	indexedFields = 16
-
-	indexedList = 64 // in bytes: an element is found by its index only
+	indexedBytes  = indexedFields * 8 // an entry without a name, with a null
+	indexedList   = 64                // in bytes: an element is found by its index only
+	keptText      = 1 << 10
 )
 
-// indexes of the large objects and lists of one request, by where they begin. They are
+// indexes of the objects, lists and texts of one request, by where they begin. They are
 // for one goroutine.
 type indexes struct {
 	structs map[*byte][]field
 	lists   map[*byte][][]byte
+	texts   map[*byte]string
+}
+
+// text of a Value that is a string.
+func (in *indexes) text(sent []byte) string {
+	b := text(sent)
+	if len(b) < keptText {
+		return string(b)
+	}
+	t, ok := in.texts[&b[0]]
+	if !ok {
+		t = string(b)
+		if in.texts == nil {
+			in.texts = map[*byte]string{}
+		}
+		in.texts[&b[0]] = t
+	}
+	return t
 }
 
 // A field of a Struct: its name, the body of its Value, and which one it is.
@@ -43,10 +62,7 @@ func (in *indexes) find(sent []byte, name string) (value []byte, ok bool) {
 	}
 	n := 0
 	for b := sent; len(b) > 0; n++ {
-		key, v, rest, whole := entry(b)
-		if !whole {
-			break
-		}
+		key, v, rest := entry(b, tagEntry)
 		if string(key) == name {
 			value, ok = v, true
 		}
@@ -78,10 +94,7 @@ func (in *indexes) fields(sent []byte) []field {
 	}
 	fields := make([]field, 0, count(sent))
 	for b := sent; len(b) > 0; {
-		name, value, rest, ok := entry(b)
-		if !ok {
-			break
-		}
+		name, value, rest := entry(b, tagEntry)
 		fields = append(fields, field{name, value, len(fields)})
 		b = rest
 	}
@@ -108,6 +121,27 @@ func lastOfEach(fields []field) []field {
 	return out
 }
 
+// size of an object: how many names its fields have.
+func (in *indexes) size(sent []byte) int {
+	if len(sent) >= indexedBytes {
+		if fields, ok := in.structs[&sent[0]]; ok {
+			return len(fields)
+		}
+	}
+	var names [indexedFields][]byte
+	n, all := 0, 0
+	for b := sent; len(b) > 0; all++ {
+		if all == indexedFields {
+			return len(in.fields(sent))
+		}
+		names[n], _, b = entry(b, tagEntry)
+		if !slices.ContainsFunc(names[:n], func(name []byte) bool { return bytes.Equal(name, names[n]) }) {
+			n++
+		}
+	}
+	return n
+}
+
 // length of a list.
 func (in *indexes) length(sent []byte) int {
 	if len(sent) >= indexedList {
@@ -120,7 +154,7 @@ func (in *indexes) length(sent []byte) int {
 func count(sent []byte) int {
 	n := 0
 	for b := sent; len(b) > 0; n++ {
-		_, b, _ = take(b, tagEntry)
+		_, b = take(b, tagEntry)
 	}
 	return n
 }
@@ -130,9 +164,9 @@ func (in *indexes) element(sent []byte, i int) []byte {
 	if len(sent) >= indexedList {
 		return in.elements(sent)[i]
 	}
-	e, rest, _ := take(sent, tagEntry)
+	e, rest := take(sent, tagEntry)
 	for range i {
-		e, rest, _ = take(rest, tagEntry)
+		e, rest = take(rest, tagEntry)
 	}
 	return e
 }
@@ -144,7 +178,7 @@ func (in *indexes) elements(sent []byte) [][]byte {
 	}
 	all := make([][]byte, 0, count(sent))
 	for b := sent; len(b) > 0; {
-		e, rest, _ := take(b, tagEntry)
+		e, rest := take(b, tagEntry)
 		all, b = append(all, e), rest
 	}
 	if in.lists == nil {

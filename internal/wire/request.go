@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"unicode/utf8"
-
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -129,184 +127,105 @@ func Decode(sent []byte) (*Request, error) {
 
 // read a request. It is not ok if that is protobuf's to do.
 func read(sent []byte) (*Request, bool) {
-	r := &Request{in: &indexes{}}
-	seen := 0
+	meta, ok := isRequest(sent)
+	if !ok {
+		return nil, false
+	}
+	r := &Request{Meta: meta, in: &indexes{}}
 	for b := sent; len(b) > 0; {
 		tag := b[0]
-		body, rest, ok := take(b, tag)
-		if !ok || !r.readField(tag, body) {
-			return nil, false
-		}
-		if field := 1 << (tag >> 3); tag != tagRequiredResources && tag != tagRequiredSchemas {
-			if seen&field != 0 { // protobuf merges the two
-				return nil, false
-			}
-			seen |= field
+		field, rest := take(b, tag)
+		switch tag {
+		case tagObserved:
+			r.Observed = r.state(field)
+		case tagDesired:
+			r.desired = field
+			r.Desired = r.state(field)
+		case tagInput:
+			r.Input = r.object(field)
+		case tagContext:
+			r.context = field
+			r.Context = r.object(field)
+		case tagRequiredResources:
+			r.found(b)
+		case tagRequiredSchemas:
+			r.schema(b)
 		}
 		b = rest
 	}
 	return r, true
 }
 
-func (r *Request) readField(tag byte, body []byte) (ok bool) {
-	switch tag {
-	case tagMeta:
-		r.Meta = &fnv1.RequestMeta{}
-		return proto.Unmarshal(body, r.Meta) == nil
-	case tagObserved:
-		r.Observed, ok = r.readState(body)
-	case tagDesired:
-		r.desired = body
-		r.Desired, ok = r.readState(body)
-	case tagInput:
-		r.Input, ok = r.readStruct(body)
-	case tagContext:
-		r.context = body
-		r.Context, ok = r.readStruct(body)
-	case tagRequiredResources:
-		ok = r.readRequired(body)
-	case tagRequiredSchemas:
-		ok = r.readSchema(body)
+func (r *Request) object(b []byte) Struct { return Struct{sent: b, in: r.in} }
+
+func (r *Request) state(b []byte) State {
+	n := 0
+	for rest := b; len(rest) > 0; n++ {
+		_, rest = take(rest, rest[0])
 	}
-	return ok
+	const most = 1 << 10 // or else the same name over again takes memory
+	out := State{Resources: make(map[string]Resource, min(n, most))}
+	for len(b) > 0 {
+		if b[0] == tagComposite {
+			var composite []byte
+			composite, b = take(b, tagComposite)
+			out.Composite = r.resource(composite)
+			continue
+		}
+		var name, resource []byte
+		name, resource, b = entry(b, tagResources)
+		out.Resources[string(name)] = r.resource(resource)
+	}
+	return out
 }
 
-func (r *Request) readStruct(b []byte) (Struct, bool) {
-	return Struct{sent: b, in: r.in}, isStruct(b, 0)
-}
-
-func (r *Request) readState(b []byte) (State, bool) {
-	var out State
-	composite := false
+func (r *Request) resource(b []byte) Resource {
+	out := Resource{sent: true}
 	for len(b) > 0 {
 		switch b[0] {
-		case tagComposite:
-			body, rest, ok := take(b, tagComposite)
-			if ok && !composite {
-				out.Composite, ok = r.readResource(body)
-			}
-			if !ok || composite {
-				return State{}, false
-			}
-			composite, b = true, rest
-		case tagResources:
-			name, body, rest, ok := mapEntry(b, tagResources)
-			if !ok {
-				return State{}, false
-			}
-			if out.Resources == nil {
-				out.Resources = map[string]Resource{}
-			}
-			if out.Resources[name], ok = r.readResource(body); !ok {
-				return State{}, false
-			}
-			b = rest
-		default:
-			return State{}, false
-		}
-	}
-	return out, true
-}
-
-func (r *Request) readResource(b []byte) (Resource, bool) {
-	out := Resource{sent: true}
-	for ready := false; len(b) > 0; {
-		switch b[0] {
 		case tagResource:
-			body, rest, ok := take(b, tagResource)
-			if !ok || out.Object.Exists() {
-				return out, false
-			}
-			if out.Object, ok = r.readStruct(body); !ok {
-				return out, false
-			}
-			b = rest
-		case tagDetails:
-			name, value, rest, ok := mapEntry(b, tagDetails)
-			if !ok {
-				return out, false
-			}
+			var object []byte
+			object, b = take(b, tagResource)
+			out.Object = r.object(object)
+		case tagReady:
+			out.ready, b = fnv1.Ready(b[1]), b[2:]
+		default:
+			var name, value []byte
+			name, value, b = entry(b, tagDetails)
 			if out.ConnectionDetails == nil {
 				out.ConnectionDetails = map[string][]byte{}
 			}
-			out.ConnectionDetails[name] = value
-			b = rest
-		case tagReady:
-			if len(b) < 2 || b[1] >= 0x80 || ready {
-				return out, false
-			}
-			out.ready, ready, b = fnv1.Ready(b[1]), true, b[2:]
-		default:
-			return out, false
+			out.ConnectionDetails[string(name)] = value
 		}
 	}
-	return out, true
+	return out
 }
 
-// readRequired adds an entry of required_resources.
-func (r *Request) readRequired(e []byte) bool {
-	name, b, ok := keyed(e)
-	if !ok {
-		return false
-	}
+// found adds the entry of required_resources at the beginning of b.
+func (r *Request) found(b []byte) {
+	name, items, _ := entry(b, tagRequiredResources)
 	objects := []Struct{}
-	for len(b) > 0 {
-		item, rest, ok := take(b, tagItems)
-		if !ok {
-			return false
-		}
-		found, ok := r.readResource(item)
-		if !ok {
-			return false
-		}
-		objects, b = append(objects, found.Object), rest
+	for len(items) > 0 {
+		var item []byte
+		item, items = take(items, tagItems)
+		objects = append(objects, r.resource(item).Object)
 	}
 	if r.RequiredResources == nil {
 		r.RequiredResources = map[string][]Struct{}
 	}
-	r.RequiredResources[name] = objects
-	return true
+	r.RequiredResources[string(name)] = objects
 }
 
-// readSchema adds an entry of required_schemas.
-func (r *Request) readSchema(e []byte) bool {
-	name, b, ok := keyed(e)
-	if !ok {
-		return false
-	}
-	var schema Struct
-	if len(b) > 0 {
-		body, rest, ok := take(b, tagSchema)
-		if !ok || len(rest) > 0 {
-			return false
-		}
-		if schema, ok = r.readStruct(body); !ok {
-			return false
-		}
+// schema adds the entry of required_schemas at the beginning of b.
+func (r *Request) schema(b []byte) {
+	name, schema, _ := entry(b, tagRequiredSchemas)
+	var object Struct
+	if len(schema) > 0 {
+		schema, _ = take(schema, tagSchema)
+		object = r.object(schema)
 	}
 	if r.RequiredSchemas == nil {
 		r.RequiredSchemas = map[string]Struct{}
 	}
-	r.RequiredSchemas[name] = schema
-	return true
-}
-
-// mapEntry takes an entry of a map that is the field of a tag.
-func mapEntry(b []byte, tag byte) (name string, value, rest []byte, ok bool) {
-	e, rest, ok := take(b, tag)
-	if !ok {
-		return "", nil, nil, false
-	}
-	name, value, ok = keyed(e)
-	return name, value, rest, ok
-}
-
-// keyed is the key and the value of the entry of a map: each of them once, in this order.
-func keyed(e []byte) (name string, value []byte, ok bool) {
-	key, e, ok := take(e, tagKey)
-	if !ok || !utf8.Valid(key) {
-		return "", nil, false
-	}
-	value, e, ok = take(e, tagValue)
-	return string(key), value, ok && len(e) == 0
+	r.RequiredSchemas[string(name)] = object
 }

@@ -92,7 +92,10 @@ func (r *Response) Marshal() ([][]byte, error) {
 			return nil, err
 		}
 		b, err := proto.Marshal(out)
-		return [][]byte{b}, err
+		if err != nil {
+			return nil, err
+		}
+		return [][]byte{b}, nil
 	}
 	head, err := proto.Marshal(r.withoutState())
 	if err != nil {
@@ -141,14 +144,14 @@ func carryOn(parts [][]byte, tag byte, came []byte, replaced func(tag byte, name
 	begin := 0 // of what is carried on, up to the field at hand
 	keep := func(end int) {
 		if end > begin {
-			parts = append(parts, came[begin:end])
+			parts = append(parts, came[begin:end:end])
 			size += end - begin
 		}
 	}
 	for b := came; len(b) > 0; {
 		field := b[0]
-		body, rest, _ := take(b, field)
-		name, _, _ := take(body, tagKey)
+		body, rest := take(b, field)
+		name, _ := take(body, tagKey)
 		if replaced(field, name) {
 			keep(len(came) - len(b))
 			begin = len(came) - len(rest)

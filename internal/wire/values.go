@@ -62,7 +62,7 @@ func (s Struct) At(path ...string) Value {
 func (s Struct) Len() int {
 	switch {
 	case s.in != nil:
-		return len(s.in.fields(s.sent))
+		return s.in.size(s.sent)
 	case s.parts != nil:
 		return len(s.parts)
 	}
@@ -218,7 +218,7 @@ func (v Value) Text() string {
 	case v.kind != Text:
 		return ""
 	case v.in != nil:
-		return string(text(v.sent))
+		return v.in.text(v.sent)
 	}
 	return v.made.GetStringValue()
 }
@@ -256,7 +256,7 @@ func (v Value) Struct() Struct {
 	case v.kind != Object:
 		return Struct{}
 	case v.in != nil:
-		sent, _, _ := take(v.sent, tagStruct)
+		sent, _ := take(v.sent, tagStruct)
 		return Struct{sent: sent, in: v.in}
 	case v.made == nil:
 		return *v.object
@@ -272,7 +272,7 @@ func (v Value) List() List {
 	case v.kind != Array:
 		return List{}
 	case v.in != nil:
-		sent, _, _ := take(v.sent, tagList)
+		sent, _ := take(v.sent, tagList)
 		return List{sent: sent, in: v.in}
 	}
 	return List{made: v.made.GetListValue()}
@@ -331,8 +331,8 @@ func (l List) All() iter.Seq2[int, Value] {
 		if l.in != nil {
 			i := 0
 			for b := l.sent; len(b) > 0; i++ {
-				e, rest, ok := take(b, tagEntry)
-				if !ok || !yield(i, sentValue(e, l.in)) {
+				e, rest := take(b, tagEntry)
+				if !yield(i, sentValue(e, l.in)) {
 					return
 				}
 				b = rest

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// lying is a request in memory of its own, which counts when it is gone. Whatever looks
+// into any part of it keeps all of it.
+func lying(sent []byte, gone *atomic.Int32) []byte {
+	own := make([]byte, len(sent), len(sent)+1<<10) // never a tiny object, which shares its block
+	copy(own, sent)
+	runtime.AddCleanup(&own[:1][0], func(struct{}) { gone.Add(1) }, struct{}{})
+	return own
+}
+
+// answerOnce answers a request, and drops both.
+//
+//go:noinline
+func answerOnce(t *testing.T, f *Function, sent []byte, gone *atomic.Int32) {
+	t.Helper()
+	req, err := wire.Decode(lying(sent, gone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Run(t.Context(), req).Marshal(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// collected waits for what nobody holds, and says how many requests were gone.
+func collected(gone *atomic.Int32, want int) int {
+	for range 200 {
+		runtime.GC()
+		if int(gone.Load()) >= want {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return int(gone.Load())
+}
+
+// The law: the bytes of a request live as long as the call and its response, whatever is
+// compiled or remembered of it.
+func TestRequestIsNotKept(t *testing.T) {
+	seeds := codecSeeds(t)
+	f, gone := fixedForm(t), &atomic.Int32{}
+	for range 2 { // compiled, and found again
+		for _, sent := range seeds {
+			answerOnce(t, f, sent, gone)
+		}
+	}
+	n := 2 * len(seeds)
+	if got := collected(gone, n); got != n {
+		t.Errorf("%d of %d requests are still kept", n-got, n)
+	}
+	runtime.KeepAlive(f)
+}
+
+// Many tenants and inputs: each is compiled anew, and kept.
+func TestRequestsOfManyTenantsAreNotKept(t *testing.T) {
+	f, gone := fixedForm(t), &atomic.Int32{}
+	const n = 50
+	for i := range n {
+		tenant := strings.Replace(asking(2), "value: nope", fmt.Sprintf("value: \"'%d'\"", i), 1)
+		sent, err := proto.Marshal(request(t, tenant+strings.Replace(tenantInput, "later", fmt.Sprint("later", i%7), 2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answerOnce(t, f, sent, gone)
+	}
+	if got := collected(gone, n); got != n {
+		t.Errorf("%d of %d requests are still kept", n-got, n)
+	}
+	runtime.KeepAlive(f)
+}
+
+// A test of the tests: what is held is seen to be held, be it the smallest part.
+func TestKeptRequestsAreSeen(t *testing.T) {
+	sent := codecRequest(t, "tag", 1)
+	holds := map[string]func(req *wire.Request, rsp *wire.Response) any{
+		"Request":  func(req *wire.Request, _ *wire.Response) any { return req },
+		"Response": func(_ *wire.Request, rsp *wire.Response) any { return rsp },
+		"Struct":   func(req *wire.Request, _ *wire.Response) any { return req.Context },
+		"Value":    func(req *wire.Request, _ *wire.Response) any { return req.Input.Get("kind") },
+		"Detail": func(req *wire.Request, _ *wire.Response) any {
+			return req.Observed.Resources["db"].ConnectionDetails["password"]
+		},
+	}
+	for name, hold := range holds {
+		t.Run(name, func(t *testing.T) {
+			f, gone := fixedForm(t), &atomic.Int32{}
+			held := func() any {
+				req, err := wire.Decode(lying(sent, gone))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return hold(req, f.Run(t.Context(), req))
+			}()
+			for range 5 {
+				runtime.GC()
+			}
+			if gone.Load() != 0 {
+				t.Error("it is gone while it is held")
+			}
+			runtime.KeepAlive(held)
+			held = nil
+			if collected(gone, 1) != 1 {
+				t.Error("it is kept when nobody holds it any more")
+			}
+		})
+	}
+	f, gone := fixedForm(t), &atomic.Int32{}
+	texts := func() any {
+		req, err := wire.Decode(lying(sent, gone))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []any{req.Input.Keys(), req.Input.Get("kind").Text(), req.Input.Proto(), req.Meta, f.Run(t.Context(), req).Own}
+	}()
+	if collected(gone, 1) != 1 {
+		t.Error("texts, and what protobuf decoded, keep the request")
+	}
+	runtime.KeepAlive(texts)
+}
+
+// allocated is how many bytes a call of f takes.
+func allocated(t *testing.T, f func()) uint64 {
+	t.Helper()
+	const calls = 20
+	var before, after runtime.MemStats
+	f()
+	runtime.ReadMemStats(&before)
+	for range calls {
+		f()
+	}
+	runtime.ReadMemStats(&after)
+	return (after.TotalAlloc - before.TotalAlloc) / calls
+}
+
+// What is carried on, and what nobody looks at, is not copied: an answer takes as much
+// memory beside the request, however large that is.
+func TestCarryingOnCopiesNothing(t *testing.T) {
+	const size, most = 500 << 10, 64 << 10
+	large := structpb.NewStringValue(strings.Repeat("x", size))
+	cases := map[string]struct {
+		reason string
+		add    func(req *fnv1.RunFunctionRequest)
+	}{
+		"Desired": {"of an earlier step", func(req *fnv1.RunFunctionRequest) {
+			req.Desired.Resources["large"] = &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"x": large}}}
+		}},
+		"Context": {"of an earlier step", func(req *fnv1.RunFunctionRequest) { req.Context.Fields["large"] = large }},
+		"Observed": {"whose fields nobody uses", func(req *fnv1.RunFunctionRequest) {
+			req.Observed.Resources["db"].Resource.Fields["large"] = large
+		}},
+		"Details": {"which nobody uses", func(req *fnv1.RunFunctionRequest) {
+			req.Observed.Resources["db"].ConnectionDetails["large"] = []byte(large.GetStringValue())
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			req := &fnv1.RunFunctionRequest{}
+			if err := proto.Unmarshal(codecRequest(t, "tag", 1), req); err != nil {
+				t.Fatal(err)
+			}
+			tc.add(req)
+			sent, err := proto.Marshal(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := fixedForm(t)
+			got := allocated(t, func() {
+				req, err := wire.Decode(sent)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := f.Run(t.Context(), req).Marshal(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if got > most {
+				t.Errorf("%s: want at most %d KiB beside the request, got %d", tc.reason, most>>10, got>>10)
+			}
+			if whole := allocated(t, func() {
+				if _, err := runDecoded(t.Context(), f, sent); err != nil {
+					t.Fatal(err)
+				}
+			}); whole < size {
+				t.Errorf("want at least %d KiB where all is decoded, got %d: nothing is measured", size>>10, whole>>10)
+			}
+			t.Logf("%d KiB", got>>10)
+		})
+	}
+}

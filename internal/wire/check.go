@@ -1,0 +1,242 @@
+package wire
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Checks look at each byte of a request once, and make nothing. Each reports whether
+// what lies between two positions is a message in the one form that is read here, which
+// is the one that Go's protobuf writes: every field known, with a tag of one byte, and
+// there once unless it is repeated; an entry of a map with its key and then its value; a
+// Value with just one kind. Whatever else protobuf takes is its own to decode.
+
+// maxDepth is how deep values nest in what is read here. Kubernetes' own objects do
+// not come near it; what is deeper is protobuf's.
+const maxDepth = 128
+
+// body is where the body of the field at i begins, and where it ends: -1 if there is no
+// such field that ends before end.
+func body(b []byte, i, end int, tag byte) (from, to int) {
+	if end-i < 2 || b[i] != tag {
+		return 0, -1
+	}
+	n := b[i+1]
+	if n >= 0x80 {
+		return longBody(b, i, end)
+	}
+	if from, to = i+2, i+2+int(n); to > end {
+		return 0, -1
+	}
+	return from, to
+}
+
+// longBody is that of a field whose length has several bytes.
+func longBody(b []byte, i, end int) (from, to int) {
+	n, size := binary.Uvarint(b[i+1 : end])
+	if size <= 0 || n > uint64(end-i-1-size) {
+		return 0, -1
+	}
+	return i + 1 + size, i + 1 + size + int(n)
+}
+
+// keyOf the entry of a map is text; value is where its value begins. It is -1 unless the
+// entry has the two, and nothing behind them.
+func keyOf(b []byte, i, end int) (value int) {
+	from, to := body(b, i, end, tagKey)
+	if to < 0 || !isText(b[from:to]) {
+		return -1
+	}
+	from, to = body(b, to, end, tagValue)
+	if to != end {
+		return -1
+	}
+	return from
+}
+
+// isText reports whether b is UTF-8, which nearly always is ASCII.
+func isText(b []byte) bool {
+	for s := b; ; s = s[8:] {
+		if len(s) < 8 {
+			for _, c := range s {
+				if c >= utf8.RuneSelf {
+					return utf8.Valid(b)
+				}
+			}
+			return true
+		}
+		if binary.LittleEndian.Uint64(s)&0x8080808080808080 != 0 {
+			return utf8.Valid(b)
+		}
+	}
+}
+
+func isStruct(b []byte, i, end, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
+	for i < end {
+		from, to := body(b, i, end, tagEntry)
+		if to < 0 {
+			return false
+		}
+		if from = keyOf(b, from, to); from < 0 || !isValue(b, from, to, depth) {
+			return false
+		}
+		i = to
+	}
+	return true
+}
+
+func isList(b []byte, i, end, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
+	for i < end {
+		from, to := body(b, i, end, tagEntry)
+		if to < 0 || !isValue(b, from, to, depth) {
+			return false
+		}
+		i = to
+	}
+	return true
+}
+
+func isValue(b []byte, i, end, depth int) bool {
+	if i == end {
+		return false
+	}
+	tag := b[i]
+	switch tag {
+	case tagString, tagStruct, tagList:
+		from, to := body(b, i, end, tag)
+		switch {
+		case to != end:
+			return false
+		case tag == tagString:
+			return isText(b[from:to])
+		case tag == tagStruct:
+			return isStruct(b, from, to, depth+1)
+		}
+		return isList(b, from, to, depth+1)
+	case tagNumber:
+		return end-i == 9
+	case tagBool:
+		return end-i == 2 && b[i+1] <= 1
+	case tagNull:
+		return end-i == 2 && b[i+1] == 0
+	}
+	return false
+}
+
+func isResource(b []byte, i, end int) bool {
+	object, ready := false, false
+	for i < end {
+		switch tag := b[i]; tag {
+		case tagResource:
+			from, to := body(b, i, end, tag)
+			if to < 0 || object || !isStruct(b, from, to, 0) {
+				return false
+			}
+			object, i = true, to
+		case tagDetails:
+			from, to := body(b, i, end, tag)
+			if to < 0 || keyOf(b, from, to) < 0 {
+				return false
+			}
+			i = to
+		case tagReady:
+			if end-i < 2 || b[i+1] >= 0x80 || ready {
+				return false
+			}
+			ready, i = true, i+2
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isState(b []byte, i, end int) bool {
+	composite := false
+	for i < end {
+		tag := b[i]
+		from, to := body(b, i, end, tag)
+		switch {
+		case to < 0:
+			return false
+		case tag == tagComposite && !composite:
+			composite = true
+		case tag == tagResources:
+			if from = keyOf(b, from, to); from < 0 {
+				return false
+			}
+		default:
+			return false
+		}
+		if !isResource(b, from, to) {
+			return false
+		}
+		i = to
+	}
+	return true
+}
+
+// isFound is an entry of required_resources.
+func isFound(b []byte, i, end int) bool {
+	if i = keyOf(b, i, end); i < 0 {
+		return false
+	}
+	for i < end {
+		from, to := body(b, i, end, tagItems)
+		if to < 0 || !isResource(b, from, to) {
+			return false
+		}
+		i = to
+	}
+	return true
+}
+
+// isSchema is an entry of required_schemas.
+func isSchema(b []byte, i, end int) bool {
+	if i = keyOf(b, i, end); i < 0 || i == end {
+		return i == end
+	}
+	from, to := body(b, i, end, tagSchema)
+	return to == end && isStruct(b, from, to, 0)
+}
+
+// isRequest reads the meta as well, nil for none: it is small, and whatever protobuf takes.
+func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
+	seen := 0
+	for i := 0; i < len(b); {
+		tag := b[i]
+		from, to := body(b, i, len(b), tag)
+		if to < 0 {
+			return nil, false
+		}
+		ok, once := false, true
+		switch tag {
+		case tagMeta:
+			meta = &fnv1.RequestMeta{}
+			ok = proto.Unmarshal(b[from:to], meta) == nil
+		case tagObserved, tagDesired:
+			ok = isState(b, from, to)
+		case tagInput, tagContext:
+			ok = isStruct(b, from, to, 0)
+		case tagRequiredResources:
+			ok, once = isFound(b, from, to), false
+		case tagRequiredSchemas:
+			ok, once = isSchema(b, from, to), false
+		}
+		if !ok || once && seen&(1<<(tag>>3)) != 0 { // protobuf merges the two
+			return nil, false
+		}
+		seen |= 1 << (tag >> 3)
+		i = to
+	}
+	return meta, true
+}

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A large object is looked through once. That it is not again is seen by what happens to
+// bytes that are only needed for that: nothing, when they are gone.
+func TestLargeObjectIsReadOnce(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		sent   []byte
+		first  func(Struct)
+	}{
+		"Get":         {"the first Get makes the index", manyFields(2000, 2000), func(s Struct) { s.Get("name-003") }},
+		"Get, absent": {"also one that finds nothing", manyFields(2000, 2000), func(s Struct) { s.Get("") }},
+		"Keys":        {"so do Keys", manyFields(2000, 2000), func(s Struct) { s.Keys() }},
+		"Len":         {"so does Len", manyFields(2000, 2000), func(s Struct) { s.Len() }},
+		"All":         {"so does All", manyFields(2000, 2000), func(s Struct) { s.All()(func(string, Value) bool { return false }) }},
+		"Names twice": {"of each name, the last field is in the index", manyFields(2000, 1000), func(s Struct) { s.Get("name-003") }},
+		"Few names": {
+			reason: "what many fields with few names cost is what they take to look through, not how many are left",
+			sent:   manyFields(2000, 11), first: func(s Struct) { s.Get("name-003") },
+		},
+		"In another": {
+			reason: "an object in an indexed one has an index of its own",
+			sent:   message(manyFields(20, 20), fieldOf("in", objectOf(manyFields(2000, 2000)))),
+			first:  func(s Struct) { s.At("in", "name-003") },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := sentStruct(t, tc.sent)
+			tc.first(s)
+			if in := s.Get("in"); in.Exists() {
+				s = in.Struct()
+			}
+			want := s.Get("name-007").Text()
+			s.sent[0] = 0
+			if got := s.Get("name-007").Text(); got != want || want == "" {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, want)
+			}
+			if got := testing.AllocsPerRun(10, func() {
+				if v := s.Get("name-007"); !v.Is(want) || s.Get("none").Exists() || s.Len() == 0 {
+					t.Error("another Value")
+				}
+			}); got != 0 {
+				t.Errorf("%s: got %v allocations to read it again, want none", tc.reason, got)
+			}
+			if got := testing.AllocsPerRun(10, func() { s.Get("name-007").Text() }); got != 1 {
+				t.Errorf("%s: got %v allocations to read a text, want the text's own", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestLargeListIsReadOnce(t *testing.T) {
+	values := make([][]byte, 2000)
+	for i := range values {
+		values[i] = textOf(fmt.Sprint(i))
+	}
+	for name, first := range map[string]func(List){
+		"At":  func(l List) { l.At(1) },
+		"Len": func(l List) { l.Len() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := sentStruct(t, fieldOf("list", listOf(values...))).Get("list").List()
+			first(l)
+			l.sent[0] = 0
+			if got := testing.AllocsPerRun(10, func() {
+				if l.Len() != 2000 || !l.At(0).Is("0") || !l.At(1000).Is("1000") || !l.At(1999).Is("1999") {
+					t.Error("another element")
+				}
+			}); got != 0 {
+				t.Errorf("got %v allocations to read elements again, want none", got)
+			}
+		})
+	}
+}
+
+// What is small, or has few fields, has no index: looking through it costs less.
+func TestSmallOnesAreNotIndexed(t *testing.T) {
+	s := sentStruct(t, message(manyFields(16, 16), fieldOf("list", listOf(textOf("a"), textOf("b")))))
+	small := sentStruct(t, message(fieldOf("a", textOf("b")), fieldOf("a", textOf("c"))))
+	few := sentStruct(t, manyFields(16, 16))
+	if got := testing.AllocsPerRun(10, func() {
+		s.Get("list").List().At(1)
+		s.Get("list").List().Len()
+		small.Get("a")
+		few.Get("name-007")
+	}); got != 0 {
+		t.Errorf("got %v allocations, want none", got)
+	}
+	few.Keys()
+	if len(s.in.lists)+len(small.in.structs)+len(few.in.structs) != 0 {
+		t.Error("got an index of a small one, want none")
+	}
+}
+
+// To read all fields by name, in any order, takes one index, of one field each.
+func TestOneIndexForAll(t *testing.T) {
+	s := sentStruct(t, manyFields(999, 999))
+	for range 3 {
+		for _, k := range s.Keys() {
+			if !s.Get(k).Exists() {
+				t.Errorf("%q is not there", k)
+			}
+		}
+	}
+	fields := 0
+	for _, in := range s.in.structs {
+		fields += len(in)
+	}
+	if len(s.in.structs) != 1 || fields != 999 {
+		t.Errorf("got %d indexes with %d fields, want 1 with 999", len(s.in.structs), fields)
+	}
+}
