@@ -24,8 +24,19 @@ type lazyRunner interface {
 	Run(ctx context.Context, req *wire.Request) *wire.Response
 }
 
+var _ lazyRunner = (*Function)(nil)
+
+// codecOf a request.
+func codecOf(req *wire.Request) string {
+	if req.Decoded() {
+		return codecProto
+	}
+	return codecLazy
+}
+
 // lazyCodec reads a request where it lies, and carries on in its response what came with
-// it. All other messages, those of health and reflection, are protobuf's, as ever.
+// it. All other messages, those of health and reflection, are protobuf's, as ever. That a
+// server can be given a codec is experimental in gRPC.
 type lazyCodec struct {
 	encoding.CodecV2
 

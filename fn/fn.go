@@ -55,15 +55,15 @@ func NewFunction(log logging.Logger, m *metrics) (*Function, error) {
 	return &Function{plans: plan.NewCache(env), metrics: m, log: log, now: now, entropy: entropy}, nil
 }
 
-// RunFunction answers one call. The request is not written to: parts of it that
-// stay as they are stand in the response, too. What goes wrong is a result that
-// Crossplane shows to people, and no error.
+// RunFunction is Run for a request that the SDK has decoded.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	return f.Run(ctx, wire.OfRequest(req)).Proto()
 }
 
-// Run answers one call, as RunFunction does.
+// Run answers one call. The request is not written to: parts of it that stay as they are
+// stand in the response, too. What goes wrong is a result that Crossplane shows to people.
 func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
+	f.metrics.request(codecOf(req))
 	rsp := &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.DefaultTTL)}}
 
 	p, faults, hit := f.plans.Get(req.Input)
@@ -93,7 +93,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	return out
 }
 
-// observe is the request as the plan of an ID sees it. Nothing is copied.
+// observe is the request as the plan of an ID sees it. No object is copied.
 func observe(req *wire.Request, id string) *plan.Request {
 	xr, context := req.Observed.Composite, contextBefore(req.Context, id)
 	out := &plan.Request{
@@ -214,37 +214,6 @@ func with[V any](m, more map[string]V) map[string]V {
 	return out
 }
 
-// A leaving is what the step leaves in the context, over what it found there.
-type leaving struct {
-	found  wire.Struct
-	fields map[string]*structpb.Value
-}
-
-// field of the context.
-func (l *leaving) field(name string, v *structpb.Value) {
-	if l.fields == nil {
-		l.fields = map[string]*structpb.Value{}
-	}
-	l.fields[name] = v
-}
-
-// member of a field of the context, beside those that it has.
-func (l *leaving) member(name, member string, v *structpb.Value) {
-	was, ours := l.fields[name]
-	if !ours {
-		was = l.found.Get(name).Proto()
-	}
-	l.field(name, structpb.NewStructValue(withField(was.GetStructValue(), []string{member}, v)))
-}
-
-// context with the fields that were left, nil if none were.
-func (l *leaving) context() *structpb.Struct {
-	if l.fields == nil {
-		return nil
-	}
-	return &structpb.Struct{Fields: l.fields}
-}
-
 // outcomes are what became of everything, of the composite's author last.
 func outcomes(result *plan.Result) []plan.Outcome {
 	out := make([]plan.Outcome, 0, len(result.Objects)+len(result.Status)+len(result.Others))
@@ -274,49 +243,6 @@ func worst(result *plan.Result) plan.State {
 		state = max(state, o.State)
 	}
 	return state
-}
-
-// exportsKey is where a step leaves in the context what it reports, for later
-// ones that run this function: there is one condition for all of them, and the
-// last one sets it. It holds states and messages by input, and no values. A step
-// finds its own there, too, when Crossplane calls it again with what it requires.
-const exportsKey = "export.fn.crossplane.io/exports"
-
-// A reported is what a step has to say.
-type reported struct {
-	state    plan.State
-	messages []string
-}
-
-// reportedBefore is what the steps of all other inputs reported.
-func reportedBefore(context wire.Struct, own string) reported {
-	var all reported
-	for id, v := range context.Get(exportsKey).Struct().All() {
-		if id == own {
-			continue
-		}
-		step := v.Struct()
-		all.state = max(all.state, min(plan.State(step.Get("state").Number()), plan.Conflict))
-		for _, m := range step.Get("messages").List().All() {
-			all.messages = append(all.messages, m.Text())
-		}
-	}
-	return all
-}
-
-// leave what an input reports in the context, in place of what it did before.
-func (r reported) leave(left *leaving, own string) {
-	if r.state == plan.Available && !left.found.At(exportsKey, own).Exists() {
-		return
-	}
-	messages := &structpb.ListValue{}
-	for _, m := range r.messages {
-		messages.Values = append(messages.Values, structpb.NewStringValue(m))
-	}
-	left.member(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-		"state":    structpb.NewNumberValue(float64(r.state)),
-		"messages": structpb.NewListValue(messages),
-	}}))
 }
 
 // report sets the condition, and warns of what waiting does not mend.

@@ -30,6 +30,7 @@ type metrics struct {
 	reconcilesTotal  counters[string]
 	evaluationsTotal counters[string]
 	planCacheTotal   counters[bool]
+	requestsTotal    counters[string]
 	objectsTotal     counters[objectLabels]
 }
 
@@ -68,11 +69,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	planCache := vec("plan_cache_total", "Look-ups of compiled inputs by whether one was found.", "result")
 	objects := vec("objects_total", "Exported objects by kind and state, counted once a call.", "kind", "state")
 
+	requests := vec("requests_total", "Requests by the codec that read them.", "codec")
+
 	m := &metrics{
 		reconcilesTotal:  counters[string]{},
 		evaluationsTotal: counters[string]{},
 		planCacheTotal:   counters[bool]{true: planCache.WithLabelValues("hit"), false: planCache.WithLabelValues("miss")},
 		objectsTotal:     counters[objectLabels]{},
+		requestsTotal:    counters[string]{codecLazy: requests.WithLabelValues(codecLazy), codecProto: requests.WithLabelValues(codecProto)},
 	}
 
 	for _, o := range []string{outcomeAvailable, outcomeWaiting, outcomeHeld, outcomeConflict, outcomeInvalidInput} {
@@ -105,6 +109,14 @@ func (m *metrics) reconcile(outcome string) {
 func (m *metrics) evaluations(outcome string, n int) {
 	if m != nil {
 		m.evaluationsTotal.add(outcome, n)
+	}
+}
+
+// request counts one request by the codec that read it: what is not in the form that
+// Crossplane writes is left to protobuf by the lazy one.
+func (m *metrics) request(codec string) {
+	if m != nil {
+		m.requestsTotal.add(codec, 1)
 	}
 }
 

@@ -18,6 +18,7 @@ func TestMetrics(t *testing.T) {
 	m.evaluations(evaluationFailed, 0)
 	m.evaluations(evaluationFailed, -1)
 	m.planCache(true)
+	m.request(codecLazy)
 	m.object("Secret", outcomeConflict)
 	m.object("ConfigMap", outcomeInvalidInput) // Not a state of an object.
 
@@ -48,6 +49,10 @@ function_export_reconciles_total{outcome="conflict"} 0
 function_export_reconciles_total{outcome="held"} 1
 function_export_reconciles_total{outcome="invalid_input"} 0
 function_export_reconciles_total{outcome="waiting"} 0
+# HELP function_export_requests_total Requests by the codec that read them.
+# TYPE function_export_requests_total counter
+function_export_requests_total{codec="lazy"} 1
+function_export_requests_total{codec="proto"} 0
 `
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(want)); err != nil {
 		t.Error(err)
@@ -75,6 +80,7 @@ func TestMetricsAllocateNothing(t *testing.T) {
 		m.reconcile(outcomeHeld)
 		m.evaluations(evaluationOK, 7)
 		m.planCache(true)
+		m.request(codecLazy)
 		m.object("Secret", outcomeHeld)
 	})
 	if got != 0 {

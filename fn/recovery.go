@@ -46,8 +46,9 @@ func logPanic(log logging.Logger, method string, value any) {
 // panicStack of the panicking goroutine, innermost first. debug.Stack would print
 // arguments as well, and those of a by-value array or number are the data.
 func panicStack() []string {
+	const own = 4 // this one, logPanic, who recovered, and the runtime's
 	pcs := make([]uintptr, maxFrames)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(own, pcs)])
 
 	var lines []string
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,41 +9,77 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // BenchmarkTypeChecking is one reconcile in which nothing is wrong, with the requests as
 // they come over the wire: by default there is one call, and Strict has another, with
-// the schemas of the composite and of a composed resource.
+// the schemas of the composite and of a composed resource, which many expressions may
+// ask for.
 func BenchmarkTypeChecking(b *testing.B) {
 	for _, mode := range []struct {
-		name string
-		kib  int // of the composed resource's schema, 0 for none
-	}{{"Warn", 0}, {"Strict/20KiB", 20}, {"Strict/150KiB", 150}, {"Strict/400KiB", 400}} {
-		b.Run(mode.name, func(b *testing.B) {
-			f, calls := newFunction(b), typedCalls(b, mode.kib)
-			b.ReportAllocs()
-			for b.Loop() {
-				for _, c := range calls {
-					req := &fnv1.RunFunctionRequest{}
-					if err := proto.Unmarshal(c, req); err != nil {
-						b.Fatal(err)
-					}
-					if _, err := f.RunFunction(context.Background(), req); err != nil {
-						b.Fatal(err)
+		name        string
+		kib         int // of the composed resource's schema, 0 for none
+		expressions int // that read it, beside three others
+	}{{"Warn", 0, 0}, {"Strict/20KiB", 20, 0}, {"Strict/150KiB", 150, 0}, {"Strict/400KiB", 400, 0}, {"Strict/400KiB/60", 400, 60}} {
+		calls := typedCalls(b, mode.kib, mode.expressions)
+		for _, codec := range []struct {
+			name   string
+			answer func(*testing.B, *Function, []byte)
+		}{{codecProto, answerDecoded}, {codecLazy, answerBytes}} {
+			b.Run(mode.name+"/"+codec.name, func(b *testing.B) {
+				f := oneForm(b)
+				b.ReportAllocs()
+				for b.Loop() {
+					for _, c := range calls {
+						codec.answer(b, f, c)
 					}
 				}
-			}
-			b.ReportMetric(float64(len(bytes.Join(calls, nil)))/1024, "KiB")
-		})
+				b.ReportMetric(float64(len(bytes.Join(calls, nil)))/1024, "KiB")
+			})
+		}
+	}
+}
+
+// answerDecoded answers a request as protobuf decodes it.
+func answerDecoded(b *testing.B, f *Function, sent []byte) {
+	b.Helper()
+	req := &fnv1.RunFunctionRequest{}
+	if err := proto.Unmarshal(sent, req); err != nil {
+		b.Fatal(err)
+	}
+	rsp, err := f.RunFunction(b.Context(), req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := proto.Marshal(rsp); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// answerBytes answers a request where it lies.
+func answerBytes(b *testing.B, f *Function, sent []byte) {
+	b.Helper()
+	req, err := wire.Decode(sent)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := f.Run(b.Context(), req).Marshal(); err != nil {
+		b.Fatal(err)
 	}
 }
 
 // typedCalls are the requests of a reconcile.
-func typedCalls(b *testing.B, kib int) [][]byte {
+func typedCalls(b *testing.B, kib, expressions int) [][]byte {
 	b.Helper()
 	checking := "Strict"
 	if kib == 0 {
 		checking = "Warn"
+	}
+	var more strings.Builder
+	for i := range expressions {
+		fmt.Fprintf(&more, "    - {key: k%d, value: resources.db.status.host}\n", i)
 	}
 	req := request(b, `
 meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_RESOURCES, CAPABILITY_REQUIRED_SCHEMAS]}
@@ -59,6 +94,7 @@ input:
     - {key: host, value: resources.db.status.host}
     - {key: url, value: "'%s:%d'.format([resources.db.status.host, resources.db.status.port])"}
     - {key: ready, value: "resources.db.status.conditions.filter(c, c.type == 'Ready').map(c, c.status).join(',')"}
+`+more.String()+`
 observed:
   composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: a, namespace: b, uid: u}, spec: {size: small}}}
   resources:

@@ -12,6 +12,8 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -79,6 +81,7 @@ func TestServeCodecs(t *testing.T) {
 		t.Fatalf("want three resources carried on and one exported, got %v", want.GetDesired())
 	}
 	forEachCodec(t, f, logging.NewNopLogger(), func(t *testing.T, s testServer, conn *grpc.ClientConn) {
+		f.metrics = newMetrics(prometheus.NewRegistry())
 		for _, method := range []string{runV1, runV1Beta1} {
 			for name, opts := range map[string][]grpc.CallOption{"Plain": nil, "Compressed": {grpc.UseCompressor(gzip.Name)}} {
 				got, err := callRaw(t, conn, method, sent, opts...)
@@ -99,6 +102,13 @@ func TestServeCodecs(t *testing.T) {
 		if diff := cmp.Diff(counted, handled(t, s, "OK", "Internal")); diff != "" {
 			t.Errorf("calls by service and code: -want, +got:\n%s", diff)
 		}
+		for _, codec := range []string{codecProto, codecLazy} {
+			want := map[bool]float64{true: 4}[codec == s.codec]
+			if got := testutil.ToFloat64(f.metrics.requestsTotal[codec]); got != want {
+				t.Errorf("want %v requests read by %s, got %v", want, codec, got)
+			}
+		}
+		f.metrics = nil
 	})
 }
 

@@ -75,6 +75,7 @@ func Cases(deepest int) map[string]Case {
 		"Elsewhere":   elsewhere(),
 		"Keys":        keys(),
 		"Leaks":       leaks(),
+		"Reads":       reads(),
 	} {
 		for name, c := range cases {
 			out[group+"/"+name] = c

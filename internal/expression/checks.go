@@ -286,20 +286,6 @@ func weigh(v ref.Val, most int64) int64 { return weighBy(v, most, 1) }
 // weighNodes is weigh where 64 bytes are as much as a node.
 func weighNodes(v ref.Val, most int64) int64 { return weighBy(v, most, 64) }
 
-// observed is a map whose entries are quicker to go through than to look up.
-type observed interface {
-	KeyOrdered
-	traits.Foldable
-}
-
-// folder is called for each entry of a map, until it is false.
-type folder func(k, e ref.Val) bool
-
-// FoldEntry is called with values of CEL only: the maps are our own.
-func (f folder) FoldEntry(k, e any) bool {
-	return f(k.(ref.Val), e.(ref.Val)) //nolint:forcetypeassert // see above
-}
-
 func weighBy(v ref.Val, most, bytes int64) int64 {
 	n := 1 + textLen(v)/bytes
 	switch t := v.(type) {
@@ -307,12 +293,12 @@ func weighBy(v ref.Val, most, bytes int64) int64 {
 		if t.HasValue() {
 			n += weighBy(t.GetValue(), most-n, bytes)
 		}
-	case observed:
-		t.Fold(folder(func(k, e ref.Val) bool {
+	case keyOrderedFoldable:
+		Each(t, func(k, e ref.Val) bool {
 			n += weighBy(k, most-n, bytes)
 			n += weighBy(e, most-n, bytes)
 			return n <= most
-		}))
+		})
 	case traits.Mapper:
 		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {
 			k := it.Next()

@@ -18,6 +18,22 @@ type KeyOrdered interface {
 	KeyOrdered()
 }
 
+// keyOrderedFoldable is one whose entries are quicker to go through than to look up.
+type keyOrderedFoldable interface {
+	KeyOrdered
+	traits.Foldable
+}
+
+// Each calls f for each entry of a map whose keys and values are CEL's, until f is false.
+func Each(m traits.Foldable, f func(k, v ref.Val) bool) { m.Fold(folder(f)) }
+
+type folder func(k, v ref.Val) bool
+
+// FoldEntry is called by the map.
+func (f folder) FoldEntry(k, v any) bool {
+	return f(k.(ref.Val), v.(ref.Val)) //nolint:forcetypeassert // as Each has it
+}
+
 // ordered declares the identity functions that Compile puts into the source.
 // Their names have a character that no source can have.
 //

@@ -15,6 +15,10 @@ const plotFile = "internal/figures/unread.svg"
 
 // run shows what goes on, for it takes minutes. Each server has a turn in each round.
 func run(rounds int) error {
+	const least = 3 // of which there is a median
+	if rounds < least {
+		return fmt.Errorf("cannot measure: -rounds must be at least %d", least)
+	}
 	cmd := exec.Command("go", "test", "./fn", "-run", "^$", "-bench", "^Benchmark(Load|Unread)$", "-benchtime", fmt.Sprintf("%dx", rounds), "-timeout", "1h")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, os.Stderr), os.Stderr
@@ -49,11 +53,11 @@ func loadOf(out string, rounds int) (text, plot string, err error) {
 	var b strings.Builder
 	loadTable(&b, f)
 	latencyTable(&b, f)
-	fmt.Fprintf(&b, "\n![CPU per request over the size of what no expression reads: an empty function, this one, and receiving alone, on logarithmic axes](%s)\n", plotFile)
+	lines := unreadLines(f)
+	fmt.Fprintf(&b, "\n![CPU per request from %s to %s that no expression reads: %s](%s)\n", size(float64(unread[0])), size(float64(unread[len(unread)-1])), alternative(lines), plotFile)
 	summary(&b, f)
 	fmt.Fprintf(&b, "\nMedians of %d rounds in which the servers take turns; a ratio is the median of the rounds' ratios. %s, %d cores, which the clients share.\n\n",
 		rounds, runtime.Version(), runtime.NumCPU())
-	lines := unreadLines(f)
 	if len(f.missing) > 0 {
 		return "", "", fmt.Errorf("cannot find the figures of %s", strings.Join(f.missing, ", "))
 	}
@@ -75,7 +79,7 @@ func (f *found) get(benchmark, unit string) float64 {
 }
 
 func loadTable(b *strings.Builder, f *found) {
-	b.WriteString("\n| observed state | clients | empty function, CPU | `--codec=proto`, CPU | `--codec=lazy`, CPU | lazy to empty | allocations, empty | lazy |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| observed state | clients | CPU, empty | CPU, proto | CPU, lazy | lazy to empty | allocations, empty | allocations, lazy |\n|---|---|---|---|---|---|---|---|\n")
 	eachLoad(func(text string, clients int, name string) {
 		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %.2f | %.0f | %.0f |\n", text, clients,
 			duration(f.get(name, "empty-cpu-µs/op")), duration(f.get(name, "proto-cpu-µs/op")), duration(f.get(name, "lazy-cpu-µs/op")),
@@ -84,7 +88,7 @@ func loadTable(b *strings.Builder, f *found) {
 }
 
 func latencyTable(b *strings.Builder, f *found) {
-	b.WriteString("\n| observed state | clients | 50 % take at most, empty | lazy | 99 % take at most, empty | lazy | memory at most, empty | lazy |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| observed state | clients | p50, empty | p50, lazy | p99, empty | p99, lazy | peak memory, empty | peak memory, lazy |\n|---|---|---|---|---|---|---|---|\n")
 	eachLoad(func(text string, clients int, name string) {
 		fmt.Fprintf(b, "| %s | %d | %s | %s | %s | %s | %.0f MiB | %.0f MiB |\n", text, clients,
 			duration(f.get(name, "empty-p50-µs")), duration(f.get(name, "lazy-p50-µs")), duration(f.get(name, "empty-p99-µs")), duration(f.get(name, "lazy-p99-µs")),
@@ -137,7 +141,7 @@ func cheaperFrom(f *found) int {
 func unreadLines(f *found) []series {
 	lines := []series{
 		{name: "empty function", color: "#6b7280"},
-		{name: "this one", color: "#1d4ed8"},
+		{name: "function-export", color: "#1d4ed8"},
 		{name: "receiving alone", color: "#b45309", dash: true},
 	}
 	for i, server := range []string{"empty", "lazy", "transport"} {
@@ -146,6 +150,15 @@ func unreadLines(f *found) []series {
 		}
 	}
 	return lines
+}
+
+// alternative to seeing the lines: where each begins and ends.
+func alternative(lines []series) string {
+	var all []string
+	for _, l := range lines {
+		all = append(all, fmt.Sprintf("%s %s to %s", l.name, duration(l.points[0].y), duration(l.points[len(l.points)-1].y)))
+	}
+	return strings.Join(all, ", ")
 }
 
 // duration of so many microseconds, to three digits or whole ones.
@@ -157,8 +170,10 @@ func duration(µs float64) string {
 		return fmt.Sprintf("%.2f ms", µs/1e3)
 	case µs < 100e3:
 		return fmt.Sprintf("%.1f ms", µs/1e3)
+	case µs < 1e6:
+		return fmt.Sprintf("%.0f ms", µs/1e3)
 	}
-	return fmt.Sprintf("%.0f ms", µs/1e3)
+	return fmt.Sprintf("%.2f s", µs/1e6)
 }
 
 // size of so many KiB.

@@ -39,7 +39,7 @@ func (s scale) at(v float64) float64 {
 func plotOf(above, below string, lines []series) string {
 	x, y := scales(lines)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" font-family="system-ui, sans-serif" font-size="14" fill="#1f2937">`+"\n", plotWidth, plotHeight)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="system-ui, sans-serif" font-size="14" fill="#1f2937">`+"\n", plotWidth, plotHeight, plotWidth, plotHeight)
 	fmt.Fprintf(&b, "<title>%s</title>\n", html.EscapeString(above+", over the "+below))
 	fmt.Fprintf(&b, `<rect width="%g" height="%g" rx="6" fill="#ffffff"/>`+"\n", plotWidth, plotHeight)
 	text(&b, plotLeft, plotTop-20, "start", above)

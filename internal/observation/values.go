@@ -153,31 +153,26 @@ func equalMaps(m foldable, other ref.Val) ref.Val {
 	if !ok || m.Size() != o.Size() {
 		return types.False
 	}
-	out := ref.Val(types.True)
-	m.Fold(folder(func(k, a ref.Val) bool {
+	var failed ref.Val
+	differ := false
+	expression.Each(m, func(k, a ref.Val) bool {
 		b, ok := o.Find(k)
 		if !ok && b == nil { // else it is not there yet
-			out = types.False
+			differ = true
 			return false
 		}
 		switch eq := equal(a, b); {
 		case eq == types.False:
-			out = types.False
-			return false
-		case eq != types.True && out == types.True:
-			out = eq
+			differ = true
+		case eq != types.True && failed == nil:
+			failed = eq
 		}
-		return true
-	}))
-	return out
-}
-
-// folder is called for each entry of a map, until it is false.
-type folder func(k, v ref.Val) bool
-
-// FoldEntry is called by the maps here only, with values of CEL.
-func (f folder) FoldEntry(k, v any) bool {
-	return f(k.(ref.Val), v.(ref.Val)) //nolint:forcetypeassert // see above
+		return !differ
+	})
+	if differ {
+		return types.False
+	}
+	return orTrue(failed)
 }
 
 // equal compares values, one of which may be an error: a number that was rounded

@@ -58,7 +58,8 @@ func (c *Cache) compilation(key digest, input wire.Struct) (compilation, bool) {
 		return e.(compilation), true //nolint:forcetypeassert // the cache holds nothing else
 	}
 	e := compilation(sync.OnceValues(func() (*Plan, field.ErrorList) {
-		// Not with the context of whoever came first: the others wait for it.
+		// Not with the context of whoever came first: the others wait for it, and one of
+		// them may run this. Proto is for any goroutine.
 		p, faults := Compile(context.Background(), c.env, input.Proto())
 		if p != nil {
 			p.id = hex.EncodeToString(key[:8])

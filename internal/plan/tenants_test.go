@@ -445,6 +445,33 @@ resources:
 	}
 }
 
+// What stands where an object, or a list, has to be is told by its kind, and not shown.
+func TestTenantsKinds(t *testing.T) {
+	const noObject, noList = "Held! | spec.operatorSpec: must be an object, but is ", "Held! | spec.operatorSpec.dynamicSecrets: must be a list, but is "
+	for name, c := range map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"String":        {"a text may be a secret", "operatorSpec: hush", []string{noObject + "a string"}},
+		"Number":        {"so may a number", "operatorSpec: 4711", []string{noObject + "a number"}},
+		"Boolean":       {"of two values", "operatorSpec: true", []string{noObject + "a boolean"}},
+		"List":          {"even an empty one is no object", "operatorSpec: []", []string{noObject + "a list"}},
+		"Null":          {"is as if it were not there", "operatorSpec: null", nil},
+		"StringAsList":  {"a text may be a secret", "operatorSpec: {dynamicSecrets: hush}", []string{noList + "a string"}},
+		"NumberAsList":  {"so may a number", "operatorSpec: {dynamicSecrets: 4711}", []string{noList + "a number"}},
+		"BooleanAsList": {"of two values", "operatorSpec: {dynamicSecrets: false}", []string{noList + "a boolean"}},
+		"ObjectAsList":  {"even an empty one is no list", "operatorSpec: {dynamicSecrets: {}}", []string{noList + "an object"}},
+		"NullAsList":    {"is as if it were not there", "operatorSpec: {dynamicSecrets: null}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := show(newScene(t, exports("fromComposite: {fieldPath: spec.operatorSpec}"), asks(c.spec)).run(t))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
 const tooLong = "all expressions of the composite together have more than 8192 characters: shorten them; "
 
 // A name that the author took before an export came to have it is the export's

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -12,7 +13,8 @@ import (
 // what lies between two positions is a message in the one form that is read here, which
 // is the one that Go's protobuf writes: every field known, with a tag of one byte, and
 // there once unless it is repeated; an entry of a map with its key and then its value; a
-// Value with just one kind. Whatever else protobuf takes is its own to decode.
+// Value with just one kind. Whatever else protobuf takes is its own to decode. Of the
+// request itself there may be fields that nobody here reads, credentials say.
 
 // maxDepth is how deep values nest in what is read here. Kubernetes' own objects do
 // not come near it; what is deeper is protobuf's.
@@ -214,29 +216,60 @@ func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 	seen := 0
 	for i := 0; i < len(b); {
 		tag := b[i]
+		if !isRead(tag) {
+			n := unread(b[i:])
+			if n < 0 {
+				return nil, false
+			}
+			i += n
+			continue
+		}
 		from, to := body(b, i, len(b), tag)
 		if to < 0 {
 			return nil, false
 		}
-		ok, once := false, true
+		fits, once := false, true
 		switch tag {
 		case tagMeta:
 			meta = &fnv1.RequestMeta{}
-			ok = proto.Unmarshal(b[from:to], meta) == nil
+			fits = proto.Unmarshal(b[from:to], meta) == nil
 		case tagObserved, tagDesired:
-			ok = isState(b, from, to)
+			fits = isState(b, from, to)
 		case tagInput, tagContext:
-			ok = isStruct(b, from, to, 0)
+			fits = isStruct(b, from, to, 0)
 		case tagRequiredResources:
-			ok, once = isFound(b, from, to), false
+			fits, once = isFound(b, from, to), false
 		case tagRequiredSchemas:
-			ok, once = isSchema(b, from, to), false
+			fits, once = isSchema(b, from, to), false
 		}
-		if !ok || once && seen&(1<<(tag>>3)) != 0 { // protobuf merges the two
+		if !fits || once && seen&(1<<(tag>>3)) != 0 { // protobuf merges the two
 			return nil, false
 		}
 		seen |= 1 << (tag >> 3)
 		i = to
 	}
 	return meta, true
+}
+
+// isRead reports whether a request's field with that tag is read.
+func isRead(tag byte) bool {
+	switch tag {
+	case tagMeta, tagObserved, tagDesired, tagInput, tagContext, tagRequiredResources, tagRequiredSchemas:
+		return true
+	}
+	return false
+}
+
+// unread is the length of a field of a request that nobody reads, at the beginning of b.
+// It is -1 if protobuf refuses it, or if it is one that is read, with a tag of several
+// bytes.
+func unread(b []byte) int {
+	number, kind, n := protowire.ConsumeField(b)
+	if n < 0 || kind == protowire.BytesType && number <= tagRequiredSchemas>>3 && isRead(byte(number)<<3|byte(protowire.BytesType)) {
+		return -1
+	}
+	if proto.Unmarshal(b[:n], &fnv1.RunFunctionRequest{}) != nil {
+		return -1
+	}
+	return n
 }

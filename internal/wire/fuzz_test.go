@@ -322,7 +322,7 @@ func TestMakerMakesEveryForm(t *testing.T) {
 		switch {
 		case err != nil:
 			got[refused]++
-		case r.made == nil:
+		case r.decoded == nil:
 			got[whereItLies]++
 		default:
 			got[byProtobuf]++

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -76,6 +77,146 @@ func TestLargeListIsReadOnce(t *testing.T) {
 				t.Errorf("got %v allocations to read elements again, want none", got)
 			}
 		})
+	}
+}
+
+// What an index takes is told by the fields, not by the bytes: an object of a thousand
+// small ones would be looked through as often as it has fields, each time it is read.
+func TestSmallObjectOfManyFieldsIsReadOnce(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		sent   []byte
+		size   int
+	}{
+		"Smallest":   {"no object of more than 16 fields is smaller", message(fieldOf("a", null()), repeatedFields(16, "")), 2},
+		"Letters":    {"names of a letter each, in less than a KiB", letters(90), 90},
+		"Few names":  {"the index is of what is looked through, not of what is left", message(letters(3), repeatedFields(14, "a")), 3},
+		"Twice each": {"of two of a name, the second one counts", message(letters(90), letters(90)), 90},
+		"Many of one": {
+			reason: "17 fields of one name are one",
+			sent:   repeatedFields(17, "a"), size: 1,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for how, first := range map[string]func(Struct){
+				"Get":  func(s Struct) { s.Get("a") },
+				"Len":  func(s Struct) { s.Len() },
+				"Keys": func(s Struct) { s.Keys() },
+			} {
+				s := sentStruct(t, tc.sent)
+				if len(s.sent) > keptText && name != "Twice each" {
+					t.Fatalf("%s: the object has %d bytes, want a small one", tc.reason, len(s.sent))
+				}
+				first(s)
+				s.sent[0] = 0
+				if got := testing.AllocsPerRun(10, func() {
+					if !s.Get("a").Exists() || s.Get("none").Exists() || s.Len() != tc.size {
+						t.Error("another object")
+					}
+				}); got != 0 || len(s.in.structs) != 1 {
+					t.Errorf("%s: after %s got %v allocations and %d indexes to read it again, want none and one", tc.reason, how, got, len(s.in.structs))
+				}
+			}
+		})
+	}
+}
+
+// letters are so many fields, with a letter for a name.
+func letters(n int) []byte {
+	fields := make([][]byte, 0, n)
+	for i := range n {
+		fields = append(fields, fieldOf(string(rune('a'+i%26+i/26*0x100)), null()))
+	}
+	return message(fields...)
+}
+
+func null() []byte { return varint(1, 0) }
+
+// repeatedFields are so many of one name.
+func repeatedFields(n int, name string) []byte {
+	return []byte(strings.Repeat(string(fieldOf(name, null())), n))
+}
+
+// The number of fields is that of their names. To count few of them takes no memory.
+func TestLenOfFewFields(t *testing.T) {
+	for name, tc := range map[string]struct {
+		sent []byte
+		want int
+	}{
+		"None":            {nil, 0},
+		"One":             {letters(1), 1},
+		"Sixteen":         {letters(16), 16},
+		"Sixteen of one":  {repeatedFields(16, "a"), 1},
+		"Some twice":      {message(letters(3), letters(5)), 5},
+		"Without a name":  {message(repeatedFields(2, ""), letters(2)), 3},
+		"Large, but few":  {manyFields(16, 16), 16},
+		"Large, of three": {manyFields(16, 3), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sentStruct(t, tc.sent)
+			if got := s.Len(); got != tc.want {
+				t.Errorf("Len(): got %d, want %d", got, tc.want)
+			}
+			if got := testing.AllocsPerRun(10, func() { s.Len() }); got != 0 || len(s.in.structs) != 0 {
+				t.Errorf("Len(): got %v allocations and %d indexes, want none", got, len(s.in.structs))
+			}
+		})
+	}
+}
+
+// A text that is read in a loop is copied once. A small one is copied each time, for to
+// find it again would cost more.
+func TestLargeTextIsCopiedOnce(t *testing.T) {
+	before := textOf(strings.Repeat("y", keptText))
+	for name, tc := range map[string]struct {
+		reason string
+		size   int
+		inList bool // behind another one
+		allocs float64
+		kept   int
+	}{
+		"None":      {reason: "no text has no bytes to be found by", size: 0},
+		"Small":     {reason: "it is not kept", size: keptText - 1, allocs: 1},
+		"Large":     {reason: "the smallest that is kept", size: keptText, kept: 1},
+		"Megabyte":  {reason: "as large as an author may write", size: 1 << 20, kept: 1},
+		"In a list": {reason: "each of two is kept for itself", size: keptText, inList: true, kept: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := strings.Repeat("x", tc.size)
+			s := sentStruct(t, fieldOf("x", textOf(want)))
+			v := s.Get("x")
+			if tc.inList {
+				s = sentStruct(t, fieldOf("x", listOf(before, textOf(want))))
+				v = s.Get("x").List().At(1)
+			}
+			if !v.Is(want) || len(s.in.texts) != 0 {
+				t.Errorf("%s: to compare a text keeps %d", tc.reason, len(s.in.texts))
+			}
+			if tc.inList {
+				s.Get("x").List().At(0).Text()
+			}
+			for range 2 {
+				if got := v.Text(); got != want {
+					t.Errorf("%s: Text(): got %d bytes, want the %d of the text", tc.reason, len(got), len(want))
+				}
+			}
+			if got := testing.AllocsPerRun(10, func() { v.Text() }); got != tc.allocs || len(s.in.texts) != tc.kept {
+				t.Errorf("%s: Text() again: got %v allocations and %d texts kept, want %v and %d", tc.reason, got, len(s.in.texts), tc.allocs, tc.kept)
+			}
+		})
+	}
+}
+
+// What is kept is a copy: it stays when the request is gone.
+func TestKeptTextSharesNothing(t *testing.T) {
+	want := strings.Repeat("x", keptText)
+	s := sentStruct(t, fieldOf("x", textOf(want)))
+	s.Get("x").Text()
+	got := s.Get("x").Text()
+	clear(s.sent)
+	if got != want {
+		t.Error("Text() shares the memory of the request, want a copy")
 	}
 }
 

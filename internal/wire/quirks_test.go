@@ -223,8 +223,14 @@ func requestQuirks() map[string]quirk {
 		"ready of 0, then 1":    {"the last one counts", sub(3, sub(1, varint(3, 0), varint(3, 1))), byProtobuf},
 		"ready cut off":         {"its byte is missing", sub(3, sub(1, []byte{3 << 3})), refused},
 		"ready as bytes":        {"an unknown field", sub(3, sub(1, sub(3, []byte("a")))), byProtobuf},
-		"extra resources":       {"nobody reads them here", keyedBy(6, "a", sub(1, resource)), byProtobuf},
-		"credentials":           {"nobody reads them here", keyedBy(7, "a", sub(1, keyedBy(1, "k", []byte("v")))), byProtobuf},
+		"extra resources":       {"nobody reads them here", keyedBy(6, "a", sub(1, resource)), whereItLies},
+		"invalid extra":         {"a string has to be UTF-8", keyedBy(6, "\xff", sub(1, resource)), refused},
+		"credentials":           {"nobody reads them here", keyedBy(7, "a", sub(1, keyedBy(1, "k", []byte("v")))), whereItLies},
+		"invalid credentials":   {"a string has to be UTF-8", keyedBy(7, "a", sub(1, keyedBy(1, "\xff", []byte("v")))), refused},
+		"credentials cut off":   {"longer than what is there", []byte{7<<3 | 2, 9, 0}, refused},
+		"a group without end":   {"protobuf looks for it", message(sub(5, s), protowire.AppendTag(nil, 900, protowire.StartGroupType)), refused},
+		"an end without group":  {"protobuf refuses it", message(sub(5, s), protowire.AppendTag(nil, 900, protowire.EndGroupType)), refused},
+		"field 0":               {"there is none", message(sub(5, s), []byte{2, 0}), refused},
 		"required twice":        {"the last one counts, and nothing is appended", message(keyedBy(8, "a", sub(1, resource), sub(1)), keyedBy(8, "a", sub(1))), whereItLies},
 		"required without key":  {"an entry is a message", sub(8, sub(2, sub(1, resource))), byProtobuf},
 		"required with ready":   {"nobody reads it here", keyedBy(8, "a", sub(1, keyedBy(2, "k", []byte("v")), resource, varint(3, 1))), whereItLies},
@@ -234,7 +240,7 @@ func requestQuirks() map[string]quirk {
 		"schema of another":     {"an unknown field", keyedBy(9, "a", sub(2, s)), byProtobuf},
 		"schema empty":          {"looked for, and there without a field", keyedBy(9, "a", sub(1)), whereItLies},
 		"tag in two bytes":      {"over-long", append(long(4<<3|2, 1), 0), byProtobuf},
-		"observed as varint":    {"an unknown field", varint(2, 1), byProtobuf},
+		"observed as varint":    {"an unknown field, which nobody reads", varint(2, 1), whereItLies},
 		"resources as varint":   {"an unknown field", sub(2, varint(2, 1)), byProtobuf},
 		"composite beyond":      {"longer than its State, not than what is there", message(sub(2, []byte{1<<3 | 2, 9}), sub(5, s, s, s)), refused},
 		"composite one beyond":  {"what follows would do for its last byte", message([]byte{2<<3 | 2, 3, 1<<3 | 2, 2, 3 << 3}, sub(5, s)), refused},
@@ -253,8 +259,12 @@ func requestQuirks() map[string]quirk {
 		"a schema":            func(field []byte) []byte { return keyedBy(9, "a", sub(1, s), field) },
 	}
 	for level, in := range levels {
+		want := byProtobuf
+		if level == "a request" { // which is not carried on
+			want = whereItLies
+		}
 		for name, field := range unknown() {
-			out["unknown "+name+" in "+level] = quirk{"protobuf keeps or drops it", in(field), byProtobuf}
+			out["unknown "+name+" in "+level] = quirk{"protobuf keeps or drops it", in(field), want}
 		}
 	}
 	return out
@@ -280,7 +290,7 @@ func TestQuirks(t *testing.T) {
 			switch {
 			case err != nil:
 				got = refused
-			case r.made == nil:
+			case r.decoded == nil:
 				got = whereItLies
 			}
 			if got != q.want {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -40,7 +41,7 @@ type Request struct {
 	// looked for and not found.
 	RequiredSchemas map[string]Struct
 
-	made             *fnv1.RunFunctionRequest
+	decoded          *fnv1.RunFunctionRequest
 	desired, context []byte   // their bodies, nil for none
 	in               *indexes // nil for one that protobuf decoded
 }
@@ -58,16 +59,16 @@ type Resource struct {
 	// ConnectionDetails share the memory of the request.
 	ConnectionDetails map[string][]byte
 
-	ready fnv1.Ready
-	made  *fnv1.Resource
-	sent  bool
+	ready   fnv1.Ready
+	decoded *fnv1.Resource
+	sent    bool
 }
 
-// Proto is the resource as protobuf has it, nil if there is none. It may be shared: do
-// not write to it.
+// Proto is the resource as protobuf has it, nil if there is none. It may be shared, and
+// its connection details share the memory of the request: do not write to it.
 func (r Resource) Proto() *fnv1.Resource {
 	if !r.sent {
-		return r.made
+		return r.decoded
 	}
 	return &fnv1.Resource{Resource: r.Object.Proto(), ConnectionDetails: r.ConnectionDetails, Ready: r.ready}
 }
@@ -76,7 +77,7 @@ func (r Resource) Proto() *fnv1.Resource {
 func OfRequest(req *fnv1.RunFunctionRequest) *Request {
 	out := &Request{
 		Meta: req.GetMeta(), Observed: ofState(req.GetObserved()), Desired: ofState(req.GetDesired()),
-		Input: Of(req.GetInput()), Context: Of(req.GetContext()), made: req,
+		Input: Of(req.GetInput()), Context: Of(req.GetContext()), decoded: req,
 	}
 	if len(req.GetRequiredResources()) > 0 {
 		out.RequiredResources = make(map[string][]Struct, len(req.GetRequiredResources()))
@@ -109,8 +110,11 @@ func ofState(s *fnv1.State) State {
 }
 
 func ofResource(r *fnv1.Resource) Resource {
-	return Resource{Object: Of(r.GetResource()), ConnectionDetails: r.GetConnectionDetails(), made: r}
+	return Resource{Object: Of(r.GetResource()), ConnectionDetails: r.GetConnectionDetails(), decoded: r}
 }
+
+// Decoded reports whether protobuf has decoded the request, all of it.
+func (r *Request) Decoded() bool { return r.decoded != nil }
 
 // Decode a request. The bytes are its own from then on: they must not be written to. An
 // error is protobuf's.
@@ -134,6 +138,11 @@ func read(sent []byte) (*Request, bool) {
 	r := &Request{Meta: meta, in: &indexes{}}
 	for b := sent; len(b) > 0; {
 		tag := b[0]
+		if !isRead(tag) {
+			_, _, n := protowire.ConsumeField(b)
+			b = b[n:]
+			continue
+		}
 		field, rest := take(b, tag)
 		switch tag {
 		case tagObserved:

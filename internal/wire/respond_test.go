@@ -260,7 +260,7 @@ func lazily(t testing.TB, sent []byte) *Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.made != nil {
+	if r.decoded != nil {
 		t.Fatal("the request was left to protobuf, want it to be read where it lies")
 	}
 	return r

@@ -40,7 +40,7 @@ func (r *Request) Respond(own *fnv1.RunFunctionResponse) *Response {
 // Proto is the response as protobuf has it. It shares what came with the request: do not
 // write to it.
 func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
-	if r.request.in != nil {
+	if !r.request.Decoded() {
 		parts, err := r.Marshal()
 		if err != nil {
 			return nil, err
@@ -48,31 +48,29 @@ func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
 		out := &fnv1.RunFunctionResponse{}
 		return out, proto.Unmarshal(bytes.Join(parts, nil), out)
 	}
-	req, out := r.request.made, r.withoutState()
+	req, out := r.request.decoded, r.withoutState()
 	out.Desired, out.Context = req.GetDesired(), req.GetContext()
 	if own := r.Own.GetDesired(); own != nil {
-		resources := maps.Clone(req.GetDesired().GetResources())
-		for _, name := range r.Drop {
-			delete(resources, name)
-		}
-		out.Desired = &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: replace(resources, own.GetResources())}
+		out.Desired = &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: replaced(req.GetDesired().GetResources(), r.Drop, own.GetResources())}
 		if own.GetComposite() != nil {
 			out.Desired.Composite = own.GetComposite()
 		}
 	}
 	if own := r.Own.GetContext(); own != nil {
-		out.Context = &structpb.Struct{Fields: replace(maps.Clone(req.GetContext().GetFields()), own.GetFields())}
+		out.Context = &structpb.Struct{Fields: replaced(req.GetContext().GetFields(), nil, own.GetFields())}
 	}
 	return out, nil
 }
 
-// replace in a map, which may be nil, what another one has.
-func replace[V any](in, with map[string]V) map[string]V {
-	if in == nil {
-		return with
+// replaced is a copy of what came, without what is dropped, and with what is added.
+func replaced[V any](came map[string]V, drop []string, added map[string]V) map[string]V {
+	out := make(map[string]V, len(came)+len(added))
+	maps.Copy(out, came)
+	for _, name := range drop {
+		delete(out, name)
 	}
-	maps.Copy(in, with)
-	return in
+	maps.Copy(out, added)
+	return out
 }
 
 // withoutState is what the function says, without desired and context.
@@ -86,7 +84,7 @@ func (r *Response) withoutState() *fnv1.RunFunctionResponse {
 // Marshal the response: one message, in parts. Some of them are of the request's bytes:
 // they must not be written to.
 func (r *Response) Marshal() ([][]byte, error) {
-	if r.request.in == nil {
+	if r.request.Decoded() {
 		out, err := r.Proto()
 		if err != nil {
 			return nil, err
@@ -101,39 +99,33 @@ func (r *Response) Marshal() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := [][]byte{head}
-	if own := r.Own.GetDesired(); own != nil {
-		replaced := func(tag byte, name []byte) bool {
-			if tag == tagComposite {
-				return own.GetComposite() != nil
-			}
-			_, ok := own.GetResources()[string(name)]
-			return ok || slices.Contains(r.Drop, string(name))
+	desired, context := r.Own.GetDesired(), r.Own.GetContext()
+	parts, err := carryOn([][]byte{head}, tagResponseDesired, r.request.desired, desired, func(tag byte, name []byte) bool {
+		if tag == tagComposite {
+			return desired.GetComposite() != nil
 		}
-		parts, err = carryOn(parts, tagResponseDesired, r.request.desired, replaced, own)
-	} else if r.request.desired != nil {
-		parts = append(parts, header(tagResponseDesired, len(r.request.desired)), r.request.desired)
-	}
+		_, ok := desired.GetResources()[string(name)]
+		return ok || slices.Contains(r.Drop, string(name))
+	})
 	if err != nil {
 		return nil, err
 	}
-	if own := r.Own.GetContext(); own != nil {
-		replaced := func(_ byte, name []byte) bool {
-			_, ok := own.GetFields()[string(name)]
-			return ok
-		}
-		return carryOn(parts, tagResponseContext, r.request.context, replaced, own)
-	}
-	if r.request.context != nil {
-		parts = append(parts, header(tagResponseContext, len(r.request.context)), r.request.context)
-	}
-	return parts, nil
+	return carryOn(parts, tagResponseContext, r.request.context, context, func(_ byte, name []byte) bool {
+		_, ok := context.GetFields()[string(name)]
+		return ok
+	})
 }
 
 // carryOn adds a field to a message: what came, but for what is replaced, and behind it
-// what is added. What came has fields with one byte for a tag, which are entries of a
-// map, or else have no name to ask by.
-func carryOn(parts [][]byte, tag byte, came []byte, replaced func(tag byte, name []byte) bool, own proto.Message) ([][]byte, error) {
+// what is added. What came has fields with a tag of one byte. They are entries of a map,
+// asked for by their names; the composite has none, and what is read for it is ignored.
+func carryOn(parts [][]byte, tag byte, came []byte, own proto.Message, isReplaced func(tag byte, name []byte) bool) ([][]byte, error) {
+	if !own.ProtoReflect().IsValid() { // nothing is added
+		if came == nil {
+			return parts, nil
+		}
+		return append(parts, header(tag, len(came)), came), nil
+	}
 	added, err := proto.Marshal(own)
 	if err != nil {
 		return nil, err
@@ -149,10 +141,9 @@ func carryOn(parts [][]byte, tag byte, came []byte, replaced func(tag byte, name
 		}
 	}
 	for b := came; len(b) > 0; {
-		field := b[0]
-		body, rest := take(b, field)
-		name, _ := take(body, tagKey)
-		if replaced(field, name) {
+		entry, rest := take(b, b[0])
+		name, _ := take(entry, tagKey)
+		if isReplaced(b[0], name) {
 			keep(len(came) - len(b))
 			begin = len(came) - len(rest)
 		}

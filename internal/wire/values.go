@@ -11,16 +11,16 @@ import (
 
 // A Struct is a google.protobuf.Struct that is only read: of bytes, of one that protobuf
 // decoded, or of parts of them. The zero Struct is none, and reads as an empty one. It
-// is for one goroutine, and as long as the request that it is of.
+// is for one goroutine, but for Proto, and not to be kept longer than its request.
 type Struct struct {
-	made  *structpb.Struct
-	parts map[string]Value
-	sent  []byte
-	in    *indexes // of what was sent
+	decoded *structpb.Struct
+	parts   map[string]Value
+	sent    []byte
+	in      *indexes // of what was sent
 }
 
 // Of is a Struct of protobuf's, which is not copied. It is none if s is nil.
-func Of(s *structpb.Struct) Struct { return Struct{made: s} }
+func Of(s *structpb.Struct) Struct { return Struct{decoded: s} }
 
 // Compose is a Struct with fields of others. The map is not copied.
 func Compose(fields map[string]Value) Struct {
@@ -31,7 +31,7 @@ func Compose(fields map[string]Value) Struct {
 }
 
 // Exists reports whether it is one at all.
-func (s Struct) Exists() bool { return s.made != nil || s.parts != nil || s.in != nil }
+func (s Struct) Exists() bool { return s.decoded != nil || s.parts != nil || s.in != nil }
 
 // Get a field. It does not exist if there is none of that name.
 func (s Struct) Get(name string) Value {
@@ -43,14 +43,14 @@ func (s Struct) Get(name string) Value {
 	case s.parts != nil:
 		return s.parts[name]
 	default:
-		if v, ok := s.made.GetFields()[name]; ok {
+		if v, ok := s.decoded.GetFields()[name]; ok {
 			return OfValue(v)
 		}
 	}
 	return Value{}
 }
 
-// At is the field at a path of names.
+// At is the field at a path of names, of which there has to be one.
 func (s Struct) At(path ...string) Value {
 	for _, name := range path[:len(path)-1] {
 		s = s.Get(name).Struct()
@@ -66,7 +66,7 @@ func (s Struct) Len() int {
 	case s.parts != nil:
 		return len(s.parts)
 	}
-	return len(s.made.GetFields())
+	return len(s.decoded.GetFields())
 }
 
 // Keys are the names of the fields, sorted.
@@ -82,8 +82,8 @@ func (s Struct) Keys() []string {
 	case s.parts != nil:
 		return slices.Sorted(maps.Keys(s.parts))
 	}
-	keys := make([]string, 0, len(s.made.GetFields()))
-	for k := range s.made.GetFields() {
+	keys := make([]string, 0, len(s.decoded.GetFields()))
+	for k := range s.decoded.GetFields() {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
@@ -110,7 +110,7 @@ func (s Struct) All() iter.Seq2[string, Value] {
 }
 
 // Proto is the Struct as protobuf has it, nil for none. It may be shared: do not write
-// to it.
+// to it. Any goroutine may ask for it.
 func (s Struct) Proto() *structpb.Struct {
 	switch {
 	case s.in != nil:
@@ -124,7 +124,7 @@ func (s Struct) Proto() *structpb.Struct {
 		}
 		return out
 	}
-	return s.made
+	return s.decoded
 }
 
 // decode bytes that were checked.
@@ -137,7 +137,8 @@ func decode(sent []byte, out proto.Message) {
 // Kind is the kind of a Value.
 type Kind int
 
-// The kinds. A Value of protobuf without any is Null.
+// The kinds, named as in JSON, for Struct and List are the types here. A Value of protobuf
+// without any is Null.
 const (
 	Absent Kind = iota
 	Null
@@ -151,16 +152,16 @@ const (
 // A Value is a google.protobuf.Value that is only read, as a [Struct] is. The zero Value
 // does not exist.
 type Value struct {
-	kind   Kind
-	made   *structpb.Value
-	object *Struct // of a Value that was made of one
-	sent   []byte
-	in     *indexes
+	kind    Kind
+	decoded *structpb.Value
+	object  *Struct // of a Value that was made of one
+	sent    []byte
+	in      *indexes
 }
 
 // OfValue is a Value of protobuf's, which is not copied. A nil one is Null.
 func OfValue(v *structpb.Value) Value {
-	out := Value{kind: Null, made: v}
+	out := Value{kind: Null, decoded: v}
 	switch v.GetKind().(type) {
 	case *structpb.Value_NumberValue:
 		out.kind = Number
@@ -220,7 +221,7 @@ func (v Value) Text() string {
 	case v.in != nil:
 		return v.in.text(v.sent)
 	}
-	return v.made.GetStringValue()
+	return v.decoded.GetStringValue()
 }
 
 // Is reports whether the value is that string, without a copy of it.
@@ -228,7 +229,7 @@ func (v Value) Is(s string) bool {
 	if v.in != nil {
 		return v.kind == Text && string(text(v.sent)) == s
 	}
-	return v.kind == Text && v.made.GetStringValue() == s
+	return v.kind == Text && v.decoded.GetStringValue() == s
 }
 
 // Number of a number, 0 for anything else.
@@ -239,7 +240,7 @@ func (v Value) Number() float64 {
 	case v.in != nil:
 		return number(v.sent)
 	}
-	return v.made.GetNumberValue()
+	return v.decoded.GetNumberValue()
 }
 
 // Bool of a boolean, false for anything else.
@@ -247,7 +248,7 @@ func (v Value) Bool() bool {
 	if v.in != nil {
 		return v.kind == Bool && v.sent[1] == 1
 	}
-	return v.made.GetBoolValue()
+	return v.decoded.GetBoolValue()
 }
 
 // Struct of an object, none for anything else.
@@ -258,12 +259,12 @@ func (v Value) Struct() Struct {
 	case v.in != nil:
 		sent, _ := take(v.sent, tagStruct)
 		return Struct{sent: sent, in: v.in}
-	case v.made == nil:
+	case v.decoded == nil:
 		return *v.object
-	case v.made.GetStructValue() == nil:
+	case v.decoded.GetStructValue() == nil:
 		return Compose(nil)
 	}
-	return Of(v.made.GetStructValue())
+	return Of(v.decoded.GetStructValue())
 }
 
 // List of a list, an empty one for anything else.
@@ -275,7 +276,7 @@ func (v Value) List() List {
 		sent, _ := take(v.sent, tagList)
 		return List{sent: sent, in: v.in}
 	}
-	return List{made: v.made.GetListValue()}
+	return List{decoded: v.decoded.GetListValue()}
 }
 
 // Proto is the Value as protobuf has it, nil if it does not exist. It may be shared: do
@@ -288,19 +289,19 @@ func (v Value) Proto() *structpb.Value {
 		out := &structpb.Value{}
 		decode(v.sent, out)
 		return out
-	case v.kind == Object && v.made == nil:
+	case v.kind == Object && v.decoded == nil:
 		return structpb.NewStructValue(v.object.Proto())
 	}
-	return v.made
+	return v.decoded
 }
 
 // A List is a google.protobuf.ListValue that is only read, as a [Struct] is. The zero
 // List is empty.
 type List struct {
-	made  *structpb.ListValue
-	parts []Struct
-	sent  []byte
-	in    *indexes
+	decoded *structpb.ListValue
+	parts   []Struct
+	sent    []byte
+	in      *indexes
 }
 
 // ComposeList is a List of Structs. The slice is not copied.
@@ -311,7 +312,7 @@ func (l List) Len() int {
 	if l.in != nil {
 		return l.in.length(l.sent)
 	}
-	return len(l.parts) + len(l.made.GetValues())
+	return len(l.parts) + len(l.decoded.GetValues())
 }
 
 // At is an element, which has to be one of Len.
@@ -322,7 +323,7 @@ func (l List) At(i int) Value {
 	case l.parts != nil:
 		return OfStruct(l.parts[i])
 	}
-	return OfValue(l.made.GetValues()[i])
+	return OfValue(l.decoded.GetValues()[i])
 }
 
 // All elements, in their order.

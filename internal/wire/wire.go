@@ -5,14 +5,14 @@
 // what is asked for and no more, and the response carries desired and context on as
 // the bytes that they came as, with what is added to them.
 //
-// Bytes are checked once, from the first to the last, before anything is read. What
-// protobuf would refuse is refused, by protobuf itself, in its words; what it would
-// take, but in a form that no encoder of Crossplane's writes (a field twice, an unknown
-// one, a group, an entry without a key), is decoded by it. So that there is one form
-// only to read, and no reader that can fail.
+// Bytes are checked once, from the first to the last, before anything is read lazily.
+// What protobuf would refuse is refused, by protobuf itself, in its words; what it would
+// take, but in a form that Crossplane does not write (a field twice, an unknown one in a
+// resource, a group, an entry without a key), is decoded by it. So there is one form only
+// to read, and no reader that returns an error.
 //
-// Nothing here knows what a request means. Texts are copied when they are read, and
-// never share the memory of the request: whoever keeps one keeps nothing else alive.
+// Nothing here knows what a request means. Texts are copied when they are read: whoever
+// keeps one keeps nothing else alive. Connection details share the memory of the request.
 package wire
 
 import (
@@ -35,8 +35,8 @@ const (
 	tagList   = 6<<3 | 2
 )
 
-// take the field at the beginning of b, which has that tag and was checked. rest is what
-// is behind it.
+// take the field at the beginning of b, which was checked. rest is what is behind it. It
+// is nothing unless the field has that tag, which only carryOn asks for.
 func take(b []byte, tag byte) (field, rest []byte) {
 	from, to := body(b, 0, len(b), tag)
 	if to < 0 {

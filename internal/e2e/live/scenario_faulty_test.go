@@ -43,7 +43,7 @@ func installFaulty(ctx context.Context, t *testing.T, program, rule string) stri
 
 	name := "function-export-without-" + rule
 
-	f, err := install(ctx, name, "package", program, "FUNCTION_EXPORT_FAULT="+rule)
+	f, err := install(ctx, name, "package", program, codecArgs(), "FUNCTION_EXPORT_FAULT="+rule)
 	if f != nil {
 		t.Cleanup(f.Stop)
 	}

@@ -104,7 +104,7 @@ var stage = sync.OnceValue(func() error {
 		return err
 	}
 
-	if _, err := install(ctx, "function-compose", dir, program); err != nil {
+	if _, err := install(ctx, "function-compose", dir, program, nil); err != nil {
 		return err
 	}
 
@@ -132,7 +132,7 @@ var stage = sync.OnceValue(func() error {
 func state(name string) string { return filepath.Join(filepath.Dir(plane.Kubeconfig()), name) }
 
 // install a function from the folder of its package.
-func install(ctx context.Context, name, dir, program string, env ...string) (*live.Function, error) {
+func install(ctx context.Context, name, dir, program string, args []string, env ...string) (*live.Function, error) {
 	peers, err := e2e.BuildPeers(ctx)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func install(ctx context.Context, name, dir, program string, env ...string) (*li
 		return nil, err
 	}
 
-	f, err := plane.Install(ctx, name, reference, 1, program, codecArgs(), env...)
+	f, err := plane.Install(ctx, name, reference, 1, program, args, env...)
 	if f != nil {
 		installed.Lock()
 		defer installed.Unlock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,6 +54,41 @@ func TestScenarios(t *testing.T) {
 				t.Errorf("%v\n%s", err, events(ns))
 			}
 		})
+	}
+}
+
+// TestRequestsAreRead has each request read by the codec that the function was given, when
+// everything else was played: what Crossplane sends needs nothing that the lazy one leaves
+// to protobuf.
+func TestRequestsAreRead(t *testing.T) {
+	want := os.Getenv(codec)
+	if want == "" {
+		want = "lazy"
+	}
+
+	read := map[string]int{}
+
+	for _, url := range function.Metrics {
+		for _, m := range regexp.MustCompile(`(?m)^function_export_requests_total\{codec="(\w+)"\} (\S+)$`).FindAllStringSubmatch(getText(t, url), -1) {
+			n, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			read[m[1]] += int(n)
+		}
+	}
+
+	t.Logf("requests by codec: %v", read)
+
+	for by, n := range read {
+		if by != want && n > 0 {
+			t.Errorf("%d requests were read by %s, want all by %s", n, by, want)
+		}
+	}
+
+	if read[want] == 0 {
+		t.Skip("no scenario was played")
 	}
 }
 
