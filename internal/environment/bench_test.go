@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 // large is an environment of some 500 KiB, and two EnvironmentConfigs that change a
@@ -43,7 +44,7 @@ func TestBaselineMergesTheSame(t *testing.T) {
 	before, configs := large(t)
 	l, selectors := merging(t, 2, "{}")
 	want, err := throughMaps(before, configs)
-	got, faults := l.Merge(before, selectors, reading(decoded).all(t, configs))
+	got, faults := l.Merge(before, selectors, readAll(t, wiretest.Decoded, configs))
 	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || err != nil || len(faults) > 0 {
 		t.Errorf("%v, %v, -want, +got:\n%s", err, faults, diff)
 	}
@@ -53,7 +54,7 @@ func BenchmarkMerge500KiB(b *testing.B) {
 	before, configs := large(b)
 	l, selectors := merging(b, 2, "{}")
 	b.Run("InPlace", func(b *testing.B) {
-		read := reading(decoded).all(b, configs)
+		read := readAll(b, wiretest.Decoded, configs)
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, faults := l.Merge(before, selectors, read); len(faults) > 0 {

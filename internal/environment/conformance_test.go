@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 // section is where the environment lies in the input.
@@ -28,7 +29,7 @@ type conformanceCase struct {
 }
 
 // run all of it, as fn does.
-func (c conformanceCase) run(t *testing.T, read reading) (*structpb.Struct, []string) {
+func (c conformanceCase) run(t *testing.T, read wiretest.Reading) (*structpb.Struct, []string) {
 	t.Helper()
 	l := compiled(t, c.Environment)
 	selectors, faults := l.Selectors(read(t, c.Composite), read(t, c.Before))
@@ -43,7 +44,7 @@ func (c conformanceCase) run(t *testing.T, read reading) (*structpb.Struct, []st
 	if len(faults) > 0 || c.Found == nil {
 		return nil, texts(faults)
 	}
-	got, faults := l.Merge(c.Before, selectors, read.all(t, c.Found))
+	got, faults := l.Merge(c.Before, selectors, readAll(t, read, c.Found))
 	return got, texts(faults)
 }
 
@@ -60,7 +61,7 @@ func TestConformance(t *testing.T) {
 		t.Errorf("only %d cases were read", len(file.Cases))
 	}
 	for _, c := range file.Cases {
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			t.Run(c.Name+as, func(t *testing.T) {
 				unchanged := watch(c)
 				got, faults := c.run(t, read)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 // structOf is an object out of fuzzed text; whatever is none is left out.
@@ -83,11 +84,11 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 			copies[i] = proto.CloneOf(s)
 		}
 		selectors, _ := l.Selectors(wire.Struct{}, wire.Of(in[1]))
-		got, faults := l.Merge(in[1], selectors, reading(decoded).all(t, configs))
+		got, faults := l.Merge(in[1], selectors, readAll(t, wiretest.Decoded, configs))
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if ofBytes, faults := l.Merge(in[1], selectors, reading(sent).all(t, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
+		if ofBytes, faults := l.Merge(in[1], selectors, readAll(t, wiretest.Sent, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
 			t.Errorf("over bytes: %v, %v, want %v", ofBytes, faults, got)
 		}
 
@@ -108,7 +109,7 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		if (hasVersion || hasKind) && !cmp.Equal(merged, want) {
 			return // what was replaced comes back, over what replaced it
 		}
-		if again, _ := l.Merge(got, selectors, reading(decoded).all(t, configs)); !proto.Equal(got, again) {
+		if again, _ := l.Merge(got, selectors, readAll(t, wiretest.Decoded, configs)); !proto.Equal(got, again) {
 			t.Errorf("merged again: %v, once: %v", again, got)
 		}
 	})
@@ -165,7 +166,7 @@ func FuzzSetThenGet(f *testing.F) {
 			t.Errorf("set %v, got %v", v, got.Proto())
 		}
 		if utf8.ValidString(path) { // protobuf carries nothing else
-			if got, ok := Get(sent(t, set), p); !ok || !proto.Equal(got.Proto(), v) {
+			if got, ok := Get(wiretest.Sent(t, set), p); !ok || !proto.Equal(got.Proto(), v) {
 				t.Errorf("set %v, got %v over bytes", v, got.Proto())
 			}
 		}
@@ -211,9 +212,9 @@ func FuzzFaultsHoldNoData(f *testing.F) {
 			other := proto.CloneOf(env)
 			other.Fields["data"] = structpb.NewStringValue(secret)
 			asked := []*Selector{{Name: "one"}, {Labels: map[string]string{"a": "b"}}, nil}
-			for _, read := range readings {
+			for _, read := range wiretest.Readings {
 				_, some := l.Selectors(read(t, env), read(t, env))
-				_, more := l.Merge(env, asked, read.all(t, [][]*structpb.Struct{{other}, {env, other}, nil}))
+				_, more := l.Merge(env, asked, readAll(t, read, [][]*structpb.Struct{{other}, {env, other}, nil}))
 				faults = append(append(faults, some...), more...)
 			}
 		}

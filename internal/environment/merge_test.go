@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 func fields(t testing.TB, text string) *structpb.Struct {
@@ -69,7 +70,7 @@ func TestMergeShares(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := fields(t, tc.before)
 			l, selectors := merging(t, 2, "{}")
-			got, faults := l.Merge(before, selectors, reading(decoded).all(t, found(t, tc.configs)))
+			got, faults := l.Merge(before, selectors, readAll(t, wiretest.Decoded, found(t, tc.configs)))
 			if len(faults) > 0 || (got == before) != tc.whole {
 				t.Errorf("%s: %v, the same: %v", tc.reason, faults, got == before)
 			}
@@ -105,7 +106,7 @@ func TestMergerCopiesOnce(t *testing.T) {
 func TestMergeAtOnce(t *testing.T) {
 	l, selectors := merging(t, 2, "{a: {b: {c: 1}}, z: 1}")
 	before := fields(t, "{a: {b: {d: 1}}}")
-	configs := reading(decoded).all(t, found(t, "[[{data: {a: {b: {e: 1}}}}], [{data: {a: {b: {f: 1}}}}]]"))
+	configs := readAll(t, wiretest.Decoded, found(t, "[[{data: {a: {b: {e: 1}}}}], [{data: {a: {b: {f: 1}}}}]]"))
 	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, z: 1, a: {b: {c: 1, d: 1, e: 1, f: 1}}}")
 	var all sync.WaitGroup
 	for range 8 {
@@ -122,11 +123,11 @@ func TestMergeAtOnce(t *testing.T) {
 func TestMergeKeepsDefaults(t *testing.T) {
 	l, selectors := merging(t, 1, "{a: {b: 1}}")
 	for _, config := range []string{"{c: 1}", "{a: {d: 1}}", "{a: 5}"} {
-		if _, faults := l.Merge(fields(t, "{a: {e: 1}}"), selectors, reading(decoded).all(t, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
+		if _, faults := l.Merge(fields(t, "{a: {e: 1}}"), selectors, readAll(t, wiretest.Decoded, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
 			t.Error(faults)
 		}
 	}
-	got, _ := l.Merge(nil, selectors, reading(decoded).all(t, found(t, "[[{}]]")))
+	got, _ := l.Merge(nil, selectors, readAll(t, wiretest.Decoded, found(t, "[[{}]]")))
 	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: 1}}")
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

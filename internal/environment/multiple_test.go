@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 // choosing merges what was found by a selector of mode Multiple that sorts by a path.
@@ -106,10 +107,10 @@ func TestSort(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			t.Run(name+as, func(t *testing.T) {
 				m := choosing(t, tc.by)
-				configs := read.list(t, fromYAML[[]*structpb.Struct](t, tc.found))
+				configs := readList(t, read, fromYAML[[]*structpb.Struct](t, tc.found))
 				for range len(configs) { // in whatever order they come
 					configs = append(configs[1:], configs[0])
 					before := namesOf(configs)

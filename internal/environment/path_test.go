@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 func TestParsePath(t *testing.T) {
@@ -77,7 +78,7 @@ func TestGet(t *testing.T) {
 		"x": "absent", "a.x": "absent", "a.b[3]": "absent", "a.b[4294967295]": "absent", "a.b.c": "absent", "a[0]": "absent", "d.e": "absent",
 		"a.b[0].c": "absent", "d[0]": "absent",
 	} {
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			var got any = "absent"
 			if v, ok := Get(read(t, env), mustParse(path)); ok {
 				got = v.Proto().AsInterface()

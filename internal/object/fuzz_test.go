@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 func kindFor(configMap bool) Kind {
@@ -74,7 +75,7 @@ func FuzzStructRoundTrips(f *testing.F) {
 			t.Fatal(err)
 		}
 		want := reveal(o.Data)
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			got, err := DataOf(read(t, s))
 			if err != nil {
 				t.Fatal(err)
@@ -205,7 +206,7 @@ func FuzzErrorsShowNoValue(f *testing.F) {
 		_, err := DataOf(wire.Of(s))
 		errs = append(errs, message(err))
 		if utf8.ValidString(key) && utf8.ValidString(value) { // protobuf carries nothing else
-			_, ofBytes := DataOf(sent(t, s))
+			_, ofBytes := DataOf(wiretest.Sent(t, s))
 			if diff := cmp.Diff(message(err), message(ofBytes)); diff != "" {
 				t.Errorf("over bytes: -want, +got:\n%s", diff)
 			}
@@ -241,7 +242,7 @@ func FuzzHeldLosesNoKey(f *testing.F) {
 		held := Held(wire.Of(in))
 		assertSame(t, "the observed object was modified", before, in)
 		assertSame(t, "Held(Held(x)) is not Held(x)", held, Held(wire.Of(held)))
-		bytes := sent(t, in)
+		bytes := wiretest.Sent(t, in)
 		assertSame(t, "over bytes Held is another", held, Held(bytes))
 		assertSame(t, "the bytes were modified", before, bytes.Proto())
 		for _, field := range []string{"data", "binaryData"} {
@@ -299,7 +300,7 @@ func FuzzHeldIsWhatWasDesired(f *testing.F) {
 		for key := range crossplaneAnnotations {
 			metadata["annotations"].GetStructValue().GetFields()[key] = structpb.NewStringValue("x")
 		}
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			assertSame(t, "not what was desired over "+as, o.Struct(), Held(read(t, observed)))
 		}
 	})

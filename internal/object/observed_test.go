@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 // observedSecret is a composed Secret as Crossplane 2.4 observes it.
@@ -82,7 +83,7 @@ func TestHeld(t *testing.T) {
 		"OddStructure": {reason: "an odd observation must not panic", in: `{"apiVersion": ["v1"], "kind": {}, "metadata": 7}`},
 	}
 	for name, tc := range cases {
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			t.Run(name+as, func(t *testing.T) {
 				before := parse(t, tc.in)
 				in := read(t, parse(t, tc.in))
@@ -149,7 +150,7 @@ func TestReaders(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			t.Run(name+as, func(t *testing.T) {
 				s := read(t, parse(t, tc.in))
 				var got all
@@ -211,7 +212,7 @@ func TestDataOf(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		for as, read := range readings {
+		for as, read := range wiretest.Readings {
 			t.Run(name+as, func(t *testing.T) {
 				got, err := DataOf(read(t, parse(t, tc.in)))
 				if diff := cmp.Diff(tc.wantErr, message(err)); diff != "" {
@@ -251,7 +252,7 @@ func TestChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			desired := base()
 			tc.change(desired)
-			for as, read := range readings {
+			for as, read := range wiretest.Readings {
 				if got := Changed(read(t, base().Struct()), desired); got != tc.want {
 					t.Errorf("%s over %s: want %t, got %t", tc.reason, as, tc.want, got)
 				}
@@ -262,7 +263,7 @@ func TestChanged(t *testing.T) {
 		t.Error("what is not there has changed")
 	}
 	broken := parse(t, strings.Replace(observedSecret, "aHVudGVyMg==", "?", 1))
-	for as, read := range readings {
+	for as, read := range wiretest.Readings {
 		if !Changed(read(t, broken), &Object{Kind: Secret}) {
 			t.Errorf("what cannot be decoded has changed over %s", as)
 		}

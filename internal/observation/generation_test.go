@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 func asStruct(t testing.TB, m map[string]any) *structpb.Struct {
@@ -28,7 +29,7 @@ func asStruct(t testing.TB, m map[string]any) *structpb.Struct {
 
 // generators are one with outputs and a generation before, one that gives no keys,
 // and two that have nothing yet.
-func generators(t testing.TB, read reading) *observation.Observation {
+func generators(t testing.TB, read wiretest.Reading) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
 		Composite: observation.Resource{
@@ -88,7 +89,7 @@ func TestGenerated(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			for as, read := range readings {
+			for as, read := range wiretest.Readings {
 				o := generators(t, read)
 				if diff := cmp.Diff(tc.want, result(x, o.Scope("", nil))); diff != "" {
 					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
@@ -104,7 +105,7 @@ func TestGenerated(t *testing.T) {
 // A generation before that is not there is a key that is not there, and no error to
 // wait for: what an expression makes of it is its own.
 func TestPreviousIsNoSuchKey(t *testing.T) {
-	v, ok := generators(t, decoded).Scope("", nil).ResolveName(expression.Previous)
+	v, ok := generators(t, wiretest.Decoded).Scope("", nil).ResolveName(expression.Previous)
 	m, isMap := v.(traits.Mapper)
 	if !ok || !isMap {
 		t.Fatalf("previous is %T", v)
@@ -147,26 +148,26 @@ func TestGeneratedInOrder(t *testing.T) {
 
 // What a generation sees of itself: the number first, its resource once there is one.
 func TestMakingScope(t *testing.T) {
-	number := func(t *testing.T, read reading) wire.Struct {
+	number := func(t *testing.T, read wiretest.Reading) wire.Struct {
 		return read(t, asStruct(t, map[string]any{"number": 3, "id": "db-3"}))
 	}
-	first := func(t *testing.T, read reading) *observation.Making {
+	first := func(t *testing.T, read wiretest.Reading) *observation.Making {
 		return &observation.Making{Generation: number(t, read)}
 	}
-	observed := func(t *testing.T, read reading) *observation.Making {
+	observed := func(t *testing.T, read wiretest.Reading) *observation.Making {
 		return &observation.Making{
 			Generation: number(t, read),
 			Resource:   read(t, asStruct(t, map[string]any{"kind": "User", "status": map[string]any{"id": "u1"}})),
 			Details:    observation.Details{"key": []byte("of-the-resource")},
 		}
 	}
-	bare := func(t *testing.T, read reading) *observation.Making {
+	bare := func(t *testing.T, read wiretest.Reading) *observation.Making {
 		return &observation.Making{Resource: read(t, asStruct(t, map[string]any{"kind": "User"}))}
 	}
-	nothing := func(*testing.T, reading) *observation.Making { return nil }
+	nothing := func(*testing.T, wiretest.Reading) *observation.Making { return nil }
 	cases := map[string]struct {
 		reason string
-		making func(*testing.T, reading) *observation.Making
+		making func(*testing.T, wiretest.Reading) *observation.Making
 		text   string
 		want   string
 	}{
@@ -188,14 +189,14 @@ func TestMakingScope(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for as, read := range readings {
+			for as, read := range wiretest.Readings {
 				if diff := cmp.Diff(tc.want, made(t, generators(t, read), tc.making(t, read), tc.text)); diff != "" {
 					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
 				}
 			}
 		})
 	}
-	for as, read := range readings {
+	for as, read := range wiretest.Readings {
 		for name, m := range map[string]*observation.Making{"Bare": bare(t, read), "Nothing": nil} {
 			if v, ok := generators(t, read).MakingScope(m, nil).ResolveName(expression.Generation); ok {
 				t.Errorf("%s over %s: without a generation there is the variable %v", name, as, v)
@@ -210,7 +211,7 @@ func TestMakingScopeHasVariables(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	if got := result(x, generators(t, decoded).MakingScope(&observation.Making{}, variables)); got != "types.String(v)" {
+	if got := result(x, generators(t, wiretest.Decoded).MakingScope(&observation.Making{}, variables)); got != "types.String(v)" {
 		t.Errorf("a variable is %s", got)
 	}
 }
@@ -233,7 +234,7 @@ func TestMakingSecretIsHidden(t *testing.T) {
 		"Keys":       {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
 		"Secret":     {"what it gives", "secret.k", "types.String(given)"},
 	}
-	for as, read := range readings {
+	for as, read := range wiretest.Readings {
 		m := &observation.Making{Resource: read(t, secret()), Details: observation.Details{"k": []byte("given")}}
 		for name, tc := range cases {
 			t.Run(name+as, func(t *testing.T) {

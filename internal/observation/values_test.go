@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 var env = func() *expression.Environment {
@@ -222,7 +223,7 @@ func FuzzValuesAgreeWithCEL(f *testing.F) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
 		s := randomStruct(r, 3)
 		plain := settled(s)
-		before, plainBefore, bytes := proto.Clone(s), proto.Clone(plain), sent(t, plain)
+		before, plainBefore, bytes := proto.Clone(s), proto.Clone(plain), wiretest.Sent(t, plain)
 		observe := func(s wire.Struct) cel.Activation {
 			return (&observation.Observation{Composite: observation.Resource{Object: s}}).Scope("", nil)
 		}
@@ -282,7 +283,7 @@ func TestNumbers(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			for as, read := range readings {
+			for as, read := range wiretest.Readings {
 				o := &observation.Observation{Composite: observation.Resource{Object: read(t, in)}}
 				got := strings.Replace(result(x, o.Scope("", nil)), ": here: ", ": ", 1)
 				if i := strings.Index(got, ": here:"); i >= 0 {
@@ -327,7 +328,7 @@ func TestSecretIsHidden(t *testing.T) {
 		"EqualKeys":   {"", "composite == {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}}", "types.Bool(true)"},
 		"EqualFrom":   {"", "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}} == composite", "types.Bool(true)"},
 	}
-	for as, read := range readings {
+	for as, read := range wiretest.Readings {
 		o := &observation.Observation{Composite: observation.Resource{Object: read(t, secret())}}
 		for name, tc := range cases {
 			t.Run(name+as, func(t *testing.T) {

@@ -3,12 +3,12 @@ package plan
 import (
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 // FuzzDigestTellsInputsApart takes two inputs: equal ones have one digest, as
@@ -40,25 +40,11 @@ func FuzzDigestTellsInputsApart(f *testing.F) {
 		if again, _ := digestOf(wire.Of(proto.CloneOf(x))); again != dx {
 			t.Error("two digests of one input differ")
 		}
-		if again, _ := digestOf(sent(t, x)); again != dx {
+		if again, _ := digestOf(wiretest.Sent(t, x)); again != dx {
 			t.Error("of bytes the digest is another")
 		}
-		if again, _ := digestOf(sent(t, y)); again != dy {
+		if again, _ := digestOf(wiretest.Sent(t, y)); again != dy {
 			t.Error("of bytes the digest of the other is another")
 		}
 	})
-}
-
-// sent is a Struct of the bytes of a request.
-func sent(t *testing.T, s *structpb.Struct) wire.Struct {
-	t.Helper()
-	b, err := proto.Marshal(&fnv1.RunFunctionRequest{Input: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := wire.Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.Input
 }
