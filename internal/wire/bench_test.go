@@ -66,7 +66,10 @@ func BenchmarkDecodeHostile(b *testing.B) {
 	for name, sent := range map[string][]byte{
 		"cut off at the end":       whole[:len(whole)-1],
 		"malformed at the end":     append(slices.Clone(whole), 0),
-		"protobuf's at the end":    append(slices.Clone(whole), varint(99, 1)...),
+		"protobuf's at the end":    append(slices.Clone(whole), sub(5, varint(99, 1))...),
+		"many unknown fields":      bytes.Repeat(varint(99, 1), 500_000),
+		"credentials over again":   bytes.Repeat(keyedBy(7, "a", sub(1, keyedBy(1, "k", []byte("v")))), 50_000),
+		"many credentials":         append(keyedBy(7, "b"), bytes.Repeat(sub(7), 500_000)...),
 		"deepest":                  deepest,
 		"deeper":                   places["context"](nested(3300, false)),
 		"too deep for protobuf":    places["context"](nested(20000, false)),

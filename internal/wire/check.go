@@ -214,10 +214,14 @@ func isSchema(b []byte, i, end int) bool {
 // isRequest reads the meta as well, nil for none: it is small, and whatever protobuf takes.
 func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 	seen := 0
+	var others *fnv1.RunFunctionRequest
 	for i := 0; i < len(b); {
 		tag := b[i]
 		if !isRead(tag) {
-			n := unread(b[i:])
+			if others == nil {
+				others = &fnv1.RunFunctionRequest{}
+			}
+			n := unread(b[i:], others)
 			if n < 0 {
 				return nil, false
 			}
@@ -260,15 +264,25 @@ func isRead(tag byte) bool {
 	return false
 }
 
-// unread is the length of a field of a request that nobody reads, at the beginning of b.
-// It is -1 if protobuf refuses it, or if it is one that is read, with a tag of several
-// bytes.
-func unread(b []byte) int {
-	number, kind, n := protowire.ConsumeField(b)
-	if n < 0 || kind == protowire.BytesType && number <= tagRequiredSchemas>>3 && isRead(byte(number)<<3|byte(protowire.BytesType)) {
-		return -1
+// unread is the length of the fields of a request that nobody reads, at the beginning of
+// b. It is -1 if protobuf refuses them, or if one is read, with a tag of several bytes.
+// Protobuf decodes those that it knows into others, as it would all.
+func unread(b []byte, others *fnv1.RunFunctionRequest) int {
+	n, known := 0, false
+	for n < len(b) && !isRead(b[n]) {
+		number, kind, size := protowire.ConsumeField(b[n:])
+		if size < 0 {
+			return -1
+		}
+		if kind == protowire.BytesType && number <= tagRequiredSchemas>>3 {
+			if isRead(byte(number)<<3 | byte(kind)) {
+				return -1
+			}
+			known = true
+		}
+		n += size
 	}
-	if proto.Unmarshal(b[:n], &fnv1.RunFunctionRequest{}) != nil {
+	if known && (proto.UnmarshalOptions{Merge: true}).Unmarshal(b[:n], others) != nil {
 		return -1
 	}
 	return n
