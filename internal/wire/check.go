@@ -266,23 +266,17 @@ func isRead(tag byte) bool {
 
 // unread is the length of the fields of a request that nobody reads, at the beginning of
 // b. It is -1 if protobuf refuses them, or if one is read, with a tag of several bytes.
-// Protobuf decodes those that it knows into others, as it would all.
+// Protobuf decodes them into others, as it would all: it alone knows what it refuses.
 func unread(b []byte, others *fnv1.RunFunctionRequest) int {
-	n, known := 0, false
+	n := 0
 	for n < len(b) && !isRead(b[n]) {
 		number, kind, size := protowire.ConsumeField(b[n:])
-		if size < 0 {
+		if size < 0 || kind == protowire.BytesType && number <= tagRequiredSchemas>>3 && isRead(byte(number)<<3|byte(kind)) {
 			return -1
-		}
-		if kind == protowire.BytesType && number <= tagRequiredSchemas>>3 {
-			if isRead(byte(number)<<3 | byte(kind)) {
-				return -1
-			}
-			known = true
 		}
 		n += size
 	}
-	if known && (proto.UnmarshalOptions{Merge: true}).Unmarshal(b[:n], others) != nil {
+	if (proto.UnmarshalOptions{Merge: true, DiscardUnknown: true}).Unmarshal(b[:n], others) != nil {
 		return -1
 	}
 	return n

@@ -230,6 +230,7 @@ func requestQuirks() map[string]quirk {
 		"credentials cut off":   {"longer than what is there", []byte{7<<3 | 2, 9, 0}, refused},
 		"a group without end":   {"protobuf looks for it", message(sub(5, s), protowire.AppendTag(nil, 900, protowire.StartGroupType)), refused},
 		"an end without group":  {"protobuf refuses it", message(sub(5, s), protowire.AppendTag(nil, 900, protowire.EndGroupType)), refused},
+		"number too large":      {"numbers of fields end at 2^29-1", message(sub(5, s), []byte{0xfd, 0xfd, 0xfd, 0xfd, 0x18, 0, 0, 0, 0}), refused},
 		"field 0":               {"there is none", message(sub(5, s), []byte{2, 0}), refused},
 		"required twice":        {"the last one counts, and nothing is appended", message(keyedBy(8, "a", sub(1, resource), sub(1)), keyedBy(8, "a", sub(1))), whereItLies},
 		"required without key":  {"an entry is a message", sub(8, sub(2, sub(1, resource))), byProtobuf},
