@@ -21,8 +21,6 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-
-	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // benchServer names what this test binary serves instead of testing, in a process of its
@@ -144,35 +142,15 @@ func BenchmarkRunFunction(b *testing.B) {
 // BenchmarkCodec is all but gRPC: from the bytes of a request to those of its response.
 func BenchmarkCodec(b *testing.B) {
 	for _, size := range benchRequests(b) {
-		f := newFunction(b)
-		b.Run(size.name+"/"+codecProto, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				req := &fnv1.RunFunctionRequest{}
-				if err := proto.Unmarshal(size.request, req); err != nil {
-					b.Fatal(err)
+		for codec, answer := range map[string]func(*testing.B, *Function, []byte){codecProto: answerDecoded, codecLazy: answerBytes} {
+			b.Run(size.name+"/"+codec, func(b *testing.B) {
+				f := oneForm(b)
+				b.ReportAllocs()
+				for b.Loop() {
+					answer(b, f, size.request)
 				}
-				rsp, err := f.RunFunction(b.Context(), req)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := proto.Marshal(rsp); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(size.name+"/"+codecLazy, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				req, err := wire.Decode(size.request)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := f.Run(b.Context(), req).Marshal(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -87,8 +87,8 @@ func TestRequestsAreRead(t *testing.T) {
 		}
 	}
 
-	if read[want] == 0 {
-		t.Skip("no scenario was played")
+	if read[want] == 0 && len(secretValues()) > 0 { // else no scenario was played
+		t.Errorf("no request was read by %s", want)
 	}
 }
 
