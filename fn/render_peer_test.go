@@ -46,13 +46,7 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 // render and by `crossplane composition render`, and the same objects are
 // printed, but for what Crossplane alone keeps in them.
 func TestRenderLikeCrossplane(t *testing.T) {
-	if testing.Short() {
-		t.Skip("with -short the real Crossplane is not built")
-	}
-	peers, err := e2e.BuildPeers(t.Context())
-	if err != nil {
-		t.Fatalf("cannot build the real Crossplane: %v", err)
-	}
+	peers := e2e.PeersForTest(t)
 	type example struct {
 		dir string
 		fn  fnv1.FunctionRunnerServiceServer

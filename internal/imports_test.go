@@ -92,7 +92,7 @@ var rooms = map[string]room{
 			"k8s.io/apimachinery", "k8s.io/utils/lru",
 		},
 	},
-	"internal/e2e":              {},
+	"internal/e2e":              {outside: []string{"github.com/rogpeppe/go-internal/lockedfile"}},
 	"internal/figures":          {},
 	"internal/attack":           {rooms: []string{"internal/limits"}, outside: []string{"google.golang.org/protobuf/types"}},
 	"internal/e2e/build":        {rooms: []string{"internal/e2e"}},

@@ -44,7 +44,7 @@ spec: {stage: prod}
 
 // TestRenderEnvironment runs what no example can show through the real Crossplane.
 func TestRenderEnvironment(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 	address, _ := serveFunction(t, buildFunction(t), "")
 
 	t.Run("ForLaterSteps", func(t *testing.T) { environmentForLaterSteps(t, p, address) })

@@ -43,39 +43,7 @@ const (
 	// minValueLength is the length from which on a Secret's value is looked for
 	// in places where it must not be.
 	minValueLength = 6
-
-	// reportTime is what a test keeps of its time limit to say why it fails.
-	reportTime = 20 * time.Second
 )
-
-// buildPeers is BuildPeers within the test's time limit.
-func buildPeers(t *testing.T) Peers {
-	t.Helper()
-
-	if testing.Short() {
-		t.Skip("with -short the real Crossplane is not built")
-	}
-
-	ctx := t.Context()
-
-	if deadline, ok := t.Deadline(); ok {
-		c, cancel := context.WithDeadline(ctx, deadline.Add(-reportTime))
-		t.Cleanup(cancel)
-
-		ctx = c
-	}
-
-	p, err := BuildPeers(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		t.Fatal("cannot build the real Crossplane within the time limit of the test: run go run ./internal/e2e/build first, or the test again, which goes on where this one stopped")
-	}
-
-	if err != nil {
-		t.Fatalf("cannot build the real Crossplane: %v", err)
-	}
-
-	return p
-}
 
 // output is what a program wrote.
 type output struct {
@@ -96,7 +64,7 @@ func runIn(t *testing.T, env []string, program string, args ...string) (output, 
 	var stdout, stderr bytes.Buffer
 
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + t.TempDir()}, env)
+	cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME="}, env)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 

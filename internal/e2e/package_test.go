@@ -18,7 +18,7 @@ import (
 // What is missing in a package is missing silently: a folder that is a symlink
 // is skipped, and a package without the input's schema is a package, too.
 func TestPackage(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 
 	path := filepath.Join(t.TempDir(), "function-export.xpkg")
 	mustRun(t, p.CLI, "xpkg", "build", "-f", root+"/package", "-e", example, "-o", path)

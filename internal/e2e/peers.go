@@ -56,13 +56,14 @@ type program struct {
 // kept in the user's cache folder, under a hash of the modules they are made of
 // and of the Go version: delete function-export there to be rid of them.
 //
-// The first build takes minutes and downloads a gigabyte. If the context ends it
-// returns an error, and what was compiled is not compiled again the next time.
-// It may run in several processes at once. It must run inside this repository.
-func BuildPeers(ctx context.Context) (Peers, error) {
+// The first build takes minutes and downloads a gigabyte: progress is told what is
+// built, and how long that takes on two idle cores. If the context ends it returns
+// an error, and the next build continues where this one stopped. If several processes
+// build at once, one builds and the others wait. It must run inside this repository.
+func BuildPeers(ctx context.Context, progress func(text string)) (Peers, error) {
 	var p Peers
 
-	err := buildAll(ctx, nil, []program{
+	err := buildAll(ctx, progress, []program{
 		{"crossplane-cli", ".", cliPackage, &p.CLI, "4"},
 		{"crossplane", ".", corePackage, &p.Core, "2"},
 	})
@@ -70,8 +71,7 @@ func BuildPeers(ctx context.Context) (Peers, error) {
 	return p, err
 }
 
-// BuildControlPlane builds the programs of a control plane, as BuildPeers does. What it
-// builds, and how long that takes on two cores, it tells as it goes on.
+// BuildControlPlane builds the programs of a control plane, as BuildPeers does.
 func BuildControlPlane(ctx context.Context, progress func(text string)) (ControlPlane, error) {
 	var c ControlPlane
 
@@ -160,27 +160,58 @@ func buildProgram(ctx context.Context, progress func(text string), tools string,
 	return build(ctx, progress, module, p, flags)
 }
 
-// build puts a program at its path, unless there is one. It appears there whole or
-// not at all.
+// build puts a program at its path, unless it is there. If several processes do so at
+// once, one builds it and the others wait.
 func build(ctx context.Context, progress func(text string), dir string, p program, flags []string) error {
 	path := *p.path
-	if _, err := os.Stat(path); err == nil {
+	if fileExists(path) {
 		return nil
-	}
-
-	if progress != nil {
-		progress(fmt.Sprintf("building %s, which takes about %s min on two cores the first time", p.name, p.takes))
 	}
 
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return fmt.Errorf("cannot create cache folder: %w", err)
 	}
 
-	tmp, err := os.MkdirTemp(filepath.Dir(path), "build-")
+	unlock, err := lock(ctx, path+".lock", func() { progress("waiting for another process, which builds " + p.name) })
+	if err != nil {
+		return fmt.Errorf("cannot wait for another process, which builds %q: %w", p.name, err)
+	}
+	defer unlock()
+
+	if fileExists(path) { // built by the process that held the lock
+		return nil
+	}
+
+	progress(fmt.Sprintf("building %s, which takes about %s min on two idle cores the first time", p.name, p.takes))
+
+	return buildLocked(ctx, dir, p, flags)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+
+	return err == nil
+}
+
+// buildLocked builds a program in a folder of its own, so that it appears at its path
+// whole or not at all. Folders of processes that were killed are removed.
+func buildLocked(ctx context.Context, dir string, p program, flags []string) error {
+	path, folder := *p.path, p.name+"-build-*"
+
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), folder))
+	if err != nil {
+		return err
+	}
+
+	for _, l := range left {
+		_ = os.RemoveAll(l) // It is a cache: a folder that stays only takes space.
+	}
+
+	tmp, err := os.MkdirTemp(filepath.Dir(path), folder)
 	if err != nil {
 		return fmt.Errorf("cannot create folder to build in: %w", err)
 	}
-	defer os.RemoveAll(tmp) //nolint:errcheck // It is a cache: what stays harms nobody.
+	defer os.RemoveAll(tmp) //nolint:errcheck // See above.
 
 	out := filepath.Join(tmp, filepath.Base(path))
 	if _, err := goTool(ctx, dir, append(append([]string{"build", "-o", out}, flags...), p.pkg)...); err != nil {

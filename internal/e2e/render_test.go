@@ -25,7 +25,7 @@ var unreadyEvent = regexp.MustCompile(`(?m)^kind: Result\nmessage: Composed reso
 // its own command line tool, with the function as a process of its own: once as it is,
 // and once with the codec that is the way back.
 func TestRender(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 
 	if *update && os.Getenv("CI") != "" {
 		t.Fatal("-update in CI would make every example expect whatever it gives")

@@ -17,7 +17,7 @@ import (
 // function can see, the fault of an expression say, is not among these, or is marked
 // as weaker: a manifest that the schema does not look into, and names in texts.
 func TestSchemaAgreesWithFunction(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 	env, err := expression.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ const (
 // apply takes of a composite's author, the function takes, but for the faults that
 // a schema cannot express.
 func TestTenantSchemaAgreesWithFunction(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 
 	entry := func(more string) string { return `secretExpressions: [{name: a, key: k, value: "'x'", ` + more + `}]` }
 	named := func(name string) string { return `secretExpressions: [{name: "` + name + `", key: k, value: "'x'"}]` }
@@ -318,7 +318,7 @@ func validateNamed(t *testing.T, p Peers, schemas string, objects map[string]*un
 // those that only the function finds. What they get is what Kubernetes takes, and
 // fn render makes the same of it.
 func TestTenantExamples(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 	program := buildFunction(t)
 
 	for name, dir := range examples(t) {
@@ -401,7 +401,7 @@ func main() {
 // The API server takes the schema of the example's definition: its rules compile,
 // and are within the cost that it allows them.
 func TestTenantSchemaCost(t *testing.T) {
-	buildPeers(t)
+	PeersForTest(t)
 
 	tools, err := toolsDir(t.Context())
 	if err != nil {

@@ -19,7 +19,7 @@ const schema = root + "/package/input/export.fn.crossplane.io_exports.yaml"
 // TestValidate holds the input of every example against the input's schema, and
 // every object that an example expects us to make against Kubernetes' own types.
 func TestValidate(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 
 	for name, dir := range examples(t) {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestValidate(t *testing.T) {
 // TestValidateRefuses guards TestValidate: a validation that finds no fault
 // anywhere would pass it.
 func TestValidateRefuses(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 
 	cases := map[string]struct {
 		reason string
@@ -80,7 +80,7 @@ func TestValidateRefuses(t *testing.T) {
 // TestValidateRefusesBroken holds the inputs that the schemas for editors refuse against
 // the schema that those are made from: an editor and a pipeline tell the same.
 func TestValidateRefusesBroken(t *testing.T) {
-	p := buildPeers(t)
+	p := PeersForTest(t)
 
 	paths, err := filepath.Glob("../jsonschema/testdata/broken/*.yaml")
 	if err != nil || len(paths) == 0 {

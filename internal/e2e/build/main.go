@@ -24,7 +24,9 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 
-	p, err := e2e.BuildPeers(ctx)
+	progress := func(text string) { fmt.Fprintln(os.Stderr, text) }
+
+	p, err := e2e.BuildPeers(ctx, progress)
 	if err != nil {
 		return err
 	}
@@ -36,7 +38,7 @@ func run() error {
 		return nil
 	}
 
-	c, err := e2e.BuildControlPlane(ctx, func(text string) { fmt.Fprintln(os.Stderr, text) })
+	c, err := e2e.BuildControlPlane(ctx, progress)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func setUp(ctx context.Context, dir string) (*live.ControlPlane, *live.Function,
 		return nil, nil, err
 	}
 
-	peers, err := e2e.BuildPeers(ctx)
+	peers, err := e2e.BuildPeers(ctx, progress)
 	if err != nil {
 		return nil, nil, err
 	}

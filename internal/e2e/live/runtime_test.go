@@ -295,7 +295,7 @@ func deployingPlane(t *testing.T) deploying {
 		t.Fatal(err)
 	}
 
-	peers, err := e2e.BuildPeers(t.Context())
+	peers, err := e2e.BuildPeers(t.Context(), silent)
 	if err != nil {
 		t.Fatal(err)
 	}

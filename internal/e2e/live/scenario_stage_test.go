@@ -133,7 +133,7 @@ func state(name string) string { return filepath.Join(filepath.Dir(plane.Kubecon
 
 // install a function from the folder of its package.
 func install(ctx context.Context, name, dir, program string, args []string, env ...string) (*live.Function, error) {
-	peers, err := e2e.BuildPeers(ctx)
+	peers, err := e2e.BuildPeers(ctx, func(string) {})
 	if err != nil {
 		return nil, err
 	}
