@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 // goCommand is the go command of a builder.
 const goCommand = `#!/bin/sh
 if [ "$1" = build ]; then
-	echo built >> '%s'
+	echo $$ >> '%s'
 	while [ -e '%s' ]; do sleep 0.05; done
 fi
 exec '%s' "$@"
@@ -113,8 +115,8 @@ func (b builder) release(t *testing.T) {
 	}
 }
 
-// builds is how often go build was run.
-func (b builder) builds(t *testing.T) int {
+// builds are the process ids of all builds.
+func (b builder) builds(t *testing.T) []string {
 	t.Helper()
 
 	text, err := os.ReadFile(b.path("builds"))
@@ -122,7 +124,7 @@ func (b builder) builds(t *testing.T) int {
 		t.Fatal(err)
 	}
 
-	return strings.Count(string(text), "\n")
+	return strings.Fields(string(text))
 }
 
 // await returns when the condition is true, and fails after a minute.
@@ -189,7 +191,7 @@ func TestProgramsAreBuiltOnce(t *testing.T) {
 		}
 	}
 
-	if n := b.builds(t); n != 1 {
+	if n := len(b.builds(t)); n != 1 {
 		t.Errorf("want one build, got %d", n)
 	}
 
@@ -204,7 +206,7 @@ func TestKilledBuildLeavesNoLock(t *testing.T) {
 	b := newBuilder(t)
 
 	killed, _ := b.start(t)
-	await(t, "a build", func() bool { return b.builds(t) == 1 })
+	await(t, "a build", func() bool { return len(b.builds(t)) == 1 })
 
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -219,10 +221,19 @@ func TestKilledBuildLeavesNoLock(t *testing.T) {
 	}
 
 	next, out := b.start(t)
-	await(t, "a second build", func() bool { return b.builds(t) == 2 })
+	await(t, "a second build", func() bool { return len(b.builds(t)) == 2 })
 
 	if got := b.left(t); len(got) != 2 {
 		t.Errorf("want the lock and the folder of the second build, got %q", got)
+	}
+
+	orphan, err := strconv.Atoi(b.builds(t)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := syscall.Kill(orphan, syscall.SIGKILL); err != nil {
+		t.Errorf("the go command of the killed process has ended: %v", err)
 	}
 
 	b.release(t)
