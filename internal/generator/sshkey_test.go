@@ -7,10 +7,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,29 +28,6 @@ func faultTexts(faults field.ErrorList) []string {
 		out = append(out, f.Field+": "+f.Detail)
 	}
 	return out
-}
-
-// command runs a program that not every machine has.
-func command(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("cannot look at this as others see it: %s", err)
-	}
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %s\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
-// written is the path of a file with one of the outputs.
-func written(t *testing.T, o Outputs, key string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), key)
-	if err := os.WriteFile(path, o[key].Reveal(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func haveKeys(t *testing.T, o Outputs, want []string) {
@@ -224,25 +197,6 @@ func TestSSHKeyParsesBack(t *testing.T) {
 			signature, err := signer.Sign(rand.Reader, []byte("hello"))
 			if err != nil || public.Verify([]byte("hello"), signature) != nil {
 				t.Errorf("what the private key signed the public key does not know: %v", err)
-			}
-		})
-	}
-}
-
-func TestSSHKeyBySSHKeygen(t *testing.T) {
-	for name, tc := range sshKinds {
-		t.Run(name, func(t *testing.T) {
-			o, err := sshKey(t, &tc.in).Make()
-			if err != nil {
-				t.Fatal(err)
-			}
-			private, public := written(t, o, privateKey), written(t, o, publicKey)
-			derived := command(t, "ssh-keygen", "-y", "-P", "", "-f", private)
-			if diff := cmp.Diff(string(o[publicKey].Reveal())+"\n", derived); diff != "" {
-				t.Errorf("public key -ours +ssh-keygen's:\n%s", diff)
-			}
-			if printed := strings.Fields(command(t, "ssh-keygen", "-l", "-f", public)); printed[0] != fmt.Sprint(tc.bits) || printed[len(printed)-1] != "("+tc.shown+")" {
-				t.Errorf("ssh-keygen says %s", printed)
 			}
 		})
 	}
