@@ -135,3 +135,23 @@ func TestReadmeCheck(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
+
+// CI starts with the test command of the README, before it builds or installs anything.
+func TestReadmeTestCommand(t *testing.T) {
+	shown := regexp.MustCompile("(?m)^```shell\n(go test .*)\n```$").FindStringSubmatch(readme(t))
+	if shown == nil {
+		t.Fatal("the README has no code block with a test command alone")
+	}
+	ci, err := os.ReadFile("../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := regexp.MustCompile(`(?m)^\s*(go|apt-get) .*$`).FindString(string(ci))
+	if diff := cmp.Diff(shown[1], first); diff != "" {
+		t.Errorf("-README, +first command of .ci/run:\n%s", diff)
+	}
+	before, _, _ := strings.Cut(string(ci), first)
+	if !strings.Contains(before, `XDG_CACHE_HOME="$(mktemp -d)"`) {
+		t.Error("want the programs in an empty cache before the first command of .ci/run")
+	}
+}
