@@ -127,13 +127,13 @@ func (b builder) builds(t *testing.T) []string {
 	return strings.Fields(string(text))
 }
 
-// await returns when the condition is true, and fails after a minute.
+// await returns when the condition is true, and fails after five minutes.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 
-	for limit := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
+	for limit := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatalf("want %s within a minute", what)
+			t.Fatalf("want %s within five minutes", what)
 		}
 	}
 }
