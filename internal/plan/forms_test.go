@@ -30,9 +30,11 @@ func bothForms(t *testing.T, req *fnv1.RunFunctionRequest) map[string]*wire.Requ
 
 // What expressions read again and again is found in the bytes of a request nearly as
 // quickly as in what protobuf makes of them, for the fuel is the same: it comes out the
-// same, and nothing is stopped by the time that it takes.
+// same, and nothing is stopped by the time that it takes. On a machine that does much else
+// a try may be stopped all the same.
 func TestReadAgainInBothForms(t *testing.T) {
 	const (
+		tries = 10
 		input = `
 configMaps: [{name: own, metadata: {name: own}, data: [{key: k, value: OWN}, {key: l, value: OWN}]}]
 fromComposite: {fieldPath: spec.operatorSpec}`
@@ -65,19 +67,23 @@ fromComposite: {fieldPath: spec.operatorSpec}`
 			spec["operatorSpec"] = structpb.NewStructValue(parse(t, strings.ReplaceAll(asked, "ASKED", strconv.Quote(loop(2500, "self.spec")))))
 			req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: base}}}
 			for form, req := range bothForms(t, req) {
-				s := newScene(t, exports(strings.ReplaceAll(input, "OWN", strconv.Quote(loop(10_000, "composite.spec")))))
-				s.req.Observation.Composite.Object = req.Observed.Composite.Object
-				got, err := s.call(t)
-				if err != nil {
-					t.Fatal(err)
+				diff := "not tried"
+				for try := 0; diff != "" && try < tries; try++ {
+					s := newScene(t, exports(strings.ReplaceAll(input, "OWN", strconv.Quote(loop(10_000, "composite.spec")))))
+					s.req.Observation.Composite.Object = req.Observed.Composite.Object
+					got, err := s.call(t)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range got.Requirements {
+						s.req.Found[r.Key()] = nil
+					}
+					if got, err = s.call(t); err != nil {
+						t.Fatal(err)
+					}
+					diff = cmp.Diff(want, show(got))
 				}
-				for _, r := range got.Requirements {
-					s.req.Found[r.Key()] = nil
-				}
-				if got, err = s.call(t); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(want, show(got)); diff != "" {
+				if diff != "" {
 					t.Errorf("%s: %s: -want, +got:\n%s", c.reason, form, diff)
 				}
 			}
