@@ -357,7 +357,15 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		}
 	}
 	for _, name := range sortedKeys(r.Observation.Resources) {
-		if o := r.Observation.Resources[name]; b.find.reaches(name) && b.find.tagged(o.Object) {
+		o := r.Observation.Resources[name]
+		var w *expression.Waiting
+		switch {
+		case !b.find.reaches(name) || !b.find.tagged(o.Object):
+		case errors.As(o.Withheld, &w):
+			waiting = append(waiting, w.Inputs...)
+		case o.Withheld != nil:
+			return nil, failed(b.path, "%s", o.Withheld.Error())
+		default:
 			take(name, o.Object, o.Details)
 		}
 	}

@@ -39,6 +39,7 @@ type Plan struct {
 	set       []environmentField
 	makers    []maker
 	tenants   *tenants // nil without fromComposite
+	details   detailsUsed
 	ttl       time.Duration
 	id        string
 
@@ -220,6 +221,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	}
 	p.tenants = c.fromComposite(in.FromComposite)
 	p.sources = c.compileSources() // last: which are read is known now
+	p.details = c.detailsUsed(p.exports)
 	p.inputs = sortedKeys(c.inputs)
 	p.strict = in.TypeChecking == v1beta1.TypeCheckingStrict
 	p.expressions, p.declared, p.compositePaths = c.compiled, in.Sources, compositePaths(in)
@@ -316,7 +318,6 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 	out.annotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
 	for _, x := range []*expression.Expression{out.nameExpr, out.namespaceExpr} {
 		c.refuseUnknown(x)
-		c.refuseUses(notGenerated(c.usesOf(x)), m.NonSensitive) // the others are refused already
 	}
 	c.refuseSecrets(out.labelsExpression, m.NonSensitive)
 	c.refuseSecrets(out.annotationsExpression, m.NonSensitive)

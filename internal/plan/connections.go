@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// detailsUsed says whose connection details expressions can use: inputs by name, with
+// anything for all, and those that finds reach.
+type detailsUsed struct {
+	inputs map[string]bool
+	finds  []*find
+}
+
+// detailsUsed by what the input itself exports.
+func (c *compiler) detailsUsed(exports []export) detailsUsed {
+	out := detailsUsed{inputs: map[string]bool{}}
+	for _, u := range c.outputs.uses {
+		if u.variable == "" {
+			out.inputs[u.input] = true
+		}
+	}
+	for _, e := range exports {
+		for _, b := range e.dataFrom {
+			if b.find != nil {
+				out.finds = append(out.finds, b.find)
+			}
+		}
+	}
+	return out
+}
+
+// detailsUsed by what the composite's author asks for, as far as it is allowed.
+func (t *tenants) detailsUsed(w *wish) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range w.exports {
+		for _, d := range e.data {
+			for _, r := range d.value.References() {
+				switch name := stepName(r, 0); {
+				case r.Variable == expression.Secret:
+					out[t.sees.Secret] = true
+				case r.Variable == expression.Secrets && name != anything:
+					out[name] = true
+				case r.Variable == expression.Secrets:
+					for _, n := range t.sees.Secrets {
+						out[n] = true
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// uses reports whether the connection details of a composed resource can be used.
+func (d detailsUsed) uses(name string, o wire.Struct) bool {
+	return d.inputs[name] || d.inputs[anything] ||
+		slices.ContainsFunc(d.finds, func(f *find) bool { return f.reaches(name) && f.tagged(o) })
+}
+
+// connect reads the connection details that expressions use from the Secrets that hold them.
+// Crossplane hands over the data of whatever Secret a resource names, also of one that
+// another object has, to which the resource's provider never writes.
+func (r *run) connect(p *Plan, w *wish, out *Result) {
+	asked := map[string]bool{}
+	if w != nil {
+		asked = p.tenants.detailsUsed(w)
+	}
+	o := &r.Observation
+	o.Resources = maps.Clone(o.Resources)
+	for _, name := range sortedKeys(o.Resources) {
+		res := o.Resources[name]
+		o.Resources[name] = r.connected(fmt.Sprintf("resource %q", name), res, asked[name] || p.details.uses(name, res.Object), out)
+	}
+	for _, composed := range sortedKeys(r.generations) {
+		name, number, _ := parseGeneration(composed)
+		r.generations[composed] = r.connected(fmt.Sprintf("generation %d of generator %q", number, name), r.generations[composed], p.maker(name) != nil, out)
+	}
+	if isLegacy(o.Composite.Object) { // no other one has any
+		o.Composite = r.connected("the composite", o.Composite, p.details.inputs[expression.Composite], out)
+	}
+}
+
+// connected is a resource with the data of its connection Secret for connection details,
+// or with none. A file without a UID keeps what came with it: no Secret can refer to it.
+func (r *run) connected(who string, res observation.Resource, used bool, out *Result) observation.Resource {
+	if metadataOf(res.Object).Get("uid").Text() == "" {
+		return res
+	}
+	had := len(res.Details) > 0
+	res.Details = nil
+	if !used {
+		return res
+	}
+	req := connectionSecret(res.Object)
+	if req == nil {
+		if had {
+			res.Withheld = cannotUse(who, "it names no Secret for them: set its spec.writeConnectionSecretToRef")
+		}
+		return res
+	}
+	out.Requirements = append(out.Requirements, *req)
+	found, read := req.find(r.Found)
+	switch {
+	case !read:
+		res.Withheld = expression.NewWaiting("the look-up of " + req.String())
+	case len(found) == 0 && had:
+		res.Withheld = expression.NewWaiting(fmt.Sprintf("%s, which holds the connection details of %s", req, who))
+	case len(found) > 0:
+		res.Details, res.Withheld = detailsIn(found[0], who, res.Object)
+	}
+	return res
+}
+
+// connectionSecret is the Secret that an object names for its connection details, where
+// Crossplane looks for it: of a namespaced one in its own namespace. It is nil if there is no
+// such reference, or none that can be read.
+func connectionSecret(o wire.Struct) *Requirement {
+	ref := o.At("spec", "writeConnectionSecretToRef").Struct()
+	req := &Requirement{APIVersion: "v1", Kind: string(object.Secret), Name: ref.Get("name").Text()}
+	if _, _, req.Namespace, _ = object.Identity(o); req.Namespace == "" {
+		req.Namespace = ref.Get("namespace").Text()
+	}
+	if object.ValidateName(req.Name) != nil || object.ValidateNamespace(req.Namespace) != nil {
+		return nil
+	}
+	return req
+}
+
+// detailsIn a connection Secret, if it is the owner's.
+func detailsIn(secret wire.Struct, who string, owner wire.Struct) (observation.Details, error) {
+	_, _, ns, name := object.Identity(secret)
+	uid, kind, by, controlled := object.ControllerOf(secret)
+	own := metadataOf(owner).Get("uid").Text()
+	_, ownKind, _, ownName := object.Identity(owner)
+	switch {
+	case !controlled:
+		return nil, cannotUse(who, "Secret %s/%s has no controller, so that its values can be anybody's: delete it to have the provider create it, or read it as a source of kind Secret", ns, name)
+	case uid != own && kind == ownKind && by == ownName:
+		return nil, cannotUse(who, "Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: it goes with that former one, or delete it", ns, name, kind+" "+by, uid, ownKind, ownName, own)
+	case uid != own:
+		return nil, cannotUse(who, "Secret %s/%s is controlled by %q, not by %s %q: name another Secret in spec.writeConnectionSecretToRef", ns, name, kind+" "+by, ownKind, ownName)
+	}
+	data, err := object.DataOf(secret)
+	if err != nil {
+		return nil, cannotUse(who, "Secret %s/%s: %s", ns, name, err.Error())
+	}
+	out := make(observation.Details, len(data))
+	for k, v := range data {
+		out[k] = v.Reveal()
+	}
+	return out, nil
+}
+
+func cannotUse(who, cause string, args ...any) *expression.Failed {
+	return &expression.Failed{Reason: fmt.Sprintf("cannot use the connection details of %s: %s", who, fmt.Sprintf(cause, args...))}
+}
+
+// isLegacy reports whether a composite is of the v1 style, which alone has connection details.
+func isLegacy(xr wire.Struct) bool {
+	_, _, ns, _ := object.Identity(xr)
+	return ns == "" && !xr.At("spec", "crossplane").Exists()
+}
