@@ -209,7 +209,7 @@ func (c *compiler) refuseUnknown(x *expression.Expression) {
 	}
 	r := c.reading(x)
 	for _, u := range notGenerated(r.uses) {
-		c.fault(u.place, "may not use %s: a name must be known before any Secret is read", u)
+		c.fault(u.place, "may not use %s: a name must be known before any Secret is read: leave it out", u)
 	}
 	if len(r.sources) > 0 {
 		c.fault(x.Source().Path, "may use no source: a name has to be known before a source is read")
