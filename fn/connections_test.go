@@ -136,3 +136,62 @@ func TestConnectionSecretsAreRequired(t *testing.T) {
 		})
 	}
 }
+
+// The credential of a resource generator is what the provider of its generation wrote.
+func TestConnectionSecretOfAGeneration(t *testing.T) {
+	c := newControlPlane(t, strings.Replace(tokenOfResource, "former, value: \"previous.?token.?id\"", "former, value: \"previous.?token.?secret\"", 1))
+	forge := func(generation string) (remove func()) {
+		name := c.object("AccessKey", generation).GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue().GetFields()["name"].GetStringValue()
+		key := "v1|Secret|team-a|" + name
+		c.stored[key] = parse(t, strings.NewReplacer("victim-conn", name, "team,", "team-a,", "username", "secret").Replace(connectionSecretOf(ownedByEvil, "forged")))
+		return func() { delete(c.stored, key) }
+	}
+	exports := func(when string, want map[string]string) {
+		t.Helper()
+		c.settle()
+		got := map[string]string{}
+		for k := range c.stored["v1|Secret|team-a|shop-aws"].GetFields()["data"].GetStructValue().GetFields() {
+			got[k] = c.value("shop-aws", k)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want, +got: %s\n%s", when, diff, c.condition())
+		}
+	}
+	says := func(when, text string) {
+		t.Helper()
+		if !strings.Contains(c.condition(), text) {
+			t.Errorf("%s: want %q, got %s", when, text, c.condition())
+		}
+	}
+	c.settle()
+	remove := forge("shop-token-1")
+	c.provide("shop-token-1", "one", "True")
+	exports("the first generation's Secret is another's", map[string]string{})
+	says("the first", `generation 1 of generator "token": Secret team-a/`)
+	says("the first", `is controlled by "App evil", not by AccessKey "shop-token-1"`)
+	remove()
+	one := map[string]string{"id": "one", "secret": "secret-of-one"}
+	exports("it is its own", one)
+
+	remove = forge("shop-token-1")
+	exports("the Secret of the generation in use is replaced", one)
+	says("the one in use", "Held")
+	remove()
+	exports("and is back", one)
+
+	set(c.xr, "writer", "spec", "role")
+	c.settle()
+	remove = forge("shop-token-2")
+	c.provide("shop-token-2", "two", "True")
+	exports("the next generation's Secret is another's", one)
+	says("the next", `"App evil"`)
+	remove()
+	two := map[string]string{"id": "two", "secret": "secret-of-two", "former": "secret-of-one"}
+	exports("it is its own", two)
+
+	remove = forge("shop-token-1")
+	exports("the Secret of the former generation is replaced, whose value is optional", two)
+	says("the former", "Held")
+	remove()
+	exports("and is back", two)
+}

@@ -53,6 +53,8 @@ func find(all map[string]Generated, variable, name string) (ref.Val, bool) {
 	switch {
 	case !ok:
 		return nil, false
+	case g.Failed != nil:
+		return types.WrapErr(g.Failed), false
 	case g.Outputs == nil:
 		what := expression.PathText(variable, name)
 		if g.Waits != "" {

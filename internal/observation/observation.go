@@ -76,6 +76,10 @@ type Generated struct {
 
 	// Waits says what for.
 	Waits string
+
+	// Failed says why there are none although there should be, or is nil: an optional key
+	// does not go on without them then.
+	Failed *expression.Failed
 }
 
 // An Observation is what one request lets expressions see. The maps and Structs

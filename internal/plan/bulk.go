@@ -160,6 +160,7 @@ func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
 		return
 	}
 	b.find = &find{path: f.Path, tags: f.Tags}
+	c.details.finds = append(c.details.finds, bulk{path: b.path, find: b.find})
 	if f.Name != nil && f.Name.RegExp != "" {
 		re, faults := rewrite.Pattern(at.Child("name", "regexp").String(), f.Name.RegExp)
 		for _, f := range faults {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -11,29 +12,26 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// detailsUsed says whose connection details expressions can use: inputs by name, with
-// anything for all, and those that finds reach.
+// detailsUsed says whose connection details the expressions of an input can use: inputs by
+// name, with anything for all, and those that finds reach; and the entries that use them.
 type detailsUsed struct {
-	inputs map[string]bool
-	finds  []*find
+	inputs map[string][]string
+	finds  []bulk
 }
 
-// detailsUsed by what the input itself exports.
-func (c *compiler) detailsUsed(exports []export) detailsUsed {
-	out := detailsUsed{inputs: map[string]bool{}}
-	for _, u := range c.outputs.uses {
-		if u.variable == "" {
-			out.inputs[u.input] = true
+// add what an output uses.
+func (d *detailsUsed) add(path string, uses []use) {
+	for _, u := range uses {
+		if at := entryOf(path); u.variable == "" && !slices.Contains(d.inputs[u.input], at) {
+			d.inputs[u.input] = append(d.inputs[u.input], at)
 		}
 	}
-	for _, e := range exports {
-		for _, b := range e.dataFrom {
-			if b.find != nil {
-				out.finds = append(out.finds, b.find)
-			}
-		}
-	}
-	return out
+}
+
+// entryOf a list that has a path, for example secrets[0].
+func entryOf(path string) string {
+	i := strings.IndexByte(path, ']')
+	return path[:i+1]
 }
 
 // detailsUsed by what the composite's author asks for, as far as it is allowed.
@@ -60,8 +58,8 @@ func (t *tenants) detailsUsed(w *wish) map[string]bool {
 
 // uses reports whether the connection details of a composed resource can be used.
 func (d detailsUsed) uses(name string, o wire.Struct) bool {
-	return d.inputs[name] || d.inputs[anything] ||
-		slices.ContainsFunc(d.finds, func(f *find) bool { return f.reaches(name) && f.tagged(o) })
+	return d.inputs[name] != nil || d.inputs[anything] != nil ||
+		slices.ContainsFunc(d.finds, func(b bulk) bool { return b.find.reaches(name) && b.find.tagged(o) })
 }
 
 // connect reads the connection details that expressions use from the Secrets that hold them.
@@ -83,7 +81,7 @@ func (r *run) connect(p *Plan, w *wish, out *Result) {
 		r.generations[composed] = r.connected(fmt.Sprintf("generation %d of generator %q", number, name), r.generations[composed], p.maker(name) != nil, out)
 	}
 	if isLegacy(o.Composite.Object) { // no other one has any
-		o.Composite = r.connected("the composite", o.Composite, p.details.inputs[expression.Composite], out)
+		o.Composite = r.connected("the composite", o.Composite, p.details.inputs[expression.Composite] != nil, out)
 	}
 }
 

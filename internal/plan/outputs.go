@@ -123,7 +123,9 @@ func (g *generating) given(ctx context.Context, m *maker, k *kept) observation.G
 	if err != nil {
 		var why reasons
 		why.add("", err)
-		return observation.Generated{Waits: fmt.Sprintf("generation %d: %s", k.Number, why.text())}
+		out := observation.Generated{Waits: fmt.Sprintf("generation %d: %s", k.Number, why.text())}
+		errors.As(k.withheld, &out.Failed)
+		return out
 	}
 	if d == nil {
 		d = observation.Details{}

@@ -147,7 +147,7 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 // is nil if nothing was looked into.
 func compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, field.ErrorList) {
 	in, d := decode(input)
-	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}, inputs: map[string]bool{}}
+	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}, inputs: map[string]bool{}, details: detailsUsed{inputs: map[string][]string{}}}
 	bounded := true
 	for _, f := range validate(in) {
 		bounded = bounded && f.Type != field.ErrorTypeTooMany
@@ -179,6 +179,7 @@ type compiler struct {
 	readings  map[string]reading // of variables, by name
 	outputs   reading            // of all expressions but variables
 	inputs    map[string]bool    // composed resources and Secret sources that expressions name
+	details   detailsUsed
 	count     int
 	makers    []maker
 	compiled  []compiled // in the order of the input
@@ -221,7 +222,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	}
 	p.tenants = c.fromComposite(in.FromComposite)
 	p.sources = c.compileSources() // last: which are read is known now
-	p.details = c.detailsUsed(p.exports)
+	p.details = c.details
 	p.inputs = sortedKeys(c.inputs)
 	p.strict = in.TypeChecking == v1beta1.TypeCheckingStrict
 	p.expressions, p.declared, p.compositePaths = c.compiled, in.Sources, compositePaths(in)
@@ -338,6 +339,7 @@ func (c *compiler) output(s expression.Source) *expression.Expression {
 	x := c.compile(s)
 	if x != nil {
 		c.outputs.addAll(c.reading(x), "")
+		c.details.add(s.Path, c.reading(x).uses)
 	}
 	return x
 }
