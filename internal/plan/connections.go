@@ -139,9 +139,9 @@ func detailsIn(secret wire.Struct, who string, owner wire.Struct) (observation.D
 	_, ownKind, _, ownName := object.Identity(owner)
 	switch {
 	case !controlled:
-		return nil, cannotUse(who, "Secret %s/%s has no controller, so that its values can be anybody's: delete it to have the provider create it, or read it as a source of kind Secret", ns, name)
+		return nil, cannotUse(who, "Secret %s/%s has no controller: delete it to have the provider create it, or read it as a source of kind Secret", ns, name)
 	case uid != own && kind == ownKind && by == ownName:
-		return nil, cannotUse(who, "Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: it goes with that former one, or delete it", ns, name, kind+" "+by, uid, ownKind, ownName, own)
+		return nil, cannotUse(who, "Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: delete it, unless Kubernetes does so soon", ns, name, kind+" "+by, uid, ownKind, ownName, own)
 	case uid != own:
 		return nil, cannotUse(who, "Secret %s/%s is controlled by %q, not by %s %q: name another Secret in spec.writeConnectionSecretToRef", ns, name, kind+" "+by, ownKind, ownName)
 	}
