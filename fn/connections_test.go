@@ -35,7 +35,7 @@ const (
 	ownedByEvil = `{apiVersion: example.org/v1, kind: App, name: evil, uid: u-evil, controller: true}`
 )
 
-// Whatever reads connection details, they are those of a Secret that the composed resource controls.
+// Connection details come from a Secret that the composed resource controls, however they are read.
 func TestConnectionSecretsOfOthers(t *testing.T) {
 	readers := map[string]string{
 		"Secret":       `secrets: [{name: out, from: db, data: [{key: p, value: secret.password}]}]`,
@@ -57,22 +57,22 @@ func TestConnectionSecretsOfOthers(t *testing.T) {
 		message string
 	}{
 		"Own": {
-			reason:  "The provider made it: what it holds is exported, which is younger than what Crossplane read first.",
+			reason:  "The provider wrote it: its data is exported, not what Crossplane read first.",
 			secret:  connectionSecretOf(ownedByDB, "genuine"),
 			exports: true,
 		},
 		"Evil": {
-			reason:  "Another composite had it made: its values are not those of the Instance.",
+			reason:  "Another composite composes it: its values are not those of the Instance.",
 			secret:  connectionSecretOf(ownedByEvil, "forged"),
 			message: `cannot use the connection details of resource "db": Secret team/victim-conn is controlled by "App evil", not by Instance "victim-db"`,
 		},
-		"Nobody": {
-			reason:  "A Secret without a controller can be anybody's, also one that the Instance owns beside others.",
+		"NoController": {
+			reason:  "A Secret without a controller can come from any object, even if the Instance is one of its owners.",
 			secret:  connectionSecretOf(strings.Replace(ownedByDB, "controller: true", "controller: false", 1), "forged"),
 			message: `cannot use the connection details of resource "db": Secret team/victim-conn has no controller`,
 		},
 		"Former": {
-			reason:  "One of that name, which is gone: its Secret follows it soon.",
+			reason:  "A former Instance of that name wrote it.",
 			secret:  connectionSecretOf(strings.Replace(ownedByDB, "u-db", "u-former", 1), "forged"),
 			message: `cannot use the connection details of resource "db": Secret team/victim-conn is controlled by "Instance victim-db" of UID "u-former", not by Instance "victim-db" of UID "u-db"`,
 		},

@@ -63,8 +63,8 @@ func (d detailsUsed) uses(name string, o wire.Struct) bool {
 }
 
 // connect reads the connection details that expressions use from the Secrets that hold them.
-// Crossplane hands over the data of whatever Secret a resource names, also of one that
-// another object has, to which the resource's provider never writes.
+// Crossplane hands over the data of any Secret that a resource names, also if another object
+// controls the Secret, so that the provider of the resource never writes to it.
 func (r *run) connect(p *Plan, w *wish, out *Result) {
 	asked := map[string]bool{}
 	if w != nil {
@@ -74,32 +74,40 @@ func (r *run) connect(p *Plan, w *wish, out *Result) {
 	o.Resources = maps.Clone(o.Resources)
 	for _, name := range sortedKeys(o.Resources) {
 		res := o.Resources[name]
-		o.Resources[name] = r.connected(fmt.Sprintf("resource %q", name), res, asked[name] || p.details.uses(name, res.Object), out)
+		o.Resources[name] = r.connected(detailsOf{res, "resource", name}, asked[name] || p.details.uses(name, res.Object), out)
 	}
 	for _, composed := range sortedKeys(r.generations) {
 		name, number, _ := parseGeneration(composed)
-		r.generations[composed] = r.connected(fmt.Sprintf("generation %d of generator %q", number, name), r.generations[composed], p.maker(name) != nil, out)
+		d := detailsOf{r.generations[composed], fmt.Sprintf("generation %d of generator", number), name}
+		r.generations[composed] = r.connected(d, p.maker(name) != nil, out)
 	}
-	if isLegacy(o.Composite.Object) { // no other one has any
-		o.Composite = r.connected("the composite", o.Composite, p.details.inputs[expression.Composite] != nil, out)
+	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced one has none
+		used := p.details.inputs[expression.Composite] != nil && isLegacy(o.Composite.Object)
+		o.Composite = r.connected(detailsOf{o.Composite, "composite", name}, used, out)
 	}
 }
 
+// detailsOf is an object that may have connection details, and what messages call it.
+type detailsOf struct {
+	observation.Resource
+
+	what, name string
+}
+
 // connected is a resource with the data of its connection Secret for connection details,
-// or with none. A file without a UID keeps what came with it: no Secret can refer to it.
-func (r *run) connected(who string, res observation.Resource, used bool, out *Result) observation.Resource {
-	if metadataOf(res.Object).Get("uid").Text() == "" {
-		return res
+// or with none. A file without a UID keeps its own: no Secret can refer to it.
+func (r *run) connected(d detailsOf, used bool, out *Result) observation.Resource {
+	if metadataOf(d.Object).Get("uid").Text() == "" {
+		return d.Resource
 	}
-	had := len(res.Details) > 0
-	res.Details = nil
+	res := observation.Resource{Object: d.Object}
 	if !used {
 		return res
 	}
-	req := connectionSecret(res.Object)
+	req := connectionSecret(d.Object)
 	if req == nil {
-		if had {
-			res.Withheld = cannotUse(who, "it names no Secret for them: set its spec.writeConnectionSecretToRef")
+		if len(d.Details) > 0 {
+			res.Withheld = d.cannotUse("it names no Secret for them: set its spec.writeConnectionSecretToRef")
 		}
 		return res
 	}
@@ -108,10 +116,10 @@ func (r *run) connected(who string, res observation.Resource, used bool, out *Re
 	switch {
 	case !read:
 		res.Withheld = expression.NewWaiting("the look-up of " + req.String())
-	case len(found) == 0 && had:
-		res.Withheld = expression.NewWaiting(fmt.Sprintf("%s, which holds the connection details of %s", req, who))
+	case len(found) == 0 && len(d.Details) > 0:
+		res.Withheld = expression.NewWaiting(fmt.Sprintf("%s, which holds the connection details of %s %q", req, d.what, d.name))
 	case len(found) > 0:
-		res.Details, res.Withheld = detailsIn(found[0], who, res.Object)
+		res.Details, res.Withheld = d.in(found[0])
 	}
 	return res
 }
@@ -131,23 +139,23 @@ func connectionSecret(o wire.Struct) *Requirement {
 	return req
 }
 
-// detailsIn a connection Secret, if it is the owner's.
-func detailsIn(secret wire.Struct, who string, owner wire.Struct) (observation.Details, error) {
+// in a connection Secret are the details, if the object controls it.
+func (d detailsOf) in(secret wire.Struct) (observation.Details, error) {
 	_, _, ns, name := object.Identity(secret)
 	uid, kind, by, controlled := object.ControllerOf(secret)
-	own := metadataOf(owner).Get("uid").Text()
-	_, ownKind, _, ownName := object.Identity(owner)
+	own := metadataOf(d.Object).Get("uid").Text()
+	_, ownKind, _, ownName := object.Identity(d.Object)
 	switch {
 	case !controlled:
-		return nil, cannotUse(who, "Secret %s/%s has no controller: delete it to have the provider create it, or read it as a source of kind Secret", ns, name)
+		return nil, d.cannotUse("Secret %s/%s has no controller: delete it to have the provider create it, or read it as a source of kind Secret", ns, name)
 	case uid != own && kind == ownKind && by == ownName:
-		return nil, cannotUse(who, "Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: delete it, unless Kubernetes does so soon", ns, name, kind+" "+by, uid, ownKind, ownName, own)
+		return nil, d.cannotUse("Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: delete it, unless Kubernetes does so soon", ns, name, kind+" "+by, uid, ownKind, ownName, own)
 	case uid != own:
-		return nil, cannotUse(who, "Secret %s/%s is controlled by %q, not by %s %q: name another Secret in spec.writeConnectionSecretToRef", ns, name, kind+" "+by, ownKind, ownName)
+		return nil, d.cannotUse("Secret %s/%s is controlled by %q, not by %s %q: name another Secret in spec.writeConnectionSecretToRef", ns, name, kind+" "+by, ownKind, ownName)
 	}
 	data, err := object.DataOf(secret)
 	if err != nil {
-		return nil, cannotUse(who, "Secret %s/%s: %s", ns, name, err.Error())
+		return nil, d.cannotUse("Secret %s/%s: %s", ns, name, err.Error())
 	}
 	out := make(observation.Details, len(data))
 	for k, v := range data {
@@ -156,8 +164,8 @@ func detailsIn(secret wire.Struct, who string, owner wire.Struct) (observation.D
 	return out, nil
 }
 
-func cannotUse(who, cause string, args ...any) *expression.Failed {
-	return &expression.Failed{Reason: fmt.Sprintf("cannot use the connection details of %s: %s", who, fmt.Sprintf(cause, args...))}
+func (d detailsOf) cannotUse(cause string, args ...any) *expression.Failed {
+	return &expression.Failed{Reason: fmt.Sprintf("cannot use the connection details of %s %q: %s", d.what, d.name, fmt.Sprintf(cause, args...))}
 }
 
 // isLegacy reports whether a composite is of the v1 style, which alone has connection details.

@@ -43,7 +43,16 @@ composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}
 cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: conn, ownerReferences: [{kind: DB, name: db-1, uid: u-db, controller: true}]}, data: {password: Y2FuYXJ5LWxpdmU=}}]
 `,
 			`secrets: [{name: a, data: [{key: p, value: secret.password}]}]`,
-			`Held! nothing | Secret "a" is not created: secrets[0].data[0].value:1:7: cannot use the connection details of the composite: Secret team/conn is controlled by "DB db-1", not by App "xr": name another Secret in spec.writeConnectionSecretToRef`,
+			`Held! nothing | Secret "a" is not created: secrets[0].data[0].value:1:7: cannot use the connection details of composite "xr": Secret team/conn is controlled by "DB db-1", not by App "xr": name another Secret in spec.writeConnectionSecretToRef`,
+		},
+		"LegacyDisguised": {
+			"the author writes a field that only other composites have",
+			`
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {}, writeConnectionSecretToRef: {namespace: team, name: conn}}}
+details: {password: canary-of-others}
+`,
+			`secrets: [{name: a, metadata: {namespace: team}, data: [{key: p, value: secret.password}]}]`,
+			`Waiting nothing | Secret "a" is not created: waiting: key "p" for secret.password`,
 		},
 		"LegacyOwn": {
 			"the Secret that Crossplane publishes them to",
