@@ -100,7 +100,36 @@ func (c *controlPlane) lookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
 			out.Items = append(out.Items, &fnv1.Resource{Resource: o})
 		}
 	}
+	if s := c.connectionSecret(s.GetNamespace(), s.GetMatchName()); len(out.Items) == 0 && s != nil {
+		out.Items = append(out.Items, &fnv1.Resource{Resource: s})
+	}
 	return out
+}
+
+// connectionSecret is the Secret of that name that a provider has written connection details
+// to, or nil.
+func (c *controlPlane) connectionSecret(namespace, name string) *structpb.Struct {
+	for key, details := range c.details {
+		o := c.stored[key]
+		ref := o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue()
+		if name == "" || details == nil || meta(o, "namespace") != namespace || ref.GetFields()["name"].GetStringValue() != name {
+			continue
+		}
+		data := map[string]any{}
+		for k, v := range details {
+			data[k] = base64.StdEncoding.EncodeToString(v)
+		}
+		owner := map[string]any{"apiVersion": o.GetFields()["apiVersion"].GetStringValue(), "kind": o.GetFields()["kind"].GetStringValue(), "name": meta(o, "name"), "uid": meta(o, "uid"), "controller": true}
+		out, err := structpb.NewStruct(map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "data": data,
+			"metadata": map[string]any{"name": name, "namespace": namespace, "ownerReferences": []any{owner}},
+		})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return out
+	}
+	return nil
 }
 
 // call the function for each step.

@@ -18,8 +18,8 @@ generators:
 - name: key
   ` + policy + `
   resource:
-    manifest: {apiVersion: iam.example.org/v1, kind: AccessKey, spec: {writeConnectionSecretToRef: {name: x}}}
-    set: [` + set + `]
+    manifest: {apiVersion: iam.example.org/v1, kind: AccessKey, spec: {}}
+    set: [{fieldPath: spec.writeConnectionSecretToRef.name, value: "'shop-key-' + generation.id"}, ` + set + `]
 secrets:
 - name: aws
   dataFrom: [{extract: {key: generated.key}}]

@@ -121,7 +121,7 @@ func (in simulatedInput) text() string {
 			outputs = ", outputs: {password: secret.password}"
 		}
 		line("- name: widget\n  %s", strings.ReplaceAll(simulatedPolicies[in.widgetPolicy].text, ", ", "\n  "))
-		line("  resource: {manifest: {apiVersion: example.org/v1, kind: Widget, spec: {size: 1}}, set: [{fieldPath: spec.role, value: composite.spec.role}]%s}", outputs)
+		line("  resource: {manifest: {apiVersion: example.org/v1, kind: Widget, spec: {size: 1}}, set: [{fieldPath: spec.role, value: composite.spec.role}, {fieldPath: spec.writeConnectionSecretToRef.name, value: \"'widget-' + generation.id\"}]%s}", outputs)
 	}
 	line("secrets:")
 	for _, name := range slices.Sorted(maps.Keys(simulatedExports)) {

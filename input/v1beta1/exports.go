@@ -357,8 +357,9 @@ type Metadata struct {
 	// +kubebuilder:validation:MaxLength=4096
 	AnnotationsExpression string `json:"annotationsExpression,omitempty"`
 
-	// NonSensitive lists the secret keys that these expressions may use all the
-	// same, as <input>.<key>, for example db.endpoint.
+	// NonSensitive lists the secret keys that labelsExpression and
+	// annotationsExpression may use all the same, as <input>.<key>, for example
+	// db.endpoint.
 	// +optional
 	// +listType=set
 	NonSensitive []string `json:"nonSensitive,omitempty"`

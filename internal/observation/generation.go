@@ -41,24 +41,26 @@ func (m *Making) resolve(name string) (any, bool) {
 }
 
 func (o *Observation) findGenerated(name string) (ref.Val, bool) {
-	g, ok := o.Generated[name]
+	return find(o.Generated, expression.Generated, name)
+}
+
+func (o *Observation) findPrevious(name string) (ref.Val, bool) {
+	return find(o.Previous, expression.Previous, name)
+}
+
+func find(all map[string]Generated, variable, name string) (ref.Val, bool) {
+	g, ok := all[name]
 	switch {
 	case !ok:
 		return nil, false
+	case g.Failed != nil:
+		return types.WrapErr(g.Failed), false
 	case g.Outputs == nil:
-		what := expression.PathText(expression.Generated, name)
+		what := expression.PathText(variable, name)
 		if g.Waits != "" {
 			what += " (" + g.Waits + ")"
 		}
 		return types.WrapErr(expression.NewWaiting(what)), false
 	}
 	return details(g.Outputs), true
-}
-
-func (o *Observation) findPrevious(name string) (ref.Val, bool) {
-	d, ok := o.Previous[name]
-	if !ok {
-		return nil, false
-	}
-	return details(d), true
 }

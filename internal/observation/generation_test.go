@@ -42,7 +42,7 @@ func generators(t testing.TB, read wiretest.Reading) *observation.Observation {
 			"slow":  {Waits: "its resource is not ready"},
 			"mute":  {},
 		},
-		Previous: map[string]observation.Details{"db": {"password": []byte("old")}},
+		Previous: map[string]observation.Generated{"db": {Outputs: observation.Details{"password": []byte("old")}}},
 	}
 }
 
@@ -121,7 +121,7 @@ func TestPreviousIsNoSuchKey(t *testing.T) {
 // Names and keys come in their order, with the names of those that wait, however
 // often one asks.
 func TestGeneratedInOrder(t *testing.T) {
-	o := &observation.Observation{Generated: map[string]observation.Generated{}, Previous: map[string]observation.Details{}}
+	o := &observation.Observation{Generated: map[string]observation.Generated{}, Previous: map[string]observation.Generated{}}
 	var want []string
 	for i := range 40 {
 		name := fmt.Sprintf("g%02d", i)
@@ -130,7 +130,7 @@ func TestGeneratedInOrder(t *testing.T) {
 		for j := range 40 {
 			outputs[fmt.Sprintf("g%02d", j)] = nil
 		}
-		o.Generated[name], o.Previous[name] = observation.Generated{Outputs: outputs}, outputs
+		o.Generated[name], o.Previous[name] = observation.Generated{Outputs: outputs}, observation.Generated{Outputs: outputs}
 	}
 	o.Generated["g07"] = observation.Generated{Waits: "its turn"}
 	list := "list[" + strings.Join(want, " ") + "]"

@@ -31,6 +31,18 @@ type Resource struct {
 
 	// Details are its connection details.
 	Details Details
+
+	// Withheld says why its connection details cannot be used: *expression.Waiting or
+	// *expression.Failed. It is nil if they can.
+	Withheld error
+}
+
+// details of a resource as expressions see them.
+func (r Resource) details() ref.Val {
+	if r.Withheld != nil {
+		return types.WrapErr(r.Withheld)
+	}
+	return details(r.Details)
 }
 
 // A Source is what was found of a source.
@@ -64,6 +76,10 @@ type Generated struct {
 
 	// Waits says what for.
 	Waits string
+
+	// Failed says why there are none although there should be, or is nil: an optional key
+	// does not go on without them then.
+	Failed *expression.Failed
 }
 
 // An Observation is what one request lets expressions see. The maps and Structs
@@ -78,7 +94,7 @@ type Observation struct {
 	// Generated are the outputs of each generator, and Previous those of the
 	// generation before, where there is one.
 	Generated map[string]Generated
-	Previous  map[string]Details
+	Previous  map[string]Generated
 
 	// EnvironmentWaits lists what has to be read before there is an environment.
 	EnvironmentWaits []string
@@ -127,10 +143,10 @@ func (s Scope) ResolveName(name string) (any, bool) {
 		return absent(expression.Resources, s.from), true
 	case expression.Secret:
 		if s.from == "" {
-			return details(o.Composite.Details), true
+			return o.Composite.details(), true
 		}
 		if r, ok := o.Resources[s.from]; ok {
-			return details(r.Details), true
+			return r.details(), true
 		}
 		return absent(expression.Resources, s.from), true
 	case expression.Resources:
@@ -191,7 +207,7 @@ func (o *Observation) findDetails(name string) (ref.Val, bool) {
 	if !ok {
 		return nil, false
 	}
-	return details(r.Details), true
+	return r.details(), r.Withheld == nil
 }
 
 func (o *Observation) secretNames() []string {

@@ -40,12 +40,12 @@ func (t *Tenant) resolve(o *Observation, name string) (any, bool) {
 			return nil, false
 		}
 		if r, ok := o.Resources[t.Secret]; ok {
-			return details(r.Details), true
+			return r.details(), true
 		}
 		whose := expression.PathText(expression.Secrets, t.Secret)
 		return types.WrapErr(expression.NewWaiting(expression.Secret + " (" + whose + ")")), true
 	case expression.Secrets:
-		return o.some(t.Secrets, func(r Resource) ref.Val { return details(r.Details) }), true
+		return o.some(t.Secrets, Resource.details), true
 	case expression.Resources:
 		return o.some(t.Resources, func(r Resource) ref.Val { return object(r.Object) }), true
 	case expression.Env:
@@ -64,7 +64,8 @@ func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val
 			if !ok || !slices.Contains(names, name) {
 				return nil, false
 			}
-			return value(r), true
+			v := value(r)
+			return v, !types.IsError(v)
 		},
 		keys: func() []string {
 			return slices.DeleteFunc(o.resourceNames(), func(n string) bool { return !slices.Contains(names, n) })

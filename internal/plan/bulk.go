@@ -160,6 +160,7 @@ func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
 		return
 	}
 	b.find = &find{path: f.Path, tags: f.Tags}
+	c.details.finds = append(c.details.finds, bulk{path: b.path, find: b.find})
 	if f.Name != nil && f.Name.RegExp != "" {
 		re, faults := rewrite.Pattern(at.Child("name", "regexp").String(), f.Name.RegExp)
 		for _, f := range faults {
@@ -357,7 +358,15 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		}
 	}
 	for _, name := range sortedKeys(r.Observation.Resources) {
-		if o := r.Observation.Resources[name]; b.find.reaches(name) && b.find.tagged(o.Object) {
+		o := r.Observation.Resources[name]
+		var w *expression.Waiting
+		switch {
+		case !b.find.reaches(name) || !b.find.tagged(o.Object):
+		case errors.As(o.Withheld, &w):
+			waiting = append(waiting, w.Inputs...)
+		case o.Withheld != nil:
+			return nil, failed(b.path, "%s", o.Withheld.Error())
+		default:
 			take(name, o.Object, o.Details)
 		}
 	}

@@ -518,7 +518,7 @@ secrets:
 				`sources[0].nameExpression:1:15: source "t" is a Secret: read it as secrets.t`,
 				"secrets[0].metadata.nameExpression: may use no source: a name has to be known before a source is read",
 				"secrets[0].metadata.namespaceExpression: may use no source: a name has to be known before a source is read",
-				"secrets[1].metadata.nameExpression: may use no source: a name has to be known before a source is read",
+				"secrets[1].metadata.nameExpression:1:10: may not use secrets.t.x: a name must be known before any Secret is read: leave it out",
 			},
 		},
 	} {

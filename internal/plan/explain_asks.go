@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -54,6 +55,7 @@ func (x *explainer) ask(out *Explanation) {
 			out.Unused = append(out.Unused, s.Name)
 		}
 	}
+	out.Asks = append(out.Asks, x.connectionAsks()...)
 	for i, e := range x.plan.exports {
 		o := out.Objects[i]
 		out.Asks = append(out.Asks, Ask{
@@ -122,6 +124,44 @@ func (x *explainer) sourceAsk(s source) Ask {
 		a.Name = Spelling{Text: s.Name}
 	}
 	return a
+}
+
+// connectionAsks are for the Secrets that hold the connection details that expressions use.
+func (x *explainer) connectionAsks() []Ask {
+	var out []Ask
+	add := func(path, of string) {
+		out = addAsks(out, []Ask{{
+			Path: path, Why: "the connection details of " + of, APIVersion: "v1", Kind: string(object.Secret), Optional: true,
+			Namespace: Spelling{Words: "namespace of " + of}, Name: Spelling{Words: "spec.writeConnectionSecretToRef.name of " + of},
+		}})
+	}
+	inputs := x.plan.details.inputs
+	for _, name := range sortedKeys(inputs) {
+		of := expression.PathText(expression.Resources, name)
+		switch {
+		case slices.ContainsFunc(x.plan.declared, func(s v1beta1.Source) bool { return s.Name == name && isSecret(s) }):
+			continue
+		case name == anything:
+			of = "each composed resource"
+		case name == expression.Composite:
+			of = "a legacy composite"
+		}
+		add(strings.Join(inputs[name], ", "), of)
+	}
+	for _, b := range x.plan.details.finds {
+		add(entryOf(b.path), "each composed resource that it finds")
+	}
+	for i := range x.plan.makers {
+		if m := &x.plan.makers[i]; m.manifest != nil {
+			add(m.path.String(), "each generation")
+		}
+	}
+	if t := x.plan.tenants; t != nil {
+		for _, name := range t.sees.Secrets {
+			add("fromComposite", expression.PathText(expression.Resources, name))
+		}
+	}
+	return out
 }
 
 // generationAsks are for all generations of the composite, which it may not list as yet,

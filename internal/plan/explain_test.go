@@ -242,6 +242,9 @@ secrets:
 
 func TestExplainAsks(t *testing.T) {
 	const own = "<namespace of the composite or its claim>"
+	connection := func(path, of string) string {
+		return fmt.Sprintf("%s: v1 Secret <namespace of %s>/<spec.writeConnectionSecretToRef.name of %[2]s> (optional)", path, of)
+	}
 	for name, tc := range map[string]struct {
 		reason string
 		input  string
@@ -291,12 +294,32 @@ generators:
 - {name: second, uuid: {}, namespace: vault}
 secrets: [{name: s, data: [{key: a, value: generated.admin.password}]}]`,
 			want: []string{
+				connection("generators[2]", "a legacy composite"),
+				connection("generators[1]", "each generation"),
 				"secrets[0]: v1 Secret " + own + "/<composite.metadata.name + '-s'> (optional)",
 				"generators[0], generators[3]: v1 Secret vault/ export.fn.crossplane.io/composite=<composite.metadata.uid> (optional)",
 				"generators[0]: v1 Secret vault/<composite.metadata.name + '-admin-' + string(generation.number)> (optional)",
 				"generators[1]: example.org/v1 Token " + own + "/ export.fn.crossplane.io/composite=<composite.metadata.uid> (optional)",
 				"generators[1]: example.org/v1 Token " + own + "/<composite.metadata.name + '-' + generation.id> (optional)",
 				"generators[3]: v1 Secret vault/<composite.metadata.name + '-second-' + string(generation.number)> (optional)",
+			},
+		},
+		"ConnectionDetails": {
+			reason: "Their Secrets are asked for where an expression uses them, and what all of them may be is in words.",
+			input: `
+sources: [{name: ca, apiVersion: v1, kind: Secret}]
+variables: [{name: user, value: secrets.db.user}, {name: unused, value: secrets.other.user}]
+status: [{fieldPath: a, value: resources.quiet.status.a}, {fieldPath: b, value: variables.user, nonSensitive: [db.user]}]
+secrets:
+- {name: s, from: db, metadata: {name: s, namespace: team}, data: [{key: a, value: secret.a}, {key: b, value: secret.b + secrets.ca.b}]}
+- {name: t, metadata: {name: t, namespace: team}, data: [{key: a, value: "secrets[composite.spec.name].a"}], dataFrom: [{find: {path: cache/}}]}`,
+			want: []string{
+				"sources[0]: v1 Secret " + own + "/ca",
+				connection("secrets[1]", "each composed resource"),
+				connection("secrets[0], status[1]", "resources.db"),
+				connection("secrets[1]", "each composed resource that it finds"),
+				"secrets[0]: v1 Secret team/s (optional)",
+				"secrets[1]: v1 Secret team/t (optional)",
 			},
 		},
 		"Environment": {
@@ -317,7 +340,7 @@ status: [{fieldPath: a, value: environment.a}]`,
 		"Tenants": {
 			reason: "What composites' authors ask for is known in a composite only.",
 			input:  `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`,
-			want:   []string{"fromComposite: v1 Secret " + own + "/ (optional)", "fromComposite: v1 ConfigMap " + own + "/ (optional)"},
+			want:   []string{connection("fromComposite", "resources.db"), "fromComposite: v1 Secret " + own + "/ (optional)", "fromComposite: v1 ConfigMap " + own + "/ (optional)"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -348,7 +371,7 @@ secrets: [{name: s, data: [{key: a, value: secrets.ca.a + generated.admin.passwo
 	read, all := []string{"get", "list", "watch"}, []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 	want := []plan.Rule{
 		{Resource: "configmaps", Verbs: read, Installed: true, For: []string{"configMaps[0]"}},
-		{Resource: "secrets", Verbs: all, Installed: true, For: []string{"sources[0]", "secrets[0]", "generators[0]"}},
+		{Resource: "secrets", Verbs: all, Installed: true, For: []string{"sources[0]", "generators[1]", "secrets[0]", "generators[0]"}},
 		{APIGroup: "apiextensions.crossplane.io", Resource: "environmentconfigs", Verbs: read, Installed: true, For: []string{"environment.environmentConfigs[0]"}},
 		{APIGroup: "example.org", Resource: "tokens", Verbs: all, Kind: "Token", For: []string{"generators[1]"}},
 		{APIGroup: "networking.k8s.io", Resource: "networkpolicies", Verbs: read, Kind: "NetworkPolicy", For: []string{"sources[1]"}},

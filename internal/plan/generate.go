@@ -41,7 +41,7 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 		return
 	}
 	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, coming: map[string]bool{}}
-	r.Observation.Generated, r.Observation.Previous = map[string]observation.Generated{}, map[string]observation.Details{}
+	r.Observation.Generated, r.Observation.Previous = map[string]observation.Generated{}, map[string]observation.Generated{}
 	g.exported = readExported(p.exports, at)
 	g.used = g.exported.used
 	for _, l := range at {
@@ -167,15 +167,13 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 	}
 	if k != nil {
 		g.current[s.name] = k
-		g.give(ctx, s.maker, k)
+		g.Observation.Generated[s.name] = g.given(ctx, s.maker, k)
 	} else {
 		g.Observation.Generated[s.name] = observation.Generated{Waits: waits(step, unready, note)}
 	}
 	g.missing[expression.PathText(expression.Previous, s.name)] = "no generation is in its grace period: read it as previous.?" + s.name + ", with optional: true"
 	if k := g.find(s.name, step.Previous); k != nil {
-		if d, err := g.outputsOf(ctx, s.maker, k); err == nil {
-			g.Observation.Previous[s.name] = d
-		}
+		g.Observation.Previous[s.name] = g.given(ctx, s.maker, k)
 	}
 	g.tell(s, step, unready, note)
 	g.note(s.name, g.plan.id, step)

@@ -23,6 +23,8 @@ type kept struct {
 	object  wire.Struct
 	details observation.Details // its outputs, or its connection details
 	listed  bool                // the composite lists it among its resources
+
+	withheld error // why its connection details cannot be used, or nil
 }
 
 // id tells the object from another one that had its name.
@@ -97,7 +99,7 @@ func (p *Plan) maker(name string) *maker {
 
 // readGeneration reads its state, and what it gives.
 func (r *run) readGeneration(name string, number int, res observation.Resource, listed bool) *kept {
-	k := &kept{Record: generator.ReadRecord(texts(metadataOf(res.Object).Get("annotations"))), object: res.Object, listed: listed}
+	k := &kept{Record: generator.ReadRecord(texts(metadataOf(res.Object).Get("annotations"))), object: res.Object, listed: listed, withheld: res.Withheld}
 	k.Generator, k.Number = name, number
 	k.details = maps.Clone(res.Details)
 	if apiVersion, kind, _, _ := object.Identity(res.Object); hasData(apiVersion, kind) {

@@ -60,7 +60,7 @@ func (c *compiler) manifest(m *maker, g *v1beta1.ResourceGenerator) {
 		if f.at.String() == "metadata.name" {
 			c.refuseUnknown(f.value)
 			c.refuseOneName(f.value)
-			uses = notGenerated(uses)
+			uses = nil // which are refused already
 		}
 		for _, u := range uses {
 			c.refuseUse(u, ": leave it out")

@@ -17,6 +17,8 @@ import (
 func (g *generating) ready(ctx context.Context, m *maker, k *kept) (bool, reasons) {
 	var why reasons
 	switch {
+	case k.withheld != nil:
+		why.add("", k.withheld)
 	case m.manifest == nil || k.Kind != "" && k.Kind != kindResource:
 		if len(k.details) == 0 {
 			why.failed = []string{"it has no data"}
@@ -84,6 +86,9 @@ func (k *kept) making() *observation.Making {
 
 // outputsOf a generation.
 func (g *generating) outputsOf(ctx context.Context, m *maker, k *kept) (observation.Details, error) {
+	if k.withheld != nil {
+		return nil, k.withheld
+	}
 	if m.manifest == nil || len(m.manifest.outputs) == 0 || k.Kind != "" && k.Kind != kindResource {
 		return k.details, nil
 	}
@@ -109,8 +114,8 @@ func (g *generating) outputsOf(ctx context.Context, m *maker, k *kept) (observat
 	return out, nil
 }
 
-// give what the generation in use gives.
-func (g *generating) give(ctx context.Context, m *maker, k *kept) {
+// given is what a generation gives, or why it gives nothing.
+func (g *generating) given(ctx context.Context, m *maker, k *kept) observation.Generated {
 	d, err := g.outputsOf(ctx, m, k)
 	if err == nil && writesDetails(k.object) && len(k.details) == 0 {
 		err = expression.NewWaiting("its connection details")
@@ -118,13 +123,14 @@ func (g *generating) give(ctx context.Context, m *maker, k *kept) {
 	if err != nil {
 		var why reasons
 		why.add("", err)
-		g.Observation.Generated[m.name] = observation.Generated{Waits: fmt.Sprintf("generation %d: %s", k.Number, why.text())}
-		return
+		out := observation.Generated{Waits: fmt.Sprintf("generation %d: %s", k.Number, why.text())}
+		errors.As(k.withheld, &out.Failed)
+		return out
 	}
 	if d == nil {
 		d = observation.Details{}
 	}
-	g.Observation.Generated[m.name] = observation.Generated{Outputs: d}
+	return observation.Generated{Outputs: d}
 }
 
 // totp gives the one-time password of the moment. It is never stored.

@@ -39,6 +39,7 @@ type Plan struct {
 	set       []environmentField
 	makers    []maker
 	tenants   *tenants // nil without fromComposite
+	details   detailsUsed
 	ttl       time.Duration
 	id        string
 
@@ -146,7 +147,7 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 // is nil if nothing was looked into.
 func compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, field.ErrorList) {
 	in, d := decode(input)
-	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}, inputs: map[string]bool{}}
+	c := &compiler{ctx: ctx, env: env, faults: d.faults, readings: map[string]reading{}, inputs: map[string]bool{}, details: detailsUsed{inputs: map[string][]string{}}}
 	bounded := true
 	for _, f := range validate(in) {
 		bounded = bounded && f.Type != field.ErrorTypeTooMany
@@ -178,6 +179,7 @@ type compiler struct {
 	readings  map[string]reading // of variables, by name
 	outputs   reading            // of all expressions but variables
 	inputs    map[string]bool    // composed resources and Secret sources that expressions name
+	details   detailsUsed
 	count     int
 	makers    []maker
 	compiled  []compiled // in the order of the input
@@ -220,6 +222,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	}
 	p.tenants = c.fromComposite(in.FromComposite)
 	p.sources = c.compileSources() // last: which are read is known now
+	p.details = c.details
 	p.inputs = sortedKeys(c.inputs)
 	p.strict = in.TypeChecking == v1beta1.TypeCheckingStrict
 	p.expressions, p.declared, p.compositePaths = c.compiled, in.Sources, compositePaths(in)
@@ -316,7 +319,6 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 	out.annotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
 	for _, x := range []*expression.Expression{out.nameExpr, out.namespaceExpr} {
 		c.refuseUnknown(x)
-		c.refuseUses(notGenerated(c.usesOf(x)), m.NonSensitive) // the others are refused already
 	}
 	c.refuseSecrets(out.labelsExpression, m.NonSensitive)
 	c.refuseSecrets(out.annotationsExpression, m.NonSensitive)
@@ -337,6 +339,7 @@ func (c *compiler) output(s expression.Source) *expression.Expression {
 	x := c.compile(s)
 	if x != nil {
 		c.outputs.addAll(c.reading(x), "")
+		c.details.add(s.Path, c.reading(x).uses)
 	}
 	return x
 }

@@ -222,10 +222,12 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	if faults := r.faults(p); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
+	out := &Result{}
+	w := p.tenants.wish(req.Observation.Composite.Object)
+	r.connect(p, w, out)
 	r.variables = newVariables(ctx, p.variables, r)
 	r.findMisspelt(p.inputs)
 
-	out := &Result{}
 	if faults := r.checkStrictly(p, out); len(faults) > 0 {
 		return nil, errors.Join(faultErrors(faults)...)
 	}
@@ -249,7 +251,7 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	for _, s := range p.status {
 		out.Status = append(out.Status, r.statusField(ctx, s))
 	}
-	r.runTenants(ctx, p.tenants, out)
+	r.runTenants(ctx, p.tenants, w, out)
 	out.Unread = out.Unread || slices.ContainsFunc(out.Requirements, func(req Requirement) bool { _, read := req.find(r.Found); return !read })
 	r.explainWaiting(p, out)
 	out.OK += r.budget.OK
@@ -281,11 +283,10 @@ func ownNamespace(xr wire.Struct) (namespace string, cluster bool) {
 	if _, _, ns, _ := object.Identity(xr); ns != "" {
 		return ns, false
 	}
-	spec := xr.Get("spec").Struct()
-	if spec.Get("crossplane").Exists() {
+	if !isLegacy(xr) {
 		return "", true
 	}
-	return spec.At("claimRef", "namespace").Text(), true
+	return xr.At("spec", "claimRef", "namespace").Text(), true
 }
 
 // faults of the input that only show with a composite and a pipeline at hand.

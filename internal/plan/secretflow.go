@@ -104,11 +104,10 @@ func (c *compiler) reading(x *expression.Expression) reading {
 		place := x.Place(r)
 		switch r.Variable {
 		case expression.Secret:
-			input := x.Source().From
-			if input == "" {
-				input = expression.Composite
+			if x.Source().Own {
+				continue // of the generation that the expression is about
 			}
-			out.addUse(use{"", input, stepName(r, 0), place})
+			out.addUse(use{"", cmp.Or(x.Source().From, expression.Composite), stepName(r, 0), place})
 		case expression.Secrets:
 			out.addUse(use{"", stepName(r, 0), stepName(r, 1), place})
 		case expression.Generated, expression.Previous:
@@ -209,11 +208,10 @@ func (c *compiler) refuseUnknown(x *expression.Expression) {
 		return
 	}
 	r := c.reading(x)
-	named := len(r.sources) > 0
-	for _, s := range c.sources {
-		named = named || r.reads(s)
+	for _, u := range notGenerated(r.uses) {
+		c.fault(u.place, "may not use %s: a name must be known before any Secret is read: leave it out", u)
 	}
-	if named {
+	if len(r.sources) > 0 {
 		c.fault(x.Source().Path, "may use no source: a name has to be known before a source is read")
 	}
 	if c.ownEnvironment && r.environment {

@@ -160,15 +160,15 @@ func TestSecretPlaces(t *testing.T) {
 			},
 		},
 		"Metadata": {
-			reason: "name, namespace, labels and annotations, also those of a Secret",
+			reason: "labels and annotations, also those of a Secret, and names, which decide what is looked up",
 			input: `
 secrets:
 - name: a
   metadata: {nameExpression: "'' +secret.x", namespaceExpression: "'' +secret.x", labelsExpression: "{'a' :secret.x}", annotationsExpression: "{'a':  secret.x}"}
   data: [{key: k, value: secret.x}]`,
 			want: []string{
-				key("secrets[0].metadata.nameExpression:1:11"),
-				key("secrets[0].metadata.namespaceExpression:1:11"),
+				"secrets[0].metadata.nameExpression:1:11: may not use secret.x: a name must be known before any Secret is read: leave it out",
+				"secrets[0].metadata.namespaceExpression:1:11: may not use secret.x: a name must be known before any Secret is read: leave it out",
 				key("secrets[0].metadata.labelsExpression:1:13"),
 				key("secrets[0].metadata.annotationsExpression:1:14"),
 			},
@@ -179,9 +179,9 @@ secrets:
 			want:   []string{key("status[0].value:1:13")},
 		},
 		"SourceName": {
-			reason: "a requirement is public",
+			reason: "a requirement is public, and the same on each call",
 			input:  `sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: secret.x}]`,
-			want:   []string{"sources[0].nameExpression:1:7: uses secret.x, " + flow + ": leave it out"},
+			want:   []string{"sources[0].nameExpression:1:7: may not use secret.x: a name must be known before any Secret is read: leave it out"},
 		},
 		"AllKeys": {
 			reason: "all keys cannot be declared to be none",

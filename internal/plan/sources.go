@@ -116,9 +116,6 @@ func (c *compiler) compileSources() []source {
 		if s.NameExpression != "" {
 			n.nameExpr = c.compile(expression.Source{Text: s.NameExpression, Path: at.Child("nameExpression").String(), Want: expression.WantString})
 			c.refuseUnknown(n.nameExpr)
-			for _, u := range notGenerated(c.usesOf(n.nameExpr)) {
-				c.refuseUse(u, ": leave it out")
-			}
 		}
 		if c.outputs.reads(s) {
 			out = append(out, n)

@@ -16,11 +16,10 @@ import (
 
 // runTenants exports what the composite's author asks for, after all that the
 // input itself exports: nothing of it changes what comes before.
-func (r *run) runTenants(ctx context.Context, t *tenants, out *Result) {
+func (r *run) runTenants(ctx context.Context, t *tenants, w *wish, out *Result) {
 	if t == nil {
 		return
 	}
-	w := t.read(r.Observation.Composite.Object)
 	if len(w.faults) > 0 {
 		out.Others = append(out.Others, Outcome{State: Held, Message: shorten(w.faults, "; "), Warn: true, Tenant: true})
 	}

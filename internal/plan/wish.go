@@ -111,6 +111,14 @@ func (w *wish) keeps(composed string) bool {
 	return w.unclear[object.Kind(kind)] || w.asksFor(composed)
 }
 
+// wish of a composite's author, or none without fromComposite.
+func (t *tenants) wish(composite wire.Struct) *wish {
+	if t == nil {
+		return nil
+	}
+	return t.read(composite)
+}
+
 // read what the author of a composite asks for.
 func (t *tenants) read(composite wire.Struct) *wish {
 	w := &wish{unclear: map[object.Kind]bool{}, described: map[string]string{}}

@@ -154,8 +154,8 @@ func (s scenario) applyApp(ctx context.Context, fields ...string) error {
 	return s.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: app, namespace: %s}, spec: {%s}}", group, s.ns, spec))
 }
 
-// write an object with data that is a source, or a connection Secret.
-func (s scenario) write(ctx context.Context, kind, name string, data map[string]string) error {
+// write an object with data that is a source, or a connection Secret, which has an owner.
+func (s scenario) write(ctx context.Context, kind, name string, data map[string]string, owner ...map[string]any) error {
 	values := make(map[string]any, len(data))
 
 	for k, v := range data {
@@ -165,9 +165,12 @@ func (s scenario) write(ctx context.Context, kind, name string, data map[string]
 		}
 	}
 
-	return s.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": s.ns}, "data": values,
-	}})
+	meta := map[string]any{"name": name, "namespace": s.ns}
+	if len(owner) > 0 {
+		meta["ownerReferences"] = []any{owner[0]}
+	}
+
+	return s.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": meta, "data": values}})
 }
 
 func (s scenario) core(kind, name string) live.Ref {
@@ -304,15 +307,29 @@ func (s scenario) untouched(ctx context.Context, before *unstructured.Unstructur
 
 // provide plays the provider of a Database: connection details, and then the status.
 func (s scenario) provide(ctx context.Context, name, details string, data map[string]string, status string) error {
-	db := live.Ref{APIVersion: group, Kind: "Database", Namespace: s.ns, Name: name}
-
 	return first(
-		func() error {
-			return eventually(ctx, soon, db.String(), func() error { _, err := s.Get(ctx, db); return err })
-		},
-		func() error { return s.write(ctx, "Secret", details, data) },
-		func() error { return s.Patch(ctx, db, `{"status": `+status+`}`, "status") },
+		func() error { return s.connect(ctx, name, details, data) },
+		func() error { return s.Patch(ctx, s.database(name), `{"status": `+status+`}`, "status") },
 	)
+}
+
+func (s scenario) database(name string) live.Ref {
+	return live.Ref{APIVersion: group, Kind: "Database", Namespace: s.ns, Name: name}
+}
+
+// connect writes the connection details of a Database as its provider does: to a Secret that the
+// Database controls.
+func (s scenario) connect(ctx context.Context, name, details string, data map[string]string) error {
+	return eventually(ctx, soon, name, func() error {
+		db, err := s.Get(ctx, s.database(name))
+		if err != nil {
+			return err
+		}
+
+		return s.write(ctx, "Secret", details, data, map[string]any{
+			"apiVersion": group, "kind": "Database", "name": name, "uid": string(db.GetUID()), "controller": true, "blockOwnerDeletion": true,
+		})
+	})
 }
 
 // readyStatus of a Database, with more fields in front.

@@ -229,7 +229,6 @@ fromComposite: {fieldPath: spec.operatorSpec, allow: {resources: [db]}}
 		},
 		func() error { return s.says(ctx, s.app(), "Available") },
 		func() error { return s.Delete(ctx, s.app()) },
-		func() error { return s.Delete(ctx, s.core("Secret", "app-db-details")) }, // as its provider does
 		func() error {
 			return eventually(ctx, 2*time.Minute, "the garbage collector", func() error {
 				after, err := s.everything(ctx)

@@ -73,7 +73,7 @@ secrets:
 		func() error {
 			return s.provide(ctx, "app-db", "app-db-details", map[string]string{"username": given["username"]}, `{"host": "db"}`)
 		},
-		func() error { return s.force(ctx, s.app(), 2) }, // a connection Secret is not watched
+		func() error { return s.force(ctx, s.app(), 2) },
 		none,
 		func() error { return s.provide(ctx, "app-db", "app-db-details", given, readyStatus(`"host": "db",`)) },
 		func() error { return s.says(ctx, s.app(), "Waiting", "ca") },

@@ -1,0 +1,61 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// The author of composite evil asks for the Secret that the Database of composite victim is to
+// write its connection details to, before there is one. The Database's provider does not write
+// to a Secret that another object controls, and says that it is ready all the same; Crossplane
+// reads the Secret as if it was the Database's.
+func exportsOwnConnections(ctx context.Context, s scenario) error {
+	given, later := login(), login()
+	forged := map[string]string{"username": "attacker", "password": "forged"}
+	victim := live.Ref{APIVersion: group, Kind: "App", Namespace: s.ns, Name: "victim"}
+	apply := func(name, fields string) error {
+		return s.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: %s, namespace: %s}, spec: {crossplane: {compositionRef: {name: %[3]s}}, %s}}", group, name, s.ns, fields))
+	}
+	notExported := func() error { return s.absent(ctx, s.core("Secret", "victim-connection")) }
+
+	return first(
+		func() error {
+			return s.open(ctx, "App", `
+secrets: [{name: connection, from: db, data: [{valueMap: "{'username': secret.username, 'password': secret.password}"}]}]
+fromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: []}}
+`, database)
+		},
+		func() error {
+			return apply("evil", `operatorSpec: {secretExpressions: [{name: victim-db-details, value: "{'username': 'attacker', 'password': 'forged'}"}]}`)
+		},
+		func() error { return s.becomes(ctx, "Secret", "victim-db-details", forged) },
+		func() error { return apply("victim", "size: small") },
+		func() error {
+			return eventually(ctx, soon, "victim's Database", func() error {
+				return s.Patch(ctx, s.database("victim-db"), `{"status": `+readyStatus(`"host": "db",`)+`}`, "status")
+			})
+		},
+		func() error { return s.says(ctx, victim, "Held", "db", "victim-db-details", "App evil") },
+		notExported,
+		func() error { return s.force(ctx, victim, 3) },
+		notExported,
+		func() error { return apply("evil", "size: small") },
+		func() error {
+			return eventually(ctx, soon, "the end of what evil asked for", func() error {
+				if _, err := s.Get(ctx, s.core("Secret", "victim-db-details")); !live.IsNotFound(err) {
+					return fmt.Errorf("it is there: %w", err)
+				}
+
+				return nil
+			})
+		},
+		func() error { return s.connect(ctx, "victim-db", "victim-db-details", given) },
+		func() error { return s.becomes(ctx, "Secret", "victim-connection", given) },
+		func() error { return s.says(ctx, victim, "Available") },
+		func() error { return s.connect(ctx, "victim-db", "victim-db-details", later) },
+		func() error { return s.becomes(ctx, "Secret", "victim-connection", later) },
+		func() error { return s.versions("victim-connection", given, later) },
+	)
+}
