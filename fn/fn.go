@@ -257,7 +257,7 @@ func report(rsp *fnv1.RunFunctionResponse, left *leaving, result *plan.Result, i
 		if tenants > limits.MessageItems {
 			continue // counted below
 		}
-		if o.State != plan.Available {
+		if o.State != plan.Available || o.Warn {
 			own.messages = append(own.messages, clip(o.Message))
 		}
 		switch {
