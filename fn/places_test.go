@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // observedConnection is the Secret of an export named connection, as Crossplane observes it.
@@ -115,6 +117,48 @@ func TestPlaces(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.want.check(t, tc.reason, reconcile(t, newFunction(t), request(t, tc.request), tc.found))
+		})
+	}
+}
+
+// While a Secret is held its own keys stay published, and those that others added to it do not.
+func TestHeldDetailsAreOurOwn(t *testing.T) {
+	const managed = `, managedFields: [
+          {manager: apiextensions.crossplane.io/composed/abc, operation: Apply, fieldsV1: {"f:data": {"f:username": {}}}},
+          {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:added": {}}}}]}
+        data: {added: YWRkZWQ=, `
+	for name, tc := range map[string]struct {
+		reason  string
+		request string
+		want    map[string][]byte
+	}{
+		"Observed": {
+			reason:  "An input is missing.",
+			request: observedDatabase + strings.Replace(observedConnection, "}\n        data: {", managed, 1) + secretInput + "    - {key: token, value: secret.token}",
+			want:    map[string][]byte{"username": []byte("app")},
+		},
+		"Conflict": {
+			reason:  "Another step composes the same object.",
+			request: observedDatabase + strings.Replace(observedConnection, "}\n        data: {", managed, 1) + secretInput + "    - {key: username, value: secret.username}\n" + "desired: {resources: {other: {resource: {apiVersion: v1, kind: Secret, metadata: {name: orders-connection}}}}}",
+			want:    map[string][]byte{"username": []byte("app")},
+		},
+		"NoManagedFields": {
+			reason:  "Without a word about who set what, as in a file, all is held, and published as it was.",
+			request: observedDatabase + observedConnection + secretInput + "    - {key: token, value: secret.token}",
+			want:    map[string][]byte{"username": []byte("app")},
+		},
+		"Made": {
+			reason:  "Of a Secret that is made the same is published as is exported.",
+			request: observedDatabase + strings.Replace(observedConnection, "}\n        data: {", managed, 1) + secretInput + "    - {key: password, value: secret.password}",
+			want:    map[string][]byte{"password": []byte("canary-password")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			published := strings.Replace(tc.request, "    from: db\n", "    from: db\n    connectionDetails: true\n", 1)
+			rsp := reconcile(t, newFunction(t), request(t, published), nil)
+			if diff := cmp.Diff(tc.want, rsp.GetDesired().GetComposite().GetConnectionDetails()); diff != "" {
+				t.Errorf("%s\nconnection details: -want, +got:\n%s", tc.reason, diff)
+			}
 		})
 	}
 }

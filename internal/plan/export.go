@@ -115,11 +115,12 @@ func hold(e export, at placement, why reasons) Object {
 }
 
 // keep desires what is observed of this composite, and publishes what was
-// published of it.
+// published of it: our own keys, and none that others have added.
 func keep(e export, at placement) Object {
 	out := Object{Name: at.resource, Kind: e.kind, Desired: object.Held(at.observed)}
-	if _, kind, _, _ := object.Identity(wire.Of(out.Desired)); e.secret.connectionDetails && kind == string(e.kind) {
-		out.ConnectionDetails, _ = object.DataOf(at.observed) // nil of an object that no API server returns
+	held := wire.Of(out.Desired)
+	if _, kind, _, _ := object.Identity(held); e.secret.connectionDetails && kind == string(e.kind) {
+		out.ConnectionDetails, _ = object.DataOf(held) // nil of an object that no API server returns
 	}
 	return out
 }
