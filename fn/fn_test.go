@@ -286,7 +286,7 @@ observed:
     resource:
       apiVersion: example.org/v1
       kind: Database
-      metadata: {name: orders, namespace: team-a, uid: "1"}
+      metadata: {name: orders, namespace: team-a, uid: "1", annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}
       spec:
         exports:
           secretExpressions:
@@ -302,16 +302,18 @@ observed:
       resource:
         apiVersion: rds.aws.m.upbound.io/v1beta1
         kind: Instance
-        metadata: {name: orders-db, namespace: team-a}
-        status: {endpoint: db.example.org, port: 5432, manifest: {apiVersion: v1, kind: Secret, data: {k: CANARY}}}
+        metadata: {name: orders-db, namespace: team-a, annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY, kapp.k14s.io/original: CANARY}}
+        spec: {manifest: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}, metadata: {annotations: {kopf.zalando.org/last-handled-configuration: CANARY}}}}
+        status: {endpoint: db.example.org, port: 5432, manifest: {apiVersion: v1, kind: Secret, data: {k: CANARY}}, list: {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret, data: {k: CANARY}}]}}
       connectionDetails: {username: CANARY, password: CANARY}
     held:
       resource: {apiVersion: v1, kind: Secret, metadata: {name: orders-held, namespace: team-a}, data: {old: CANARY}}
 context:
   step: {apiVersion: v1, kind: Secret, data: {k: CANARY}}
-  apiextensions.crossplane.io/environment: {secret: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}}}
+  copied: {objectset.rio.cattle.io/applied: CANARY, banzaicloud.com/last-applied: CANARY}
+  apiextensions.crossplane.io/environment: {secret: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}}, pod: {metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}}}
 requiredResources:
-  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, data: {k: CANARY}}}]}
+  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, data: {k: CANARY}}}, {resource: {apiVersion: example.org/v1, kind: Object, metadata: {name: o, annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}}}]}
 `
 
 const canaryInput = `
