@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/composition"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
@@ -26,6 +27,7 @@ type renderInputs struct {
 	// composite has a UID even if its file, xr, gives it none.
 	composite, xr renderDoc
 	steps         []renderStep
+	skipped       []composition.Step // of the steps those that do not run
 	observed      []renderDoc
 	required      []renderDoc
 	context       map[string]any
@@ -96,7 +98,7 @@ func (c *renderCmd) load() (*renderInputs, error) {
 		return nil, err
 	}
 	in.composite = withUID(in.xr)
-	if in.steps, err = loadRenderSteps(l.composition, in.xr); err != nil {
+	if in.steps, in.skipped, err = loadRenderSteps(l.composition, in.xr); err != nil {
 		return nil, err
 	}
 	if err := checkRenderFunctions(l.functions); err != nil {

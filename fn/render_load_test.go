@@ -195,7 +195,7 @@ func TestRenderBadArguments(t *testing.T) {
 		"NoObserved":      {cmd: renderCmd{Paths: []string{dir}, ObservedResources: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
 		"BadContextValue": {cmd: renderCmd{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: write a semicolon in it as \\;, or give it with --context-files"},
 		"BadContextFile":  {cmd: renderCmd{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file is not valid JSON or YAML"},
-		"NoContextFile":   {cmd: renderCmd{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
+		"NoContextFile":   {cmd: renderCmd{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "--context-files: cannot read a file: no such file or directory"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
