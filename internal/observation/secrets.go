@@ -27,14 +27,16 @@ func HoldsCopy(name string) bool {
 	return strings.Contains(name, "/") && slices.Contains(copies, name)
 }
 
-// The fields that are not shown beside copies, by the kind of an object.
+// hiddenNames are fields of an object that are not shown, beside copies.
+type hiddenNames []string
+
 var (
-	secretFields = []string{"data", "stringData"}          //nolint:gochecknoglobals // a constant
-	listFields   = []string{"items", "data", "stringData"} //nolint:gochecknoglobals // items may lack a kind to know them by
+	secretFields = &hiddenNames{"data", "stringData"}          //nolint:gochecknoglobals // a constant
+	listFields   = &hiddenNames{"items", "data", "stringData"} //nolint:gochecknoglobals // items may lack a kind to know them by
 )
 
 // hiddenFields of an object: those that hold the data of a v1 Secret, or of a list of them.
-func hiddenFields(s wire.Struct) []string {
+func hiddenFields(s wire.Struct) *hiddenNames {
 	kind := s.Get("kind")
 	switch isSecret := kind.Is("Secret"); {
 	case !isSecret && !kind.Is("SecretList"), !s.Get("apiVersion").Is("v1"):
@@ -47,7 +49,7 @@ func hiddenFields(s wire.Struct) []string {
 
 // hidden reports whether a field is not shown.
 func (m *fields) hidden(key string) bool {
-	return HoldsCopy(key) || slices.Contains(m.hides, key)
+	return HoldsCopy(key) || m.hides != nil && slices.Contains(*m.hides, key)
 }
 
 // tell whoever selects a hidden field that it is hidden, instead of letting them wait forever.

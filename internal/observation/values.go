@@ -61,7 +61,7 @@ func object(s wire.Struct) ref.Val { return &fields{s, hiddenFields(s)} }
 // Struct decides how large it is, and how often it is read.
 type fields struct {
 	of    wire.Struct
-	hides []string
+	hides *hiddenNames // nil for none: an object is made for each select
 }
 
 // The interfaces that cel-go looks for.
@@ -120,12 +120,16 @@ func (m *fields) Contains(key ref.Val) ref.Val {
 
 func (m *fields) Size() ref.Val {
 	n := m.of.Len()
-	for _, names := range [][]string{m.hides, copies} {
+	without := func(names []string) {
 		for _, name := range names {
 			if n > 0 && m.of.Get(name).Exists() {
 				n--
 			}
 		}
+	}
+	without(copies)
+	if m.hides != nil {
+		without(*m.hides)
 	}
 	return types.Int(n)
 }
