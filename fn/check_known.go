@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,7 +38,7 @@ func (c *checkCmd) knowledge() (*knowledge, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Resource)) {
 		kind, ok := parseKind(c.Resource[name])
 		if !ok {
-			return nil, fmt.Errorf("--resource %s=%s: give the kind as group/version/Kind, for example rds.aws.upbound.io/v1beta1/Instance", name, c.Resource[name])
+			return nil, errors.New("--resource: give it as NAME=group/version/Kind, for example db=rds.aws.upbound.io/v1beta1/Instance")
 		}
 		k.resources[name] = kind
 	}
@@ -45,7 +46,7 @@ func (c *checkCmd) knowledge() (*knowledge, error) {
 		keys := strings.FieldsFunc(c.ConnectionKeys[name], func(c rune) bool { return c == ',' || c == ' ' })
 		_, isKind := parseKind(name)
 		if len(keys) == 0 || name == "" || strings.Contains(name, "/") && !isKind {
-			return nil, fmt.Errorf("--connection-keys %s=%s: give it as NAME=KEY,KEY with the name of a composed resource, or its kind as group/version/Kind", name, c.ConnectionKeys[name])
+			return nil, errors.New("--connection-keys: give it as NAME=KEY,KEY with the name of a composed resource, or its kind as group/version/Kind")
 		}
 		k.keys[name] = keys
 	}

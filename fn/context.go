@@ -68,7 +68,7 @@ func reportedBefore(context wire.Struct, own string) reported {
 
 // leave what an input reports in the context, in place of what it did before.
 func (r reported) leave(left *leaving, own string) {
-	if r.state == plan.Available && !left.found.At(exportsKey, own).Exists() {
+	if r.state == plan.Available && len(r.messages) == 0 && !left.found.At(exportsKey, own).Exists() {
 		return
 	}
 	messages := &structpb.ListValue{}

@@ -152,7 +152,7 @@ func desire(before wire.Resource, result *plan.Result) *fnv1.State {
 			continue
 		}
 		ready := fnv1.Ready_READY_TRUE
-		if o.State != plan.Available {
+		if o.State != plan.Available && !o.Aside {
 			ready = fnv1.Ready_READY_FALSE
 		}
 		out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: ready}
@@ -257,7 +257,7 @@ func report(rsp *fnv1.RunFunctionResponse, left *leaving, result *plan.Result, i
 		if tenants > limits.MessageItems {
 			continue // counted below
 		}
-		if o.State != plan.Available {
+		if o.State != plan.Available || o.Warn {
 			own.messages = append(own.messages, clip(o.Message))
 		}
 		switch {

@@ -119,13 +119,15 @@ input:
     data:
 `
 
+// A want is what a response has to say and to desire.
+type want struct {
+	condition string // status, reason, message
+	results   []string
+	desired   string // YAML of the desired resources, or empty for none
+	notReady  bool   // the composite is explicitly not ready
+}
+
 func TestRunFunction(t *testing.T) {
-	type want struct {
-		condition string // status, reason, message
-		results   []string
-		desired   string // YAML of the desired resources, or empty for none
-		notReady  bool   // the composite is explicitly not ready
-	}
 	cases := map[string]struct {
 		reason  string
 		request string
@@ -211,33 +213,38 @@ connection:
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rsp := reconcile(t, newFunction(t), request(t, tc.request), tc.found)
-
-			c := rsp.GetConditions()
-			if len(c) != 1 || c[0].GetType() != "ExportsReady" || c[0].GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
-				t.Fatalf("%s\nwant just the condition ExportsReady, on composite and claim, got %v", tc.reason, c)
-			}
-			got := strings.TrimSpace(c[0].GetStatus().String() + " " + c[0].GetReason() + " " + c[0].GetMessage())
-			if diff := cmp.Diff(tc.want.condition, got); diff != "" {
-				t.Errorf("%s\ncondition: -want, +got:\n%s", tc.reason, diff)
-			}
-			var results []string
-			for _, r := range rsp.GetResults() {
-				results = append(results, r.GetSeverity().String()+" "+r.GetMessage())
-			}
-			if diff := cmp.Diff(tc.want.results, results); diff != "" {
-				t.Errorf("%s\nresults: -want, +got:\n%s", tc.reason, diff)
-			}
-			want := request(t, "desired: {resources: {}}").GetDesired()
-			if tc.want.desired != "" {
-				want = request(t, "desired:\n  resources:\n"+indent(tc.want.desired)).GetDesired()
-			}
-			if diff := cmp.Diff(want.GetResources(), rsp.GetDesired().GetResources(), protocmp.Transform()); len(want.GetResources())+len(rsp.GetDesired().GetResources()) > 0 && diff != "" {
-				t.Errorf("%s\ndesired: -want, +got:\n%s", tc.reason, diff)
-			}
-			if got := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_FALSE; got != tc.want.notReady {
-				t.Errorf("%s\nwant composite not ready %v, got %v", tc.reason, tc.want.notReady, got)
-			}
+			tc.want.check(t, tc.reason, rsp)
 		})
+	}
+}
+
+// check a response.
+func (w want) check(t *testing.T, reason string, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	c := rsp.GetConditions()
+	if len(c) != 1 || c[0].GetType() != "ExportsReady" || c[0].GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+		t.Fatalf("%s\nwant just the condition ExportsReady, on composite and claim, got %v", reason, c)
+	}
+	got := strings.TrimSpace(c[0].GetStatus().String() + " " + c[0].GetReason() + " " + c[0].GetMessage())
+	if diff := cmp.Diff(w.condition, got); diff != "" {
+		t.Errorf("%s\ncondition: -want, +got:\n%s", reason, diff)
+	}
+	var results []string
+	for _, r := range rsp.GetResults() {
+		results = append(results, r.GetSeverity().String()+" "+r.GetMessage())
+	}
+	if diff := cmp.Diff(w.results, results); diff != "" {
+		t.Errorf("%s\nresults: -want, +got:\n%s", reason, diff)
+	}
+	desired := request(t, "desired: {resources: {}}").GetDesired()
+	if w.desired != "" {
+		desired = request(t, "desired:\n  resources:\n"+indent(w.desired)).GetDesired()
+	}
+	if diff := cmp.Diff(desired.GetResources(), rsp.GetDesired().GetResources(), protocmp.Transform()); len(desired.GetResources())+len(rsp.GetDesired().GetResources()) > 0 && diff != "" {
+		t.Errorf("%s\ndesired: -want, +got:\n%s", reason, diff)
+	}
+	if got := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_FALSE; got != w.notReady {
+		t.Errorf("%s\nwant composite not ready %v, got %v", reason, w.notReady, got)
 	}
 }
 
@@ -279,7 +286,7 @@ observed:
     resource:
       apiVersion: example.org/v1
       kind: Database
-      metadata: {name: orders, namespace: team-a, uid: "1"}
+      metadata: {name: orders, namespace: team-a, uid: "1", annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}
       spec:
         exports:
           secretExpressions:
@@ -295,16 +302,18 @@ observed:
       resource:
         apiVersion: rds.aws.m.upbound.io/v1beta1
         kind: Instance
-        metadata: {name: orders-db, namespace: team-a}
-        status: {endpoint: db.example.org, port: 5432, manifest: {apiVersion: v1, kind: Secret, data: {k: CANARY}}}
+        metadata: {name: orders-db, namespace: team-a, annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY, kapp.k14s.io/original: CANARY}}
+        spec: {manifest: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}, metadata: {annotations: {kopf.zalando.org/last-handled-configuration: CANARY}}}}
+        status: {endpoint: db.example.org, port: 5432, manifest: {apiVersion: v1, kind: Secret, data: {k: CANARY}}, list: {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret, data: {k: CANARY}}]}}
       connectionDetails: {username: CANARY, password: CANARY}
     held:
       resource: {apiVersion: v1, kind: Secret, metadata: {name: orders-held, namespace: team-a}, data: {old: CANARY}}
 context:
   step: {apiVersion: v1, kind: Secret, data: {k: CANARY}}
-  apiextensions.crossplane.io/environment: {secret: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}}}
+  copied: {objectset.rio.cattle.io/applied: CANARY, banzaicloud.com/last-applied: CANARY}
+  apiextensions.crossplane.io/environment: {secret: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}}, pod: {metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}}}
 requiredResources:
-  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, data: {k: CANARY}}}]}
+  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, data: {k: CANARY}}}, {resource: {apiVersion: example.org/v1, kind: Object, metadata: {name: o, annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}}}]}
 `
 
 const canaryInput = `

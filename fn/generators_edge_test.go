@@ -611,7 +611,13 @@ secrets: [{name: server, data: [{key: tls.crt, value: "generated.tls['tls.crt']"
 	warns := func(want int) {
 		t.Helper()
 		c.settle()
-		c.wants("nothing is made", "shop-server shop-tls-1", "Available")
+		if got := c.names(); got != "shop-server shop-tls-1" {
+			t.Errorf("something is made: %s", got)
+		}
+		says := c.response.GetConditions()[0]
+		if n := strings.Count(says.GetMessage(), "the certificate of generation 1 ends soon"); n != want || says.GetReason() != "Available" {
+			t.Errorf("the condition says so %d times: %s", n, says)
+		}
 		if n := strings.Count(fmt.Sprint(c.response.GetResults()), "the certificate of generation 1 ends soon"); n != want {
 			t.Errorf("%d warnings: %s", n, c.response.GetResults())
 		}

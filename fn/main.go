@@ -71,7 +71,7 @@ func main() {
 	parser := newParser()
 	kongplete.Complete(parser, kongplete.WithPredictor("path", complete.PredictFiles("*")))
 	k, err := parser.Parse(os.Args[1:])
-	parser.FatalIfErrorf(err)
+	parser.FatalIfErrorf(usage(err))
 	err = k.Run()
 	var fatal *renderFatalError
 	if errors.As(err, &fatal) {

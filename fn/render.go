@@ -52,9 +52,9 @@ Connection details of an observed resource are read from the Secret that its
 spec.writeConnectionSecretToRef names, if that Secret is among the files.
 An observed resource needs the annotation crossplane.io/composition-resource-name.
 
-Objects are printed on stdout; results and conditions on stderr. A value of a
-Secret is printed as its length, unless --show-secrets is given. A fatal result
-prints no object and exits with 1.
+Objects are printed on stdout; results, conditions and what Crossplane deletes on
+stderr. A value of a Secret is printed as its length, unless --show-secrets is
+given. A fatal result prints no object and exits with 1.
 
 Examples:
 
@@ -97,6 +97,7 @@ func (c *renderCmd) run(ctx context.Context, fn fnv1.FunctionRunnerServiceServer
 			return err
 		}
 	}
+	r.sayDeleted(in)
 	out, err := c.print(in, r)
 	if err != nil {
 		return err

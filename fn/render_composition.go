@@ -9,6 +9,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/composition"
 )
 
 // renderComposition is what render needs of a Composition.
@@ -64,30 +65,31 @@ func (r renderRequirement) selector() *fnv1.ResourceSelector {
 	return sel
 }
 
-// loadRenderSteps reads the pipeline that composes the composite.
-func loadRenderSteps(file string, xr renderDoc) ([]renderStep, error) {
+// loadRenderSteps reads the pipeline that composes the composite, and which of its steps are skipped.
+func loadRenderSteps(file string, xr renderDoc) ([]renderStep, []composition.Step, error) {
 	docs, err := readRenderFile(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(docs) != 1 {
-		return nil, fmt.Errorf("%s: holds %d objects: it must hold the Composition, and only that", file, len(docs))
+		return nil, nil, fmt.Errorf("%s: holds %d objects: it must hold the Composition, and only that", file, len(docs))
 	}
 	if gvk := docs[0].GroupVersionKind(); gvk.Group != "apiextensions.crossplane.io" || gvk.Kind != "Composition" {
-		return nil, fmt.Errorf("%s is not a Composition of apiextensions.crossplane.io", docs[0].at())
+		return nil, nil, fmt.Errorf("%s is not a Composition of apiextensions.crossplane.io", docs[0].at())
 	}
 	comp, err := decodeRenderComposition(docs[0])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if ref := comp.Spec.CompositeTypeRef; ref.APIVersion != xr.GetAPIVersion() || ref.Kind != xr.GetKind() {
-		return nil, fmt.Errorf("%s: spec.compositeTypeRef is %s %s, but the composite in %s is %s %s: make them equal",
+		return nil, nil, fmt.Errorf("%s: spec.compositeTypeRef is %s %s, but the composite in %s is %s %s: make them equal",
 			file, ref.APIVersion, ref.Kind, xr.file, xr.GetAPIVersion(), xr.GetKind())
 	}
 	if comp.Spec.Mode != "Pipeline" {
-		return nil, fmt.Errorf("%s: spec.mode is %q: set it to Pipeline", file, comp.Spec.Mode)
+		return nil, nil, fmt.Errorf("%s: spec.mode is %q: set it to Pipeline", file, comp.Spec.Mode)
 	}
-	return comp.Spec.Pipeline, checkRenderSteps(file, comp.Spec.Pipeline)
+	steps := comp.Spec.Pipeline
+	return steps, skippedSteps(docs[0].Object, steps), checkRenderSteps(file, steps)
 }
 
 func decodeRenderComposition(d renderDoc) (*renderComposition, error) {

@@ -8,11 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/composition"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
@@ -24,6 +27,7 @@ type renderInputs struct {
 	// composite has a UID even if its file, xr, gives it none.
 	composite, xr renderDoc
 	steps         []renderStep
+	skipped       []composition.Step // of the steps those that do not run
 	observed      []renderDoc
 	required      []renderDoc
 	context       map[string]any
@@ -94,7 +98,7 @@ func (c *renderCmd) load() (*renderInputs, error) {
 		return nil, err
 	}
 	in.composite = withUID(in.xr)
-	if in.steps, err = loadRenderSteps(l.composition, in.xr); err != nil {
+	if in.steps, in.skipped, err = loadRenderSteps(l.composition, in.xr); err != nil {
 		return nil, err
 	}
 	if err := checkRenderFunctions(l.functions); err != nil {
@@ -214,21 +218,34 @@ func (c *renderCmd) loadContext(environment string) (map[string]any, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.ContextFiles)) {
 		data, err := os.ReadFile(c.ContextFiles[key])
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err // without the path, which may be a value that was meant for --context-values
+		}
 		if err != nil {
-			return nil, cannotRead(c.ContextFiles[key], err)
+			return nil, fmt.Errorf("--context-files%s: %w", contextKey(key, " %s: cannot read its file", ": cannot read a file"), err)
 		}
 		var v any
 		if err := yaml.Unmarshal(data, &v); err != nil {
-			return nil, fmt.Errorf("%s: --context-files %s: not valid JSON or YAML", c.ContextFiles[key], key)
+			return nil, fmt.Errorf("--context-files%s", contextKey(key, " %s: not valid JSON or YAML", ": a file is not valid JSON or YAML"))
 		}
 		out[key] = v
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.ContextValues)) {
 		var v any
 		if err := yaml.Unmarshal([]byte(c.ContextValues[key]), &v); err != nil {
-			return nil, fmt.Errorf("--context-values %s: not valid JSON or YAML", key)
+			return nil, fmt.Errorf("--context-values%s", contextKey(key, " %s: not valid JSON or YAML", ": a value is not valid JSON or YAML: write a semicolon in it as \\;, or give it with --context-files"))
 		}
 		out[key] = v
 	}
 	return out, nil
+}
+
+// contextKey is a text that names a key of the context, if that is a name with a domain, as all that
+// Crossplane has. Anything else is a text without it: it may be part of a value with a semicolon in it.
+func contextKey(key, named, unnamed string) string {
+	domain, _, ok := strings.Cut(key, "/")
+	if !ok || !strings.Contains(domain, ".") || len(validation.IsQualifiedName(key)) > 0 {
+		return unnamed
+	}
+	return fmt.Sprintf(named, key)
 }

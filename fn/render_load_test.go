@@ -193,9 +193,9 @@ func TestRenderBadArguments(t *testing.T) {
 		"FourFiles":       {cmd: renderCmd{Paths: slices.Repeat([]string{file("xr.yaml")}, 4)}, want: "cannot render 4 files: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
 		"TwoFolders":      {cmd: renderCmd{Paths: []string{dir, dir}}, want: "cannot render " + dir + " with other paths: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
 		"NoObserved":      {cmd: renderCmd{Paths: []string{dir}, ObservedResources: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
-		"BadContextValue": {cmd: renderCmd{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values k: not valid JSON or YAML"},
-		"BadContextFile":  {cmd: renderCmd{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: file("bad.yaml") + ": --context-files k: not valid JSON or YAML"},
-		"NoContextFile":   {cmd: renderCmd{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
+		"BadContextValue": {cmd: renderCmd{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: write a semicolon in it as \\;, or give it with --context-files"},
+		"BadContextFile":  {cmd: renderCmd{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file is not valid JSON or YAML"},
+		"NoContextFile":   {cmd: renderCmd{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "--context-files: cannot read a file: no such file or directory"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -3,29 +3,17 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
-	"maps"
+
+	"github.com/crossplane-contrib/function-export/internal/observation"
 )
 
-// lastAppliedKey is the annotation in which kubectl keeps a whole manifest.
-const lastAppliedKey = "kubectl.kubernetes.io/last-applied-configuration"
-
 // maskSecrets returns v with the length of each value in the data and
-// stringData of a v1 Secret in its place, however deep in maps and lists the
-// Secret lies. It does not change v.
+// stringData of a v1 Secret in its place, and of each annotation that holds a copy
+// of an object, however deep in maps and lists they lie. It does not change v.
 func maskSecrets(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		switch {
-		case v["apiVersion"] == "v1" && v["kind"] == "Secret":
-			return maskSecret(v)
-		case v["apiVersion"] == "v1" && v["kind"] == "SecretList":
-			return maskList(v)
-		}
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = maskSecrets(e)
-		}
-		return out
+		return maskMap(v, v["apiVersion"] == "v1" && v["kind"] == "Secret")
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
@@ -36,35 +24,33 @@ func maskSecrets(v any) any {
 	return v
 }
 
-func maskSecret(s map[string]any) map[string]any {
-	out := maps.Clone(s)
-	for _, field := range []string{"data", "stringData"} {
-		if data, ok := s[field]; ok {
-			out[field] = maskData(field, data)
+func maskMap(m map[string]any, secret bool) map[string]any {
+	isList := m["apiVersion"] == "v1" && m["kind"] == "SecretList"
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		switch {
+		case secret && (k == "data" || k == "stringData"):
+			out[k] = maskData(k, v)
+		case isList && k == "items":
+			out[k] = maskItems(v)
+		case observation.HoldsCopy(k):
+			out[k] = maskValue("stringData", v)
+		default:
+			out[k] = maskSecrets(v)
 		}
-	}
-	metadata, _ := s["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	if applied, ok := annotations[lastAppliedKey]; ok {
-		metadata, annotations = maps.Clone(metadata), maps.Clone(annotations)
-		annotations[lastAppliedKey] = maskValue("stringData", applied)
-		metadata["annotations"] = annotations
-		out["metadata"] = metadata
 	}
 	return out
 }
 
-// maskList masks a list of Secrets, whose items may leave out what they are.
-func maskList(list map[string]any) map[string]any {
-	out := maps.Clone(list)
-	items, _ := list["items"].([]any)
-	masked := make([]any, 0, len(items))
+// maskItems masks those of a list of Secrets, which may leave out what they are.
+func maskItems(v any) []any {
+	items, _ := v.([]any)
+	out := make([]any, 0, len(items))
 	for _, i := range items {
 		if s, ok := i.(map[string]any); ok {
-			masked = append(masked, maskSecret(s))
+			out = append(out, maskMap(s, true))
 		}
 	}
-	out["items"] = masked
 	return out
 }
 

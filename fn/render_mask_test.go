@@ -35,6 +35,18 @@ func TestMaskSecrets(t *testing.T) {
 			in:   `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"v1","kind":"Secret","stringData":{"a":"s3cret"}}'}}}`,
 			want: `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "[63 bytes]"}}}`,
 		},
+		"CopiesOfAnything": {
+			reason: "A copy of any object may hold a Secret.",
+			in: `{apiVersion: example.org/v1, kind: Object, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"kind":"Object","spec":{"manifest":{"kind":"Secret","stringData":{"a":"s3cret"}}}}', kapp.k14s.io/original: s3cret, a: b}},
+				status: {manifest: {metadata: {annotations: {kopf.zalando.org/last-handled-configuration: s3cret}}}}, items: [{objectset.rio.cattle.io/applied: s3cret, banzaicloud.com/last-applied: [s3cret]}]}`,
+			want: `{apiVersion: example.org/v1, kind: Object, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "[83 bytes]", kapp.k14s.io/original: "[6 bytes]", a: b}},
+				status: {manifest: {metadata: {annotations: {kopf.zalando.org/last-handled-configuration: "[6 bytes]"}}}}, items: [{objectset.rio.cattle.io/applied: "[6 bytes]", banzaicloud.com/last-applied: "[not a string]"}]}`,
+		},
+		"InsideOfASecret": {
+			reason: "What a Secret holds beside its data is masked as of anything else.",
+			in:     `{apiVersion: v1, kind: Secret, metadata: {x: {apiVersion: v1, kind: Secret, data: {a: czNjcmV0}}}}`,
+			want:   `{apiVersion: v1, kind: Secret, metadata: {x: {apiVersion: v1, kind: Secret, data: {a: "[6 bytes]"}}}}`,
+		},
 		"NestedInMapAndList": {
 			in:   `{spec: {manifests: [{apiVersion: v1, kind: Secret, data: {a: czNjcmV0}}]}}`,
 			want: `{spec: {manifests: [{apiVersion: v1, kind: Secret, data: {a: "[6 bytes]"}}]}}`,

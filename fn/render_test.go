@@ -138,7 +138,7 @@ spec:
   pipeline:
   - step: compose
     functionRef: {name: function-patch-and-transform}
-    input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources}
+    input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources, resources: [{name: db, base: {apiVersion: example.org/v1, kind: Database}}]}
   - step: first
     functionRef: {name: function-export}
     input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, n: 1}

@@ -155,11 +155,11 @@ Examples:
 // Validate is called by kong once the flags are parsed.
 func (c *serveCmd) Validate() error {
 	if c.MaxRecvMessageSize < 1 || c.MaxRecvMessageSize > maxMessageMegabytes {
-		return fmt.Errorf("--max-recv-message-size must be between 1 and %d, not %d", maxMessageMegabytes, c.MaxRecvMessageSize)
+		return &usageError{text: fmt.Sprintf("--max-recv-message-size must be between 1 and %d", maxMessageMegabytes)}
 	}
 
 	if c.GracePeriod < 0 {
-		return fmt.Errorf("--grace-period must not be negative, not %s", c.GracePeriod)
+		return &usageError{text: "--grace-period must not be negative"}
 	}
 
 	return nil

@@ -126,15 +126,21 @@ func Identity(s wire.Struct) (apiVersion, kind, namespace, name string) {
 	return s.Get("apiVersion").Text(), s.Get("kind").Text(), metadata.Get("namespace").Text(), metadata.Get("name").Text()
 }
 
-// ControllerOf finds the owner that controls an object: the first one of
-// metadata.ownerReferences with controller: true. Kubernetes allows one.
-func ControllerOf(s wire.Struct) (uid, kind, name string, ok bool) {
+// Controller is the reference to the owner that controls an object: the first one of
+// metadata.ownerReferences with controller: true, or none. Kubernetes allows one.
+func Controller(s wire.Struct) wire.Struct {
 	for _, owner := range s.At("metadata", "ownerReferences").List().All() {
 		if ref := owner.Struct(); ref.Get("controller").Bool() {
-			return ref.Get("uid").Text(), ref.Get("kind").Text(), ref.Get("name").Text(), true
+			return ref
 		}
 	}
-	return "", "", "", false
+	return wire.Struct{}
+}
+
+// ControllerOf says who controls an object, if it has a [Controller].
+func ControllerOf(s wire.Struct) (uid, kind, name string, ok bool) {
+	ref := Controller(s)
+	return ref.Get("uid").Text(), ref.Get("kind").Text(), ref.Get("name").Text(), ref.Exists()
 }
 
 // CompositionResourceName is the name of a composed resource in its pipeline, as

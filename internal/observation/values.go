@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -52,17 +53,16 @@ func number(f float64) ref.Val {
 }
 
 // object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is
-// hidden, wherever the Struct comes from: a Secret can stand in a manifest, in
-// the context, in a status.
-func object(s wire.Struct) ref.Val {
-	if hidden := secretView(s); hidden != nil {
-		return hidden
-	}
-	return &fields{s}
-}
+// hidden, wherever the Struct comes from: a Secret can be in a manifest, in
+// the context, in a status. Annotations that hold copies of objects are also hidden.
+func object(s wire.Struct) ref.Val { return &fields{s, hiddenFields(s)} }
 
-// fields is a Struct.
-type fields struct{ of wire.Struct }
+// fields is a Struct without those that are hidden. It reads in place: whoever can write the
+// Struct decides how large it is, and how often it is read.
+type fields struct {
+	of    wire.Struct
+	hides *hiddenNames // nil for none: an object is made for each select
+}
 
 // The interfaces that cel-go looks for.
 var (
@@ -81,6 +81,9 @@ func (m *fields) Find(key ref.Val) (ref.Val, bool) {
 	if !ok {
 		return notAKey(key)
 	}
+	if m.hidden(string(k)) {
+		return tell(string(k)), false
+	}
 	v := m.of.Get(string(k))
 	if !v.Exists() {
 		return nil, false
@@ -97,26 +100,48 @@ func notAKey(key ref.Val) (ref.Val, bool) {
 	return nil, false
 }
 
-func (m *fields) Get(key ref.Val) ref.Val      { return get(m, key) }
-func (m *fields) Contains(key ref.Val) ref.Val { return contains(m, key) }
-func (m *fields) Size() ref.Val                { return types.Int(m.of.Len()) }
-func (m *fields) IsZeroValue() bool            { return m.of.Len() == 0 }
-func (m *fields) Type() ref.Type               { return types.MapType }
-func (m *fields) Value() any                   { return m }
-func (m *fields) Equal(other ref.Val) ref.Val  { return equalMaps(m, other) }
+func (m *fields) Get(key ref.Val) ref.Val     { return get(m, key) }
+func (m *fields) IsZeroValue() bool           { return m.Size() == types.IntZero }
+func (m *fields) Type() ref.Type              { return types.MapType }
+func (m *fields) Value() any                  { return m }
+func (m *fields) Equal(other ref.Val) ref.Val { return equalMaps(m, other) }
 
 func (m *fields) ConvertToType(t ref.Type) ref.Val { return convert(m, types.MapType, t) }
 
 func (m *fields) ConvertToNative(t reflect.Type) (any, error) { return nil, errNative }
 
+// Contains is false for what is hidden: has() and in may ask.
+func (m *fields) Contains(key ref.Val) ref.Val {
+	if k, ok := key.(types.String); ok && m.hidden(string(k)) {
+		return types.False
+	}
+	return contains(m, key)
+}
+
+func (m *fields) Size() ref.Val {
+	n := m.of.Len()
+	without := func(names []string) {
+		for _, name := range names {
+			if n > 0 && m.of.Get(name).Exists() {
+				n--
+			}
+		}
+	}
+	without(copies)
+	if m.hides != nil {
+		without(*m.hides)
+	}
+	return types.Int(n)
+}
+
 func (m *fields) Iterator() traits.Iterator {
-	keys := m.of.Keys()
+	keys := slices.DeleteFunc(m.of.Keys(), m.hidden)
 	return &iterator{n: len(keys), at: keyAt(keys)}
 }
 
 func (m *fields) Fold(f traits.Folder) {
 	for k, v := range m.of.All() {
-		if !f.FoldEntry(types.String(k), value(v)) {
+		if !m.hidden(k) && !f.FoldEntry(types.String(k), value(v)) {
 			return
 		}
 	}

@@ -21,9 +21,24 @@ func (r *run) export(ctx context.Context, e export, at placement) Object {
 	return r.exportAt(ctx, e, at)
 }
 
-// exportAt evaluates one export, and decides what becomes of its object: created
-// or changed as a whole, held as it is, or left alone.
+// exportAt is what becomes of an export's object, and whether that is where the input wants it. What
+// the object holds is as the input wants it wherever it is: that keeps nothing from being ready.
 func (r *run) exportAt(ctx context.Context, e export, at placement) Object {
+	out := r.decide(ctx, e, at)
+	stays := fmt.Sprintf("stays %s because %s", at, at.stays)
+	switch {
+	case at.stays == "":
+	case out.State == Available:
+		out.Outcome = Outcome{State: Held, Message: fmt.Sprintf("%s %s", e, stays), Warn: true, Aside: true}
+	default:
+		out.Message += "; it " + stays
+	}
+	return out
+}
+
+// decide evaluates one export, and decides what becomes of its object: created
+// or changed as a whole, held as it is, or left alone.
+func (r *run) decide(ctx context.Context, e export, at placement) Object {
 	if at.conflict != "" {
 		out := keep(e, at)
 		out.Outcome = Outcome{State: Conflict, Message: fmt.Sprintf("%s: %s", e, at.conflict), Warn: true}
@@ -42,10 +57,6 @@ func (r *run) exportAt(ctx context.Context, e export, at placement) Object {
 	out := Object{Name: at.resource, Kind: e.kind, Desired: o.Struct()}
 	if e.secret.connectionDetails {
 		out.ConnectionDetails = o.Data
-	}
-	if at.renamed != "" {
-		out.Warn = true
-		out.Message = fmt.Sprintf("%s stays %s, for a composed resource cannot be renamed: delete it to have it created as %s", e, at, at.renamed)
 	}
 	return out
 }
@@ -104,11 +115,12 @@ func hold(e export, at placement, why reasons) Object {
 }
 
 // keep desires what is observed of this composite, and publishes what was
-// published of it.
+// published of it: our own keys, and none that others have added.
 func keep(e export, at placement) Object {
 	out := Object{Name: at.resource, Kind: e.kind, Desired: object.Held(at.observed)}
-	if _, kind, _, _ := object.Identity(wire.Of(out.Desired)); e.secret.connectionDetails && kind == string(e.kind) {
-		out.ConnectionDetails, _ = object.DataOf(at.observed) // nil of an object that no API server returns
+	held := wire.Of(out.Desired)
+	if _, kind, _, _ := object.Identity(held); e.secret.connectionDetails && kind == string(e.kind) {
+		out.ConnectionDetails, _ = object.DataOf(held) // nil of an object that no API server returns
 	}
 	return out
 }

@@ -33,8 +33,8 @@ type placement struct {
 	// conflict says whose the object at that place is.
 	conflict string
 
-	// renamed is set if the input wants another place than the observed one.
-	renamed string
+	// stays says why the observed object is not where the input wants it. It is empty if it is.
+	stays string
 }
 
 // A target is an object's place in the cluster. Its name is empty if there is
@@ -48,7 +48,7 @@ type target struct {
 func (t target) String() string { return t.namespace + "/" + t.name }
 
 // place an export. A composed resource stays where it is, whatever the input
-// says by now: Crossplane fixes name and namespace on creation. Before there is
+// says: Crossplane fixes name and namespace on creation. Before there is
 // one, the object that may be at its place is looked up.
 func (r *run) place(ctx context.Context, e export) placement {
 	at := r.wanted(ctx, e)
@@ -57,7 +57,7 @@ func (r *run) place(ctx context.Context, e export) placement {
 		observed = r.theirs[e.name].Object
 	}
 	if observed.Exists() {
-		return placeObserved(e, at.target, observed)
+		return placeObserved(e, at, observed)
 	}
 	if !at.unknown.empty() || !rulesLookUp {
 		return at
@@ -73,21 +73,19 @@ func (r *run) place(ctx context.Context, e export) placement {
 	return at
 }
 
-func placeObserved(e export, want target, observed wire.Struct) placement {
+func placeObserved(e export, want placement, observed wire.Struct) placement {
 	apiVersion, kind, ns, name := object.Identity(observed)
 	if ns == "" {
 		ns = want.namespace // a file, which may leave it out
 	}
 	at := placement{target: target{e.kind, ns, name}, resource: e.name, observed: observed}
-	if apiVersion != "v1" || kind != string(e.kind) {
+	switch {
+	case apiVersion != "v1" || kind != string(e.kind):
 		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s", kind, e.kind, e.at("name"))
-		return at
-	}
-	if want.name != "" && want.name != name {
-		at.renamed = want.name
-	}
-	if want.namespace != "" && want.namespace != ns {
-		at.renamed = want.String()
+	case !want.unknown.empty():
+		at.stays = "its name is not known: " + want.unknown.sentence()
+	case want.target != at.target:
+		at.stays = fmt.Sprintf("a composed resource cannot be renamed: delete it to have it created as %s", want)
 	}
 	return at
 }
@@ -111,8 +109,10 @@ func (r *run) wanted(ctx context.Context, e export) placement {
 		if err == nil && object.ValidateName(name) != nil {
 			err = &expression.Failed{Path: path, Reason: "gives an illegal name: " + object.ValidateName(name).Error()}
 		}
-		at.name = name
 		at.unknown.add(path, err)
+		if err == nil {
+			at.name = name
+		}
 	case e.metadata.name != "":
 		at.name = e.metadata.name
 	default:
@@ -152,7 +152,7 @@ func (r *run) wantedNamespace(ctx context.Context, e export) (string, error) {
 // Or the export was renamed: then the object is kept under the name in the
 // pipeline that it has, for Crossplane deletes what has a name that nobody desires.
 func (r *run) judge(e export, at *placement, found wire.Struct) {
-	uid, kind, name, ok := object.ControllerOf(found)
+	uid, _, _, ok := object.ControllerOf(found)
 	own := r.uid()
 	mend := "set " + e.namePath().String() + " to another name"
 	if x := e.metadata.nameExpr; x != nil {
@@ -164,7 +164,7 @@ func (r *run) judge(e export, at *placement, found wire.Struct) {
 	case !ok:
 		at.conflict = fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.kind, at, mend)
 	case uid != own || own == "":
-		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s %q: %s", e.kind, at, kind, name, mend)
+		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s%s", e.kind, at, r.controller(found), mend)
 	case isTenants(composed) && !e.tenant: // it gives way
 		at.unknown.waiting = []string{fmt.Sprintf("%s %s, which the composite's author asked for, to be deleted", e.kind, at)}
 	case composed == "" || earlier || strings.HasPrefix(composed, generationPrefix) || composed != e.name && (e.tenant || r.exports[composed]):
@@ -175,6 +175,26 @@ func (r *run) judge(e export, at *placement, found wire.Struct) {
 	default:
 		at.observed = found
 	}
+}
+
+// controller says who controls an object that this composite does not control. A former
+// composite of the same name is told apart by its UID.
+func (r *run) controller(found wire.Struct) string {
+	uid, kind, name, _ := object.ControllerOf(found)
+	apiVersion := object.Controller(found).Get("apiVersion").Text()
+	ownVersion, ownKind, _, ownName := object.Identity(r.Observation.Composite.Object)
+	switch {
+	case kind != ownKind || name != ownName || r.uid() == "":
+		return fmt.Sprintf("%s %q: ", kind, name)
+	case groupOf(apiVersion) != groupOf(ownVersion):
+		return fmt.Sprintf("%s %q of %q: ", kind, name, apiVersion)
+	}
+	return fmt.Sprintf("a former %s %q with the UID %q, not by this one, whose UID is %q: wait until Kubernetes has deleted it, or delete it, or ", kind, name, uid, r.uid())
+}
+
+func groupOf(apiVersion string) string {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return group
 }
 
 // findWriters notes who composes which object, over this step and the earlier

@@ -423,12 +423,17 @@ func (r *reasons) outcome(what, absent string, observed bool) Outcome {
 	if observed {
 		absent = "is held as it was observed"
 	}
+	out.Message = what + " " + absent + ": " + r.sentence()
+	return out
+}
+
+// sentence is the text of all reasons, with a word before those that are waited for.
+func (r *reasons) sentence() string {
 	texts := slices.Clone(r.failed)
 	if len(r.waiting) > 0 {
 		texts = append(texts, "waiting: "+shorten(r.waiting, "; "))
 	}
-	out.Message = what + " " + absent + ": " + shorten(texts, "; ")
-	return out
+	return shorten(texts, "; ")
 }
 
 // variables are the named expressions as a CEL map. Each is evaluated on first use,

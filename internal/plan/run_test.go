@@ -359,19 +359,19 @@ func TestRunPlaces(t *testing.T) {
 			reason: "a composed resource cannot be renamed: it stays, and the result says so",
 			input:  "secrets: [{name: url, metadata: {name: new}, data: [{key: k, value: \"'v'\"}]}]",
 			world:  observedURL,
-			want:   []string{`Available! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url, for a composed resource cannot be renamed: delete it to have it created as new`},
+			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as team/new`},
 		},
 		"Moved": {
 			reason: "nor can it move",
 			input:  "secrets: [{name: url, metadata: {namespace: new}, data: [{key: k, value: \"'v'\"}]}]",
 			world:  "composite: {metadata: {name: xr}}\n" + observedURL,
-			want:   []string{`Available! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url, for a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
+			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
 		},
 		"NameOfObserved": {
-			reason: "once there is one its name does not matter, and neither waits nor fails",
+			reason: "once there is one a name that waits keeps nothing from being made, and is said",
 			input:  "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
 			world:  observedURL,
-			want:   []string{"Available Secret team/xr-url {data: {k: v}}"},
+			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because its name is not known: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
 		},
 		"OtherKind": {
 			reason: "the name belonged to a ConfigMap, which stays as it is",

@@ -115,7 +115,7 @@ func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Res
 		r.dataLeft += sizeOf(at.observed)
 	}
 	o := r.exportAt(ctx, e, at)
-	if o.State != Available && o.Desired != nil {
+	if o.State != Available && !o.Aside && o.Desired != nil {
 		r.dataLeft -= sizeOf(wire.Of(o.Desired))
 	}
 	return o

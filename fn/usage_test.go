@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// TestUsageErrorsHaveNoValue gives every flag of every command a value in every way that a command line
+// or the environment can, and a command values that belong nowhere.
+func TestUsageErrorsHaveNoValue(t *testing.T) {
+	const value = "zunter2" // begins with no short flag
+	refused := 0
+	try := func(args ...string) {
+		t.Helper()
+		_, err := newParser().Parse(args)
+		if err == nil {
+			return
+		}
+		refused++
+		if text := usage(err).Error(); strings.Contains(text, value) || text == "" {
+			t.Errorf("fn %s: %s", strings.Join(args, " "), text)
+		}
+	}
+	for _, node := range newParser().Model.Leaves(false) {
+		try(node.Name, value, value, value, value)
+		try(node.Name, "--"+value)
+		try(node.Name, "--"+value+"="+value)
+		try(node.Name, "-"+value)
+		try(node.Name, "--", value, value)
+		for _, flags := range node.AllFlags(false) {
+			for _, f := range flags {
+				if f.Name == "help" || f.Name == "version" || node.Name == "completions" {
+					continue // they end the program
+				}
+				name := "--" + f.Name
+				try(node.Name, name)
+				try(node.Name, name, value)
+				try(node.Name, name, "--"+value)
+				try(node.Name, name, "-1"+value)
+				try(node.Name, name+"="+value)
+				try(node.Name, name, "a=b;"+value, name, value)
+				try(node.Name, name+value)
+				try(node.Name, name+value+"="+value)
+				if f.Short != 0 {
+					try(node.Name, fmt.Sprintf("-%c%s", f.Short, value))
+					try(node.Name, fmt.Sprintf("-%c=%s", f.Short, value))
+				}
+				for _, env := range f.Envs {
+					t.Setenv(env, value)
+					try(node.Name)
+				}
+			}
+		}
+	}
+	try(value)
+	try("--" + value)
+	if refused < 100 {
+		t.Errorf("only %d command lines were refused", refused)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"render --context-values hunter2":           "--context-values: cannot read its value: give it as KEY=VALUE",
+		"render --at hunter2":                       "--at: cannot read its value: give it as a time, for example 2026-11-21T12:00:00Z",
+		"render . --at":                             "--at: cannot read its value: give it as a time, for example 2026-11-21T12:00:00Z",
+		"render . --include-context=hunter2":        "--include-context: cannot read its value: give it as true or false",
+		"serve --grace-period hunter2":              "--grace-period: cannot read its value: give it as a duration, for example 90s",
+		"serve --grace-period=-1s":                  "--grace-period must not be negative",
+		"serve --max-recv-message-size hunter2":     "--max-recv-message-size: cannot read its value: give it as a whole number",
+		"serve --codec hunter2":                     "--codec: cannot read its value: give it as one of lazy, proto",
+		"serve --network":                           "--network: cannot read its value: give it as a text",
+		"check . --context-values hunter2":          "unknown flag (argument 3): see fn --help",
+		"render . --contxt-values hunter2":          `unknown flag (argument 3), did you mean "--context-values"?`,
+		"render --hunter2 .":                        "unknown flag (argument 2): see fn --help",
+		"explain a hunter2":                         "unexpected argument (argument 3): see fn --help",
+		"rendr .":                                   "unexpected argument (argument 1): did you mean render?",
+		"render":                                    `expected "<dir|files> ..."`,
+		"check a --output json --resource hunter2":  "--resource: cannot read its value: give it as KEY=VALUE",
+		"render --context-values a=b;hunter2 . -ox": "--context-values: cannot read its value: give it as KEY=VALUE",
+	} {
+		_, err := newParser().Parse(strings.Fields(args))
+		if err == nil {
+			t.Errorf("fn %s is not refused", args)
+			continue
+		}
+		if got := usage(err); got.Error() != want {
+			t.Errorf("fn %s:\nwant %s\ngot  %s", args, want, got)
+		}
+		var coded kong.ExitCoder
+		if !errors.As(usage(err), &coded) || coded.ExitCode() != exitUsage {
+			t.Errorf("fn %s: its exit code is lost", args)
+		}
+	}
+}
