@@ -7,8 +7,10 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/crossplane/function-sdk-go/logging"
@@ -324,9 +326,12 @@ func message(texts []string) string {
 	return clip(b.String())
 }
 
-// clip a text that is too long by itself, between two runes.
+// clip a text that is too long by itself, between two runes. Conditions, results and
+// what is left for later steps all pass here: whatever a name or a field of the composite
+// is called, they have one line, of what people can see.
 func clip(s string) string {
 	const mark = "…"
+	s = printable(s)
 	if len(s) <= limits.MessageBytes+len("; and 1000 more") {
 		return s
 	}
@@ -335,6 +340,24 @@ func clip(s string) string {
 		n--
 	}
 	return s[:n] + mark
+}
+
+// printable escapes what cannot be seen, as in a Go string: \n, \x1b, \u202e.
+func printable(s string) string {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 func (f *Function) count(result *plan.Result) {

@@ -31,7 +31,7 @@ func (r *run) runTenants(ctx context.Context, t *tenants, out *Result) {
 			own.dataLeft -= sizeOf(res.Object) // which it gives back, once it is made anew
 		}
 	}
-	own.referred = r.referredObjects(len(w.exports) > 0)
+	own.mentions = r.mentioned(w.exports, out)
 	slices.SortFunc(w.exports, func(a, b export) int { return strings.Compare(a.name, b.name) })
 	if why := r.tenantNamespace(len(w.exports) > 0, out); why != nil {
 		why.Message = fmt.Sprintf("%s: nothing is exported: %s", t.at, why.Message)
@@ -123,8 +123,8 @@ func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Res
 }
 
 // taken says whose the name of an author's object is in the Composition, if it is.
-// An object that the Composition composes itself is let go of, if it was the
-// author's: then the Composition can have it.
+// An object that the Composition composes itself, or surely refers to, is let go of, if
+// it was the author's: then the Composition can have it.
 func (r *run) taken(e export, at *placement) string {
 	if _, earlier := r.Desired[e.name]; earlier {
 		at.observed = wire.Struct{} // which that step desires
@@ -134,10 +134,11 @@ func (r *run) taken(e export, at *placement) string {
 		at.observed = wire.Struct{}
 		return fmt.Sprintf("the Composition itself composes %s %s", e.kind, at)
 	}
-	if who, ok := r.referred[at.target]; ok {
-		return fmt.Sprintf("%s refers to %s %s", who, e.kind, at)
+	m, ok := r.mentions[at.target]
+	if ok && m.givesWay() {
+		at.observed = wire.Struct{}
 	}
-	return ""
+	return m.where
 }
 
 // keepUnclear keeps the objects of which it is not known whether they are still
