@@ -77,7 +77,8 @@ const (
 	deniedCanary  = "canary-denied-93f2e8"
 )
 
-// attackInput exports a Secret of its own, and lets the composite's author read db.
+// attackInput exports a Secret of its own, and lets the composite's author read db, and
+// have the labels and annotations that the attacks have.
 const attackInput = `
 input:
   apiVersion: export.fn.crossplane.io/v1beta1
@@ -89,7 +90,7 @@ input:
   fromComposite:
     from: db
     fieldPath: spec.operatorSpec
-    allow: {secrets: [db], resources: [db]}
+    allow: {secrets: [db], resources: [db], labels: [ALLOWEDKEYS], annotations: [ALLOWEDKEYS]}
 `
 
 // attackState is all of a request but its input and the composite's spec. What the
@@ -126,7 +127,14 @@ const somebodyElses = `{apiVersion: v1, kind: KIND, metadata: {name: somebody-el
 
 func canaries(text string) string {
 	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
-	return strings.NewReplacer("ALLOWED64", encode(allowedCanary), "DENIED64", encode(deniedCanary), "DENIED", deniedCanary).Replace(text)
+	keys := []string{"a", "x"}
+	for i := range 32 {
+		keys = append(keys, fmt.Sprint("x", i))
+	}
+	for i := range 5 {
+		keys = append(keys, fmt.Sprint("a", i))
+	}
+	return strings.NewReplacer("ALLOWEDKEYS", strings.Join(keys, ", "), "ALLOWED64", encode(allowedCanary), "DENIED64", encode(deniedCanary), "DENIED", deniedCanary).Replace(text)
 }
 
 // The law of the tenants: whatever the author of a composite writes, the input's
