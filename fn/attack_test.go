@@ -116,6 +116,7 @@ observed:
 desired:
   resources:
     earlier: {resource: {apiVersion: v1, kind: Secret, metadata: {name: xr-earlier}, stringData: {k: v}}}
+    release: {resource: {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {valuesFrom: [{kind: Secret, name: xr-values}], values: "auth: {existingSecret: xr-auth}"}}}
 context:
   step: {apiVersion: v1, kind: Secret, data: {k: DENIED64}, text: DENIED}
   apiextensions.crossplane.io/environment: {region: DENIED}

@@ -100,6 +100,9 @@ func composes(manifest string) string {
 	return "\ndesired: {resources: {other: {resource: " + manifest + "}}}\n"
 }
 
+// observedOther is a resource that is observed.
+const observedOther = "    other: {resource: {apiVersion: example.org/v1, kind: Thing, SPEC}}\n"
+
 // A name that something in the Composition refers to cannot be taken by the author of a
 // composite, whatever the form of the reference.
 func TestAuthorsTakeNoNamesInUse(t *testing.T) {
@@ -125,6 +128,8 @@ func TestAuthorsTakeNoNamesInUse(t *testing.T) {
 		"Arguments":                 {composes(`{` + v1 + `spec: {args: ["--set=auth.existingSecret=team-creds"]}}`), "spec.args[0]"},
 		"Path":                      {composes(`{` + v1 + `spec: {path: secret/team-creds}}`), "spec.path"},
 		"NamespaceAndName":          {composes(`{` + v1 + `spec: {from: "team-a/team-creds#key"}}`), "spec.from"},
+		"NameAndNamespace":          {composes(`{apiVersion: getambassador.io/v3alpha1, kind: TLSContext, spec: {tls: team-creds.team-a}}`), "spec.tls"},
+		"NamespaceDotName":          {composes(`{` + v1 + `spec: {from: "secret team-a.team-creds"}}`), "spec.from"},
 		"Sentence":                  {composes(`{` + v1 + `spec: {note: "It reads team-creds."}}`), "spec.note"},
 		"Manifest":                  {composes(`{apiVersion: kubernetes.m.crossplane.io/v1alpha1, kind: Object, spec: {forProvider: {manifest: {apiVersion: v1, kind: Pod, spec: {volumes: [{secret: {secretName: team-creds}}]}}}}}`), "spec.forProvider.manifest.spec.volumes[0].secret.secretName"},
 		"ManifestOfOne":             {composes(`{apiVersion: kubernetes.m.crossplane.io/v1alpha1, kind: Object, spec: {forProvider: {manifest: {apiVersion: v1, kind: Secret, metadata: {name: team-creds, namespace: team-a}}}}}`), "spec.forProvider.manifest.metadata.name"},
@@ -144,6 +149,13 @@ func TestAuthorsTakeNoNamesInUse(t *testing.T) {
 			}
 		})
 	}
+	t.Run("Status", func(t *testing.T) {
+		state := strings.Replace(authorAsks("team-creds"), "  resources:\n", "  resources:\n"+strings.Replace(observedOther, "SPEC", "status: {binding: {secretRef: {name: team-creds}}}", 1), 1)
+		got := reconcile(t, newFunction(t), request(t, state+authorsInput), nil)
+		if r := got.GetDesired().GetResources(); r["fromComposite/Secret/team-creds"] != nil || r["fromComposite/ConfigMap/team-creds"] == nil {
+			t.Errorf("want the ConfigMap only, got %v", r)
+		}
+	})
 	t.Run("ThisInput", func(t *testing.T) {
 		refusesName(t, reconcile(t, newFunction(t), request(t, authorAsks("export-creds")+authorsInput), nil), "export-creds", "exported", `the composed resource "values" refers to that name in data[values.yaml]`)
 		refusesName(t, reconcile(t, newFunction(t), request(t, authorAsks("generator-creds")+authorsInput), nil), "generator-creds", "generated", `the composed resource "generated/login/1" refers to that name in spec.writeConnectionSecretToRef.name`)
@@ -171,10 +183,15 @@ func TestAuthorsMayTakeOtherNames(t *testing.T) {
 		"LongerName":        {"orders", composes(`{metadata: {name: orders-1}, spec: {a: my-orders, b: orders.example.org, c: orders_v2, d: "https://orders.example.org/orders-2"}}`)},
 		"SecretData":        {"hunter2", composes(`{apiVersion: v1, kind: Secret, metadata: {name: x}, stringData: {password: hunter2}, data: {k: hunter2}}`)},
 		"OtherNamespace":    {"orders", composes(`{spec: {ref: {name: orders, namespace: team-b}, secretRef: {namespace: team-b, name: orders}}}`)},
+		"Status":            {"orders-app", strings.Replace(observedOther, "SPEC", `status: {conditions: [{message: "Secret orders-app is read"}], credentials: orders-app}`, 1)},
 		"FieldName":         {"password", composes(`{spec: {password: {length: 3}}}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rsp := reconcile(t, newFunction(t), request(t, authorAsks(c.name)+c.state+authorsInput), nil)
+			state := authorAsks(c.name) + c.state
+			if strings.HasPrefix(c.state, observedOther[:8]) {
+				state = strings.Replace(authorAsks(c.name), "  resources:\n", "  resources:\n"+c.state, 1)
+			}
+			rsp := reconcile(t, newFunction(t), request(t, state+authorsInput), nil)
 			if got := rsp.GetDesired().GetResources(); got["fromComposite/Secret/"+c.name] == nil || got["fromComposite/ConfigMap/"+c.name] == nil {
 				t.Errorf("want both objects, got %v", rsp.GetConditions())
 			}

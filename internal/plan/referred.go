@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -30,9 +31,17 @@ type mentions struct {
 	lengths   [validation.DNS1123SubdomainMaxLength + 1]bool
 	found     map[target]mention
 
+	kinds map[string]object.Kind // of fields, by their names
+
 	who     string // whose fields are walked
 	desired bool
-	path    []string
+	path    []step
+}
+
+// A step is a field, or an item of a list if it has no name.
+type step struct {
+	field string
+	item  int
 }
 
 // A spot is what a field says about the texts in it.
@@ -44,7 +53,7 @@ type spot struct {
 
 // mentioned finds where the Composition refers to the names of exports.
 func (r *run) mentioned(exports []export, out *Result) map[target]mention {
-	m := &mentions{namespace: r.namespace, names: map[string]bool{}, found: map[target]mention{}}
+	m := &mentions{namespace: r.namespace, names: map[string]bool{}, found: map[target]mention{}, kinds: map[string]object.Kind{}}
 	for _, e := range exports {
 		m.names[e.metadata.name], m.lengths[len(e.metadata.name)] = true, true
 	}
@@ -88,7 +97,7 @@ func (m *mentions) value(v wire.Value, in spot) {
 		m.text(v.Text(), in)
 	case wire.Array:
 		for i, e := range v.List().All() {
-			m.below(fmt.Sprintf("[%d]", i), e, in)
+			m.below(step{item: i}, e, in)
 		}
 	case wire.Object:
 		m.object(v.Struct(), in)
@@ -96,37 +105,58 @@ func (m *mentions) value(v wire.Value, in spot) {
 }
 
 // below walks a field, or an item of a list.
-func (m *mentions) below(step string, v wire.Value, in spot) {
-	m.path = append(m.path, step)
+func (m *mentions) below(s step, v wire.Value, in spot) {
+	m.path = append(m.path, s)
 	m.value(v, in)
 	m.path = m.path[:len(m.path)-1]
 }
 
 func (m *mentions) object(o wire.Struct, in spot) {
-	apiVersion, kind, _, _ := object.Identity(o)
-	isSecret := apiVersion == "v1" && object.Kind(kind) == object.Secret
-	namespace := o.Get("namespace").Text()
 	for k, v := range o.All() {
-		at := spot{refers: referredKind(k), status: in.status || len(m.path) == 0 && k == "status" && !m.desired}
-		switch {
-		case in.metadata && notReferring[k], isSecret && (k == "data" || k == "stringData"), object.IsReserved(k):
+		if in.metadata && notReferring[k] || object.IsReserved(k) || (k == "data" || k == "stringData") && kindOfV1(o) == object.Secret {
 			continue
-		case k == "name" && namespace != "" && namespace != m.namespace:
-			continue // of an object that is elsewhere
-		case k == "name" && kind != "":
-			at.refers = referredBy(kind)
+		}
+		at := spot{status: in.status || len(m.path) == 0 && k == "status" && !m.desired}
+		switch {
+		case k == "name" && m.isElsewhere(o):
+			continue
 		case k == "name":
 			at.refers = in.refers
-		case k == "metadata":
-			at.metadata = true
-			if apiVersion == "v1" {
-				at.refers = referredBy(kind)
+			if kind := o.Get("kind"); kind.Exists() {
+				at.refers = aKind(kind.Text())
 			}
-		case strings.ContainsAny(k, "-.") && m.names[k]: // no field of a schema is called so
-			m.note(k, mention{where: m.where(k)}, spot{status: at.status})
+		case k == "metadata":
+			at.metadata, at.refers = true, kindOfV1(o)
+		default:
+			at.refers = m.referredKind(k)
 		}
-		m.below(k, v, at)
+		if strings.ContainsAny(k, "-.") && m.has(k) { // no field of a schema is called so
+			m.note(k, mention{where: m.where(step{field: k})}, spot{status: at.status})
+		}
+		m.below(step{field: k}, v, at)
 	}
+}
+
+// isElsewhere reports whether an object that refers to a name is about another namespace.
+func (m *mentions) isElsewhere(o wire.Struct) bool {
+	namespace := o.Get("namespace").Text()
+	return namespace != "" && namespace != m.namespace
+}
+
+// kindOfV1 is that of a Secret, or a ConfigMap, and empty for all others.
+func kindOfV1(o wire.Struct) object.Kind {
+	if !o.Get("apiVersion").Is("v1") {
+		return ""
+	}
+	return aKind(o.Get("kind").Text())
+}
+
+// aKind is a Secret, or a ConfigMap. What is none may make a Secret of its own name.
+func aKind(kind string) object.Kind {
+	if k := object.Kind(kind); k == object.Secret || k == object.ConfigMap {
+		return k
+	}
+	return ""
 }
 
 // notReferring is metadata that Crossplane and Kubernetes write: it has the name of the
@@ -135,38 +165,35 @@ var notReferring = map[string]bool{"ownerReferences": true, "managedFields": tru
 
 // referredKind is what a field refers to by its name, if that says it: secretRef,
 // writeConnectionSecretToRef, imagePullSecrets, configMapKeyRef, secretName.
-func referredKind(field string) object.Kind {
-	field = strings.ToLower(field)
-	secret, configMap := strings.Contains(field, "secret"), strings.Contains(field, "configmap")
-	switch {
+func (m *mentions) referredKind(field string) object.Kind {
+	kind, known := m.kinds[field]
+	if known {
+		return kind
+	}
+	lower := strings.ToLower(field)
+	switch secret, configMap := strings.Contains(lower, "secret"), strings.Contains(lower, "configmap"); {
 	case secret && !configMap:
-		return object.Secret
+		kind = object.Secret
 	case configMap && !secret:
-		return object.ConfigMap
+		kind = object.ConfigMap
 	}
-	return ""
-}
-
-// referredBy is what a name beside a kind refers to. It may make a Secret of its own
-// name, if it is none.
-func referredBy(kind string) object.Kind {
-	switch k := object.Kind(kind); k {
-	case object.Secret, object.ConfigMap:
-		return k
-	}
-	return ""
+	m.kinds[field] = kind
+	return kind
 }
 
 // text looks for names in a text: all of it, or a word of a path, of a manifest, or of
 // the values of a Helm release.
 func (m *mentions) text(text string, in spot) {
 	if m.has(text) {
-		m.note(text, mention{where: m.where(""), sure: in.refers != ""}, in)
+		m.note(text, mention{where: m.where(), sure: in.refers != ""}, in)
 		return
 	}
 	words(text, func(word string) {
-		if m.has(word) {
-			m.note(word, mention{where: m.where("")}, spot{status: in.status})
+		// Some write a name and its namespace as one word.
+		for _, name := range []string{word, strings.TrimSuffix(word, "."+m.namespace), strings.TrimPrefix(word, m.namespace+".")} {
+			if m.has(name) {
+				m.note(name, mention{where: m.where()}, spot{status: in.status})
+			}
 		}
 	})
 }
@@ -205,19 +232,18 @@ func (m mention) weight() int {
 func (m mention) givesWay() bool { return m.sure && m.desired }
 
 // where is the field at hand, or one below it.
-func (m *mentions) where(below string) string {
+func (m *mentions) where(below ...step) string {
 	var b strings.Builder
-	for _, step := range append(m.path[:len(m.path):len(m.path)], below) {
+	for _, s := range slices.Concat(m.path, below) {
 		switch {
-		case step == "":
-		case strings.HasPrefix(step, "["):
-			b.WriteString(step)
-		case strings.ContainsAny(step, "./[] "):
-			b.WriteString("[" + step + "]")
+		case s.field == "":
+			fmt.Fprintf(&b, "[%d]", s.item)
+		case strings.ContainsAny(s.field, "./[] "):
+			b.WriteString("[" + s.field + "]")
 		case b.Len() > 0:
-			b.WriteString("." + step)
+			b.WriteString("." + s.field)
 		default:
-			b.WriteString(step)
+			b.WriteString(s.field)
 		}
 	}
 	return fmt.Sprintf("%s refers to that name in %s", m.who, b.String())

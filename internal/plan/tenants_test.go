@@ -720,6 +720,34 @@ func BenchmarkTenants(b *testing.B) {
 	}
 }
 
+// BenchmarkTenantsNames is a composite that asks for as many names as it may, beside
+// 3.5 MiB of texts that may have them: words that are as long as the names, and fields.
+func BenchmarkTenantsNames(b *testing.B) {
+	var asked []string
+	for i := range limits.TenantEntries {
+		asked = append(asked, fmt.Sprintf(`{name: name-%03d, key: k, value: "'v'"}`, i))
+	}
+	spec := asks("operatorSpec: {secretExpressions: [" + strings.Join(asked, ", ") + "]}")
+	words, fields := strings.Repeat("text-000 ", 350<<10), strings.Repeat("{k: text-000, name: x}, ", 100<<10)
+	for name, desired := range map[string]string{
+		"None":   "",
+		"Words":  "desired: {a: {spec: {values: " + words + "}}}",
+		"Fields": "desired: {a: {spec: {values: [" + fields + "]}}}",
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newScene(b, exports("fromComposite: {fieldPath: spec.operatorSpec}"), spec, desired)
+			s.plan, _, _ = plan.NewCache(env).Get(wire.Of(parse(b, exports("fromComposite: {fieldPath: spec.operatorSpec}"))))
+			s.run(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.call(b); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // Each limit on what one composite's author may have is there by itself.
 func TestTenantsLimits(t *testing.T) {
 	keys := func(prefix string) string {
