@@ -86,23 +86,22 @@ func (r *run) tenantNamespace(wanted bool, out *Result) *Outcome {
 // same on each call of a reconcile.
 func (r *run) lookUpAll(ctx context.Context, exports []export, out *Result) {
 	for _, e := range exports {
-		at := r.place(ctx, e)
-		if r.taken(e, &at) == "" && at.lookUp != nil && at.namespace != "" {
+		if at := r.place(ctx, e); at.lookUp != nil && at.namespace != "" {
 			out.Requirements = append(out.Requirements, *at.lookUp)
 		}
 	}
 }
 
 // tenantExport is one object. Where the Composition composes the same one, or refers
-// to it, the author's gives way, and it is not looked up.
+// to it, the author's gives way. It is looked up all the same: what the Composition
+// composes may change with what is read, and what is asked for must not.
 func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Result) Object {
 	at := r.place(ctx, e)
-	why := r.taken(e, &at)
-	switch {
-	case why != "":
-		at.conflict = fmt.Sprintf("%s: give it another name in %s", why, e.namePath())
-	case at.lookUp != nil:
+	if at.lookUp != nil {
 		out.Requirements = append(out.Requirements, *at.lookUp)
+	}
+	if why := r.taken(e, &at); why != "" {
+		at.conflict = fmt.Sprintf("%s: give it another name in %s", why, e.namePath())
 	}
 	if !at.observed.Exists() && at.conflict == "" {
 		r.created++
