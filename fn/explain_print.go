@@ -226,7 +226,21 @@ func (p *explainPrinter) tenants(t *plan.ExplainedTenants) {
 	if t.Environment {
 		p.line(1, "may read %s", expression.Env)
 	}
+	for _, k := range t.Labels {
+		p.line(1, "may set label %s", allowedKey(k))
+	}
+	for _, k := range t.Annotations {
+		p.line(1, "may set annotation %s", allowedKey(k))
+	}
 	p.line(1, "fuel: at most %d for an expression, and %d for all of a request", t.Fuel, t.RequestFuel)
+}
+
+// allowedKey is a key, or all with a prefix.
+func allowedKey(k string) string {
+	if strings.HasSuffix(k, "/") {
+		k += "..."
+	}
+	return k
 }
 
 func (p *explainPrinter) asks(ex *plan.Explanation) {

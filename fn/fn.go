@@ -324,9 +324,12 @@ func message(texts []string) string {
 	return clip(b.String())
 }
 
-// clip a text that is too long by itself, between two runes.
+// clip a text that is too long by itself, between two runes. Conditions, results and
+// what is left for later steps all pass here: whatever a name or a field of the composite
+// is called, they have one line, of what people can see.
 func clip(s string) string {
 	const mark = "…"
+	s = printable(s)
 	if len(s) <= limits.MessageBytes+len("; and 1000 more") {
 		return s
 	}

@@ -25,14 +25,15 @@ type FromComposite struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^spec($|[.])')",message="must be spec, or below it"
 	FieldPath string `json:"fieldPath"`
 
-	// Allow lists what these expressions see beside the composite. Defaults to
-	// nothing.
+	// Allow lists what these expressions see beside the composite, and which labels
+	// and annotations their objects may have. Defaults to nothing but the labels app
+	// and app.kubernetes.io/....
 	// +optional
 	Allow FromCompositeAllow `json:"allow,omitempty"`
 }
 
 // FromCompositeAllow lists what the expressions of the composite's author see
-// beside the composite.
+// beside the composite, and which labels and annotations their objects may have.
 type FromCompositeAllow struct {
 	// Secrets are composed resources whose connection details they see, as
 	// secrets.<name>.
@@ -52,4 +53,27 @@ type FromCompositeAllow struct {
 	// Environment lets them see the environment.
 	// +optional
 	Environment bool `json:"environment,omitempty"`
+
+	// Labels are the labels that the objects may have. A name that ends with / allows
+	// each label with that prefix, as example.org/ does for example.org/team. Any other
+	// name allows this one label, as team does. The label app and those with the prefix
+	// app.kubernetes.io/ are always allowed. List no label that another controller
+	// obeys, unless the composite's author may tell that controller what to do.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=317
+	// +kubebuilder:validation:items:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?|[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?)$`
+	// +listType=set
+	Labels []string `json:"labels,omitempty"`
+
+	// Annotations are the annotations that the objects may have, in the same form as
+	// labels. None are allowed that are not listed.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=317
+	// +kubebuilder:validation:items:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?|[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?)$`
+	// +listType=set
+	Annotations []string `json:"annotations,omitempty"`
 }

@@ -321,8 +321,13 @@ func elsewhere() map[string]Case {
 		"references of the composed": {Asks: mine, Composite: spec("crossplane", object("resourceRefs", []any{object("apiVersion", "v1", "kind", "Secret", "name", "x", "namespace", "kube-system")})), Makes: madeFine},
 		"the input's own name":       {Reason: "it goes first", Asks: asks(map[string][]any{secrets: {fine, entry("xr-own", "p", "'v'")}, dynamicSecrets: {entry("own", "p", "'v'"), entry("xr-own", "q", "'v'")}}), Makes: madeFine, Refuses: []string{"fromComposite/Secret/xr-own"}},
 		"an earlier step's name":     {Asks: in(secrets, fine, entry("xr-earlier", "k", "'v'"), entry("earlier", "k", "'v'")), Makes: madeFine, Refuses: []string{"fromComposite/Secret/xr-earlier"}},
-		"somebody else's name":       {Reason: "what is found there is neither taken over nor read", Asks: asks(map[string][]any{secrets: {fine, entry("somebody-elses", "k", "'v'"), entry("somebody-elses", "copy", "string(size(secrets))")}, configMaps: {entry("somebody-elses", "k", "'v'")}}), Makes: madeFine, Refuses: []string{"fromComposite/Secret/somebody-elses", "fromComposite/ConfigMap/somebody-elses"}},
-		"a namespace in an entry":    {Asks: in(secrets, fine, object("name", "a", "namespace", "kube-system", "key", "k", "value", "'v'"), object("name", "b", "metadata", object("namespace", "kube-system"), "key", "k", "value", "'v'")), Makes: madeFine},
+		"a name that is referred to": {Reason: "whoever has it has the values of a Helm release", Asks: in(secrets, fine, entry("xr-values", "values.yaml", "'v'"), entry("xr-auth", "k", "'v'")), Makes: madeFine, Refuses: []string{"fromComposite/Secret/xr-values", "fromComposite/Secret/xr-auth"}},
+		"labels that others obey": {
+			Reason: "a release that Helm trusts, a cluster of Argo CD", Makes: madeFine, Refuses: []string{"fromComposite/Secret/h", "fromComposite/Secret/c"},
+			Asks: in(secrets, fine, object("name", "h", "key", "release", "value", "'v'", "labels", object("owner", "helm")), object("name", "c", "key", "k", "value", "'v'", "labels", object("argocd.argoproj.io/secret-type", "cluster"))),
+		},
+		"somebody else's name":    {Reason: "what is found there is neither taken over nor read", Asks: asks(map[string][]any{secrets: {fine, entry("somebody-elses", "k", "'v'"), entry("somebody-elses", "copy", "string(size(secrets))")}, configMaps: {entry("somebody-elses", "k", "'v'")}}), Makes: madeFine, Refuses: []string{"fromComposite/Secret/somebody-elses", "fromComposite/ConfigMap/somebody-elses"}},
+		"a namespace in an entry": {Asks: in(secrets, fine, object("name", "a", "namespace", "kube-system", "key", "k", "value", "'v'"), object("name", "b", "metadata", object("namespace", "kube-system"), "key", "k", "value", "'v'")), Makes: madeFine},
 		"Crossplane's labels": {
 			Reason: "by which it would take the object for another", Makes: madeFine,
 			Asks: in(secrets, append(reserved("labels", "other"), append(reserved("annotations", "other"), fine)...)...),

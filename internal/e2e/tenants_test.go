@@ -50,7 +50,7 @@ func TestTenantSchemaAgreesWithFunction(t *testing.T) {
 	labels := func(n int) string {
 		var b strings.Builder
 		for i := range n {
-			fmt.Fprintf(&b, "l%d: v,", i)
+			fmt.Fprintf(&b, "example.org/l%d: v,", i)
 		}
 		return b.String()
 	}
@@ -113,32 +113,38 @@ func TestTenantSchemaAgreesWithFunction(t *testing.T) {
 		"OneKeyTwice":         {`secretExpressions: [{name: a, key: k, value: "'x'"}, {name: a, key: k, value: "'x'"}]`, both},
 		"OneDynamicKeyTwice":  {`dynamicSecrets: [{name: a, key: k, value: "'x'"}, {name: b, key: k, value: "'x'"}, {name: a, key: k, value: "'y'"}]`, both},
 
-		"Labels":          {entry(`labels: {a: b, example.org/a_b.C: "", crossplane.io/composition-resource-name: x}`), nobody},
+		"Labels":          {entry(`labels: {app: b, example.org/a_b.C: "", app.kubernetes.io/name: x}`), nobody},
+		"LabelNotAllowed": {entry(`labels: {team: x}`), both},
+		"LabelOfHelm":     {entry(`labels: {app: x, owner: helm}`), both},
+		"LabelOfOthers":   {entry(`labels: {argocd.argoproj.io/instance: x}`), both},
+		"LabelPrefix":     {entry(`labels: {example.org.evil/x: x}`), both},
 		"LabelName":       {entry(`labels: {"a b": c}`), both},
 		"LabelNoPrefix":   {entry(`labels: {/a: c}`), both},
 		"LabelNoName":     {entry(`labels: {a/: c}`), both},
 		"LabelUpper":      {entry(`labels: {Example.org/a: c}`), both},
-		"LabelLongName":   {entry(`labels: {` + strings.Repeat("a", 63) + `: c}`), nobody},
-		"LabelTooLong":    {entry(`labels: {` + strings.Repeat("a", 64) + `: c}`), both},
-		"LabelValue":      {entry(`labels: {a: b c}`), function},
-		"LabelValueEnd":   {entry(`labels: {a: b-}`), function},
-		"LabelLongValue":  {entry(`labels: {a: ` + strings.Repeat("a", 63) + `}`), nobody},
-		"LabelValueLong":  {entry(`labels: {a: ` + strings.Repeat("a", 64) + `}`), function},
+		"LabelLongName":   {entry(`labels: {example.org/` + strings.Repeat("a", 63) + `: c}`), nobody},
+		"LabelTooLong":    {entry(`labels: {example.org/` + strings.Repeat("a", 64) + `: c}`), both},
+		"LabelValue":      {entry(`labels: {app: b c}`), function},
+		"LabelValueEnd":   {entry(`labels: {app: b-}`), function},
+		"LabelLongValue":  {entry(`labels: {app: ` + strings.Repeat("a", 63) + `}`), nobody},
+		"LabelValueLong":  {entry(`labels: {app: ` + strings.Repeat("a", 64) + `}`), function},
 		"LabelNoText":     {entry(`labels: {a: 5}`), both},
 		"LabelReserved":   {entry(`labels: {crossplane.io/composite: a}`), both},
 		"LabelOfClaim":    {entry(`labels: {crossplane.io/claim-namespace: a}`), both},
 		"LabelOurs":       {entry(`labels: {export.fn.crossplane.io/a: a}`), both},
 		"LabelsMany":      {entry(`labels: {` + labels(32) + `}`), nobody},
 		"LabelsTooMany":   {entry(`labels: {` + labels(33) + `}`), both},
-		"LabelLongPrefix": {entry(`labels: {` + strings.Repeat("a", 254) + `/a: c}`), function},
+		"LabelLongPrefix": {entry(`labels: {` + strings.Repeat("a", 254) + `/a: c}`), both},
 
-		"Annotations":        {entry(`annotations: {a: "any thing\n", Example.Org/a_b.C: ""}`), nobody},
-		"AnnotationName":     {entry(`annotations: {"a b": c}`), both},
-		"AnnotationReserved": {entry(`annotations: {crossplane.io/composition-resource-name: a}`), both},
-		"AnnotationKubectl":  {entry(`annotations: {kubectl.kubernetes.io/last-applied-configuration: a}`), both},
-		"AnnotationOurs":     {entry(`annotations: {export.fn.crossplane.io/generator: a}`), both},
-		"AnnotationsTooMany": {entry(`annotations: {` + labels(33) + `}`), both},
-		"AnnotationLong":     {entry(`annotations: {a: ` + strings.Repeat("a", 4097) + `}`), schemas},
+		"Annotations":          {entry(`annotations: {example.org/a: "any thing\n", example.org/a_b.C: ""}`), nobody},
+		"AnnotationNotAllowed": {entry(`annotations: {a: b}`), both},
+		"AnnotationUpper":      {entry(`annotations: {Example.Org/a: b}`), both},
+		"AnnotationName":       {entry(`annotations: {"a b": c}`), both},
+		"AnnotationReserved":   {entry(`annotations: {crossplane.io/composition-resource-name: a}`), both},
+		"AnnotationKubectl":    {entry(`annotations: {kubectl.kubernetes.io/last-applied-configuration: a}`), both},
+		"AnnotationOurs":       {entry(`annotations: {export.fn.crossplane.io/generator: a}`), both},
+		"AnnotationsTooMany":   {entry(`annotations: {` + labels(33) + `}`), both},
+		"AnnotationLong":       {entry(`annotations: {example.org/a: ` + strings.Repeat("a", 4097) + `}`), schemas},
 
 		"UnknownField":      {entry(`kee: k`), both},
 		"LabelsOfDynamic":   {export(`key: k, value: "'x'", labels: {a: b}`), both},
@@ -167,7 +173,7 @@ func TestTenantSchemaAgreesWithFunction(t *testing.T) {
 		"OneKeyOfTwoLists": {`secretExpressions: [{name: a, key: k, value: "'x'"}], dynamicSecrets: [{name: a, key: k, value: "'x'"}]`, function},
 		"OneKeyInMap":      {`secretExpressions: [{name: a, key: k, value: "'x'"}, {name: a, value: "{'k': 'x'}"}]`, function},
 		"IllegalKeyInMap":  {export(`valueMap: "{'a b': 'x'}"`), function},
-		"LabelsDisagree":   {`secretExpressions: [{name: a, key: k, value: "'x'", labels: {a: b}}, {name: a, key: l, value: "'x'", labels: {a: c}}]`, function},
+		"LabelsDisagree":   {`secretExpressions: [{name: a, key: k, value: "'x'", labels: {app: b}}, {name: a, key: l, value: "'x'", labels: {app: c}}]`, function},
 		"TheCompositions":  {named("xr-connection"), function},
 	}
 

@@ -41,3 +41,11 @@ func refuseReserved(what, key string, reserved map[string]string) error {
 	}
 	return fmt.Errorf("cannot set %s %s: %s; leave it out", what, quote(key), reason)
 }
+
+// IsReserved reports whether a label or an annotation is one that Crossplane, kubectl or
+// this function sets, and no user may.
+func IsReserved(key string) bool {
+	_, label := crossplaneLabels[key]
+	_, annotation := crossplaneAnnotations[key]
+	return label || annotation || strings.HasPrefix(key, StatePrefix)
+}

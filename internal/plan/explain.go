@@ -154,6 +154,10 @@ type ExplainedTenants struct {
 	Resources   []string `json:"resources,omitempty"`
 	Environment bool     `json:"environment,omitempty"`
 
+	// Labels and Annotations that their objects may have, and prefixes of them.
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+
 	// Fuel of each of their expressions, and RequestFuel of all of them, at most.
 	Fuel        int64 `json:"fuel"`
 	RequestFuel int64 `json:"requestFuel"`
@@ -195,6 +199,7 @@ func (t *tenants) explain() *ExplainedTenants {
 	}
 	return &ExplainedTenants{
 		FieldPath: t.at.String(), Secret: t.sees.Secret, Secrets: t.sees.Secrets, Resources: t.sees.Resources, Environment: t.sees.Environment,
+		Labels: t.labels.keys, Annotations: t.annotations.keys,
 		Fuel: limits.TenantFuel, RequestFuel: limits.TenantRequestFuel,
 	}
 }

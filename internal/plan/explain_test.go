@@ -439,9 +439,10 @@ secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token
 }
 
 func TestExplainTenants(t *testing.T) {
-	ex := explain(t, `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db, cache], resources: [db], environment: true}}`)
+	ex := explain(t, `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db, cache], resources: [db], environment: true, labels: [team], annotations: [example.org/]}}`)
 	want := &plan.ExplainedTenants{
-		FieldPath: "spec.exports", Secret: "db", Secrets: []string{"db", "cache"}, Resources: []string{"db"}, Environment: true, Fuel: 50_000, RequestFuel: 200_000,
+		FieldPath: "spec.exports", Secret: "db", Secrets: []string{"db", "cache"}, Resources: []string{"db"}, Environment: true,
+		Labels: []string{"app", "app.kubernetes.io/", "team"}, Annotations: []string{"example.org/"}, Fuel: 50_000, RequestFuel: 200_000,
 	}
 	if diff := cmp.Diff(want, ex.FromComposite); diff != "" {
 		t.Error(diff)

@@ -37,6 +37,8 @@ type tenants struct {
 	env     *expression.Environment
 	plan    string             // the plan's ID
 	compile *tenantExpressions // may be nil
+
+	labels, annotations allowList
 }
 
 func (v *validator) fromComposite(in *v1beta1.Exports) {
@@ -53,6 +55,8 @@ func (v *validator) fromComposite(in *v1beta1.Exports) {
 	allow := at.Child("allow")
 	v.allowed(allow.Child("resources"), f.Allow.Resources, in.Sources)
 	v.allowed(allow.Child("secrets"), f.Allow.Secrets, in.Sources)
+	v.allowedKeys(allow.Child("labels"), f.Allow.Labels)
+	v.allowedKeys(allow.Child("annotations"), f.Allow.Annotations)
 	if f.From != "" && !slices.Contains(f.Allow.Secrets, f.From) {
 		v.fault(at.Child("from"), "must be one of allow.secrets, which does not list %q", f.From)
 	}
@@ -105,6 +109,8 @@ func (c *compiler) fromComposite(in *v1beta1.FromComposite) *tenants {
 	t := &tenants{env: c.env.Tenants(), sees: &observation.Tenant{
 		Secret: in.From, Secrets: in.Allow.Secrets, Resources: in.Allow.Resources, Environment: in.Allow.Environment,
 	}}
+	t.labels = allowList{"label", "fromComposite.allow.labels", slices.Concat(allowedLabels, in.Allow.Labels)}
+	t.annotations = allowList{"annotation", "fromComposite.allow.annotations", in.Allow.Annotations}
 	if in.From == "" && len(in.Allow.Secrets) == 1 {
 		t.sees.Secret = in.Allow.Secrets[0]
 	}

@@ -205,7 +205,7 @@ type run struct {
 	theirs      map[string]observation.Resource // what the composite's author asked for, as it is observed
 	created     int                             // of what the author asks for by now
 	sourcesRead []Requirement
-	referred    map[target]string // objects that the Composition refers to, and who does
+	mentions    map[target]mention // where the Composition refers to what the author asks for
 }
 
 // Run the plan. A *Fault, joined with others by errors.Join, is the only error;

@@ -30,7 +30,7 @@ func (r *run) runTenants(ctx context.Context, t *tenants, w *wish, out *Result) 
 			own.dataLeft -= sizeOf(res.Object) // which it gives back, once it is made anew
 		}
 	}
-	own.referred = r.referredObjects(len(w.exports) > 0)
+	own.mentions = r.mentioned(w.exports, out)
 	slices.SortFunc(w.exports, func(a, b export) int { return strings.Compare(a.name, b.name) })
 	if why := r.tenantNamespace(len(w.exports) > 0, out); why != nil {
 		why.Message = fmt.Sprintf("%s: nothing is exported: %s", t.at, why.Message)
@@ -85,23 +85,22 @@ func (r *run) tenantNamespace(wanted bool, out *Result) *Outcome {
 // same on each call of a reconcile.
 func (r *run) lookUpAll(ctx context.Context, exports []export, out *Result) {
 	for _, e := range exports {
-		at := r.place(ctx, e)
-		if r.taken(e, &at) == "" && at.lookUp != nil && at.namespace != "" {
+		if at := r.place(ctx, e); at.lookUp != nil && at.namespace != "" {
 			out.Requirements = append(out.Requirements, *at.lookUp)
 		}
 	}
 }
 
 // tenantExport is one object. Where the Composition composes the same one, or refers
-// to it, the author's gives way, and it is not looked up.
+// to it, the author's gives way. It is looked up all the same: what the Composition
+// composes may change with what is read, and what is asked for must not.
 func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Result) Object {
 	at := r.place(ctx, e)
-	why := r.taken(e, &at)
-	switch {
-	case why != "":
-		at.conflict = fmt.Sprintf("%s: give it another name in %s", why, e.namePath())
-	case at.lookUp != nil:
+	if at.lookUp != nil {
 		out.Requirements = append(out.Requirements, *at.lookUp)
+	}
+	if why := r.taken(e, &at); why != "" {
+		at.conflict = fmt.Sprintf("%s: give it another name in %s", why, e.namePath())
 	}
 	if !at.observed.Exists() && at.conflict == "" {
 		r.created++
@@ -122,8 +121,8 @@ func (r *run) tenantExport(ctx context.Context, e export, unclear bool, out *Res
 }
 
 // taken says whose the name of an author's object is in the Composition, if it is.
-// An object that the Composition composes itself is let go of, if it was the
-// author's: then the Composition can have it.
+// An object that the Composition composes itself, or surely refers to, is let go of, if
+// it was the author's: then the Composition can have it.
 func (r *run) taken(e export, at *placement) string {
 	if _, earlier := r.Desired[e.name]; earlier {
 		at.observed = wire.Struct{} // which that step desires
@@ -133,10 +132,11 @@ func (r *run) taken(e export, at *placement) string {
 		at.observed = wire.Struct{}
 		return fmt.Sprintf("the Composition itself composes %s %s", e.kind, at)
 	}
-	if who, ok := r.referred[at.target]; ok {
-		return fmt.Sprintf("%s refers to %s %s", who, e.kind, at)
+	m, ok := r.mentions[at.target]
+	if ok && m.givesWay() {
+		at.observed = wire.Struct{}
 	}
-	return ""
+	return m.where
 }
 
 // keepUnclear keeps the objects of which it is not known whether they are still

@@ -50,7 +50,7 @@ desired: {earlier: {apiVersion: v1, kind: Secret, metadata: {name: earlier}}}
 
 // tenantInputs allow one composed resource, and nothing.
 var tenantInputs = []string{
-	tenantInput + "\n  allow: {secrets: [db], resources: [db]}",
+	tenantInput + "\n  allow: {secrets: [db], resources: [db], labels: [a, b, k, x], annotations: [a, b, k, x]}",
 	tenantInput,
 }
 

@@ -22,7 +22,7 @@ secrets:
   data: [{key: p, value: secret.password}]
 fromComposite:
   fieldPath: spec.operatorSpec
-  allow: {secrets: [db], resources: [db]}
+  allow: {secrets: [db], resources: [db], labels: [a, b, c, d, e, f, g, l], annotations: [a, b, c, note]}
 `
 
 // own is what becomes of the input's own Secret, whatever the author writes.
@@ -74,6 +74,25 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 			},
 		},
 		"TooMany": {"lists have a limit", "fromComposite: {fieldPath: spec.a, allow: {secrets: [" + strings.Repeat("a,", 65) + "]}}", []string{"fromComposite.allow.secrets: has 65 items, over the limit of 64: split the input into several pipeline steps"}},
+		"Keys": {
+			"labels and annotations, and prefixes of them, each once",
+			"fromComposite: {fieldPath: spec.a, allow: {labels: [a, example.org/, example.org/a, a, example.org, 'a*', '*', example.org/*, /a, a/b/, Example.org/, \"\", crossplane.io/composite, export.fn.crossplane.io/], annotations: [a_b, a b, kubectl.kubernetes.io/last-applied-configuration, crossplane.io/]}}",
+			[]string{
+				`fromComposite.allow.labels[3]: "a" is listed twice`,
+				"fromComposite.allow.labels[4]: must end with / to allow each key with this prefix: write example.org/",
+				"fromComposite.allow.labels[5]: " + noKey,
+				"fromComposite.allow.labels[6]: " + noKey,
+				"fromComposite.allow.labels[7]: " + noKey,
+				"fromComposite.allow.labels[8]: " + noKey,
+				"fromComposite.allow.labels[9]: " + noKey,
+				"fromComposite.allow.labels[10]: " + noKey,
+				"fromComposite.allow.labels[11]: " + noKey,
+				`fromComposite.allow.labels[12]: "crossplane.io/composite" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				`fromComposite.allow.labels[13]: "export.fn.crossplane.io/" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				"fromComposite.allow.annotations[1]: " + noKey,
+				`fromComposite.allow.annotations[2]: "kubectl.kubernetes.io/last-applied-configuration" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+			},
+		},
 		"Names": {
 			"an export cannot have the name of what an author asks for",
 			"fromComposite: {fieldPath: spec.a}\nsecrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
@@ -88,6 +107,9 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 		})
 	}
 }
+
+// noKey is said of an entry that is neither a key nor a prefix.
+const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/: there are no wildcards"
 
 func TestTenants(t *testing.T) {
 	const (
@@ -212,6 +234,18 @@ func TestTenants(t *testing.T) {
 				`Held! nothing | Secret "d" is not created: ` + at + `secretExpressions[4]: cannot use the value of label "a": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
 			},
 		},
+		"LabelsNotAllowed": {
+			reason: "each key that is not allowed is named, once, and so are those that are",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [example.org/]}}",
+			spec: `operatorSpec: {secretExpressions: [
+				{name: a, key: k, value: "'v'", labels: {app: x, owner: helm, team: x, example.org/b: x}, annotations: {argocd.argoproj.io/hook: PreSync}},
+				{name: b, key: k, value: "'v'", labels: {app: x, app.kubernetes.io/name: x, example.org/b: x}}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].labels: cannot set "owner", "team": the Composition allows only app, app.kubernetes.io/..., example.org/...: use one of these, or add it to fromComposite.allow.labels of the Composition; ` +
+					at + `secretExpressions[0].annotations: cannot set "argocd.argoproj.io/hook": the Composition allows no annotations: leave it out, or add it to fromComposite.allow.annotations of the Composition`,
+				"Available Secret team/b {data: {k: v}, metadata: {labels: {app: x, app.kubernetes.io/name: x, example.org/b: x}}}",
+			},
+		},
 		"ReferredTo": {
 			reason: "a provider is going to write this Secret, or reads it: nobody else may make it",
 			world: `
@@ -223,14 +257,14 @@ resources:
 			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}, {name: e, key: k, value: "'v'"}, {name: f, key: k, value: "'v'"}, {name: g, key: k, value: "'v'"}], dynamicConfigMaps: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/a {data: {k: v}}",
-				`Conflict! nothing | ConfigMap "b": the composed resource "pod" refers to ConfigMap team/b: give it another name in ` + at + `dynamicConfigMaps[1].name`,
-				`Conflict! nothing | Secret "a": the composed resource "cache" refers to Secret team/a: give it another name in ` + at + `dynamicSecrets[0].name`,
-				`Conflict! nothing | Secret "b": the composed resource "cache" refers to Secret team/b: give it another name in ` + at + `dynamicSecrets[1].name`,
-				`Conflict! nothing | Secret "c": the composed resource "db" refers to Secret team/c: give it another name in ` + at + `dynamicSecrets[2].name`,
+				`Conflict! nothing | ConfigMap "b": the composed resource "pod" refers to that name in spec.envFrom[0].configMapRef.name: give it another name in ` + at + `dynamicConfigMaps[1].name`,
+				`Conflict! nothing | Secret "a": the composed resource "cache" refers to that name in spec.forProvider.passwordSecretRef.name: give it another name in ` + at + `dynamicSecrets[0].name`,
+				`Conflict! nothing | Secret "b": the composed resource "cache" refers to that name in spec.forProvider.nested[0].authSecretRefs[0].name: give it another name in ` + at + `dynamicSecrets[1].name`,
+				`Conflict! nothing | Secret "c": the composed resource "db" refers to that name in spec.writeConnectionSecretToRef.name: give it another name in ` + at + `dynamicSecrets[2].name`,
 				"Available Secret team/d {data: {k: v}}",
-				`Conflict! nothing | Secret "e": the composed resource "pod" refers to Secret team/e: give it another name in ` + at + `dynamicSecrets[4].name`,
-				`Conflict! nothing | Secret "f": the composed resource "pod" refers to Secret team/f: give it another name in ` + at + `dynamicSecrets[5].name`,
-				`Conflict! nothing | Secret "g": the composed resource "pod" refers to Secret team/g: give it another name in ` + at + `dynamicSecrets[6].name`,
+				`Conflict! nothing | Secret "e": the composed resource "pod" refers to that name in spec.secretName: give it another name in ` + at + `dynamicSecrets[4].name`,
+				`Conflict! nothing | Secret "f": the composed resource "pod" refers to that name in spec.imagePullSecrets[0].name: give it another name in ` + at + `dynamicSecrets[5].name`,
+				`Conflict! nothing | Secret "g": the composed resource "pod" refers to that name in spec.manifest.metadata.name: give it another name in ` + at + `dynamicSecrets[6].name`,
 			},
 		},
 		"NotAllowed": {
@@ -575,7 +609,7 @@ resources:
 	want := []string{
 		"Available Secret team/xr-own {data: {ca: none, one: good}}",
 		"Available ConfigMap team/xr-all {data: {hosts: db, zones: good}}",
-		`Conflict! nothing | Secret "xr-ca": the Composition refers to Secret team/xr-ca: give it another name in spec.operatorSpec.dynamicSecrets[0].name`,
+		`Conflict! nothing | Secret "xr-ca": a source of the Composition refers to it: give it another name in spec.operatorSpec.dynamicSecrets[0].name`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -686,12 +720,41 @@ func BenchmarkTenants(b *testing.B) {
 	}
 }
 
+// BenchmarkTenantsNames is a composite that asks for as many names as it may, beside
+// 3.5 MiB of texts that may have them: words that are as long as the names, and fields.
+func BenchmarkTenantsNames(b *testing.B) {
+	var asked []string
+	for i := range limits.TenantEntries {
+		asked = append(asked, fmt.Sprintf(`{name: name-%03d, key: k, value: "'v'"}`, i))
+	}
+	spec := asks("operatorSpec: {secretExpressions: [" + strings.Join(asked, ", ") + "]}")
+	words, fields := strings.Repeat("text-000 ", 350<<10), strings.Repeat("{k: text-000, name: x}, ", 100<<10)
+	for name, desired := range map[string]string{
+		"None":   "",
+		"Words":  "desired: {a: {spec: {values: " + words + "}}}",
+		"Fields": "desired: {a: {spec: {values: [" + fields + "]}}}",
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newScene(b, exports("fromComposite: {fieldPath: spec.operatorSpec}"), spec, desired)
+			s.plan, _, _ = plan.NewCache(env).Get(wire.Of(parse(b, exports("fromComposite: {fieldPath: spec.operatorSpec}"))))
+			s.run(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.call(b); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // Each limit on what one composite's author may have is there by itself.
 func TestTenantsLimits(t *testing.T) {
 	keys := func(prefix string) string {
 		return fmt.Sprintf("lists.range(600).transformMapEntry(i, v, {'%s' + string(v): 'x'})", prefix)
 	}
 	text := strings.Repeat("a", 200<<10)
+	const input = "fromComposite: {fieldPath: spec.operatorSpec, allow: {annotations: [a, b, c]}}"
 	var annotated []string
 	for i := range 6 {
 		annotated = append(annotated, fmt.Sprintf(`{name: a%d, key: k, value: "'v'", annotations: {a: self.spec.text}}`, i))
@@ -704,7 +767,7 @@ func TestTenantsLimits(t *testing.T) {
 		"Fuel":       {"an author's expression may do less", `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(9000).map(x, x+x+x+x+x+x+x+x).size())"}]}`, "was stopped: it is over the limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := strings.Join(show(newScene(t, exports("fromComposite: {fieldPath: spec.operatorSpec}"), asks(c.spec)).run(t)), "\n")
+			got := strings.Join(show(newScene(t, exports(input), asks(c.spec)).run(t)), "\n")
 			if !strings.Contains(got, c.want) {
 				t.Errorf("%s: want %q, got %.500s", c.reason, c.want, got)
 			}

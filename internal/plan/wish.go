@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -219,8 +220,8 @@ func (t *tenants) readEntry(w *wish, l tenantList, at *field.Path, v *structpb.V
 	if len(faults) == 0 {
 		m := &e.metadata
 		faults = slices.Concat(
-			t.describe(w, e, at.Child("labels"), a.labels, description{object.ValidateLabels, &m.labels, &m.labelValues}),
-			t.describe(w, e, at.Child("annotations"), a.annotations, description{object.ValidateAnnotations, &m.annotations, &m.annotationValues}),
+			t.describe(w, e, at.Child("labels"), a.labels, description{t.labels, object.ValidateLabels, &m.labels, &m.labelValues}),
+			t.describe(w, e, at.Child("annotations"), a.annotations, description{t.annotations, object.ValidateAnnotations, &m.annotations, &m.annotationValues}),
 			t.addData(w, e, at, a))
 	}
 	e.faults = append(e.faults, faults...)
@@ -243,6 +244,7 @@ func (w *wish) export(kind object.Kind, name string, at *field.Path) *export {
 // A description is the labels of an object, or its annotations, while they are put
 // together: the texts that stand for themselves, and the expressions.
 type description struct {
+	allowed  allowList
 	validate func(map[string]string) []error
 	texts    *map[string]string
 	values   *map[string]*expression.Expression
@@ -256,10 +258,14 @@ func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]
 	if len(entry) > limits.TenantLabels {
 		return []string{fmt.Sprintf("%s: has %d items, over the limit of %d", at, len(entry), limits.TenantLabels)}
 	}
-	var faults []string
+	var faults, refused []string
 	for _, k := range sortedKeys(entry) {
 		if err := first(d.validate(map[string]string{k: ""})); err != nil {
 			faults = append(faults, at.String()+": "+err.Error())
+			continue
+		}
+		if !d.allowed.allows(k) {
+			refused = append(refused, strconv.Quote(k))
 			continue
 		}
 		id := strings.Join([]string{e.name, at.String()[strings.LastIndex(at.String(), ".")+1:], k}, "\x00")
@@ -282,6 +288,9 @@ func (t *tenants) describe(w *wish, e *export, at *field.Path, entry map[string]
 		default:
 			put(d.texts, k, entry[k])
 		}
+	}
+	if len(refused) > 0 {
+		faults = append(faults, at.String()+": "+d.allowed.refuse(refused))
 	}
 	return faults
 }
