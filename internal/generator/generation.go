@@ -69,6 +69,15 @@ type Generation struct {
 	// Exported says that something that is exported has its value: that of this very
 	// object, and not of another one that had its number.
 	Exported bool
+
+	// Listed is set if the composite lists it among its resources. One that it does not
+	// list is kept, but it is not adopted, and it is not given.
+	Listed bool
+
+	// Unproven is set if [Trusted] does not know that it is a generation. It is kept for
+	// the grace period, because its state may have been changed by somebody else. It is
+	// not adopted, and it is not given.
+	Unproven bool
 }
 
 // A Want is what a generator wants by now.
@@ -111,24 +120,31 @@ func Next(want *Want, have []Generation, now time.Time) Step {
 	if want == nil {
 		return retire(have, now)
 	}
+	var s Step
+	next := want.Used + 1
+	if len(have) > 0 {
+		next = max(next, have[len(have)-1].Number+1)
+	}
+	have = s.keepUnproven(have, want.GracePeriod, now)
 	for i, g := range have {
 		have[i] = want.restore(g)
 	}
-	var s Step
 	var last Generation
 	if len(have) > 0 {
 		last = have[len(have)-1]
 	}
-	next := max(last.Number, want.Used) + 1
 	used := inUse(have)
 	former := max(used.Number-1, replaced(have)) // up to it another one took their place
+	if last.Number <= former || last.Number > used.Number && !want.makes(last, used) {
+		last = used
+	}
 	if last.Number <= former {
 		last = Generation{}
 	}
-	if !used.flagged() { // else its generator is back: it is given when the flag is off
+	if used.Listed && !used.flagged() { // else its generator is back: it is given when the flag is off
 		s.Current = used.Number
 	}
-	if last.Number > s.Current {
+	if last.Number > used.Number {
 		s.Pending = last.Number
 	}
 	if !want.Unknown && want.asks(last, used.Number, now) {
@@ -139,9 +155,11 @@ func Next(want *Want, have []Generation, now time.Time) Step {
 		case g.Number > former && (g.Number == last.Number || g.Number == used.Number || g.lost() && used.Number == 0):
 			s.Keep = append(s.Keep, want.adopt(g))
 		case g.Number > former && g.lost():
-			g.Retired = true // for the last one has not taken its place as yet
+			g.Retired = true // because the last one has not taken its place yet
 			s.keepFormer(g, want.GracePeriod, now)
-		case g.Adopted, g.Exported, g.lost():
+		case !g.Listed: // Crossplane deletes it only after the composite lists it
+			s.Keep = append(s.Keep, g)
+		case g.Adopted, g.Exported, g.lost(), !g.Flagged.IsZero():
 			if g.Retired { // a flag from when the generator was gone: it was used since
 				g.Flagged, g.Retired = time.Time{}, false
 			}
@@ -150,8 +168,39 @@ func Next(want *Want, have []Generation, now time.Time) Step {
 			// Never adopted, and superseded: nobody has it.
 		}
 	}
+	slices.SortFunc(s.Keep, func(a, b Generation) int { return a.Number - b.Number })
 	s.due(want, last, used.Number)
 	return s
+}
+
+// keepUnproven keeps those that nobody knows to be generations for the grace period, and
+// returns the others.
+func (s *Step) keepUnproven(have []Generation, grace time.Duration, now time.Time) []Generation {
+	proven := make([]Generation, 0, len(have))
+	for _, g := range have {
+		if !g.Unproven {
+			proven = append(proven, g)
+			continue
+		}
+		g.Adopted, g.Exported = false, false
+		s.keepFormer(g, grace, now)
+	}
+	s.Previous = 0
+	return proven
+}
+
+// makes reports whether the policy makes a generation like g while used is in use. If it
+// does not, g is not adopted.
+func (w Want) makes(g, used Generation) bool {
+	switch {
+	case w.Unknown, used.Number == 0, used.lost(), g.lost(), g.Adopted, g.Exported:
+		return true
+	case changed(g.Kind, used.Kind), g.Rotation != "" && g.Rotation != used.Rotation:
+		return true
+	case w.once():
+		return false
+	}
+	return w.Policy == v1beta1.Periodic || changed(g.SpecHash, used.SpecHash) || changed(g.KeepersHash, used.KeepersHash) || !used.RenewAt.IsZero()
 }
 
 // inUse is the last generation that was adopted, and that none has taken the place of:
@@ -159,7 +208,7 @@ func Next(want *Want, have []Generation, now time.Time) Step {
 func inUse(have []Generation) Generation {
 	former := replaced(have)
 	for _, g := range slices.Backward(have) {
-		if g.Number > former && (g.Adopted || g.Exported) {
+		if g.Number > former && (g.Adopted && g.Listed || g.Exported) {
 			return g
 		}
 	}
@@ -169,7 +218,7 @@ func inUse(have []Generation) Generation {
 // replaced is the last generation that another one took the place of, by its flag.
 func replaced(have []Generation) int {
 	for _, g := range slices.Backward(have) {
-		if g.flagged() && !g.Retired {
+		if g.flagged() && !g.Retired && (g.Adopted || g.lost()) {
 			return g.Number
 		}
 	}
@@ -195,7 +244,7 @@ func (w Want) restore(g Generation) Generation {
 // adopt is a generation that is in use, or will be.
 func (w Want) adopt(g Generation) Generation {
 	g.Flagged, g.Retired = time.Time{}, false
-	g.Adopted = g.Adopted || g.Ready || g.Exported
+	g.Adopted = g.Adopted || g.Ready && g.Listed || g.Exported
 	g.GracePeriod = w.GracePeriod
 	return g
 }
@@ -245,16 +294,17 @@ func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	switch {
 	case g.Exported:
 		g.Flagged = time.Time{}
-	case g.Flagged.IsZero():
+	case g.Flagged.IsZero(), g.Flagged.After(now): // by a clock that was ahead
 		g.Flagged, g.GracePeriod = now, grace
 		s.sooner(now.Add(grace))
 	case now.Before(g.Flagged.Add(g.GracePeriod)):
 		s.sooner(g.Flagged.Add(g.GracePeriod))
-	default:
+	case g.Listed:
 		return
+	default: // Crossplane deletes it only after the composite lists it
 	}
 	s.Keep = append(s.Keep, g)
-	if s.Current == 0 || g.Number < s.Current {
+	if g.Listed && (g.Adopted || g.lost()) && (s.Current == 0 || g.Number < s.Current) {
 		s.Previous = g.Number
 	}
 }
@@ -265,6 +315,9 @@ func retire(have []Generation, now time.Time) Step {
 	var s Step
 	used := inUse(have).Number
 	for _, g := range have {
+		if g.lost() { // its grace period is lost with its state
+			g.GracePeriod = limits.LostGracePeriod
+		}
 		g.Retired = g.Retired || g.Flagged.IsZero() && g.Number >= used
 		s.keepFormer(g, g.GracePeriod, now)
 	}

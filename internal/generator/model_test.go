@@ -3,6 +3,8 @@ package generator_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -35,15 +37,12 @@ const maxSkew = 3 * time.Second
 
 // A function is what answers Crossplane: the machine, and what is around it.
 type function struct {
-	next func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step
-
-	// What must be right around it: it looks up all generations that there are, by their
-	// label, and not only those that the composite lists. It desires one that the composite
-	// does not list, even if the step drops it: Crossplane would not delete it, and forget
-	// it. It tells by the object that something exported was made of, and not by a number
-	// that may be used again, whether a generation is exported.
-	blind, forgetful, numbered bool
+	next  func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step
+	trust func(claims []generator.Claim, known generator.Known) generator.Trust
 }
+
+// machine is the function without a mistake.
+func machine() function { return function{next: generator.Next, trust: generator.Trusted} }
 
 // A setting says what may happen in a history.
 type setting struct {
@@ -65,14 +64,26 @@ type setting struct {
 	// cached says that the generations are resources that Crossplane reads from a cache,
 	// and not Secrets, which it always reads from the API server. Some laws are weaker.
 	cached bool
+
+	// attacked says that somebody creates Secrets in the namespace, deletes generations,
+	// creates them again, and edits their annotations.
+	attacked bool
 }
 
 // A stored is a generation as the API server has it, and what is true of it.
 type stored struct {
 	generator.Generation
 
-	value int  // counts what was made, and stands for the data and the object's UID
+	uid   int  // of the object
+	value int  // counts what was made, and stands for the data
 	never bool // it becomes ready
+
+	follows map[int]int // the values that its codes are keyed with, by UID
+	created time.Time   // true time
+	surplus bool        // its mark
+	forged  bool        // by an attacker
+	wasUsed bool        // an export had it
+	back    bool        // Crossplane put it back, as another object
 
 	// stripped and taken by people, and again made by Crossplane, since it was desired.
 	wasReady, wasAdopted, replaced, stripped, taken, again bool
@@ -87,9 +98,10 @@ type stored struct {
 // An export is an exported Secret, and of which generation its value is. A held one
 // waits for something else that it exports.
 type export struct {
-	held          bool
-	number, value int
-	newest        int // of all values that it ever had
+	held               bool
+	number, value, uid int
+	newest             int   // of all values that it ever had
+	former             []int // UIDs
 }
 
 // A version of the composite: what is asked for, and which objects it lists.
@@ -97,7 +109,9 @@ type version struct {
 	want generator.Want
 	gone bool // the generator is not in the input
 	refs []int
-	at   time.Time
+
+	accepted map[int]bool // UIDs
+	at       time.Time
 
 	// How often something changed, up to here, that asks for a generation under each
 	// policy, and under some.
@@ -107,7 +121,8 @@ type version struct {
 // A found is a generation as it is seen in a call.
 type found struct {
 	*stored
-	state generator.Generation
+	state   generator.Generation
+	surplus bool
 }
 
 // A moment is how the generations were.
@@ -133,12 +148,15 @@ type world struct {
 	seenPast int      // the moment that was read last
 	exports  [2]export
 	made     int // values
+	uids     int
 	names    int // made up
 
-	current int       // the value that generated gave last
-	basis   version   // of the generation that was made last
-	madeAt  time.Time // the true one
-	lost    bool      // there is a reason to make another one, beside what the composite asks for
+	impostors int       // reconciles that were paused
+	known     bool      // an export had recorded a generation before this reconcile
+	current   int       // the value that generated gave last
+	basis     version   // of the generation that was made last
+	madeAt    time.Time // the true one
+	lost      bool      // there is a reason to make another one, beside what the composite asks for
 
 	broken string
 	log    *[]string
@@ -197,6 +215,7 @@ var happenings = []struct {
 		}
 	}},
 	{"fumble", 4, (*world).fumble},
+	{"attack", 4, (*world).attack},
 }
 
 func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
@@ -217,7 +236,7 @@ func TestModel(t *testing.T) {
 	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			fn := function{next: generator.Next}
+			fn := machine()
 			for seed := shard; seed < n; seed += shards {
 				if broken := run(fn, seed, history(seed), nil); broken != "" {
 					t.Fatalf("seed %d: %s\n%s", seed, broken, shortest(fn, seed))
@@ -235,7 +254,7 @@ type mistake struct {
 
 // before is a machine that sees something else than what there is.
 func before(change func(want *generator.Want, g *generator.Generation, now time.Time)) function {
-	return function{next: func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step {
+	return function{trust: generator.Trusted, next: func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step {
 		have = slices.Clone(have)
 		for i := range have {
 			change(want, &have[i], now)
@@ -246,10 +265,21 @@ func before(change func(want *generator.Want, g *generator.Generation, now time.
 
 // after is a machine that does something else than what it should.
 func after(change func(s *generator.Step, want *generator.Want, have []generator.Generation, now time.Time)) function {
-	return function{next: func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step {
+	return function{trust: generator.Trusted, next: func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step {
 		s := generator.Next(want, have, now)
 		change(&s, want, have, now)
 		return s
+	}}
+}
+
+// believing is a machine that believes something else than what it sees.
+func believing(change func(c *generator.Claim, known generator.Known)) function {
+	return function{next: generator.Next, trust: func(claims []generator.Claim, known generator.Known) generator.Trust {
+		claims = slices.Clone(claims)
+		for i := range claims {
+			change(&claims[i], known)
+		}
+		return generator.Trusted(claims, known)
 	}}
 }
 
@@ -371,14 +401,14 @@ func mistakes() map[string]mistake {
 				s.Make = highest(have) + 1
 			}
 		})},
-		"CreatedOnceFollowsTheSpec": {"nobody asked", function{next: func(w want, have gens, now time.Time) generator.Step {
+		"CreatedOnceFollowsTheSpec": {"nobody asked", function{trust: generator.Trusted, next: func(w want, have gens, now time.Time) generator.Step {
 			if w != nil && w.Policy != v1beta1.Periodic {
 				w2 := *w
 				w2.Policy, w = v1beta1.OnChange, &w2
 			}
 			return generator.Next(w, have, now)
 		}}},
-		"PeriodicIsImpatient": {"nobody asked", function{next: func(w want, have gens, now time.Time) generator.Step {
+		"PeriodicIsImpatient": {"nobody asked", function{trust: generator.Trusted, next: func(w want, have gens, now time.Time) generator.Step {
 			if w != nil {
 				w2 := *w
 				w2.Interval, w = w.Interval/2, &w2
@@ -419,15 +449,24 @@ func mistakes() map[string]mistake {
 				s.Due = now
 			}
 		})},
-		"ChangesItsInput": {"changed what it was given", function{next: func(w want, have gens, now time.Time) generator.Step {
+		"ChangesItsInput": {"changed what it was given", function{trust: generator.Trusted, next: func(w want, have gens, now time.Time) generator.Step {
 			for i := range have {
 				have[i].Adopted = true
 			}
 			return generator.Next(w, have, now)
 		}}},
-		"BelievesTheList":        {"are left", function{next: generator.Next, blind: true}},
-		"ForgetsWhatIsNotListed": {"are left", function{next: generator.Next, forgetful: true}},
-		"TellsByTheNumber":       {"was never ready", function{next: generator.Next, numbered: true}},
+		"BelievesWhatIsNotListed": {"forged", believing(func(c *generator.Claim, _ generator.Known) { c.Listed = true })},
+		"BelievesEachCode": {"forged", believing(func(c *generator.Claim, _ generator.Known) {
+			c.Proves = func(string) bool { return true }
+		})},
+		"BelievesTheNumber": {"forged", function{next: generator.Next, trust: func(claims []generator.Claim, known generator.Known) generator.Trust {
+			t := generator.Trusted(claims, known)
+			if t.Impostor != nil {
+				t.Proven[t.Impostor.UID], t.Impostor = true, nil
+			}
+			return t
+		}}},
+		"BelievesWhatIsNotWhole": {"forged", believing(func(c *generator.Claim, _ generator.Known) { c.Whole = true })},
 	}
 }
 
@@ -532,6 +571,7 @@ func newWorld(fn function, seed uint64, log *[]string) *world {
 		cached:  w.percent(40),
 	}
 	w.cached = w.cached && !w.fumbled
+	w.attacked = !w.cached && w.percent(40)
 	v := version{at: w.now, want: generator.Want{
 		Policy:      pick(w.rng, "", v1beta1.CreatedOnce, v1beta1.Periodic, v1beta1.OnChange),
 		Interval:    pick(w.rng, 5*time.Minute, time.Hour),
@@ -621,7 +661,7 @@ func (w *world) changed() {
 func (w *world) live() []found {
 	out := make([]found, len(w.stored))
 	for i, s := range w.stored {
-		out[i] = found{s, s.Generation}
+		out[i] = found{s, s.Generation, s.surplus}
 	}
 	return out
 }
@@ -662,7 +702,7 @@ func (w *world) fumble() {
 		return
 	}
 	w.logf("stripped %d of its annotations", s.Number)
-	s.Generation, s.stripped = generator.Generation{Number: s.Number, Ready: s.Ready}, true
+	s.Generation, s.stripped, s.follows = generator.Generation{Number: s.Number, Ready: s.Ready}, true, nil
 }
 
 func (w *world) calm() {
@@ -672,24 +712,146 @@ func (w *world) calm() {
 	w.setting = s
 }
 
+// attack is what somebody can do who may create and delete Secrets and edit annotations,
+// and may not edit the composite. Such a Secret looks like a generation in all that can be
+// known without the values.
+func (w *world) attack() {
+	if !w.attacked {
+		return
+	}
+	number := 1 + w.rng.IntN(max(1, w.highest())+2)
+	if s := w.find(number); s != nil {
+		if w.percent(30) {
+			w.edited(s)
+			return
+		}
+		s.taken = true
+		w.logf("attack: deleted %d", number)
+		w.remove(s)
+	}
+	w.made++
+	w.uids++
+	v := w.latest()
+	g := generator.Generation{
+		Number: number, Kind: v.want.Kind, Made: w.now, GracePeriod: v.want.GracePeriod, Adopted: w.percent(50), Ready: true,
+		SpecHash: v.want.SpecHash, KeepersHash: v.want.KeepersHash, Rotation: v.want.Rotation,
+	}
+	s := &stored{Generation: g, uid: w.uids, value: -w.made, created: w.now, forged: true, wasReady: true, follows: map[int]int{}}
+	for _, f := range w.stored {
+		s.follows[f.uid] = math.MinInt // whatever it may be
+	}
+	w.logf("attack: created %d with value %d", number, s.value)
+	w.stored = append(w.stored, s)
+	w.lost = true
+}
+
+// edited is an object whose annotations somebody changed: its seal does not fit any more,
+// so that whatever they say now is not believed.
+func (w *world) edited(s *stored) {
+	w.logf("attack: edited %d", s.Number)
+	s.Generation, s.stripped, s.follows = generator.Generation{Number: s.Number, Ready: s.Ready}, true, nil
+	w.lost = true
+}
+
+func (w *world) highest() int {
+	out := 0
+	for _, s := range w.stored {
+		out = max(out, s.Number)
+	}
+	return out
+}
+
+// stale is how young an object is that the composite may not list yet because what was
+// read of it is old.
+const stale = 15 * time.Minute
+
 // reconcile once, as Crossplane v2.4 does: what it reads may be old, it deletes first,
 // then stores what the composite lists, then applies in any order.
 func (w *world) reconcile() {
 	v := w.read()
-	have := w.observe(v)
-	step, now := w.call(v, have)
-	if v.gone && len(step.Keep) < len(have) {
+	have, known := w.observe(v)
+	w.known = len(known.Recorded) > 0
+	trust := w.fn.trust(w.claims(v, have), known)
+	if trust.Impostor != nil {
+		w.logf("%d is not the recorded one: nothing is changed", trust.Impostor.Number)
+		w.impostors++
+		w.apply(v, w.paused(have), have, w.now)
+		return
+	}
+	if w.isStale(have, known, trust) {
+		w.logf("the composite may list more by now: nothing is changed")
+		return
+	}
+	for i, f := range have {
+		have[i].state.Unproven = !trust.Proven[f.id()]
+		have[i].surplus = f.surplus || have[i].state.Unproven && !f.state.Listed && w.cached
+	}
+	judged := slices.DeleteFunc(slices.Clone(have), func(f found) bool {
+		return f.surplus && f.state.Listed || !f.surplus && f.state.Unproven && !f.state.Listed
+	})
+	step, now := w.call(v, judged, have)
+	if v.gone && len(step.Keep) < len(judged) {
 		w.lost = true // if it is not gone at all another one will be made
 	}
-	if !w.fn.forgetful {
-		for _, f := range have {
-			if !keeps(step, f.Number) && !slices.Contains(v.refs, f.Number) {
-				f.state.Exported = false
-				step.Keep = append(step.Keep, f.state)
+	w.apply(v, step, have, now)
+}
+
+// isStale reports whether nothing is known of a generator, and there is a young object
+// that the composite does not list: it may be the first generation.
+func (w *world) isStale(have []found, known generator.Known, trust generator.Trust) bool {
+	return len(trust.Proven)+len(known.Recorded) == 0 && slices.ContainsFunc(have, func(f found) bool {
+		return !f.state.Listed && w.now.Before(f.created.Add(stale))
+	})
+}
+
+// paused is the step while another object has the number of the generation in use.
+func (w *world) paused(have []found) generator.Step {
+	var s generator.Step
+	for _, f := range have {
+		if f.state.Listed {
+			s.Keep = append(s.Keep, f.state)
+		}
+	}
+	return s
+}
+
+func (f found) id() string { return strconv.Itoa(f.uid) }
+
+// claims are what the generations say, and what is known of them.
+func (w *world) claims(v version, have []found) []generator.Claim {
+	out := make([]generator.Claim, len(have))
+	for i, f := range have {
+		out[i] = generator.Claim{
+			Number: f.Number, UID: f.id(), Listed: f.state.Listed,
+			Whole:   !f.surplus && (!w.cached || f.state.Listed || w.now.Before(f.created.Add(stale))),
+			Adopted: f.state.Adopted, Flagged: !f.state.Flagged.IsZero() && !f.state.Retired, Lost: f.state.Made.IsZero(),
+		}
+		for uid := range f.follows {
+			out[i].Follows = append(out[i].Follows, strconv.Itoa(uid))
+		}
+		if !w.cached {
+			out[i].Proves = func(former string) bool {
+				uid, err := strconv.Atoi(former)
+				return err == nil && f.follows[uid] == w.valueOf(former, have)
 			}
 		}
 	}
-	w.apply(v, step, have, now)
+	return out
+}
+
+// valueOf a generation, or of what was exported of it.
+func (w *world) valueOf(uid string, have []found) int {
+	for _, f := range have {
+		if f.id() == uid {
+			return f.value
+		}
+	}
+	for _, e := range w.exports {
+		if strconv.Itoa(e.uid) == uid {
+			return e.value
+		}
+	}
+	return 0
 }
 
 // read the composite from the cache, in which nothing grows older.
@@ -713,41 +875,66 @@ func (w *world) old(seen, n int, at func(i int) time.Time) int {
 	return oldest + w.rng.IntN(n-oldest)
 }
 
-// observe the generations. Crossplane looks twice for one that the composite lists.
-func (w *world) observe(v version) []found {
-	have := w.live()
+// observe the generations. Crossplane looks twice for one that the composite lists, and
+// the function looks up what has a recorded number, or one of the next ones.
+func (w *world) observe(v version) ([]found, generator.Known) {
+	all := w.live()
 	if w.cached && len(w.past) > 0 {
 		w.seenPast = w.old(w.seenPast, len(w.past), func(i int) time.Time { return w.past[i].at })
-		have = slices.Clone(w.past[w.seenPast].stored)
+		all = slices.Clone(w.past[w.seenPast].stored)
 		if late := len(w.past) - 1 - w.seenPast; late > 0 {
 			w.logf("sees the generations as they were %d changes ago", late)
 		}
 	}
 	for _, n := range v.refs {
-		if s := w.find(n); s != nil && !slices.ContainsFunc(have, func(f found) bool { return f.Number == n }) {
-			have = append(have, found{s, s.Generation})
+		if s := w.find(n); s != nil && !slices.ContainsFunc(all, func(f found) bool { return f.Number == n }) {
+			all = append(all, found{s, s.Generation, s.surplus})
 		}
 	}
-	if w.fn.blind {
-		have = slices.DeleteFunc(have, func(f found) bool { return !slices.Contains(v.refs, f.Number) })
-	}
-	for i, f := range have {
-		have[i].state.Exported = w.isExported(f.value)
-		if w.fn.numbered {
-			have[i].state.Exported = slices.ContainsFunc(w.exports[:], func(e export) bool { return e.number == f.Number })
+	known := generator.Known{Recorded: map[string]int{}, Former: map[string]bool{}, Accepted: map[string]bool{}}
+	for _, e := range w.exports {
+		if e.uid != 0 {
+			known.Recorded[strconv.Itoa(e.uid)] = e.number
+		}
+		for _, uid := range e.former {
+			known.Former[strconv.Itoa(uid)] = true
 		}
 	}
-	return have
+	for uid := range v.accepted {
+		known.Accepted[strconv.Itoa(uid)] = true
+	}
+	next := 1
+	for _, n := range known.Recorded {
+		next = max(next, n+1)
+	}
+	for _, f := range all {
+		if slices.Contains(v.refs, f.Number) {
+			next = max(next, f.Number+1)
+		}
+	}
+	var have []found
+	for _, f := range all {
+		f.state.Listed = slices.Contains(v.refs, f.Number)
+		_, recorded := known.Recorded[f.id()]
+		if f.state.Listed || recorded || known.Former[f.id()] || slices.ContainsFunc(w.exports[:], func(e export) bool { return e.number == f.Number }) || f.Number >= next && f.Number < next+3 {
+			f.state.Exported = recorded
+			have = append(have, f)
+		}
+	}
+	return have, known
 }
 
 // call the function, which any replica answers: the answer to the last call of a
 // reconcile counts, so that the others are only seen by the laws.
-func (w *world) call(v version, have []found) (generator.Step, time.Time) {
+func (w *world) call(v version, have, unlisted []found) (generator.Step, time.Time) {
 	var want *generator.Want
 	if !v.gone {
 		want = new(generator.Want)
 		if *want = v.want; want.Unknown {
 			want.SpecHash, want.KeepersHash = "", ""
+		}
+		for _, e := range w.exports {
+			want.Used = max(want.Used, e.number)
 		}
 	}
 	w.rng.Shuffle(len(have), func(i, j int) { have[i], have[j] = have[j], have[i] })
@@ -773,6 +960,11 @@ func (w *world) call(v version, have []found) (generator.Step, time.Time) {
 	}
 	w.checkDue(want, step, gs, now)
 	w.checkStep(v, step, have)
+	for range 3 { // a name that is taken is left alone
+		if step.Make > 0 && slices.ContainsFunc(unlisted, func(f found) bool { return f.Number == step.Make }) {
+			step.Make++
+		}
+	}
 	return step, now
 }
 
@@ -783,12 +975,13 @@ func (w *world) apply(v version, step generator.Step, have []found, now time.Tim
 	for _, g := range step.Keep {
 		desired = append(desired, g.Number)
 		if i := slices.IndexFunc(have, func(f found) bool { return f.Number == g.Number }); i >= 0 {
-			writes = append(writes, func() { w.keep(have[i].stored, g, v) })
+			writes = append(writes, func() { w.keep(have[i], g, v) })
 		}
 	}
 	if step.Make > 0 {
 		desired = append(desired, step.Make)
-		writes = append(writes, func() { w.create(v, step.Make, now) })
+		follows := w.followed(have)
+		writes = append(writes, func() { w.create(v, step.Make, now, follows) })
 	}
 	slices.Sort(desired)
 	for i := range w.exports {
@@ -837,7 +1030,7 @@ func (w *world) drop(f found) bool {
 	if s != f.stored {
 		return true
 	}
-	f.state.Exported = false
+	f.state.Exported, f.state.Listed, f.state.Unproven = false, false, false
 	if f.state != s.Generation {
 		w.logf("cannot delete %d: it has another resource version", f.Number)
 		return false
@@ -853,19 +1046,26 @@ func (w *world) drop(f found) bool {
 
 // keep applies a generation with its state. Its data is known, so that one that is not
 // there any more is made once more; of a resource it will be other data.
-func (w *world) keep(s *stored, g generator.Generation, v version) {
-	g.Exported = false
+func (w *world) keep(f found, g generator.Generation, v version) {
+	s := f.stored
+	g.Exported, g.Listed, g.Unproven = false, false, false
 	is := w.find(g.Number)
 	switch {
 	case is == nil && w.cached:
 		w.made++
+		w.uids++
 		g.Ready = false
-		w.stored = append(w.stored, &stored{Generation: g, value: w.made, again: true, never: s.never})
+		w.stored = append(w.stored, &stored{Generation: g, uid: w.uids, value: w.made, again: true, never: s.never, created: w.now, surplus: f.surplus})
 		w.logf("made %d again, with value %d", g.Number, w.made)
 		w.changed()
 		return
-	case is == nil:
+	case is == nil: // the same values, but it is another object
 		w.logf("put %d back", g.Number)
+		back := *s
+		w.uids++
+		back.uid, back.created, back.back = w.uids, w.now, true
+		w.lost = true
+		s = &back
 		w.stored = append(w.stored, s)
 	case is != s && !w.cached:
 		w.logf("rejected: %d is immutable", g.Number)
@@ -886,15 +1086,31 @@ func (w *world) keep(s *stored, g generator.Generation, v version) {
 		w.expect("%d is adopted, and was never ready", s.Number)
 	}
 	g.Ready = s.Ready
-	s.Generation = g
+	s.Generation, s.surplus = g, f.surplus
 	s.wasAdopted = s.wasAdopted || g.Adopted
 	s.replaced = s.replaced || !g.Flagged.IsZero() && !g.Retired
 	w.logf("kept %s", state(g))
 	w.changed()
 }
 
+// followed are the values of the generations that there are, and of what was exported.
+func (w *world) followed(have []found) map[int]int {
+	out := map[int]int{}
+	for _, e := range w.exports {
+		if e.uid != 0 {
+			out[e.uid] = e.value
+		}
+	}
+	for _, f := range have {
+		if !f.state.Unproven {
+			out[f.uid] = f.value
+		}
+	}
+	return out
+}
+
 // create stores a new generation, with new data.
-func (w *world) create(v version, number int, now time.Time) {
+func (w *world) create(v version, number int, now time.Time, follows map[int]int) {
 	g := generator.Generation{
 		Number: number, Kind: v.want.Kind, Made: now, GracePeriod: v.want.GracePeriod,
 		SpecHash: v.want.SpecHash, KeepersHash: v.want.KeepersHash, Rotation: v.want.Rotation,
@@ -912,7 +1128,8 @@ func (w *world) create(v version, number int, now time.Time) {
 	}
 	w.checkReason(v)
 	w.made++
-	s := &stored{Generation: g, value: w.made, never: w.slow && w.percent(20)}
+	w.uids++
+	s := &stored{Generation: g, uid: w.uids, value: w.made, never: w.slow && w.percent(20), created: w.now, follows: follows}
 	s.Ready = !w.slow || !s.never && w.percent(50)
 	s.wasReady = s.Ready
 	w.stored = append(w.stored, s)
@@ -929,15 +1146,24 @@ func (w *world) export(e *export, v version, current int, have []found) {
 		return
 	case v.gone:
 		w.letGo(e)
-		e.number, e.value = 0, 0
+		e.number, e.value, e.uid, e.former = 0, 0, 0, nil
 		return
-	case e.value == have[i].value:
+	}
+	e.former = nil
+	for _, f := range have {
+		if f.Number < current && !f.state.Unproven {
+			e.former = append(e.former, f.uid)
+		}
+	}
+	if e.value == have[i].value {
+		e.uid = have[i].uid
 		return
 	}
 	w.logf("export value %d of %d, for %d", have[i].value, current, e.value)
 	w.checkExport(e, have[i])
 	w.letGo(e)
-	e.number, e.value, e.newest = current, have[i].value, max(e.newest, have[i].value)
+	e.number, e.value, e.uid, e.newest = current, have[i].value, have[i].uid, max(e.newest, have[i].value)
+	have[i].wasUsed = true
 }
 
 func (w *world) letGo(e *export) {
@@ -960,7 +1186,15 @@ func (w *world) quiet() {
 		}
 	})
 	for range 4 {
-		for range 5 {
+		w.edit(func(v *version) { // the owner of the composite looks at the conflicts
+			v.accepted = map[int]bool{}
+			for _, s := range w.stored {
+				v.accepted[s.uid] = !s.forged && slices.ContainsFunc(w.exports[:], func(e export) bool { return e.number == s.Number && e.uid != s.uid })
+			}
+			maps.DeleteFunc(v.accepted, func(_ int, ok bool) bool { return !ok })
+		})
+		for range 8 {
+			w.expel()
 			for _, s := range w.stored {
 				s.Ready = !s.never
 				s.wasReady = s.wasReady || s.Ready
@@ -974,6 +1208,16 @@ func (w *world) quiet() {
 		w.logf("waited a day")
 	}
 	w.checkEnd()
+}
+
+// expel what the conflicts name: people delete what was forged.
+func (w *world) expel() {
+	for _, s := range slices.Clone(w.stored) {
+		if s.forged && slices.ContainsFunc(w.exports[:], func(e export) bool { return e.number == s.Number && e.uid != s.uid }) {
+			w.logf("people delete the forged %d", s.Number)
+			w.remove(s)
+		}
+	}
 }
 
 func describe(s generator.Step) string {
@@ -1018,6 +1262,8 @@ func keeps(s generator.Step, number int) bool {
 func (w *world) checkExport(e *export, f found) {
 	s, newest := f.stored, w.has(e.newest)
 	switch {
+	case s.forged && !s.wasUsed && (w.known || !f.state.Listed):
+		w.fail("the forged value %d is exported", s.value)
 	case s.again || newest != nil && newest.again: // its data is new, whatever its number is
 	case w.cached && e.value == 0: // the generator was gone, and what is seen may be from before
 	case w.has(s.value) == nil && !s.taken:
@@ -1026,7 +1272,7 @@ func (w *world) checkExport(e *export, f found) {
 		w.fail("value %d is exported, and was never ready", s.value)
 	case !s.Adopted && !f.state.Adopted && !s.stripped:
 		w.expect("value %d is exported, and was not adopted", s.value)
-	case s.value < e.newest && newest != nil && !newest.stripped:
+	case s.value < e.newest && newest != nil && !newest.stripped && !s.forged:
 		w.fail("value %d is exported again, after %d", s.value, e.newest)
 	case s.replaced && !s.stripped:
 		w.expect("value %d is exported, and another one had taken its place", s.value)
@@ -1040,7 +1286,7 @@ func (w *world) checkDrop(s *stored) {
 	switch {
 	case w.isExported(s.value):
 		w.fail("value %d of %d is dropped, and still exported", s.value, s.Number)
-	case s.stripped && s.GracePeriod == 0, s.again, !s.wasAdopted: // nobody knows, or cares
+	case s.forged, s.again, !s.wasAdopted: // nobody used it
 	case s.flagged.IsZero():
 		w.expect("%d is dropped, and was not flagged", s.Number)
 	case early(s.flagged):
@@ -1055,7 +1301,7 @@ func (w *world) checkDrop(s *stored) {
 func (w *world) checkReason(v version) {
 	policy := cmp.Or(v.want.Policy, v1beta1.CreatedOnce)
 	switch {
-	case w.made == 0, w.lost, v.asked != w.basis.asked:
+	case w.made == 0, w.lost, w.attacked, w.fumbled, v.asked != w.basis.asked:
 	case v.want.Rotation != "" && v.want.Rotation != w.basis.want.Rotation:
 	case policy != v1beta1.CreatedOnce && v.edits != w.basis.edits:
 	case v.want.SpecHash != w.basis.want.SpecHash && w.neverUsed(): // it may be mended
@@ -1088,7 +1334,7 @@ func (w *world) checkStep(v version, step generator.Step, have []found) {
 			w.fail("the step keeps %d, which is not there, or not in order", g.Number)
 			return
 		}
-		if !s.wasAdopted && g.Flagged.IsZero() && !g.Adopted && !s.stripped {
+		if g.Listed && !s.wasAdopted && g.Flagged.IsZero() && !g.Adopted && !s.stripped {
 			waiting++
 		}
 	}
@@ -1131,6 +1377,7 @@ func (w *world) checkCurrent(cur *stored, have []found) {
 	last := w.has(w.current)
 	switch {
 	case last == nil || last.stripped:
+	case slices.ContainsFunc(have, func(f found) bool { return f.value == w.current && !f.state.Listed }): // it is waited for
 	case slices.ContainsFunc(have, func(f found) bool { return f.state.Retired }): // it comes back in the next step
 	case !last.Flagged.IsZero() && !w.isExported(last.value): // it was gone in between
 	case cur == nil:
@@ -1146,7 +1393,7 @@ func (w *world) checkCurrent(cur *stored, have []found) {
 func (w *world) checkPrevious(step generator.Step, cur *stored, get func(int) *stored) {
 	if step.Previous == 0 {
 		for _, g := range step.Keep {
-			if s := get(g.Number); s.wasAdopted && cur != nil && g.Number < cur.Number {
+			if s := get(g.Number); s.wasAdopted && g.Adopted && !s.back && !s.stripped && !s.forged && cur != nil && g.Number < cur.Number {
 				w.expect("there is no previous generation, and %d is in its grace period", g.Number)
 			}
 		}
@@ -1164,6 +1411,9 @@ func (w *world) checkPrevious(step generator.Step, cur *stored, get func(int) *s
 // It is what was asked for, and exported. Of a generator that is gone none is left.
 func (w *world) checkEnd() {
 	v := w.latest()
+	w.stored = slices.DeleteFunc(w.stored, func(s *stored) bool { // what is not listed is left alone
+		return !slices.Contains(v.refs, s.Number) && (s.forged || !s.wasUsed)
+	})
 	slices.SortFunc(w.stored, func(a, b *stored) int { return a.Number - b.Number })
 	var left []int
 	for i, s := range w.stored {

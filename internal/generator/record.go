@@ -31,9 +31,29 @@ const (
 	AnnotationGenerated = object.StatePrefix + "generated"
 )
 
+// A Reference names a generation so that it is known when it is gone.
+type Reference struct {
+	Generation int    `json:"generation"`
+	UID        string `json:"uid,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name,omitempty"`
+}
+
 // A Record is what is kept of a generation, in the annotations of its resource.
 type Record struct {
 	Generation
+
+	// Follows is the generation that was in use when this one was made, or nil.
+	Follows *Reference
+
+	// Code is what [Code] returned for this generation, or empty.
+	Code string
+
+	// Surplus is set if the composite did not list the resource when it was found: it is
+	// deleted once the composite lists it.
+	Surplus bool
 
 	// Generator is the name of the generator.
 	Generator string
@@ -47,6 +67,8 @@ type Record struct {
 type state struct {
 	Resource json.RawMessage `json:"resource,omitempty"`
 	State    inState         `json:"state"`
+	Follows  *Reference      `json:"follows,omitempty"`
+	Code     string          `json:"code,omitempty"`
 }
 
 type inState struct {
@@ -56,6 +78,7 @@ type inState struct {
 	Adopted     bool   `json:"adopted,omitempty"`
 	Flagged     bool   `json:"flagged,omitempty"`
 	Retired     bool   `json:"retired,omitempty"`
+	Surplus     bool   `json:"surplus,omitempty"`
 }
 
 // Annotations of the record. The same record has the same annotations.
@@ -70,13 +93,16 @@ func (r Record) Annotations() map[string]string {
 	put(annotationSpec, r.SpecHash)
 	put(annotationKeepers, r.KeepersHash)
 	put(annotationFlagged, formatTime(r.Flagged))
-	s := state{r.Resource, inState{Kind: r.Kind, Rotation: r.Rotation, Adopted: r.Adopted, Flagged: !r.Flagged.IsZero(), Retired: r.Retired}}
+	s := state{Resource: r.Resource, Follows: r.Follows, Code: r.Code, State: inState{
+		Kind: r.Kind, Rotation: r.Rotation, Adopted: r.Adopted, Flagged: !r.Flagged.IsZero(), Retired: r.Retired, Surplus: r.Surplus,
+	}}
 	if r.GracePeriod != 0 {
 		s.State.GracePeriod = r.GracePeriod.String()
 	}
 	text, err := s.text()
 	if err != nil { // of a Resource that is not JSON
-		text, _ = state{State: s.State}.text()
+		s.Resource = nil
+		text, _ = s.text()
 	}
 	put(annotationState, text)
 	return out
@@ -107,7 +133,7 @@ func ReadRecord(annotations map[string]string) Record {
 	if s.State.Kind != "" && !s.State.Flagged {
 		flagged = time.Time{} // somebody else's, which server-side apply leaves where it is
 	}
-	return Record{Resource: s.Resource, Generation: Generation{
+	return Record{Resource: s.Resource, Follows: s.Follows, Code: s.Code, Surplus: s.State.Surplus, Generation: Generation{
 		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired, GracePeriod: grace,
 		Made: parseTime(annotations[annotationMade]), Flagged: flagged,
 		SpecHash: annotations[annotationSpec], KeepersHash: annotations[annotationKeepers],

@@ -51,6 +51,11 @@ const (
 	// Longest interval or grace period, 100 years: a longer one is a mistake.
 	Longest = 100 * 365 * 24 * time.Hour
 
+	// LostGracePeriod of a generation whose state was changed by somebody else, while its
+	// generator is not in the input: the grace period is not known, and a short one
+	// could take away a credential that is in use.
+	LostGracePeriod = 24 * time.Hour
+
 	// Generations of one generator that are kept at once: each is an object, and a part of
 	// each request. Who asks for more waits for the first of them to be dropped.
 	Generations = 16
