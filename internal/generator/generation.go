@@ -70,9 +70,9 @@ type Generation struct {
 	// object, and not of another one that had its number.
 	Exported bool
 
-	// Listed is set if the composite lists it among its resources. One that it does not
-	// list is kept, but it is not adopted, and it is not given.
-	Listed bool
+	// Unlisted is set if the composite does not list it among its resources. It is kept
+	// until the composite does, and it is not adopted or given before.
+	Unlisted bool
 
 	// Unproven is set if [Trusted] does not know that it is a generation. It is kept for
 	// the grace period, because its state may have been changed by somebody else. It is
@@ -141,10 +141,10 @@ func Next(want *Want, have []Generation, now time.Time) Step {
 	if last.Number <= former {
 		last = Generation{}
 	}
-	if used.Listed && !used.flagged() { // else its generator is back: it is given when the flag is off
+	if !used.Unlisted && !used.flagged() { // else its generator is back: it is given when the flag is off
 		s.Current = used.Number
 	}
-	if last.Number > used.Number {
+	if last.Number > s.Current {
 		s.Pending = last.Number
 	}
 	if !want.Unknown && want.asks(last, used.Number, now) {
@@ -157,7 +157,7 @@ func Next(want *Want, have []Generation, now time.Time) Step {
 		case g.Number > former && g.lost():
 			g.Retired = true // because the last one has not taken its place yet
 			s.keepFormer(g, want.GracePeriod, now)
-		case !g.Listed: // Crossplane deletes it only after the composite lists it
+		case g.Unlisted: // Crossplane deletes it only after the composite lists it
 			s.Keep = append(s.Keep, g)
 		case g.Adopted, g.Exported, g.lost(), !g.Flagged.IsZero():
 			if g.Retired { // a flag from when the generator was gone: it was used since
@@ -208,7 +208,7 @@ func (w Want) makes(g, used Generation) bool {
 func inUse(have []Generation) Generation {
 	former := replaced(have)
 	for _, g := range slices.Backward(have) {
-		if g.Number > former && (g.Adopted && g.Listed || g.Exported) {
+		if g.Number > former && (g.Adopted && !g.Unlisted || g.Exported) {
 			return g
 		}
 	}
@@ -244,7 +244,7 @@ func (w Want) restore(g Generation) Generation {
 // adopt is a generation that is in use, or will be.
 func (w Want) adopt(g Generation) Generation {
 	g.Flagged, g.Retired = time.Time{}, false
-	g.Adopted = g.Adopted || g.Ready && g.Listed || g.Exported
+	g.Adopted = g.Adopted || g.Ready && !g.Unlisted || g.Exported
 	g.GracePeriod = w.GracePeriod
 	return g
 }
@@ -299,12 +299,12 @@ func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 		s.sooner(now.Add(grace))
 	case now.Before(g.Flagged.Add(g.GracePeriod)):
 		s.sooner(g.Flagged.Add(g.GracePeriod))
-	case g.Listed:
+	case !g.Unlisted:
 		return
 	default: // Crossplane deletes it only after the composite lists it
 	}
 	s.Keep = append(s.Keep, g)
-	if g.Listed && (g.Adopted || g.lost()) && (s.Current == 0 || g.Number < s.Current) {
+	if !g.Unlisted && (g.Adopted || g.Exported || g.lost()) && (s.Current == 0 || g.Number < s.Current) {
 		s.Previous = g.Number
 	}
 }

@@ -1,6 +1,8 @@
 package generator_test
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +19,7 @@ func at(minutes int) time.Time { return midnight.Add(time.Duration(minutes) * ti
 // gen is a generation that was made at midnight, is ready, and has the state.
 func gen(number int, states ...func(g *generator.Generation)) generator.Generation {
 	g := generator.Generation{
-		Number: number, Kind: "password", Made: midnight, SpecHash: "s", KeepersHash: "k", Rotation: "r",
+		Number: number, Kind: "password", Made: midnight, SpecHash: "s", KeepersHash: "k", Rotation: cmp.Or(map[int]string{4: "r"}[number], fmt.Sprintf("r%d", number)),
 		GracePeriod: 10 * time.Minute, Ready: true,
 	}
 	for _, s := range states {

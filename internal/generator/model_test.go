@@ -477,7 +477,7 @@ func TestModelFindsMistakes(t *testing.T) {
 	for name, m := range mistakes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(50_000) {
+			for seed := range uint64(20_000) {
 				if broken := run(m.fn, seed, history(seed), nil); strings.Contains(broken, m.law) {
 					t.Logf("seed %d: %s", seed, broken)
 					return
@@ -784,10 +784,10 @@ func (w *world) reconcile() {
 	}
 	for i, f := range have {
 		have[i].state.Unproven = !trust.Proven[f.id()]
-		have[i].surplus = f.surplus || have[i].state.Unproven && !f.state.Listed && w.cached
+		have[i].surplus = f.surplus || have[i].state.Unproven && f.state.Unlisted && w.cached
 	}
 	judged := slices.DeleteFunc(slices.Clone(have), func(f found) bool {
-		return f.surplus && f.state.Listed || !f.surplus && f.state.Unproven && !f.state.Listed
+		return f.surplus && !f.state.Unlisted || !f.surplus && f.state.Unproven && f.state.Unlisted
 	})
 	step, now := w.call(v, judged, have)
 	if v.gone && len(step.Keep) < len(judged) {
@@ -800,7 +800,7 @@ func (w *world) reconcile() {
 // that the composite does not list: it may be the first generation.
 func (w *world) isStale(have []found, known generator.Known, trust generator.Trust) bool {
 	return len(trust.Proven)+len(known.Recorded) == 0 && slices.ContainsFunc(have, func(f found) bool {
-		return !f.state.Listed && w.now.Before(f.created.Add(stale))
+		return f.state.Unlisted && w.now.Before(f.created.Add(stale))
 	})
 }
 
@@ -808,7 +808,7 @@ func (w *world) isStale(have []found, known generator.Known, trust generator.Tru
 func (w *world) paused(have []found) generator.Step {
 	var s generator.Step
 	for _, f := range have {
-		if f.state.Listed {
+		if !f.state.Unlisted {
 			s.Keep = append(s.Keep, f.state)
 		}
 	}
@@ -822,8 +822,8 @@ func (w *world) claims(v version, have []found) []generator.Claim {
 	out := make([]generator.Claim, len(have))
 	for i, f := range have {
 		out[i] = generator.Claim{
-			Number: f.Number, UID: f.id(), Listed: f.state.Listed,
-			Whole:   !f.surplus && (!w.cached || f.state.Listed || w.now.Before(f.created.Add(stale))),
+			Number: f.Number, UID: f.id(), Listed: !f.state.Unlisted,
+			Whole:   !f.surplus && (!w.cached || !f.state.Unlisted || w.now.Before(f.created.Add(stale))),
 			Adopted: f.state.Adopted, Flagged: !f.state.Flagged.IsZero() && !f.state.Retired, Lost: f.state.Made.IsZero(),
 		}
 		for uid := range f.follows {
@@ -907,16 +907,14 @@ func (w *world) observe(v version) ([]found, generator.Known) {
 	for _, n := range known.Recorded {
 		next = max(next, n+1)
 	}
-	for _, f := range all {
-		if slices.Contains(v.refs, f.Number) {
-			next = max(next, f.Number+1)
-		}
+	for _, n := range v.refs {
+		next = max(next, n+1)
 	}
 	var have []found
 	for _, f := range all {
-		f.state.Listed = slices.Contains(v.refs, f.Number)
+		f.state.Unlisted = !slices.Contains(v.refs, f.Number)
 		_, recorded := known.Recorded[f.id()]
-		if f.state.Listed || recorded || known.Former[f.id()] || slices.ContainsFunc(w.exports[:], func(e export) bool { return e.number == f.Number }) || f.Number >= next && f.Number < next+3 {
+		if !f.state.Unlisted || recorded || known.Former[f.id()] || slices.ContainsFunc(w.exports[:], func(e export) bool { return e.number == f.Number }) || f.Number >= next && f.Number < next+3 {
 			f.state.Exported = recorded
 			have = append(have, f)
 		}
@@ -935,6 +933,9 @@ func (w *world) call(v version, have, unlisted []found) (generator.Step, time.Ti
 		}
 		for _, e := range w.exports {
 			want.Used = max(want.Used, e.number)
+		}
+		for _, n := range v.refs {
+			want.Used = max(want.Used, n)
 		}
 	}
 	w.rng.Shuffle(len(have), func(i, j int) { have[i], have[j] = have[j], have[i] })
@@ -1030,7 +1031,7 @@ func (w *world) drop(f found) bool {
 	if s != f.stored {
 		return true
 	}
-	f.state.Exported, f.state.Listed, f.state.Unproven = false, false, false
+	f.state.Exported, f.state.Unlisted, f.state.Unproven = false, false, false
 	if f.state != s.Generation {
 		w.logf("cannot delete %d: it has another resource version", f.Number)
 		return false
@@ -1048,7 +1049,7 @@ func (w *world) drop(f found) bool {
 // there any more is made once more; of a resource it will be other data.
 func (w *world) keep(f found, g generator.Generation, v version) {
 	s := f.stored
-	g.Exported, g.Listed, g.Unproven = false, false, false
+	g.Exported, g.Unlisted, g.Unproven = false, false, false
 	is := w.find(g.Number)
 	switch {
 	case is == nil && w.cached:
@@ -1064,7 +1065,6 @@ func (w *world) keep(f found, g generator.Generation, v version) {
 		back := *s
 		w.uids++
 		back.uid, back.created, back.back = w.uids, w.now, true
-		w.lost = true
 		s = &back
 		w.stored = append(w.stored, s)
 	case is != s && !w.cached:
@@ -1262,7 +1262,7 @@ func keeps(s generator.Step, number int) bool {
 func (w *world) checkExport(e *export, f found) {
 	s, newest := f.stored, w.has(e.newest)
 	switch {
-	case s.forged && !s.wasUsed && (w.known || !f.state.Listed):
+	case s.forged && !s.wasUsed && (w.known || f.state.Unlisted):
 		w.fail("the forged value %d is exported", s.value)
 	case s.again || newest != nil && newest.again: // its data is new, whatever its number is
 	case w.cached && e.value == 0: // the generator was gone, and what is seen may be from before
@@ -1334,7 +1334,7 @@ func (w *world) checkStep(v version, step generator.Step, have []found) {
 			w.fail("the step keeps %d, which is not there, or not in order", g.Number)
 			return
 		}
-		if g.Listed && !s.wasAdopted && g.Flagged.IsZero() && !g.Adopted && !s.stripped {
+		if !g.Unlisted && !s.wasAdopted && g.Flagged.IsZero() && !g.Adopted && !s.stripped {
 			waiting++
 		}
 	}
@@ -1377,7 +1377,7 @@ func (w *world) checkCurrent(cur *stored, have []found) {
 	last := w.has(w.current)
 	switch {
 	case last == nil || last.stripped:
-	case slices.ContainsFunc(have, func(f found) bool { return f.value == w.current && !f.state.Listed }): // it is waited for
+	case slices.ContainsFunc(have, func(f found) bool { return f.value == w.current && f.state.Unlisted }): // it is waited for
 	case slices.ContainsFunc(have, func(f found) bool { return f.state.Retired }): // it comes back in the next step
 	case !last.Flagged.IsZero() && !w.isExported(last.value): // it was gone in between
 	case cur == nil:

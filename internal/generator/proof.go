@@ -33,7 +33,7 @@ func Seal(data Outputs, annotations map[string]string) string {
 
 // Sealed reports whether an object's state is as this function wrote it.
 func Sealed(data Outputs, annotations map[string]string) bool {
-	return len(data) > 0 && hmac.Equal([]byte(Seal(data, annotations)), []byte(annotations[AnnotationSeal]))
+	return len(data) > 0 && Equal(Seal(data, annotations), annotations[AnnotationSeal])
 }
 
 // Code proves that a generation was made by somebody who knew the data of the one that it
@@ -42,6 +42,9 @@ func Sealed(data Outputs, annotations map[string]string) bool {
 func Code(former Outputs, number int, next Outputs) string {
 	return keyed(former, "follows", strconv.Itoa(number), keyed(next, "data"))
 }
+
+// Equal compares two codes in constant time.
+func Equal(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
 
 // keyed is a code over texts. The purpose keeps codes of one kind from being used as
 // codes of another kind.

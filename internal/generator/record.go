@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// The annotations of a generation, and its labels: generations are looked up by them.
+// The annotations of a generation, and its labels.
 const (
 	annotationGenerator  = object.StatePrefix + "generator"
 	annotationGeneration = object.StatePrefix + "generation"
@@ -21,11 +21,10 @@ const (
 	annotationFlagged    = object.StatePrefix + "flagged-for-gc-time"
 	annotationState      = object.StatePrefix + "generator-state"
 
-	// LabelGenerator is the label with the name of the generator, LabelGeneration with
-	// the number, and LabelComposite with the UID of the composite.
+	// LabelGenerator is the label with the name of the generator, and LabelGeneration the
+	// one with the number.
 	LabelGenerator  = object.StatePrefix + "generator"
 	LabelGeneration = object.StatePrefix + "generation"
-	LabelComposite  = object.StatePrefix + "composite"
 
 	// AnnotationGenerated is of what is exported: which generations its values are of.
 	AnnotationGenerated = object.StatePrefix + "generated"
@@ -41,15 +40,21 @@ type Reference struct {
 	Name       string `json:"name,omitempty"`
 }
 
+// A Followed is a generation that another one follows.
+type Followed struct {
+	Reference
+
+	// Code is what [Code] returned for the two, or empty for a kind of resource that
+	// carries none.
+	Code string `json:"code,omitempty"`
+}
+
 // A Record is what is kept of a generation, in the annotations of its resource.
 type Record struct {
 	Generation
 
-	// Follows is the generation that was in use when this one was made, or nil.
-	Follows *Reference
-
-	// Code is what [Code] returned for this generation, or empty.
-	Code string
+	// Follows are the generations that were there when this one was made.
+	Follows []Followed
 
 	// Surplus is set if the composite did not list the resource when it was found: it is
 	// deleted once the composite lists it.
@@ -67,8 +72,7 @@ type Record struct {
 type state struct {
 	Resource json.RawMessage `json:"resource,omitempty"`
 	State    inState         `json:"state"`
-	Follows  *Reference      `json:"follows,omitempty"`
-	Code     string          `json:"code,omitempty"`
+	Follows  []Followed      `json:"follows,omitempty"`
 }
 
 type inState struct {
@@ -93,7 +97,7 @@ func (r Record) Annotations() map[string]string {
 	put(annotationSpec, r.SpecHash)
 	put(annotationKeepers, r.KeepersHash)
 	put(annotationFlagged, formatTime(r.Flagged))
-	s := state{Resource: r.Resource, Follows: r.Follows, Code: r.Code, State: inState{
+	s := state{Resource: r.Resource, Follows: r.Follows, State: inState{
 		Kind: r.Kind, Rotation: r.Rotation, Adopted: r.Adopted, Flagged: !r.Flagged.IsZero(), Retired: r.Retired, Surplus: r.Surplus,
 	}}
 	if r.GracePeriod != 0 {
@@ -133,7 +137,7 @@ func ReadRecord(annotations map[string]string) Record {
 	if s.State.Kind != "" && !s.State.Flagged {
 		flagged = time.Time{} // somebody else's, which server-side apply leaves where it is
 	}
-	return Record{Resource: s.Resource, Follows: s.Follows, Code: s.Code, Surplus: s.State.Surplus, Generation: Generation{
+	return Record{Resource: s.Resource, Follows: s.Follows, Surplus: s.State.Surplus, Generation: Generation{
 		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired, GracePeriod: grace,
 		Made: parseTime(annotations[annotationMade]), Flagged: flagged,
 		SpecHash: annotations[annotationSpec], KeepersHash: annotations[annotationKeepers],

@@ -51,6 +51,16 @@ const (
 	// Longest interval or grace period, 100 years: a longer one is a mistake.
 	Longest = 100 * 365 * 24 * time.Hour
 
+	// GenerationNumber is the highest that is believed of an object or of a record. A
+	// generator that makes one a minute reaches it after a thousand years, and the
+	// numbers after it are still legal.
+	GenerationNumber = 500_000_000
+
+	// UnlistedFor is how long an object that the composite does not list may be one that
+	// was just created: Crossplane reads the composite from a cache, which is some seconds
+	// old at most. One that is older was never used.
+	UnlistedFor = 15 * time.Minute
+
 	// LostGracePeriod of a generation whose state was changed by somebody else, while its
 	// generator is not in the input: the grace period is not known, and a short one
 	// could take away a credential that is in use.

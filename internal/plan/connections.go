@@ -77,9 +77,10 @@ func (r *run) connect(p *Plan, w *wish, out *Result) {
 		o.Resources[name] = r.connected(detailsOf{res, "resource", name}, asked[name] || p.details.uses(name, res.Object), out)
 	}
 	for _, composed := range sortedKeys(r.generations) {
-		name, number, _ := parseGeneration(composed)
-		d := detailsOf{r.generations[composed], fmt.Sprintf("generation %d of generator", number), name}
-		r.generations[composed] = r.connected(d, p.maker(name) != nil, out)
+		id := r.generations[composed]
+		d := detailsOf{id.Resource, fmt.Sprintf("generation %d of generator", id.number), id.generator}
+		id.Resource = r.connected(d, p.maker(id.generator) != nil, out)
+		r.generations[composed] = id
 	}
 	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced one has none
 		used := p.details.inputs[expression.Composite] != nil && isLegacy(o.Composite.Object)

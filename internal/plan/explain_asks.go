@@ -8,7 +8,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
@@ -164,8 +163,7 @@ func (x *explainer) connectionAsks() []Ask {
 	return out
 }
 
-// generationAsks are for all generations of the composite, which it may not list as yet,
-// and for what may have the name of the next one.
+// generationAsks are for what may have the name of the next generation.
 func generationAsks(m *maker) []Ask {
 	apiVersion, kind := m.composes()
 	a := Ask{Path: m.path.String(), APIVersion: apiVersion, Kind: kind, Optional: true}
@@ -179,10 +177,8 @@ func generationAsks(m *maker) []Ask {
 			}
 		}
 	}
-	all, next := a, a
-	all.Why, all.Labels = "generations that the composite has not listed yet", []AskLabel{{generator.LabelComposite, Spelling{Expression: "composite.metadata.uid"}}}
-	next.Why, next.Name = "whose it is, before it is composed", name
-	return []Ask{all, next}
+	a.Why, a.Name = "whose it is, before it is composed", name
+	return []Ask{a}
 }
 
 // addAsks adds those that differ from the others in more than their path.

@@ -72,7 +72,7 @@ func (r *run) make(ctx context.Context, e export, at placement) (*object.Object,
 	why.failed = append(why.failed, r.spendTexts(e, labels, annotations)...)
 	o := &object.Object{
 		Kind: e.kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
-		State: r.generatedState(e), Type: e.secret.objectType, Immutable: e.immutable, Data: c.Data(),
+		State: r.generatedState(e, c.Data()), Type: e.secret.objectType, Immutable: e.immutable, Data: c.Data(),
 	}
 	if why.empty() {
 		why.failed = refuse(e, at, o)

@@ -20,30 +20,30 @@ import (
 type generating struct {
 	*run
 
-	plan     *Plan
-	out      *Result
-	have     map[string][]*kept // by generator
-	used     map[string]int     // the highest number that is known of
-	exported exported
-	unread   []string          // look-ups without which no step is taken
-	tokens   map[string]string // by generator: what asks for another generation
-	slow     int               // slow generations that were made
-	coming   map[string]bool   // generators of which a generation is to be adopted
-	early    *kept             // what was made, if it is given before it is stored
+	plan      *Plan
+	out       *Result
+	have      map[string][]*kept // by generator
+	left      map[string][]*kept // what is left alone, because nothing says that it is a generation
+	impostors map[string]*kept   // what has the number of the generation in use
+	stale     *kept              // a generation that the composite may list as soon as it is read anew
+	used      map[string]int     // the highest number that is known of
+	unread    []string           // look-ups without which no step is taken
+	tokens    map[string]string  // by generator: what asks for another generation
+	slow      int                // slow generations that were made
+	coming    map[string]bool    // generators of which a generation is to be adopted
+	early     *kept              // what was made, if it is given before it is stored
 }
 
 // generate takes the next step of each generator, and gives expressions what the
-// generations give that are in use. Nothing that is made here is given: it is not stored
-// as yet.
-func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result) {
-	r.current = map[string]*kept{}
-	if len(p.makers)+len(r.generations) == 0 {
-		return
+// generations give that are in use. Nothing that is made here is given, because it is not
+// stored yet.
+func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result) error {
+	r.current, r.proven = map[string]*kept{}, map[string][]*kept{}
+	if len(p.makers)+len(r.generations)+len(r.records) == 0 {
+		return nil
 	}
-	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, coming: map[string]bool{}}
+	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, left: map[string][]*kept{}, impostors: map[string]*kept{}, used: map[string]int{}, coming: map[string]bool{}}
 	r.Observation.Generated, r.Observation.Previous = map[string]observation.Generated{}, map[string]observation.Generated{}
-	g.exported = readExported(p.exports, at)
-	g.used = g.exported.used
 	for _, l := range at {
 		if l.lookUp != nil {
 			if _, read := l.lookUp.find(r.Found); !read {
@@ -51,13 +51,17 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 			}
 		}
 	}
-	for _, composed := range sortedKeys(r.generations) {
-		if name, number, _ := parseGeneration(composed); !g.elsewhere(name) {
-			g.have[name] = g.add(g.have[name], r.readGeneration(name, number, r.generations[composed], true))
-		}
-	}
+	g.findListed(p)
 	g.readTokens()
 	steps := g.lookUpAll(ctx)
+	for _, name := range sortedKeys(g.have) {
+		g.trust(name, p.maker(name))
+	}
+	if g.stale != nil {
+		k := g.stale.reference()
+		return &Stale{fmt.Sprintf("generator %q: %s %s/%s is controlled by the composite, and the composite does not list it. "+
+			"If it was just created, the next reconcile sees that. Otherwise delete it", g.stale.Generator, k.Kind, k.Namespace, k.Name)}
+	}
 	for _, m := range authoritiesFirst(p.makers) {
 		if m.totp == nil {
 			g.step(ctx, steps[m.name])
@@ -70,6 +74,32 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 		}
 	}
 	slices.SortFunc(out.Generations, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// findListed finds the generations that the composite lists.
+func (g *generating) findListed(p *Plan) {
+	for name, rec := range g.records {
+		g.used[name] = rec.highest().Generation
+	}
+	for _, composed := range sortedKeys(g.run.generations) {
+		id := g.run.generations[composed]
+		if g.elsewhere(id.generator) {
+			continue
+		}
+		k := g.readGeneration(id.generator, id.number, id.Resource, true)
+		if !g.composes(p, composed) {
+			k.composed = composed
+		}
+		g.have[id.generator] = g.add(g.have[id.generator], k)
+	}
+}
+
+// composes reports whether a composition resource name is one that something else needs.
+// A generation that has it, because somebody changed its annotation, gets its own again.
+func (g *generating) composes(p *Plan, composed string) bool {
+	_, desired := g.Desired[composed]
+	return desired || slices.ContainsFunc(p.exports, func(e export) bool { return e.name == composed })
 }
 
 // authoritiesFirst are all generators, those that sign before those that are signed.
@@ -95,7 +125,7 @@ func (g *generating) wanted(ctx context.Context, s *stepping) {
 	hash := func(what string) string { return generator.Hash(g.salt(), m.name, what) }
 	spec := m.spec
 	if m.manifest != nil {
-		common, why := g.manifestOf(ctx, m, 0)
+		common, why := g.manifestOf(ctx, m, 0, g.defaultName(m.name, 0))
 		s.why = why
 		spec = appendStruct(nil, wire.Of(common))
 	}
@@ -118,7 +148,7 @@ func (g *generating) wanted(ctx context.Context, s *stepping) {
 func (g *generating) generations(s *stepping) []generator.Generation {
 	out := make([]generator.Generation, 0, len(g.have[s.name]))
 	for _, k := range g.have[s.name] {
-		k.Exported = g.exported.has(k)
+		k.Exported = g.exported(k)
 		if k.Kind == "" && slices.ContainsFunc(s.keys, func(key string) bool { return k.details[key] == nil }) {
 			k.Kind = "lost" // and not what the generator makes
 		}
@@ -126,6 +156,16 @@ func (g *generating) generations(s *stepping) []generator.Generation {
 		out = append(out, k.Generation)
 	}
 	return out
+}
+
+// exported reports whether an export has a value of the generation, or may have one.
+func (g *generating) exported(k *kept) bool {
+	rec := g.records[k.Generator]
+	if rec == nil {
+		return false
+	}
+	_, ok := rec.used[k.id()]
+	return ok || k.Number == rec.highest().Generation && g.accepted()[k.id()]
 }
 
 // renewal of a certificate: before it ends, or once its CA is another one.
@@ -145,8 +185,12 @@ func (g *generating) renewal(s *stepping, k *kept) {
 
 // step of one generator.
 func (g *generating) step(ctx context.Context, s *stepping) {
-	if len(g.unread) > 0 {
-		g.wait(s)
+	switch {
+	case len(g.unread) > 0:
+		g.wait(s, Outcome{State: Waiting}, "the look-up of "+shorten(g.unread, ", "))
+		return
+	case g.impostors[s.name] != nil:
+		g.wait(s, g.conflict(s.String(), s.name), "its generation in use, which is another object now")
 		return
 	}
 	unready := map[int]string{}
@@ -179,16 +223,25 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 	g.note(s.name, g.plan.id, step)
 }
 
-// wait for the look-ups: all stays as it is.
-func (g *generating) wait(s *stepping) {
-	why := "the look-up of " + shorten(g.unread, ", ")
-	for _, k := range g.have[s.name] {
+// wait: all stays as it is.
+func (g *generating) wait(s *stepping, o Outcome, why string) {
+	g.hold(s.name)
+	g.Observation.Generated[s.name] = observation.Generated{Waits: why}
+	if o.Message == "" {
+		o.Message = s.String() + " waits for " + why
+	}
+	g.out.Others = append(g.out.Others, o)
+	g.note(s.name, g.plan.id, generator.Step{})
+}
+
+// hold desires all generations as they are.
+func (g *generating) hold(name string) {
+	for _, k := range g.have[name] {
 		if k.listed {
-			g.desire(k, false)
+			g.writers[targetOf(object.Identity(k.object))] = append(g.writers[targetOf(object.Identity(k.object))], writer{generation: k.composed})
+			g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.asObserved(k)})
 		}
 	}
-	g.Observation.Generated[s.name] = observation.Generated{Waits: why}
-	g.out.Others = append(g.out.Others, Outcome{State: Waiting, Message: s.String() + " waits for " + why})
 }
 
 func (g *generating) find(name string, number int) *kept {
@@ -208,27 +261,22 @@ func (g *generating) due(t time.Time) {
 }
 
 // keep what a step keeps. A composite that has a generation in use is ready, whether or
-// not the next one is. What the composite does not list as yet stays desired until it
-// does: Crossplane would not delete it, and forget it.
+// not the next one is.
 func (g *generating) keep(name string, step generator.Step) {
 	for _, k := range g.have[name] {
 		i := slices.IndexFunc(step.Keep, func(o generator.Generation) bool { return o.Number == k.Number })
-		switch {
-		case i >= 0:
+		if i >= 0 {
 			now := *k
 			now.Generation = step.Keep[i]
 			g.desire(&now, k.Ready || step.Current > 0)
-		case !k.listed:
-			g.desire(k, k.Ready || step.Current > 0)
 		}
 	}
 }
 
 func (g *generating) desire(k *kept, ready bool) {
 	t := targetOf(object.Identity(k.object))
-	composed := generationName(k.Generator, k.Number)
-	g.writers[t] = append(g.writers[t], writer{generation: composed})
-	g.out.Generations = append(g.out.Generations, Composed{Name: composed, Desired: g.desireGeneration(k), Ready: ready})
+	g.writers[t] = append(g.writers[t], writer{generation: k.composed})
+	g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.desireGeneration(k), Ready: ready})
 }
 
 // retired reports whether an earlier step has judged the generations of a generator that
@@ -236,9 +284,9 @@ func (g *generating) desire(k *kept, ready bool) {
 func (g *generating) retired(name string) bool {
 	judged := false
 	for _, k := range g.have[name] {
-		_, earlier := g.Desired[generationName(name, k.Number)]
+		_, earlier := g.Desired[k.composed]
 		judged = judged || earlier
-		if g.exported.has(k) {
+		if g.exported(k) {
 			return false
 		}
 	}
@@ -252,10 +300,14 @@ func (g *generating) retire() {
 		if g.plan.maker(name) != nil || g.retired(name) {
 			continue
 		}
+		if g.impostors[name] != nil || len(g.unread) > 0 {
+			g.hold(name)
+			continue
+		}
 		var have []generator.Generation
 		changed := false
 		for _, k := range g.have[name] {
-			k.Ready, k.Exported = true, g.exported.has(k)
+			k.Ready, k.Exported = true, g.exported(k)
 			have = append(have, k.Generation)
 		}
 		step := generator.Next(nil, have, g.Now)

@@ -20,11 +20,12 @@ import (
 type kept struct {
 	generator.Record
 
-	object  wire.Struct
-	details observation.Details // its outputs, or its connection details
-	listed  bool                // the composite lists it among its resources
-
-	withheld error // why its connection details cannot be used, or nil
+	object   wire.Struct
+	details  observation.Details // its outputs, or its connection details
+	composed string              // composition resource name
+	listed   bool                // the composite lists it among its resources
+	lost     bool                // somebody else changed its state
+	withheld error               // why its connection details cannot be used, or nil
 }
 
 // id tells the object from another one that had its name.
@@ -34,6 +35,13 @@ func (k *kept) id() string {
 	}
 	_, _, ns, name := object.Identity(k.object) // of a file
 	return ns + "/" + name
+}
+
+// reference to the generation, by which it is known when it is gone.
+func (k *kept) reference() generator.Reference {
+	out := generator.Reference{Generation: k.Number, UID: k.id()}
+	out.APIVersion, out.Kind, out.Namespace, out.Name = object.Identity(k.object)
+	return out
 }
 
 // outputs as a generator made them.
@@ -57,36 +65,69 @@ func isDeleted(o wire.Struct) bool {
 	return metadataOf(o).Get("deletionTimestamp").Text() != ""
 }
 
-// splitGenerations splits off the composed resources that are generations, of generators
-// in the input or not, as far as labels, annotations and what is exported tell. No
-// expression could mean them.
+// splitGenerations splits off the composed resources that look like generations, of
+// generators in the input or not. No expression could mean them.
 func (r *run) splitGenerations(p *Plan) {
-	r.generations = map[string]observation.Resource{}
+	r.records = r.readRecords()
+	r.generations = map[string]identified{}
 	for name, res := range r.Observation.Resources {
-		if _, _, ok := parseGeneration(name); ok {
-			r.generations[name] = res
+		if id, ok := r.identify(p, name, res); ok {
+			r.generations[name] = id
 		}
 	}
 	if len(r.generations) == 0 {
 		return
 	}
-	exported := map[string]bool{}
-	for _, res := range r.Observation.Resources {
-		for _, from := range readGenerated(res.Object) {
-			exported[from.ID] = true
-		}
-	}
-	maps.DeleteFunc(r.generations, func(name string, res observation.Resource) bool {
-		g, _, _ := parseGeneration(name)
-		meta := metadataOf(res.Object)
-		marked := meta.At("labels", generator.LabelGenerator).Is(g) || meta.At("annotations", generator.LabelGenerator).Is(g)
-		return p.maker(g) == nil && !marked && !exported[meta.Get("uid").Text()]
-	})
 	r.Observation.Resources = maps.Clone(r.Observation.Resources)
 	maps.DeleteFunc(r.Observation.Resources, func(name string, _ observation.Resource) bool {
 		_, ok := r.generations[name]
 		return ok
 	})
+}
+
+// An identified is a composed resource that looks like a generation.
+type identified struct {
+	observation.Resource
+
+	generator string
+	number    int
+}
+
+// identify the generation that a composed resource is. Its UID says so, if an export
+// recorded it, or else the object's own name: people can change all of its annotations, also
+// the one with the composition resource name. What else there is must be marked as one.
+func (r *run) identify(p *Plan, composed string, res observation.Resource) (identified, bool) {
+	meta := metadataOf(res.Object)
+	uid := meta.Get("uid").Text()
+	for name, rec := range r.records {
+		for _, refs := range []map[string]generator.Reference{rec.used, rec.former} {
+			if ref, ok := refs[uid]; ok {
+				return identified{res, name, ref.Generation}, true
+			}
+		}
+	}
+	_, _, isGeneration := parseGeneration(composed)
+	_, desired := r.Desired[composed]
+	for i := range p.makers {
+		m := &p.makers[i]
+		number, ok := r.defaultNumber(m, res.Object)
+		if marked := isGeneration || meta.At("labels", generator.LabelGenerator).Is(m.name) || meta.At("annotations", generator.LabelGenerator).Is(m.name); ok && (marked || !desired && r.immutable(res.Object)) {
+			return identified{res, m.name, number}, true
+		}
+	}
+	name, number, ok := parseGeneration(composed)
+	if !ok {
+		return identified{}, false
+	}
+	marked := meta.At("labels", generator.LabelGenerator).Is(name) || meta.At("annotations", generator.LabelGenerator).Is(name)
+	return identified{res, name, number}, p.maker(name) != nil || marked
+}
+
+// immutable reports whether an object is one that this composite controls and nobody can
+// change.
+func (r *run) immutable(o wire.Struct) bool {
+	_, own := r.owned(o)
+	return own && object.IsImmutable(o)
 }
 
 func (p *Plan) maker(name string) *maker {
@@ -97,10 +138,11 @@ func (p *Plan) maker(name string) *maker {
 	return &p.makers[i]
 }
 
-// readGeneration reads its state, and what it gives.
+// readGeneration reads its state, and what it gives. State that its seal does not fit is
+// lost: somebody else changed it.
 func (r *run) readGeneration(name string, number int, res observation.Resource, listed bool) *kept {
-	k := &kept{Record: generator.ReadRecord(texts(metadataOf(res.Object).Get("annotations"))), object: res.Object, listed: listed, withheld: res.Withheld}
-	k.Generator, k.Number = name, number
+	annotations := texts(metadataOf(res.Object).Get("annotations"))
+	k := &kept{Record: generator.ReadRecord(annotations), object: res.Object, listed: listed, composed: generationName(name, number), withheld: res.Withheld}
 	k.details = maps.Clone(res.Details)
 	if apiVersion, kind, _, _ := object.Identity(res.Object); hasData(apiVersion, kind) {
 		data, _ := object.DataOf(res.Object) // of an object that no API server returns there is none
@@ -108,7 +150,12 @@ func (r *run) readGeneration(name string, number int, res observation.Resource, 
 		for key, v := range data {
 			k.details[key] = v.Reveal()
 		}
+		if k.Kind != kindResource && !generator.Sealed(data, annotations) {
+			k.Record, k.lost = generator.Record{}, true
+		}
 	}
+	k.Generator, k.Number, k.Unlisted = name, number, !listed
+	k.lost = k.lost || k.Made.IsZero()
 	return k
 }
 
@@ -138,22 +185,31 @@ func (g *generating) elsewhere(name string) bool {
 func (r *run) desireGeneration(k *kept) *structpb.Struct {
 	base := object.Held(k.object)
 	if apiVersion, kind, _, _ := object.Identity(k.object); k.Kind == kindResource || !hasData(apiVersion, kind) {
-		base = r.manifestAsMade(k)
+		return r.marked(r.manifestAsMade(k), k.Record, nil)
 	}
-	return r.marked(base, k.Record)
+	return r.marked(base, k.Record, k.outputs())
 }
 
-// marked is an object with the labels and annotations of a generation.
-func (r *run) marked(o *structpb.Struct, rec generator.Record) *structpb.Struct {
+// asObserved is a generation exactly as it was observed.
+func (r *run) asObserved(k *kept) *structpb.Struct {
+	if held := object.Held(k.object); held != nil {
+		return held
+	}
+	return r.manifestAsMade(k)
+}
+
+// marked is an object with the labels and annotations of a generation. They are sealed if
+// there is data to do that with.
+func (r *run) marked(o *structpb.Struct, rec generator.Record, data generator.Outputs) *structpb.Struct {
 	meta := maps.Clone(madeMetadata(o))
 	labels := texts(wire.OfValue(meta["labels"]))
 	labels[generator.LabelGenerator], labels[generator.LabelGeneration] = rec.Generator, fmt.Sprint(rec.Number)
-	if uid := r.uid(); uid != "" {
-		labels[generator.LabelComposite] = uid
-	}
 	annotations := texts(wire.OfValue(meta["annotations"]))
 	maps.DeleteFunc(annotations, func(k, _ string) bool { return strings.HasPrefix(k, object.StatePrefix) })
 	maps.Copy(annotations, rec.Annotations())
+	if len(data) > 0 {
+		annotations[generator.AnnotationSeal] = generator.Seal(data, annotations)
+	}
 	meta["labels"], meta["annotations"] = textsValue(labels), textsValue(annotations)
 	out := &structpb.Struct{Fields: maps.Clone(o.GetFields())}
 	out.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: meta})

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -50,8 +51,8 @@ func parseGeneration(composed string) (name string, number int, ok bool) {
 	return name, number, ok && name != "" && err == nil && isNumber(number) && composed == generationName(name, number)
 }
 
-// isNumber reports whether a generation can have a number. There is always a next one.
-func isNumber(n int) bool { return n > 0 && n < 1e9 }
+// isNumber reports whether a generation can have a number. Each has many that can follow.
+func isNumber(n int) bool { return n > 0 && n <= limits.GenerationNumber }
 
 // A maker is a generator, compiled.
 type maker struct {

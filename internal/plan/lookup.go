@@ -3,12 +3,16 @@ package plan
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -18,16 +22,21 @@ import (
 type stepping struct {
 	*maker
 
-	want   generator.Want
-	why    reasons // why something that it is made from is not known
-	number int     // of the generation that may be made
-	next   *Requirement
+	want       generator.Want
+	why        reasons // why something that it is made from is not known
+	candidates []candidate
+}
+
+// A candidate is a number and a name that the next generation may have.
+type candidate struct {
+	number int
+	at     Requirement
 	object *structpb.Struct // the manifest of that generation
 }
 
-// lookUpAll looks up generations that the composite may not list as yet, and what may
-// have the name of a next one. What is asked for depends on what is observed only: it is
-// the same on each call of a reconcile.
+// lookUpAll looks up generations that Crossplane does not show, and what may have the name
+// of a next one. What is required depends on what is observed only: it is the same on each
+// call of a reconcile.
 func (g *generating) lookUpAll(ctx context.Context) map[string]*stepping {
 	steps := map[string]*stepping{}
 	for i := range g.plan.makers {
@@ -38,37 +47,109 @@ func (g *generating) lookUpAll(ctx context.Context) map[string]*stepping {
 		s := &stepping{maker: m}
 		steps[m.name] = s
 		g.wanted(ctx, s)
+		trust, _ := g.assess(m.name, m)
+		for _, k := range g.have[m.name] {
+			k.Unproven = !trust.Proven[k.id()]
+		}
 		maybe := s.want
 		maybe.Unknown = false
-		s.number = generator.Next(&maybe, g.generations(s), g.Now).Make
-		if s.number == 0 && m.late {
-			s.number = g.highest(m.name) + 1
+		number := generator.Next(&maybe, g.generations(s), g.Now).Make
+		if number == 0 && m.late {
+			number = g.highest(m.name) + 1
 		}
-		g.lookUpNext(ctx, s)
+		if number > 0 {
+			g.addCandidate(ctx, s, number, "")
+			g.addCandidate(ctx, s, number+1, g.suffix(s.name, number+1))
+		}
 	}
-	for _, req := range g.lookUps() {
-		g.require(req, true)
-	}
+	g.lookUpHidden()
 	for _, name := range sortedKeys(steps) {
-		if next := steps[name].next; next != nil {
-			g.require(*next, false)
+		for _, c := range steps[name].candidates {
+			for _, o := range g.require(c.at) {
+				if composed, own := g.owned(o); own && !isTenants(composed) {
+					g.found(name, c.number, o, false)
+				}
+			}
 		}
 	}
 	return steps
 }
 
-// require a look-up. Generations among what was found are added to those that there are.
-func (g *generating) require(req Requirement, byLabel bool) {
+// require a look-up, and return what was found.
+func (g *generating) require(req Requirement) []wire.Struct {
+	if slices.ContainsFunc(g.out.Requirements, func(other Requirement) bool { return other.Key() == req.Key() }) {
+		return nil
+	}
 	g.out.Requirements = append(g.out.Requirements, req)
 	objects, read := req.find(g.Found)
 	if !read {
 		g.unread = append(g.unread, req.String())
 	}
-	for _, o := range objects {
-		if composed, _ := g.owned(o); byLabel || strings.HasPrefix(composed, generationPrefix) {
-			g.found(o)
+	return objects
+}
+
+// lookUpHidden looks up generations by the names that exports recorded, and by those that
+// the composite lists: Crossplane does not show an object that has the composition resource
+// name of another one, nor one that it does not find in the list that it has read.
+func (g *generating) lookUpHidden() {
+	for _, name := range sortedKeys(g.records) {
+		if g.elsewhere(name) {
+			continue
+		}
+		rec := g.records[name]
+		refs := maps.Clone(rec.former)
+		maps.Copy(refs, rec.used)
+		for _, uid := range sortedKeys(refs) {
+			if ref := refs[uid]; ref.Name != "" && !g.isObserved(ref.Kind, ref.Name) {
+				at := Requirement{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+				for _, o := range g.require(at) {
+					g.found(name, ref.Generation, o, g.isListed(ref.Kind, ref.Name))
+				}
+			}
 		}
 	}
+	for i := range g.plan.makers {
+		m := &g.plan.makers[i]
+		t := g.target(m)
+		for _, ref := range g.references() {
+			number, ok := g.numberOf(m, ref.Get("name").Text())
+			if ok && ref.Get("kind").Is(t.kind) && !g.isObserved(t.kind, ref.Get("name").Text()) {
+				for _, o := range g.require(Requirement{APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: ref.Get("name").Text()}) {
+					if _, own := g.owned(o); own {
+						g.found(m.name, number, o, true)
+					}
+				}
+			}
+		}
+	}
+}
+
+// references of the composite to what it lists.
+func (r *run) references() []wire.Struct {
+	spec := r.Observation.Composite.Object.Get("spec").Struct()
+	if own := spec.Get("crossplane"); own.Exists() {
+		spec = own.Struct()
+	}
+	var out []wire.Struct
+	for _, v := range spec.Get("resourceRefs").List().All() {
+		out = append(out, v.Struct())
+	}
+	return out
+}
+
+func (r *run) isListed(kind, name string) bool {
+	return slices.ContainsFunc(r.references(), func(ref wire.Struct) bool { return ref.Get("kind").Is(kind) && ref.Get("name").Is(name) })
+}
+
+func (g *generating) isObserved(kind, name string) bool {
+	for _, all := range g.have {
+		for _, k := range all {
+			if _, is, _, n := object.Identity(k.object); k.listed && is == kind && n == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (g *generating) highest(name string) int {
@@ -79,17 +160,28 @@ func (g *generating) highest(name string) int {
 	return out
 }
 
-func (g *generating) lookUpNext(ctx context.Context, s *stepping) {
-	if s.number == 0 {
-		return
+// suffix of a name that is used if the usual one is taken. People who can create objects
+// cannot guess it, because it depends on the UID of the generation in use.
+func (g *generating) suffix(name string, number int) string {
+	uid := g.records[name].highest().UID
+	if have := g.have[name]; uid == "" && len(have) > 0 {
+		uid = have[len(have)-1].id()
 	}
+	return generator.Hash(g.uid(), uid, name, strconv.Itoa(number))[:idDigits]
+}
+
+func (g *generating) addCandidate(ctx context.Context, s *stepping, number int, suffix string) {
 	t := g.target(s.maker)
-	name := g.defaultName(s.name, s.number)
+	name := g.defaultName(s.name, number)
+	if suffix != "" {
+		name += "-" + suffix
+	}
+	c := candidate{number: number}
 	if s.manifest != nil {
-		m, why := g.manifestOf(ctx, s.maker, s.number)
+		m, why := g.manifestOf(ctx, s.maker, number, name)
 		switch {
 		case why.empty():
-			s.object = m
+			c.object = m
 			_, _, _, name = object.Identity(wire.Of(m))
 		case s.manifest.named(): // and how is not known
 			s.why, s.want.Unknown = why, true
@@ -99,24 +191,22 @@ func (g *generating) lookUpNext(ctx context.Context, s *stepping) {
 		}
 	}
 	if err := object.ValidateName(name); err != nil {
-		s.why.failed, s.want.Unknown = append(s.why.failed, s.path.Child("name").String()+": "+err.Error()), true
+		if suffix == "" { // else it is too long, and there is no other name
+			s.why.failed, s.want.Unknown = append(s.why.failed, s.path.Child("name").String()+": "+err.Error()), true
+		}
 		return
 	}
-	s.next = &Requirement{APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: name}
+	c.at = Requirement{APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: name}
+	s.candidates = append(s.candidates, c)
 }
 
-// found adds a generation that was looked up, unless it is among them.
-func (g *generating) found(o wire.Struct) {
-	composed, ok := g.owned(o)
-	labels := texts(metadataOf(o).Get("labels"))
-	name, number, named := parseGeneration(composed)
-	if !named { // somebody has taken its annotations away
-		name, number, named = parseGeneration(generationPrefix + labels[generator.LabelGenerator] + "/" + labels[generator.LabelGeneration])
+// found adds an object that was looked up to those that look like a generation.
+func (g *generating) found(name string, number int, o wire.Struct, listed bool) {
+	k := g.readGeneration(name, number, observation.Resource{Object: o}, listed)
+	if composed := object.CompositionResourceName(o); composed != "" {
+		k.composed = composed
 	}
-	if !ok || !named || g.elsewhere(name) {
-		return
-	}
-	g.have[name] = g.add(g.have[name], g.readGeneration(name, number, observation.Resource{Object: o}, false))
+	g.have[name] = g.add(g.have[name], k)
 }
 
 // add one to those of a generator. One that is being deleted only counts for its number.
@@ -131,27 +221,11 @@ func (g *generating) add(all []*kept, k *kept) []*kept {
 	return append(all, k)
 }
 
-// lookUps of generations that the composite may not list as yet: Crossplane reads it from
-// a cache.
-func (g *generating) lookUps() []Requirement {
-	if g.uid() == "" { // a file, which nothing refers to
-		return nil
-	}
-	byKey := map[string]Requirement{}
-	for i := range g.plan.makers {
-		m := &g.plan.makers[i]
-		if m.totp != nil {
-			continue
-		}
-		t := g.target(m)
-		req := Requirement{APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Labels: map[string]string{generator.LabelComposite: g.uid()}}
-		byKey[req.Key()] = req
-	}
-	out := make([]Requirement, 0, len(byKey))
-	for _, k := range sortedKeys(byKey) {
-		out = append(out, byKey[k])
-	}
-	return out
+// young reports whether the composite may list an object as soon as Crossplane reads it
+// anew.
+func (g *generating) young(k *kept) bool {
+	created, err := time.Parse(time.RFC3339, metadataOf(k.object).Get("creationTimestamp").Text())
+	return err != nil || g.Now.Before(created.Add(limits.UnlistedFor))
 }
 
 // A kindTarget says of which kind, and where, the generations of a generator are.
@@ -176,4 +250,26 @@ func (r *run) target(m *maker) kindTarget {
 func (r *run) defaultName(name string, number int) string {
 	_, _, _, xr := object.Identity(r.Observation.Composite.Object)
 	return fmt.Sprintf("%s-%s-%d", xr, name, number)
+}
+
+// numberOf a generation whose object has a name that was not chosen by the input.
+func (r *run) numberOf(m *maker, name string) (int, bool) {
+	_, _, _, xr := object.Identity(r.Observation.Composite.Object)
+	rest, ok := strings.CutPrefix(name, xr+"-"+m.name+"-")
+	if !ok || m.totp != nil || m.manifest != nil && m.manifest.named() {
+		return 0, false
+	}
+	text, suffix, suffixed := strings.Cut(rest, "-")
+	number, err := strconv.Atoi(text)
+	return number, err == nil && isNumber(number) && text == strconv.Itoa(number) && (!suffixed || len(suffix) == idDigits)
+}
+
+// defaultNumber is numberOf an object of the kind that the generator composes.
+func (r *run) defaultNumber(m *maker, o wire.Struct) (int, bool) {
+	apiVersion, kind, _, name := object.Identity(o)
+	t := r.target(m)
+	if apiVersion != t.apiVersion || kind != t.kind {
+		return 0, false
+	}
+	return r.numberOf(m, name)
 }

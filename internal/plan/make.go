@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -19,89 +20,108 @@ func (g *generating) make(s *stepping, step generator.Step) reasons {
 	if step.Make == 0 {
 		return s.why
 	}
-	if s.next == nil || step.Make != s.number {
-		return reasons{waiting: []string{"the composite to list all generations"}}
-	}
-	t := targetOf(s.next.APIVersion, s.next.Kind, s.next.Namespace, s.next.Name)
-	why := g.taken(s, t)
-	if why.empty() {
-		why = g.crowded(s, step, t)
-	}
-	if !why.empty() {
+	c, why := g.choose(s, step)
+	if c == nil {
 		return why
 	}
-	o, err := g.made(s)
+	t := targetOf(c.at.APIVersion, c.at.Kind, c.at.Namespace, c.at.Name)
+	if why := g.crowded(s, c, step, t); !why.empty() {
+		return why
+	}
+	o, err := g.made(s, c)
 	if err != nil {
 		why.add("", err)
 		return why
 	}
-	composed := generationName(s.name, step.Make)
+	composed := generationName(s.name, c.number)
 	g.writers[t] = append(g.writers[t], writer{generation: composed})
 	g.coming[s.name] = true
 	g.out.Generations = append(g.out.Generations, Composed{Name: composed, Desired: o, Ready: s.manifest == nil || step.Current > 0})
 	if !rulesWriteAhead {
-		g.early = g.readGeneration(s.name, step.Make, observation.Resource{Object: wire.Of(o)}, false)
+		g.early = g.readGeneration(s.name, c.number, observation.Resource{Object: wire.Of(o)}, true)
 	}
-	g.out.Fresh = g.out.Fresh || s.manifest == nil && !g.refused(*s.next)
-	return why
+	g.out.Fresh = g.out.Fresh || s.manifest == nil && !g.isListed(c.at.Kind, c.at.Name)
+	return reasons{}
 }
 
-// taken says who has the name of the generation that would be made.
-func (g *generating) taken(s *stepping, t target) (why reasons) {
-	objects, _ := s.next.find(g.Found)
+// choose a name for the next generation: the first that is free. What has another one is
+// left alone, and people are told.
+func (g *generating) choose(s *stepping, step generator.Step) (*candidate, reasons) {
+	var why reasons
+	for i := range s.candidates {
+		c := &s.candidates[i]
+		if c.number < step.Make {
+			continue
+		}
+		taken := g.taken(s, c)
+		if taken.empty() {
+			for _, text := range why.failed {
+				g.out.Others = append(g.out.Others, Outcome{Message: text, Warn: true})
+			}
+			return c, reasons{}
+		}
+		if len(taken.waiting) > 0 { // it will be free
+			return nil, taken
+		}
+		why.failed = append(why.failed, taken.failed...)
+	}
+	if why.empty() {
+		why.waiting = []string{"the composite to list all generations"}
+	}
+	return nil, why
+}
+
+// taken says who has the name of a candidate.
+func (g *generating) taken(s *stepping, c *candidate) (why reasons) {
+	objects, _ := c.at.find(g.Found)
 	if len(objects) == 0 {
 		return why
 	}
+	t := targetOf(c.at.APIVersion, c.at.Kind, c.at.Namespace, c.at.Name)
 	composed, own := g.owned(objects[0])
-	switch {
-	case isDeleted(objects[0]):
-		why.waiting = []string{"the deletion of " + s.next.String()}
+	at := s.path.Child("name")
+	if s.manifest != nil && s.manifest.named() {
+		at = s.path.Child(s.kind, "set")
+	}
+	switch uid := metadataOf(objects[0]).Get("uid").Text(); {
+	case isDeleted(objects[0]) && own:
+		why.waiting = []string{"the deletion of " + c.at.String()}
 	case own && isTenants(composed):
-		g.writers[t] = append(g.writers[t], writer{generation: generationName(s.name, s.number)}) // so that it gives way
-		why.waiting = []string{fmt.Sprintf("%s, which the composite's author asked for, to be deleted", s.next)}
-	case own && strings.HasPrefix(composed, generationPrefix):
-		why.failed = []string{fmt.Sprintf("%s: gives a name that generation %s has: use generation.number or generation.id, and the generator's own name",
-			s.path.Child(s.kind, "set"), strings.TrimPrefix(composed, generationPrefix))}
-	case metadataOf(objects[0]).At("labels", generator.LabelGenerator).Is(s.name) && !controlled(objects[0]):
-		why.failed = []string{fmt.Sprintf("%s: %s looks like a generation of it, and has no controller, as after a restore without spec.crossplane.resourceRefs: "+
-			"make the composite the controller in its ownerReferences to keep the credential, or delete it to have another one", s.path.Child("name"), s.next)}
+		g.writers[t] = append(g.writers[t], writer{generation: generationName(s.name, c.number)}) // so that it gives way
+		why.waiting = []string{fmt.Sprintf("%s, which the composite's author asked for, to be deleted", c.at)}
+	case own && g.isGeneration(objects[0]):
+		why.failed = []string{fmt.Sprintf("%s: gives a name that generation %s has: use generation.number or generation.id, and the generator's own name", at, strings.TrimPrefix(composed, generationPrefix))}
+	case own || metadataOf(objects[0]).At("labels", generator.LabelGenerator).Is(s.name):
+		why.failed = []string{fmt.Sprintf("%s: %s looks like a generation, but the composite does not list it, so that it is left alone. "+
+			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it", at, c.at, acceptAnnotation, uid)}
 	default:
-		why.failed = []string{fmt.Sprintf("%s: %s exists, and is no generation of it: delete it, or give the generator another name", s.path.Child("name"), s.next)}
+		why.failed = []string{fmt.Sprintf("%s: %s exists, and is no generation of it: delete it, or give the generator another name", at, c.at)}
 	}
 	return why
 }
 
-func controlled(o wire.Struct) bool {
-	_, _, _, ok := object.ControllerOf(o)
-	return ok
+// isGeneration reports whether an object is one of the generations that are there.
+func (g *generating) isGeneration(o wire.Struct) bool {
+	uid := metadataOf(o).Get("uid").Text()
+	for _, all := range g.proven {
+		if slices.ContainsFunc(all, func(k *kept) bool { return k.id() == uid }) {
+			return true
+		}
+	}
+	return false
 }
 
 // crowded says what else is in the way of a generation.
-func (g *generating) crowded(s *stepping, step generator.Step, t target) (why reasons) {
+func (g *generating) crowded(s *stepping, c *candidate, step generator.Step, t target) (why reasons) {
 	switch who := g.writers[t]; {
 	case len(who) > 0:
-		why.failed = []string{fmt.Sprintf("%s: %s would be composed by %s, too: give one of them another name", s.path.Child("name"), s.next, writersText(who))}
+		why.failed = []string{fmt.Sprintf("%s: %s would be composed by %s, too: give one of them another name", s.path.Child("name"), c.at, writersText(who))}
 	case len(step.Keep) >= limits.Generations:
 		why.waiting = []string{fmt.Sprintf("one of its %d generations to be dropped, the most that are kept at once: shorten gracePeriod, or delete a former one", len(step.Keep))}
 	case s.slow && g.slow >= limits.SlowGenerations:
 		why.waiting = []string{"its turn, for a key of that type takes long to make"}
 	}
 	return why
-}
-
-// refused reports whether a generation was made before under that name, and the API server
-// did not take it: the composite lists it, and it is not there.
-func (g *generating) refused(next Requirement) bool {
-	spec := g.Observation.Composite.Object.Get("spec").Struct()
-	if own := spec.Get("crossplane"); own.Exists() {
-		spec = own.Struct()
-	}
-	for _, v := range spec.Get("resourceRefs").List().All() {
-		if ref := v.Struct(); ref.Get("kind").Is(next.Kind) && ref.Get("name").Is(next.Name) {
-			return true
-		}
-	}
-	return false
 }
 
 // targetOf an object of any kind: those of a Secret and a ConfigMap are the exports', too.
@@ -120,23 +140,14 @@ func sizeOfTexts(v *structpb.Value) int {
 	return n
 }
 
-// made is a generation that is made by now.
-func (g *generating) made(s *stepping) (*structpb.Struct, error) {
+// made is a generation that is made now.
+func (g *generating) made(s *stepping, c *candidate) (*structpb.Struct, error) {
 	rec := generator.Record{Generator: s.name, Resource: s.spec, Generation: generator.Generation{
-		Number: s.number, Kind: s.kind, Made: g.Now, GracePeriod: s.grace,
+		Number: c.number, Kind: s.kind, Made: g.Now, GracePeriod: s.grace,
 		SpecHash: s.want.SpecHash, KeepersHash: s.want.KeepersHash, Rotation: s.want.Rotation,
 	}}
 	if s.manifest != nil {
-		raw, err := s.object.MarshalJSON()
-		rec.Resource = compact(raw)
-		if err != nil || len(rec.Resource) > limits.ManifestBytes {
-			return nil, failed(s.path.Child(kindResource, "set").String(), "makes a manifest over the limit of %d bytes", limits.ManifestBytes)
-		}
-		o := g.marked(s.object, rec)
-		if n := sizeOfTexts(madeMetadata(o)["annotations"]); n > limits.StateBytes {
-			return nil, failed(s.path.Child(kindResource, "manifest").String(), "makes %d bytes of annotations, over the limit of %d: its annotations and all of it are among them", n, limits.StateBytes)
-		}
-		return o, nil
+		return g.madeResource(s, c, rec)
 	}
 	issuer, err := g.issuer(s)
 	if err != nil {
@@ -150,11 +161,27 @@ func (g *generating) made(s *stepping) (*structpb.Struct, error) {
 		return nil, failed(s.path.Child(s.kind).String(), "%s", err.Error())
 	}
 	immutable := true
-	o := &object.Object{Kind: object.Secret, Namespace: s.next.Namespace, Name: s.next.Name, Type: s.secretType, Immutable: &immutable, Data: outputs}
+	o := &object.Object{Kind: object.Secret, Namespace: c.at.Namespace, Name: c.at.Name, Type: s.secretType, Immutable: &immutable, Data: outputs}
 	if errs := o.Validate(); len(errs) > 0 {
 		return nil, failed(s.path.String(), "%s", errs[0].Error())
 	}
-	return g.marked(o.Struct(), rec), nil
+	rec.Follows = g.follows(s.name, c.number, outputs, true)
+	return g.marked(o.Struct(), rec, outputs), nil
+}
+
+// madeResource is a generation that another controller makes.
+func (g *generating) madeResource(s *stepping, c *candidate, rec generator.Record) (*structpb.Struct, error) {
+	raw, err := c.object.MarshalJSON()
+	rec.Resource = compact(raw)
+	if err != nil || len(rec.Resource) > limits.ManifestBytes {
+		return nil, failed(s.path.Child(kindResource, "set").String(), "makes a manifest over the limit of %d bytes", limits.ManifestBytes)
+	}
+	rec.Follows = g.follows(s.name, c.number, nil, hasData(c.at.APIVersion, c.at.Kind))
+	o := g.marked(c.object, rec, nil)
+	if n := sizeOfTexts(madeMetadata(o)["annotations"]); n > limits.StateBytes {
+		return nil, failed(s.path.Child(kindResource, "manifest").String(), "makes %d bytes of annotations, over the limit of %d: its annotations and all of it are among them", n, limits.StateBytes)
+	}
+	return o, nil
 }
 
 // issuer of a certificate that another generator signs.

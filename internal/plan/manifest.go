@@ -109,7 +109,7 @@ func compact(raw []byte) json.RawMessage {
 
 // manifestOf is the manifest of a generation by its number; of number 0 it is what all
 // have in common, to see a change of it by.
-func (r *run) manifestOf(ctx context.Context, m *maker, number int) (*structpb.Struct, reasons) {
+func (r *run) manifestOf(ctx context.Context, m *maker, number int, name string) (*structpb.Struct, reasons) {
 	out, why := m.manifest.base, reasons{}
 	making := &observation.Making{Generation: wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"number": structpb.NewNumberValue(float64(max(number, 1))),
@@ -150,7 +150,7 @@ func (r *run) manifestOf(ctx context.Context, m *maker, number int) (*structpb.S
 	_, ok := meta["name"].GetKind().(*structpb.Value_StringValue)
 	switch {
 	case meta["name"] == nil:
-		meta["name"] = structpb.NewStringValue(r.defaultName(m.name, number))
+		meta["name"] = structpb.NewStringValue(name)
 	case !ok:
 		why.failed = []string{m.path.Child(kindResource, "set").String() + ": gives a metadata.name that is no string"}
 		return nil, why
@@ -167,14 +167,16 @@ func (r *run) manifestOf(ctx context.Context, m *maker, number int) (*structpb.S
 	return out, why
 }
 
+// idDigits of an ID in a name: 40 bits.
+const idDigits = 10
+
 // generationID is generation.id: the same for each call, and another one for each
 // generation of each generator of each composite, also of one that had its name before.
 func (r *run) generationID(m *maker, number int) string {
-	const digits = 10
 	if number == 0 {
-		return strings.Repeat("0", digits)
+		return strings.Repeat("0", idDigits)
 	}
-	return generator.Hash(r.uid(), m.name, fmt.Sprint(number))[:digits]
+	return generator.Hash(r.uid(), m.name, fmt.Sprint(number))[:idDigits]
 }
 
 // manifestAsMade is what a resource was made from. If nobody knows any more it is what is

@@ -200,7 +200,9 @@ type run struct {
 	dataLeft  int                 // bytes that values may still have
 	keysLeft  int                 // keys that objects may still have
 
-	generations map[string]observation.Resource // composed resources that are generations
+	records     map[string]*recorded            // what exports recorded, by generator
+	generations map[string]identified           // composed resources that look like generations
+	proven      map[string][]*kept              // the generations of each generator
 	current     map[string]*kept                // the generation in use of each generator
 	theirs      map[string]observation.Resource // what the composite's author asked for, as it is observed
 	created     int                             // of what the author asks for by now
@@ -208,8 +210,8 @@ type run struct {
 	mentions    map[target]mention // where the Composition refers to what the author asks for
 }
 
-// Run the plan. A *Fault, joined with others by errors.Join, is the only error;
-// there is no result then.
+// Run the plan. The error is a *Fault, joined with others by errors.Join, or a *Stale; there
+// is no result then.
 func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	own := *req // the sources are ours to add
 	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt, keysLeft: math.MaxInt}
@@ -217,8 +219,8 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		r.exports[e.name] = true
 	}
 	r.theirs, own.Observation.Resources = splitTheirs(req.Observation.Resources)
-	r.splitGenerations(p)
 	r.namespace, r.cluster = ownNamespace(req.Observation.Composite.Object)
+	r.splitGenerations(p)
 	if faults := r.faults(p); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
@@ -244,7 +246,9 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	}
 	out.Drop = r.findWriters(p.exports, placements)
 	r.setEnvironment(ctx, p, out)
-	r.generate(ctx, p, placements, out)
+	if err := r.generate(ctx, p, placements, out); err != nil {
+		return nil, err
+	}
 	for i, e := range p.exports {
 		out.Objects = append(out.Objects, r.export(ctx, e, placements[i]))
 	}

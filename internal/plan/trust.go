@@ -1,0 +1,180 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+)
+
+// acceptAnnotation of a composite names the UIDs of objects that its owner accepts as
+// generations: after a restore they are other objects than those that exports recorded.
+const acceptAnnotation = object.StatePrefix + "accept-generation"
+
+func (r *run) accepted() map[string]bool {
+	out := map[string]bool{}
+	text := metadataOf(r.Observation.Composite.Object).At("annotations", acceptAnnotation).Text()
+	for uid := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' }) {
+		out[uid] = true
+	}
+	return out
+}
+
+// A Stale error says that Crossplane reads the composite as it was before it created an
+// object. Nothing may be changed until it reads it anew.
+type Stale struct{ Message string }
+
+// Error says what the composite does not list.
+func (s *Stale) Error() string { return s.Message }
+
+// trust finds the generations among what looks like one. m is nil for a generator that
+// left the input.
+func (g *generating) trust(name string, m *maker) {
+	have := g.have[name]
+	trust, known := g.assess(name, m)
+	if c := trust.Impostor; c != nil {
+		g.impostors[name] = g.find(name, c.Number)
+		return
+	}
+	var rest []*kept
+	for _, k := range have {
+		proven := trust.Proven[k.id()]
+		k.Unproven = !proven
+		switch {
+		case proven:
+			g.proven[name] = append(g.proven[name], k)
+		case k.listed:
+		case len(trust.Proven)+len(known.Recorded) == 0 && g.whole(m, k) && g.young(k) && len(g.unread) == 0:
+			g.stale = k
+			continue
+		case isSecretObject(k):
+			g.left[name] = append(g.left[name], k)
+			continue
+		default:
+			k.Surplus = true
+		}
+		rest = append(rest, k)
+	}
+	g.have[name] = slices.DeleteFunc(rest, func(k *kept) bool { return k.Surplus && k.listed })
+}
+
+// assess what looks like a generation.
+func (g *generating) assess(name string, m *maker) (generator.Trust, generator.Known) {
+	claims := make([]generator.Claim, len(g.have[name]))
+	for i, k := range g.have[name] {
+		claims[i] = g.claim(m, k)
+	}
+	known := g.records[name].known(g.accepted())
+	return generator.Trusted(claims, known), known
+}
+
+// claim is what an object says of itself.
+func (g *generating) claim(m *maker, k *kept) generator.Claim {
+	out := generator.Claim{
+		Number: k.Number, UID: k.id(), Listed: k.listed, Whole: g.whole(m, k),
+		Adopted: k.Adopted, Flagged: !k.Flagged.IsZero() && !k.Retired, Lost: k.lost,
+	}
+	for _, f := range k.Follows {
+		out.Follows = append(out.Follows, f.UID)
+	}
+	if isSecretObject(k) {
+		out.Proves = func(former string) bool { return g.proves(k, former) }
+	}
+	return out
+}
+
+func isSecretObject(k *kept) bool {
+	apiVersion, kind, _, _ := object.Identity(k.object)
+	return hasData(apiVersion, kind)
+}
+
+// proves reports whether a generation carries a code keyed with the value of a former one.
+func (g *generating) proves(k *kept, former string) bool {
+	for _, f := range k.Follows {
+		if f.UID != former || f.Code == "" {
+			continue
+		}
+		for _, key := range g.keysOf(k.Generator, former) {
+			if generator.Equal(f.Code, generator.Code(key, k.Number, codedData(k))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// codedData is what a code is bound to. That of a resource is not known when it is made.
+func codedData(k *kept) generator.Outputs {
+	if k.Kind == kindResource {
+		return nil
+	}
+	return k.outputs()
+}
+
+// keysOf a generation are what its successor's code can be keyed with: its own data, and
+// the data of the exports that use it, which are there when it is gone.
+func (g *generating) keysOf(name, uid string) []generator.Outputs {
+	var out []generator.Outputs
+	for _, k := range g.have[name] {
+		if k.id() == uid && len(k.details) > 0 {
+			out = append(out, k.outputs())
+		}
+	}
+	if rec := g.records[name]; rec != nil {
+		out = append(out, rec.keys[uid]...)
+	}
+	return out
+}
+
+// follows are the generations that a new one follows, each with its codes.
+func (g *generating) follows(name string, number int, data generator.Outputs, coded bool) []generator.Followed {
+	var out []generator.Followed
+	add := func(ref generator.Reference) {
+		if !coded {
+			out = append(out, generator.Followed{Reference: ref})
+			return
+		}
+		for _, key := range g.keysOf(name, ref.UID) {
+			out = append(out, generator.Followed{Reference: ref, Code: generator.Code(key, number, data)})
+		}
+	}
+	for _, k := range g.proven[name] {
+		add(k.reference())
+	}
+	if ref := g.records[name].highest(); ref.UID != "" && !slices.ContainsFunc(g.proven[name], func(k *kept) bool { return k.id() == ref.UID }) {
+		add(ref)
+	}
+	return out
+}
+
+// whole reports whether an object is what a step makes.
+func (g *generating) whole(m *maker, k *kept) bool {
+	_, own := g.owned(k.object)
+	if isFile := metadataOf(k.object).Get("uid").Text() == ""; !own && !isFile || k.Surplus {
+		return false
+	}
+	switch {
+	case !isSecretObject(k):
+		return k.listed || g.young(k)
+	case m == nil || m.compute == nil:
+		return true
+	case !object.IsImmutable(k.object) || len(k.details) == 0:
+		return false
+	case !k.lost && k.Kind != m.kind: // it has the outputs of another kind
+		return true
+	}
+	return len(k.details) == len(m.keys) && !slices.ContainsFunc(m.keys, func(key string) bool { return k.details[key] == nil })
+}
+
+// conflict says which object has the number of the generation in use.
+func (g *generating) conflict(what, name string) Outcome {
+	k := g.impostors[name]
+	ref := g.records[name].highest()
+	at := k.reference()
+	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+		"%s: %s %s/%s is not the generation %d that exports use: it has UID %s, and not %s. "+
+			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it, and another generation is made",
+		what, at.Kind, at.Namespace, at.Name, k.Number, at.UID, ref.UID, acceptAnnotation, at.UID)}
+}
