@@ -74,6 +74,10 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	seen := observe(req, p.ID())
 	seen.Now, seen.Random = f.now().UTC(), f.entropy()
 	result, err := p.Run(ctx, seen)
+	var stale *plan.Stale
+	if errors.As(err, &stale) {
+		return req.Respond(f.fatal(rsp, plan.Waiting.String(), stale.Message))
+	}
 	if err != nil {
 		return req.Respond(f.refuse(rsp, errorTexts(err)))
 	}
@@ -287,13 +291,17 @@ func report(rsp *fnv1.RunFunctionResponse, left *leaving, result *plan.Result, i
 	c.TargetCompositeAndClaim()
 }
 
-// refuse is fatal: Crossplane applies nothing.
+// refuse an input.
 func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.RunFunctionResponse {
-	text := "invalid input: " + message(texts)
-	response.Fatal(rsp, errors.New(text))
-	response.ConditionFalse(rsp, conditionType, reasonInvalidInput).WithMessage(text).TargetCompositeAndClaim()
 	f.metrics.reconcile(outcomeInvalidInput)
-	f.log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reasonInvalidInput)
+	return f.fatal(rsp, reasonInvalidInput, "invalid input: "+message(texts))
+}
+
+// fatal stops the reconcile: Crossplane applies nothing.
+func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, text string) *fnv1.RunFunctionResponse {
+	response.Fatal(rsp, errors.New(text))
+	response.ConditionFalse(rsp, conditionType, reason).WithMessage(text).TargetCompositeAndClaim()
+	f.log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
 	return rsp
 }
 

@@ -108,7 +108,7 @@ func refuse(e export, at placement, o *object.Object) []string {
 func hold(e export, at placement, why reasons) Object {
 	out := keep(e, at)
 	out.Outcome = why.outcome(e.String(), "is not created", out.Desired != nil)
-	if !rulesHold {
+	if !rulesHold || at.unlisted && len(e.generators) > 0 { // what is not listed may be forged, and so may its record
 		out.Desired = nil
 	}
 	return out

@@ -20,18 +20,21 @@ import (
 type generating struct {
 	*run
 
-	plan      *Plan
-	out       *Result
-	have      map[string][]*kept // by generator
-	left      map[string][]*kept // what is left alone, because nothing says that it is a generation
-	impostors map[string]*kept   // what has the number of the generation in use
-	stale     *kept              // a generation that the composite may list as soon as it is read anew
-	used      map[string]int     // the highest number that is known of
-	unread    []string           // look-ups without which no step is taken
-	tokens    map[string]string  // by generator: what asks for another generation
-	slow      int                // slow generations that were made
-	coming    map[string]bool    // generators of which a generation is to be adopted
-	early     *kept              // what was made, if it is given before it is stored
+	plan       *Plan
+	out        *Result
+	have       map[string][]*kept // by generator
+	left       map[string][]*kept // what is left alone, because nothing says that it is a generation
+	impostors  map[string]*kept   // what has the number of the generation in use
+	stale      *kept              // a generation that the composite may list as soon as it is read anew
+	used       map[string]int     // the highest number that is known of
+	unread     []string           // look-ups without which no step is taken
+	tokens     map[string]string  // by generator: what asks for another generation
+	slow       int                // slow generations that were made
+	coming     map[string]bool    // generators of which a generation is to be adopted
+	replaced   *kept              // the generation of a generator that left, which a new one names as its latest
+	specHashes map[string]string  // of what each generator is made from now
+	unlisted   map[string]string  // by generator: an export with its values that the composite does not list
+	early      *kept              // what was made, if it is given before it is stored
 }
 
 // generate takes the next step of each generator, and gives expressions what the
@@ -48,6 +51,11 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 		if l.lookUp != nil {
 			if _, read := l.lookUp.find(r.Found); !read {
 				g.unread = append(g.unread, l.lookUp.String())
+			}
+		}
+		if l.unlisted {
+			for name := range r.readGenerated(l.observed) {
+				put(&g.unlisted, name, l.String())
 			}
 		}
 	}
@@ -67,7 +75,12 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 			g.step(ctx, steps[m.name])
 		}
 	}
-	g.retire()
+	for _, name := range sortedKeys(steps) {
+		if step := steps[name].step; step != nil {
+			g.note(name, p.id, *step)
+		}
+	}
+	g.retire(ctx)
 	for i := range p.makers {
 		if m := &p.makers[i]; m.totp != nil {
 			g.totp(ctx, m)
@@ -81,6 +94,13 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 func (g *generating) findListed(p *Plan) {
 	for name, rec := range g.records {
 		g.used[name] = rec.highest().Generation
+	}
+	for i := range p.makers {
+		for _, ref := range g.references() {
+			if number, ok := g.numberOf(&p.makers[i], ref.Get("name").Text()); ok {
+				g.used[p.makers[i].name] = max(g.used[p.makers[i].name], number)
+			}
+		}
 	}
 	for _, composed := range sortedKeys(g.run.generations) {
 		id := g.run.generations[composed]
@@ -130,6 +150,7 @@ func (g *generating) wanted(ctx context.Context, s *stepping) {
 		spec = appendStruct(nil, wire.Of(common))
 	}
 	s.want.SpecHash = hash(m.kind + string(spec))
+	put(&g.specHashes, m.name, s.want.SpecHash)
 	if m.keepers != nil {
 		v, err := g.evaluate(ctx, m.keepers, "")
 		var value *structpb.Value
@@ -187,10 +208,13 @@ func (g *generating) renewal(s *stepping, k *kept) {
 func (g *generating) step(ctx context.Context, s *stepping) {
 	switch {
 	case len(g.unread) > 0:
-		g.wait(s, Outcome{State: Waiting}, "the look-up of "+shorten(g.unread, ", "))
+		g.wait(ctx, s, Outcome{State: Waiting}, "the look-up of "+shorten(g.unread, ", "))
+		return
+	case len(g.proven[s.name]) == 0 && g.records[s.name] == nil && g.unlisted[s.name] != "":
+		g.wait(ctx, s, g.lostList(s), "the composite to list its generations")
 		return
 	case g.impostors[s.name] != nil:
-		g.wait(s, g.conflict(s.String(), s.name), "its generation in use, which is another object now")
+		g.wait(ctx, s, g.conflict(s.String(), s.name), "its generation in use, which is another object now")
 		return
 	}
 	unready := map[int]string{}
@@ -203,7 +227,7 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 	step := generator.Next(&s.want, g.generations(s), g.Now)
 	g.due(step.Due)
 	g.coming[s.name] = step.Pending > 0
-	g.keep(s.name, step)
+	g.keep(ctx, s.name, step)
 	note := g.make(s, step)
 	k := g.find(s.name, step.Current)
 	if g.early != nil && g.early.Generator == s.name {
@@ -220,26 +244,26 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 		g.Observation.Previous[s.name] = g.given(ctx, s.maker, k)
 	}
 	g.tell(s, step, unready, note)
-	g.note(s.name, g.plan.id, step)
+	s.step = &step
 }
 
 // wait: all stays as it is.
-func (g *generating) wait(s *stepping, o Outcome, why string) {
-	g.hold(s.name)
+func (g *generating) wait(ctx context.Context, s *stepping, o Outcome, why string) {
+	g.hold(ctx, s.name)
 	g.Observation.Generated[s.name] = observation.Generated{Waits: why}
 	if o.Message == "" {
 		o.Message = s.String() + " waits for " + why
 	}
 	g.out.Others = append(g.out.Others, o)
-	g.note(s.name, g.plan.id, generator.Step{})
+	s.step = &generator.Step{}
 }
 
 // hold desires all generations as they are.
-func (g *generating) hold(name string) {
+func (g *generating) hold(ctx context.Context, name string) {
 	for _, k := range g.have[name] {
 		if k.listed {
 			g.writers[targetOf(object.Identity(k.object))] = append(g.writers[targetOf(object.Identity(k.object))], writer{generation: k.composed})
-			g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.asObserved(k)})
+			g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.asObserved(ctx, k)})
 		}
 	}
 }
@@ -262,21 +286,21 @@ func (g *generating) due(t time.Time) {
 
 // keep what a step keeps. A composite that has a generation in use is ready, whether or
 // not the next one is.
-func (g *generating) keep(name string, step generator.Step) {
+func (g *generating) keep(ctx context.Context, name string, step generator.Step) {
 	for _, k := range g.have[name] {
 		i := slices.IndexFunc(step.Keep, func(o generator.Generation) bool { return o.Number == k.Number })
 		if i >= 0 {
 			now := *k
 			now.Generation = step.Keep[i]
-			g.desire(&now, k.Ready || step.Current > 0)
+			g.desire(ctx, &now, k.Ready || step.Current > 0)
 		}
 	}
 }
 
-func (g *generating) desire(k *kept, ready bool) {
+func (g *generating) desire(ctx context.Context, k *kept, ready bool) {
 	t := targetOf(object.Identity(k.object))
 	g.writers[t] = append(g.writers[t], writer{generation: k.composed})
-	g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.desireGeneration(k), Ready: ready})
+	g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.desireGeneration(ctx, k), Ready: ready})
 }
 
 // retired reports whether an earlier step has judged the generations of a generator that
@@ -295,19 +319,19 @@ func (g *generating) retired(name string) bool {
 
 // retire the generations of generators that are not in the input any more, nor in that
 // of an earlier step.
-func (g *generating) retire() {
+func (g *generating) retire(ctx context.Context) {
 	for _, name := range sortedKeys(g.have) {
 		if g.plan.maker(name) != nil || g.retired(name) {
 			continue
 		}
 		if g.impostors[name] != nil || len(g.unread) > 0 {
-			g.hold(name)
+			g.hold(ctx, name)
 			continue
 		}
 		var have []generator.Generation
 		changed := false
 		for _, k := range g.have[name] {
-			k.Ready, k.Exported = true, g.exported(k)
+			k.Ready, k.Exported = true, g.exported(k) || k == g.replaced
 			have = append(have, k.Generation)
 		}
 		step := generator.Next(nil, have, g.Now)
@@ -318,7 +342,7 @@ func (g *generating) retire() {
 		if !changed { // a later step may have the generator, and take the flag off again
 			g.due(step.Due)
 		}
-		g.keep(name, step)
+		g.keep(ctx, name, step)
 		g.note(name, "", step)
 	}
 }

@@ -3,13 +3,9 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"time"
-
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/generator"
-	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
 // warn of what the composite's author wrote.
@@ -81,60 +77,4 @@ func (g *generating) judge(s *stepping, k *kept) Outcome {
 		return Outcome{Warn: true, Message: fmt.Sprintf("%s: the certificate of generation %d ends soon, or its CA is another one by now, and refreshPolicy CreatedOnce makes no other: %s, or set refreshPolicy to OnChange", s, k.Number, rotate)}
 	}
 	return Outcome{}
-}
-
-// note the state of a generator for later steps.
-func (g *generating) note(name, input string, step generator.Step) {
-	fields := map[string]*structpb.Value{}
-	if input != "" {
-		fields["input"] = structpb.NewStringValue(input)
-	}
-	gc := map[string]*structpb.Value{}
-	for _, k := range g.have[name] {
-		i := slices.IndexFunc(step.Keep, func(o generator.Generation) bool { return o.Number == k.Number })
-		switch {
-		case i < 0:
-		case k.Number == step.Current:
-			fields["latest"] = noted(k, step.Keep[i])
-		case k.Number == step.Pending:
-			fields["pending"] = noted(k, step.Keep[i])
-		default:
-			gc[k.Key()] = noted(k, step.Keep[i])
-		}
-	}
-	if len(gc) > 0 {
-		fields["gc"] = structpb.NewStructValue(&structpb.Struct{Fields: gc})
-	}
-	if g.out.GeneratorState == nil {
-		g.out.GeneratorState = map[string]*structpb.Value{}
-	}
-	g.out.GeneratorState[name] = structpb.NewStructValue(&structpb.Struct{Fields: fields})
-}
-
-// noted are the names, hashes and times of a generation.
-func noted(k *kept, now generator.Generation) *structpb.Value {
-	apiVersion, kind, ns, name := object.Identity(k.object)
-	fields := map[string]*structpb.Value{"generation": structpb.NewNumberValue(float64(k.Number))}
-	put := func(key, value string) {
-		if value != "" {
-			fields[key] = structpb.NewStringValue(value)
-		}
-	}
-	put("apiVersion", apiVersion)
-	put("kind", kind)
-	put("namespace", ns)
-	put("name", name)
-	put("resourceName", generationName(k.Generator, k.Number))
-	put("generatedAt", timeText(now.Made))
-	put("specHash", now.SpecHash)
-	put("keepersHash", now.KeepersHash)
-	put("flaggedForGCTime", timeText(now.Flagged))
-	return structpb.NewStructValue(&structpb.Struct{Fields: fields})
-}
-
-func timeText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -182,20 +183,20 @@ func (g *generating) elsewhere(name string) bool {
 }
 
 // desireGeneration is a generation with its state. What it was made from stays as it was.
-func (r *run) desireGeneration(k *kept) *structpb.Struct {
+func (g *generating) desireGeneration(ctx context.Context, k *kept) *structpb.Struct {
 	base := object.Held(k.object)
 	if apiVersion, kind, _, _ := object.Identity(k.object); k.Kind == kindResource || !hasData(apiVersion, kind) {
-		return r.marked(r.manifestAsMade(k), k.Record, nil)
+		return g.marked(g.manifestAsMade(ctx, k), k.Record, nil)
 	}
-	return r.marked(base, k.Record, k.outputs())
+	return g.marked(base, k.Record, k.outputs())
 }
 
 // asObserved is a generation exactly as it was observed.
-func (r *run) asObserved(k *kept) *structpb.Struct {
+func (g *generating) asObserved(ctx context.Context, k *kept) *structpb.Struct {
 	if held := object.Held(k.object); held != nil {
 		return held
 	}
-	return r.manifestAsMade(k)
+	return g.manifestAsMade(ctx, k)
 }
 
 // marked is an object with the labels and annotations of a generation. They are sealed if

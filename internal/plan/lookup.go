@@ -25,6 +25,7 @@ type stepping struct {
 	want       generator.Want
 	why        reasons // why something that it is made from is not known
 	candidates []candidate
+	step       *generator.Step // that was taken
 }
 
 // A candidate is a number and a name that the next generation may have.

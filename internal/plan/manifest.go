@@ -179,29 +179,64 @@ func (r *run) generationID(m *maker, number int) string {
 	return generator.Hash(r.uid(), m.name, fmt.Sprint(number))[:idDigits]
 }
 
-// manifestAsMade is what a resource was made from. If nobody knows any more it is what is
-// observed.
-func (r *run) manifestAsMade(k *kept) *structpb.Struct {
-	out := &structpb.Struct{}
+// manifestAsMade is what a resource was made from. People can change what its annotations
+// say of that. So if the input is as it was the manifest comes from there, and otherwise
+// each of its values is the observed one.
+func (g *generating) manifestAsMade(ctx context.Context, k *kept) *structpb.Struct {
 	apiVersion, kind, ns, name := object.Identity(k.object)
-	if out.UnmarshalJSON(k.Resource) != nil {
-		out = copyOf(k.object.Proto())
-		delete(out.Fields, "status")
-		out.Fields["metadata"] = object.HeldMetadata(k.object)
-		if hasData(apiVersion, kind) {
-			out = object.Held(k.object)
+	out := &structpb.Struct{}
+	made := out.UnmarshalJSON(k.Resource) == nil
+	if m := g.plan.maker(k.Generator); m != nil && m.manifest != nil && m.manifest.apiVersion == apiVersion && m.manifest.kind == kind && k.SpecHash == g.specHashes[k.Generator] && k.SpecHash != "" {
+		if fresh, why := g.manifestOf(ctx, m, k.Number, name); why.empty() {
+			return withName(fresh, ns, name)
 		}
 	}
-	meta := maps.Clone(madeMetadata(out))
+	switch {
+	case hasData(apiVersion, kind):
+		return object.Held(k.object)
+	case metadataOf(k.object).Get("uid").Text() == "" && made: // a file, which may leave out what was made
+	default:
+		out = observedOf(out, k.object)
+		for _, field := range []string{"metadata", "status"} {
+			delete(out.Fields, field)
+		}
+		out.Fields["metadata"] = object.HeldMetadata(k.object)
+	}
+	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
+	return withName(out, ns, name)
+}
+
+// observedOf are the fields that a manifest has, with the values that are observed. Without
+// a manifest it is all that is observed.
+func observedOf(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct {
+	if len(manifest.GetFields()) == 0 {
+		return copyOf(observed.Proto())
+	}
+	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	for name, v := range manifest.GetFields() {
+		is := observed.Get(name)
+		switch below := v.GetStructValue(); {
+		case !is.Exists():
+		case len(below.GetFields()) > 0 && is.Kind() == wire.Object:
+			out.Fields[name] = structpb.NewStructValue(observedOf(below, is.Struct()))
+		default:
+			out.Fields[name] = is.Proto()
+		}
+	}
+	return out
+}
+
+// withName is an object with another name.
+func withName(o *structpb.Struct, namespace, name string) *structpb.Struct {
+	meta := maps.Clone(madeMetadata(o))
 	if meta == nil {
 		meta = map[string]*structpb.Value{}
 	}
 	meta["name"] = structpb.NewStringValue(name)
-	if ns != "" {
-		meta["namespace"] = structpb.NewStringValue(ns)
+	if namespace != "" {
+		meta["namespace"] = structpb.NewStringValue(namespace)
 	}
-	out = copyOf(out)
-	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
+	out := copyOf(o)
 	out.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: meta})
 	return out
 }

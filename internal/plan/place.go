@@ -21,8 +21,10 @@ type placement struct {
 	// one it had before the export was renamed.
 	resource string
 
-	// observed is the object as it is, or none if there is none of ours.
+	// observed is the object as it is, or none if there is none of ours. It is unlisted if
+	// it was looked up, because the composite does not list it.
 	observed wire.Struct
+	unlisted bool
 
 	// lookUp is asked for while there is none of ours.
 	lookUp *Requirement
@@ -171,9 +173,9 @@ func (r *run) judge(e export, at *placement, found wire.Struct) {
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
 	case composed != e.name:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: if the export was renamed, set %s to %q again; otherwise %s", e.kind, at, composed, e.path.Child("name"), composed, mend)
-		at.observed, at.resource = found, composed
+		at.observed, at.resource, at.unlisted = found, composed, true
 	default:
-		at.observed = found
+		at.observed, at.unlisted = found, true
 	}
 }
 

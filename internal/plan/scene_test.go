@@ -3,6 +3,7 @@ package plan_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,8 +15,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -96,6 +99,7 @@ func newScene(t testing.TB, input string, overlays ...string) *scene {
 		DesiredStatus: structOf(t, w.DesiredStatus),
 	}}
 	for name, r := range w.Resources {
+		complete(name, r.Object)
 		s.req.Observation.Resources[name] = observation.Resource{Object: structOf(t, r.Object), Details: detailsOf(r.Details)}
 	}
 	for name, o := range w.Desired {
@@ -108,9 +112,38 @@ func newScene(t testing.TB, input string, overlays ...string) *scene {
 		}
 	}
 	for _, o := range w.Cluster {
+		complete("", o)
 		s.cluster = append(s.cluster, structOf(t, o))
 	}
 	return s
+}
+
+// complete a generation, or an export with a record, so that it is as the function makes it:
+// immutable, controlled and sealed. What already has one of these keeps it.
+func complete(composed string, o map[string]any) {
+	meta, _ := o["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	data, _ := o["data"].(map[string]any)
+	if strings.HasPrefix(composed, "generated/") {
+		if meta["ownerReferences"] == nil && meta["uid"] != nil {
+			meta["ownerReferences"] = []any{map[string]any{"controller": true, "uid": "u1"}}
+		}
+		if o["kind"] == "Secret" && o["immutable"] == nil {
+			o["immutable"] = true
+		}
+	}
+	if o["kind"] != "Secret" || len(annotations) == 0 || annotations[generator.AnnotationSeal] != nil {
+		return
+	}
+	texts, outputs := map[string]string{}, generator.Outputs{}
+	for k, v := range annotations {
+		texts[k] = fmt.Sprint(v)
+	}
+	for k, v := range data {
+		b, _ := base64.StdEncoding.DecodeString(fmt.Sprint(v))
+		outputs[k] = sensitive.New(b)
+	}
+	annotations[generator.AnnotationSeal] = generator.Seal(outputs, texts)
 }
 
 func structOf(t testing.TB, m map[string]any) wire.Struct {
@@ -294,6 +327,7 @@ func showObject(s *structpb.Struct) string {
 	}
 	delete(meta, "name")
 	delete(meta, "namespace")
+	shortenRecord(meta)
 	delete(m, "kind")
 	delete(m, "apiVersion")
 	if m["type"] == "Opaque" {
@@ -303,6 +337,20 @@ func showObject(s *structpb.Struct) string {
 		delete(m, "metadata")
 	}
 	return line + " " + flow1(m)
+}
+
+// shortenRecord leaves out what tests of the record are for.
+func shortenRecord(meta map[string]any) {
+	annotations, _ := meta["annotations"].(map[string]any)
+	delete(annotations, generator.AnnotationSeal)
+	var record map[string]struct {
+		Generation int    `json:"generation"`
+		UID        string `json:"uid"`
+	}
+	if text, ok := annotations[generator.AnnotationGenerated].(string); ok && json.Unmarshal([]byte(text), &record) == nil {
+		short, _ := json.Marshal(record)
+		annotations[generator.AnnotationGenerated] = string(short)
+	}
 }
 
 // flow1 is a value as one line.

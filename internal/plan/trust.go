@@ -178,3 +178,11 @@ func (g *generating) conflict(what, name string) Outcome {
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it, and another generation is made",
 		what, at.Kind, at.Namespace, at.Name, k.Number, at.UID, ref.UID, acceptAnnotation, at.UID)}
 }
+
+// lostList says that the composite lists nothing of a generator whose values an export has:
+// somebody took its list away, or made the export.
+func (g *generating) lostList(s *stepping) Outcome {
+	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+		"%s: Secret %s has values of a generation, and the composite lists neither. If both were restored from a backup, set the annotation %s on the composite "+
+			"to the UID of the generation to use it. Otherwise delete the Secret, and another generation is made", s, g.unlisted[s.name], acceptAnnotation)}
+}
