@@ -282,7 +282,7 @@ secrets: [{name: s, metadata: {name: fixed, namespace: team}, data: [{key: a, va
 			want:   []string{"configMaps[0]: v1 ConfigMap <composite.spec.ns>/<composite.metadata.name + '-m'> (optional)"},
 		},
 		"Generators": {
-			reason: "Generations are found by a label, and the next one by its name.",
+			reason: "What may have the name of the next generation is looked up.",
 			input: `
 generators:
 - {name: admin, password: {}, namespace: vault}
@@ -297,9 +297,7 @@ secrets: [{name: s, data: [{key: a, value: generated.admin.password}]}]`,
 				connection("generators[2]", "a legacy composite"),
 				connection("generators[1]", "each generation"),
 				"secrets[0]: v1 Secret " + own + "/<composite.metadata.name + '-s'> (optional)",
-				"generators[0], generators[3]: v1 Secret vault/ export.fn.crossplane.io/composite=<composite.metadata.uid> (optional)",
 				"generators[0]: v1 Secret vault/<composite.metadata.name + '-admin-' + string(generation.number)> (optional)",
-				"generators[1]: example.org/v1 Token " + own + "/ export.fn.crossplane.io/composite=<composite.metadata.uid> (optional)",
 				"generators[1]: example.org/v1 Token " + own + "/<composite.metadata.name + '-' + generation.id> (optional)",
 				"generators[3]: v1 Secret vault/<composite.metadata.name + '-second-' + string(generation.number)> (optional)",
 			},

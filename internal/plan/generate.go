@@ -34,6 +34,7 @@ type generating struct {
 	replaced   *kept              // the generation of a generator that left, which a new one names as its latest
 	specHashes map[string]string  // of what each generator is made from now
 	unlisted   map[string]string  // by generator: an export with its values that the composite does not list
+	unsaid     map[string]bool    // generators of which an export may have a value of any generation
 	early      *kept              // what was made, if it is given before it is stored
 }
 
@@ -47,7 +48,10 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 	}
 	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, left: map[string][]*kept{}, impostors: map[string]*kept{}, used: map[string]int{}, coming: map[string]bool{}}
 	r.Observation.Generated, r.Observation.Previous = map[string]observation.Generated{}, map[string]observation.Generated{}
-	for _, l := range at {
+	for i, l := range at {
+		if l.observed.Exists() && !l.unlisted {
+			g.findUnsaid(p.exports[i], l)
+		}
 		if l.lookUp != nil {
 			if _, read := l.lookUp.find(r.Found); !read {
 				g.unread = append(g.unread, l.lookUp.String())
@@ -88,6 +92,16 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 	}
 	slices.SortFunc(out.Generations, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
 	return nil
+}
+
+// findUnsaid notes the generators of which an export may have a value, and does not say so.
+func (g *generating) findUnsaid(e export, at placement) {
+	said := g.readGenerated(at.observed)
+	for _, name := range e.generators {
+		if _, ok := said[name]; !ok {
+			put(&g.unsaid, name, true)
+		}
+	}
 }
 
 // findListed finds the generations that the composite lists.
@@ -181,6 +195,9 @@ func (g *generating) generations(s *stepping) []generator.Generation {
 
 // exported reports whether an export has a value of the generation, or may have one.
 func (g *generating) exported(k *kept) bool {
+	if k.Adopted && g.unsaid[k.Generator] {
+		return true
+	}
 	rec := g.records[k.Generator]
 	if rec == nil {
 		return false

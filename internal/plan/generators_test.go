@@ -1118,12 +1118,15 @@ func TestRunTellsGenerations(t *testing.T) {
 	const (
 		admin    = "generators: [{name: admin, password: {secretKeys: [password, user]}}]\nsecrets:\n- {name: s, data: [{key: k, value: generated.admin.password}]}"
 		none     = `secrets: [{name: s, data: [{key: k, value: "'x'"}]}]`
-		late     = "sources: [{name: c, apiVersion: v1, kind: ConfigMap, matchName: c}]\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: sources.c.data.a, password: {}}]"
-		lateEnv  = "environment: {environmentConfigs: [{type: Reference, ref: {name: e}}]}\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: environment.a, password: {}}]"
+		late     = "sources: [{name: c, apiVersion: v1, kind: ConfigMap, matchName: c}]\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: sources.c.data.a, password: {secretKeys: [password, user]}}]"
+		lateEnv  = "environment: {environmentConfigs: [{type: Reference, ref: {name: e}}]}\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: environment.a, password: {secretKeys: [password, user]}}]"
 		settings = "\ncluster:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {a: b}}"
 		deleting = "\n        deletionTimestamp: \"2026-01-03T00:00:00Z\"\n        uid:"
-		taken    = `Held! | generator "admin" makes no generation: generators[0].name: Secret team/xr-admin-1 exists, and is no generation of it: delete it, or give the generator another name`
+		left     = `Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation, but the composite does not list it, so that it is left alone. If it was restored from a backup, set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it. Otherwise delete it`
 	)
+	old := func(s string) string {
+		return strings.Replace(s, "\n        uid:", "\n        creationTimestamp: \"2025-01-01T00:00:00Z\"\n        uid:", 1)
+	}
 	isDeleted := func(s string) string { return strings.Replace(s, "\n        uid:", deleting, 1) }
 	resources := func(all ...string) string { return "resources:" + strings.Join(all, "") }
 	cluster := func(all ...string) string { return "resources: {}\ncluster:\n" + strings.Join(all, "") }
@@ -1136,23 +1139,25 @@ func TestRunTellsGenerations(t *testing.T) {
 		names  string
 		others []string
 	}{
-		"Own":             {reason: "the name says it", input: admin, world: resources(unmarked(two, "labels", "state")), names: "generated/admin/2"},
-		"LeftLabel":       {reason: "its label says it", input: none, world: resources(unmarked(one, "state")), names: "generated/admin/1"},
-		"LeftAnnotation":  {reason: "its annotation says it", input: none, world: resources(unmarked(generationOf(1, "export.fn.crossplane.io/generator: admin"), "labels")), names: "generated/admin/1"},
-		"LeftExported":    {reason: "what is exported says it", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1"},
-		"NoGeneration":    {reason: "a resource of the Composition may have that name", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`))},
-		"OfAnotherName":   {reason: "and marks that are none of that name", input: none, world: resources(strings.ReplaceAll(one, "generator: admin", "generator: root"))},
-		"Unlisted":        {reason: "the composite may be stale", input: admin, world: cluster(inCluster(one)), names: "generated/admin/1"},
-		"UnlistedLabels":  {reason: "somebody has taken its annotations away", input: admin, world: cluster(inCluster(unmarked(one, "name", "state"))), names: "generated/admin/1"},
-		"UnlistedName":    {reason: "or its labels: it has the name of the next one", input: admin, world: cluster(inCluster(unmarked(one, "labels"))), names: "generated/admin/1"},
-		"UnlistedUnnamed": {reason: "its labels alone are anybody's", input: admin, world: cluster(inCluster(unmarked(one, "owner"))), others: []string{taken}},
-		"Deleted":         {reason: "it may be revoked; its number was used", input: admin, world: resources(isDeleted(one)), names: "generated/admin/2"},
-		"DeletedUnlisted": {reason: "nor is its name, as long as it is there", input: admin, world: cluster(inCluster(isDeleted(one)))},
-		"DeletedBackward": {reason: "the highest of them counts", input: admin, world: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
-		"Late":            {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + settings, names: "generated/admin/1 generated/admin/2"},
-		"LateEnvironment": {reason: "so it is before the environment is", input: lateEnv, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
-		"DeletedLate":     {reason: "also after one that is on its way out", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
-		"ExportedAndGone": {reason: "a number that something exported has is not used again", input: admin, world: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
+		"Own":            {reason: "the name says it", input: admin, world: resources(unmarked(two, "labels", "state")), names: "generated/admin/2"},
+		"LeftLabel":      {reason: "its label says it", input: none, world: resources(unmarked(one, "state")), names: "generated/admin/1"},
+		"LeftAnnotation": {reason: "its annotation says it", input: none, world: resources(unmarked(generationOf(1, "export.fn.crossplane.io/generator: admin"), "labels")), names: "generated/admin/1"},
+		"LeftExported":   {reason: "what is exported says it", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1"},
+		"NoGeneration":   {reason: "a resource of the Composition may have that name", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`))},
+		"OfAnotherName":  {reason: "and marks that are none of that name", input: none, world: resources(strings.ReplaceAll(one, "generator: admin", "generator: root"))},
+		"UnlistedOld": {
+			reason: "the composite never listed it: it is left alone, and another number is used", input: admin, world: cluster(inCluster(old(one))), names: "generated/admin/2",
+			others: []string{left},
+		},
+		"UnlistedRecorded": {reason: "an export has its values: it is composed, so that the composite lists it", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), names: "generated/admin/1"},
+		"UnlistedUnnamed":  {reason: "its labels alone are anybody's", input: admin, world: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
+		"Deleted":          {reason: "it may be revoked; its number was used", input: admin, world: resources(isDeleted(one)), names: "generated/admin/2"},
+		"DeletedUnlisted":  {reason: "nor is its name, as long as it is there", input: admin, world: cluster(inCluster(isDeleted(one)))},
+		"DeletedBackward":  {reason: "the highest of them counts", input: admin, world: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
+		"Late":             {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + settings, names: "generated/admin/1 generated/admin/2"},
+		"LateEnvironment":  {reason: "so it is before the environment is", input: lateEnv, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
+		"DeletedLate":      {reason: "also after one that is on its way out", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
+		"ExportedAndGone":  {reason: "a number that something exported has is not used again", input: admin, world: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
 		"ExportedTwice": {
 			reason: "the highest of them counts",
 			input:  admin + "\n- {name: z, data: [{key: k, value: generated.admin.password}]}",
@@ -1199,7 +1204,7 @@ func TestRunFlagsGenerations(t *testing.T) {
 		"NothingSaid":   {"somebody took the annotation away: the value may be of any", adopted, exportedFrom(""), "stays"},
 		"SaidOfAnother": {"and so if it is of another generator", adopted, exportedFrom(`{"root":{"generation":2,"uid":"g2"}}`), "stays"},
 		"NeverAdopted":  {"nobody can have what was never given", unadopted, exportedFrom(""), "dropped"},
-		"AnotherObject": {"nor does one count that had its number", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "dropped"},
+		"AnotherObject": {"what has the number of the one in use, and another UID, is left as it is", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
 		"GivenUnmarked": {"but its very UID does", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -1266,11 +1271,11 @@ func TestRunLooksUpGenerations(t *testing.T) {
 		world     string
 		want      string
 	}{
-		"Secret":        {"those of the composite, and what has the name of the next one", "uuid: {}", "", "Secret with export.fn.crossplane.io/composite=u1 in team, Secret team/xr-a-1"},
-		"Resource":      {"of its own kind, beside the composite", user, "", "User with export.fn.crossplane.io/composite=u1 in team, User team/xr-a-1"},
-		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "Secret with export.fn.crossplane.io/composite=u1 in team, Secret team/xr-a-1"},
-		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "User with export.fn.crossplane.io/composite=u1, User xr-a-1"},
-		"File":          {"nothing refers to a composite without a UID", "uuid: {}", file, "Secret team/xr-a-1"},
+		"Secret":        {"those of the composite, and what has the name of the next one", "uuid: {}", "", "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
+		"Resource":      {"of its own kind, beside the composite", user, "", "User team/xr-a-1, User team/xr-a-2-62a3c32dc9"},
+		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
+		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "User xr-a-1, User xr-a-2-62a3c32dc9"},
+		"File":          {"nothing refers to a composite without a UID", "uuid: {}", file, "Secret team/xr-a-1, Secret team/xr-a-2-e9eb02ac82"},
 		"TOTP":          {"no generation is made of it", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,26 +184,49 @@ func (r *run) generationID(m *maker, number int) string {
 // each of its values is the observed one.
 func (g *generating) manifestAsMade(ctx context.Context, k *kept) *structpb.Struct {
 	apiVersion, kind, ns, name := object.Identity(k.object)
-	out := &structpb.Struct{}
-	made := out.UnmarshalJSON(k.Resource) == nil
-	if m := g.plan.maker(k.Generator); m != nil && m.manifest != nil && m.manifest.apiVersion == apiVersion && m.manifest.kind == kind && k.SpecHash == g.specHashes[k.Generator] && k.SpecHash != "" {
-		if fresh, why := g.manifestOf(ctx, m, k.Number, name); why.empty() {
+	if hasData(apiVersion, kind) && k.Kind != kindResource {
+		return object.Held(k.object)
+	}
+	made := &structpb.Struct{}
+	if made.UnmarshalJSON(k.Resource) != nil {
+		made = &structpb.Struct{}
+	}
+	if m := g.plan.maker(k.Generator); m != nil && m.manifest != nil && m.manifest.apiVersion == apiVersion && m.manifest.kind == kind {
+		fresh, why := g.manifestOf(ctx, m, k.Number, name)
+		if why.empty() && k.SpecHash != "" && k.SpecHash == g.specHashes[k.Generator] {
 			return withName(fresh, ns, name)
 		}
-	}
-	switch {
-	case hasData(apiVersion, kind):
-		return object.Held(k.object)
-	case metadataOf(k.object).Get("uid").Text() == "" && made: // a file, which may leave out what was made
-	default:
-		out = observedOf(out, k.object)
-		for _, field := range []string{"metadata", "status"} {
-			delete(out.Fields, field)
+		if len(made.GetFields()) > 0 {
+			made = union(made, m.manifest.base, fresh)
 		}
+	}
+	out := made
+	if metadataOf(k.object).Get("uid").Text() != "" || len(made.GetFields()) == 0 { // a file may leave out what was made
+		out = observedOf(made, k.object)
+		delete(out.Fields, "status")
 		out.Fields["metadata"] = object.HeldMetadata(k.object)
 	}
+	out = copyOf(out)
 	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
 	return withName(out, ns, name)
+}
+
+// union has the fields of all objects. Where two have one, the first counts, unless both
+// are objects.
+func union(all ...*structpb.Struct) *structpb.Struct {
+	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	for _, s := range all {
+		for name, v := range s.GetFields() {
+			was, ok := out.Fields[name]
+			switch {
+			case !ok:
+				out.Fields[name] = v
+			case was.GetStructValue() != nil && v.GetStructValue() != nil:
+				out.Fields[name] = structpb.NewStructValue(union(was.GetStructValue(), v.GetStructValue()))
+			}
+		}
+	}
+	return out
 }
 
 // observedOf are the fields that a manifest has, with the values that are observed. Without

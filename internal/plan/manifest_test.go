@@ -24,7 +24,7 @@ func TestGenerationsWithoutObject(t *testing.T) {
 		"Empty":           {"nor a field of it", "{}", `{apiVersion: "", kind: "", metadata: {name: ""}}`},
 		"NoMetadata":      {"what there is stays", "{" + user + "}", "{" + user + `, metadata: {name: ""}}`},
 		"OddMetadata":     {"what is no object has no name", "{" + user + ", metadata: [1], status: {a: b}, spec: {a: b}}", "{" + user + `, metadata: {name: ""}, spec: {a: b}}`},
-		"MadeFromNothing": {"what it was made from stays as it was", strings.Replace(from, "FROM", "{}", 1), "{" + user + ", metadata: {name: x}}"},
+		"MadeFromNothing": {"an annotation that says nothing takes nothing away", strings.Replace(from, "FROM", "{}", 1), "{" + user + ", metadata: {name: x}, spec: {a: b}}"},
 		"MadeFromNull":    {"if that is not known it is what is observed", strings.Replace(from, "FROM", "null", 1), "{" + user + ", metadata: {name: x}, spec: {a: b}}"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,6 +98,7 @@ func newScene(t testing.TB, input string, overlays ...string) *scene {
 		Desired:       map[string]wire.Struct{},
 		DesiredStatus: structOf(t, w.DesiredStatus),
 	}}
+	follow(w.Resources)
 	for name, r := range w.Resources {
 		complete(name, r.Object)
 		s.req.Observation.Resources[name] = observation.Resource{Object: structOf(t, r.Object), Details: detailsOf(r.Details)}
@@ -132,18 +133,49 @@ func complete(composed string, o map[string]any) {
 			o["immutable"] = true
 		}
 	}
-	if o["kind"] != "Secret" || len(annotations) == 0 || annotations[generator.AnnotationSeal] != nil {
-		return
-	}
-	texts, outputs := map[string]string{}, generator.Outputs{}
+	texts := map[string]string{}
 	for k, v := range annotations {
-		texts[k] = fmt.Sprint(v)
+		if strings.HasPrefix(k, "export.fn.crossplane.io/") {
+			texts[k] = fmt.Sprint(v)
+		}
 	}
+	if o["kind"] == "Secret" && len(texts) > 0 && annotations[generator.AnnotationSeal] == nil {
+		annotations[generator.AnnotationSeal] = generator.Seal(outputsOf(data), texts)
+	}
+}
+
+func outputsOf(data map[string]any) generator.Outputs {
+	out := generator.Outputs{}
 	for k, v := range data {
 		b, _ := base64.StdEncoding.DecodeString(fmt.Sprint(v))
-		outputs[k] = sensitive.New(b)
+		out[k] = sensitive.New(b)
 	}
-	annotations[generator.AnnotationSeal] = generator.Seal(outputs, texts)
+	return out
+}
+
+// follow lets each generation that is a Secret follow the one before, as the function
+// makes them.
+func follow(resources map[string]resource) {
+	const state = "export.fn.crossplane.io/generator-state"
+	parts := func(name string) (meta, annotations, data map[string]any) {
+		o := resources[name].Object
+		meta, _ = o["metadata"].(map[string]any)
+		annotations, _ = meta["annotations"].(map[string]any)
+		data, _ = o["data"].(map[string]any)
+		return meta, annotations, data
+	}
+	for n := 2; n < 5; n++ {
+		former, _, formerData := parts(fmt.Sprintf("generated/admin/%d", n-1))
+		_, annotations, data := parts(fmt.Sprintf("generated/admin/%d", n))
+		text, ok := annotations[state].(string)
+		var fields map[string]any
+		if !ok || former == nil || json.Unmarshal([]byte(text), &fields) != nil {
+			continue
+		}
+		fields["follows"] = []any{map[string]any{"generation": n - 1, "uid": former["uid"], "code": generator.Code(outputsOf(formerData), n, outputsOf(data))}}
+		b, _ := json.Marshal(fields)
+		annotations[state] = string(b)
+	}
 }
 
 func structOf(t testing.TB, m map[string]any) wire.Struct {
