@@ -26,6 +26,7 @@ type kept struct {
 	composed string              // composition resource name
 	listed   bool                // the composite lists it among its resources
 	lost     bool                // somebody else changed its state
+	madeFrom string              // the hash of what it was made from, as it says
 	withheld error               // why its connection details cannot be used, or nil
 }
 
@@ -156,7 +157,7 @@ func (r *run) readGeneration(name string, number int, res observation.Resource, 
 		}
 	}
 	k.Generator, k.Number, k.Unlisted = name, number, !listed
-	k.lost = k.lost || k.Made.IsZero()
+	k.lost, k.madeFrom = k.lost || k.Made.IsZero(), k.SpecHash
 	return k
 }
 

@@ -193,7 +193,7 @@ func (g *generating) manifestAsMade(ctx context.Context, k *kept) *structpb.Stru
 	}
 	if m := g.plan.maker(k.Generator); m != nil && m.manifest != nil && m.manifest.apiVersion == apiVersion && m.manifest.kind == kind {
 		fresh, why := g.manifestOf(ctx, m, k.Number, name)
-		if why.empty() && k.SpecHash != "" && k.SpecHash == g.specHashes[k.Generator] {
+		if why.empty() && k.madeFrom != "" && k.madeFrom == g.specHashes[k.Generator] {
 			return withName(fresh, ns, name)
 		}
 		if len(made.GetFields()) > 0 {
