@@ -176,6 +176,9 @@ func (c *controlPlane) step(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRespo
 		if err != nil {
 			c.t.Fatal(err)
 		}
+		if fatalOf(rsp) != "" {
+			return rsp
+		}
 		asked := maps.Clone(req.GetRequiredResources())
 		req = proto.Clone(req).(*fnv1.RunFunctionRequest)
 		req.Context = rsp.GetContext()

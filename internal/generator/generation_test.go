@@ -1,7 +1,6 @@
 package generator_test
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -19,7 +18,7 @@ func at(minutes int) time.Time { return midnight.Add(time.Duration(minutes) * ti
 // gen is a generation that was made at midnight, is ready, and has the state.
 func gen(number int, states ...func(g *generator.Generation)) generator.Generation {
 	g := generator.Generation{
-		Number: number, Kind: "password", Made: midnight, SpecHash: "s", KeepersHash: "k", Rotation: cmp.Or(map[int]string{4: "r"}[number], fmt.Sprintf("r%d", number)),
+		Number: number, Kind: "password", Made: midnight, SpecHash: "s", KeepersHash: "k", Rotation: fmt.Sprintf("r%d", number),
 		GracePeriod: 10 * time.Minute, Ready: true,
 	}
 	for _, s := range states {
@@ -45,7 +44,7 @@ func flagged(at time.Time) func(g *generator.Generation) {
 // wanted is what the generations of gen were made from, and changes to it.
 func wanted(policy v1beta1.RefreshPolicy, changes ...func(w *generator.Want)) *generator.Want {
 	w := &generator.Want{
-		Policy: policy, GracePeriod: 10 * time.Minute, Kind: "password", SpecHash: "s", KeepersHash: "k", Rotation: "r",
+		Policy: policy, GracePeriod: 10 * time.Minute, Kind: "password", SpecHash: "s", KeepersHash: "k",
 	}
 	if policy == v1beta1.Periodic {
 		w.Interval = time.Hour

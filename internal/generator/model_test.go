@@ -908,7 +908,9 @@ func (w *world) observe(v version) ([]found, generator.Known) {
 		next = max(next, n+1)
 	}
 	for _, n := range v.refs {
-		next = max(next, n+1)
+		if next = max(next, n); w.find(n) != nil {
+			next = max(next, n+1)
+		}
 	}
 	var have []found
 	for _, f := range all {
@@ -935,7 +937,8 @@ func (w *world) call(v version, have, unlisted []found) (generator.Step, time.Ti
 			want.Used = max(want.Used, e.number)
 		}
 		for _, n := range v.refs {
-			want.Used = max(want.Used, n)
+			want.Used = max(want.Used, n-1)
+			w.lost = w.lost || w.find(n) == nil
 		}
 	}
 	w.rng.Shuffle(len(have), func(i, j int) { have[i], have[j] = have[j], have[i] })

@@ -22,20 +22,20 @@ type generating struct {
 
 	plan       *Plan
 	out        *Result
-	have       map[string][]*kept // by generator
-	left       map[string][]*kept // what is left alone, because nothing says that it is a generation
-	impostors  map[string]*kept   // what has the number of the generation in use
-	stale      *kept              // a generation that the composite may list as soon as it is read anew
-	used       map[string]int     // the highest number that is known of
-	unread     []string           // look-ups without which no step is taken
-	tokens     map[string]string  // by generator: what asks for another generation
-	slow       int                // slow generations that were made
-	coming     map[string]bool    // generators of which a generation is to be adopted
-	replaced   *kept              // the generation of a generator that left, which a new one names as its latest
-	specHashes map[string]string  // of what each generator is made from now
-	unlisted   map[string]string  // by generator: an export with its values that the composite does not list
-	unsaid     map[string]bool    // generators of which an export may have a value of any generation
-	early      *kept              // what was made, if it is given before it is stored
+	have       map[string][]*kept     // by generator
+	left       map[string][]*kept     // what is left alone, because nothing says that it is a generation
+	impostors  map[string]*kept       // what has the number of the generation in use
+	stale      wire.Struct            // a generation that the composite may list as soon as it is read anew
+	used       map[string]int         // the highest number that is known of
+	unread     []string               // look-ups without which no step is taken
+	tokens     map[string]string      // by generator: what asks for another generation
+	slow       int                    // slow generations that were made
+	coming     map[string]bool        // generators of which a generation is to be adopted
+	replaced   *kept                  // the generation of a generator that left, which a new one names as its latest
+	specHashes map[string]string      // of what each generator is made from now
+	unlisted   map[string]wire.Struct // by generator: an export with its values that the composite does not list
+	unsaid     map[string]bool        // generators of which an export may have a value of any generation
+	early      *kept                  // what was made, if it is given before it is stored
 }
 
 // generate takes the next step of each generator, and gives expressions what the
@@ -59,7 +59,7 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 		}
 		if l.unlisted {
 			for name := range r.readGenerated(l.observed) {
-				put(&g.unlisted, name, l.String())
+				put(&g.unlisted, name, l.observed)
 			}
 		}
 	}
@@ -69,10 +69,8 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 	for _, name := range sortedKeys(g.have) {
 		g.trust(name, p.maker(name))
 	}
-	if g.stale != nil {
-		k := g.stale.reference()
-		return &Stale{fmt.Sprintf("generator %q: %s %s/%s is controlled by the composite, and the composite does not list it. "+
-			"If it was just created, the next reconcile sees that. Otherwise delete it", g.stale.Generator, k.Kind, k.Namespace, k.Name)}
+	if err := g.isStale(); err != nil {
+		return err
 	}
 	for _, m := range authoritiesFirst(p.makers) {
 		if m.totp == nil {
@@ -112,7 +110,7 @@ func (g *generating) findListed(p *Plan) {
 	for i := range p.makers {
 		for _, ref := range g.references() {
 			if number, ok := g.numberOf(&p.makers[i], ref.Get("name").Text()); ok {
-				g.used[p.makers[i].name] = max(g.used[p.makers[i].name], number)
+				g.used[p.makers[i].name] = max(g.used[p.makers[i].name], number-1) // it may have been refused
 			}
 		}
 	}
@@ -227,7 +225,7 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 	case len(g.unread) > 0:
 		g.wait(ctx, s, Outcome{State: Waiting}, "the look-up of "+shorten(g.unread, ", "))
 		return
-	case len(g.proven[s.name]) == 0 && g.records[s.name] == nil && g.unlisted[s.name] != "":
+	case g.records[s.name] == nil && g.unlisted[s.name].Exists() && !slices.ContainsFunc(g.proven[s.name], func(k *kept) bool { return k.listed }):
 		g.wait(ctx, s, g.lostList(s), "the composite to list its generations")
 		return
 	case g.impostors[s.name] != nil:

@@ -67,13 +67,21 @@ func (g *generating) lookUpAll(ctx context.Context) map[string]*stepping {
 	for _, name := range sortedKeys(steps) {
 		for _, c := range steps[name].candidates {
 			for _, o := range g.require(c.at) {
-				if composed, own := g.owned(o); own && !isTenants(composed) {
+				if g.mayBe(name, o) {
 					g.found(name, c.number, o, false)
 				}
 			}
 		}
 	}
 	return steps
+}
+
+// mayBe reports whether an object that was looked up may be a generation of a generator.
+func (g *generating) mayBe(name string, o wire.Struct) bool {
+	composed, own := g.owned(o)
+	other, _, ok := parseGeneration(composed)
+	label := metadataOf(o).At("labels", generator.LabelGenerator).Text()
+	return (own || g.accepted()[metadataOf(o).Get("uid").Text()]) && !isTenants(composed) && (!ok || other == name) && (label == "" || label == name)
 }
 
 // require a look-up, and return what was found.
@@ -224,9 +232,9 @@ func (g *generating) add(all []*kept, k *kept) []*kept {
 
 // young reports whether the composite may list an object as soon as Crossplane reads it
 // anew.
-func (g *generating) young(k *kept) bool {
-	created, err := time.Parse(time.RFC3339, metadataOf(k.object).Get("creationTimestamp").Text())
-	return err != nil || g.Now.Before(created.Add(limits.UnlistedFor))
+func young(o wire.Struct, now time.Time) bool {
+	created, err := time.Parse(time.RFC3339, metadataOf(o).Get("creationTimestamp").Text())
+	return err != nil || now.Before(created.Add(limits.UnlistedFor))
 }
 
 // A kindTarget says of which kind, and where, the generations of a generator are.

@@ -60,7 +60,7 @@ func (g *generating) choose(s *stepping, step generator.Step) (*candidate, reaso
 			}
 			return c, reasons{}
 		}
-		if len(taken.waiting) > 0 { // it will be free
+		if objects, _ := c.at.find(g.Found); len(taken.waiting) > 0 || g.isGeneration(objects[0]) { // it will be free, or the input is wrong
 			return nil, taken
 		}
 		why.failed = append(why.failed, taken.failed...)

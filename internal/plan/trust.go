@@ -46,8 +46,8 @@ func (g *generating) trust(name string, m *maker) {
 		case proven:
 			g.proven[name] = append(g.proven[name], k)
 		case k.listed:
-		case len(trust.Proven)+len(known.Recorded) == 0 && g.whole(m, k) && g.young(k) && len(g.unread) == 0:
-			g.stale = k
+		case len(trust.Proven)+len(known.Recorded) == 0 && g.whole(m, k) && young(k.object, g.Now):
+			g.stale = k.object
 			continue
 		case isSecretObject(k):
 			g.left[name] = append(g.left[name], k)
@@ -157,7 +157,7 @@ func (g *generating) whole(m *maker, k *kept) bool {
 	}
 	switch {
 	case !isSecretObject(k):
-		return k.listed || g.young(k)
+		return k.listed || young(k.object, g.Now)
 	case m == nil || m.compute == nil:
 		return true
 	case !object.IsImmutable(k.object) || len(k.details) == 0:
@@ -179,10 +179,28 @@ func (g *generating) conflict(what, name string) Outcome {
 		what, at.Kind, at.Namespace, at.Name, k.Number, at.UID, ref.UID, acceptAnnotation, at.UID)}
 }
 
+// isStale reports whether the composite may list more as soon as Crossplane reads it anew. A
+// list that is written now would forget what is not on it.
+func (g *generating) isStale() error {
+	o := g.stale
+	for _, name := range sortedKeys(g.unlisted) {
+		if g.records[name] == nil && young(g.unlisted[name], g.Now) {
+			o = g.unlisted[name]
+		}
+	}
+	if !o.Exists() || len(g.unread) > 0 {
+		return nil
+	}
+	_, kind, ns, name := object.Identity(o)
+	return &Stale{fmt.Sprintf("%s %s/%s is controlled by the composite, and the composite does not list it. "+
+		"If it was just created, the next reconcile sees that. Otherwise delete it", kind, ns, name)}
+}
+
 // lostList says that the composite lists nothing of a generator whose values an export has:
 // somebody took its list away, or made the export.
 func (g *generating) lostList(s *stepping) Outcome {
+	_, kind, ns, name := object.Identity(g.unlisted[s.name])
 	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
-		"%s: Secret %s has values of a generation, and the composite lists neither. If both were restored from a backup, set the annotation %s on the composite "+
-			"to the UID of the generation to use it. Otherwise delete the Secret, and another generation is made", s, g.unlisted[s.name], acceptAnnotation)}
+		"%s: %s %s/%s has values of a generation, and the composite lists neither. If both were restored from a backup, set the annotation %s on the composite "+
+			"to the UID of the generation to use it. Otherwise delete the %[2]s, and another generation is made", s, kind, ns, name, acceptAnnotation)}
 }
