@@ -34,6 +34,7 @@ func retired(g *generator.Generation)  { g.Retired = true }
 func stripped(g *generator.Generation) {
 	*g = generator.Generation{Number: g.Number, Ready: g.Ready, Exported: g.Exported}
 }
+func restored(g *generator.Generation) { g.Made, g.Rotation = time.Time{}, "" }
 func made(at time.Time) func(g *generator.Generation) {
 	return func(g *generator.Generation) { g.Made = at }
 }
@@ -226,10 +227,10 @@ func TestNext(t *testing.T) {
 			step:   generator.Step{Keep: gens{gen(2, exported)}, Current: 2},
 		},
 		"ClockPutBack": {
-			reason: "a flag of the future is no reason to drop",
+			reason: "a flag of a clock that was ahead counts from now",
 			want:   once,
 			have:   gens{gen(1, flagged(at(500))), gen(2, exported)},
-			step:   generator.Step{Keep: gens{gen(1, flagged(at(500))), gen(2, exported)}, Current: 2, Previous: 1, Due: at(510)},
+			step:   generator.Step{Keep: gens{gen(1, flagged(now)), gen(2, exported)}, Current: 2, Previous: 1, Due: at(30)},
 		},
 		"FlaggedAndExported": {
 			reason: "what is exported is in use: its grace period starts again",
@@ -299,7 +300,7 @@ func TestNext(t *testing.T) {
 			want:   once,
 			have:   gens{gen(1, left), gen(2, exported, stripped, unready)},
 			step: generator.Step{
-				Keep: gens{gen(1, left), gen(2, exported, made(time.Time{}), unready, func(g *generator.Generation) { g.KeepersHash = "k" })}, Current: 2, Previous: 1, Due: at(25),
+				Keep: gens{gen(1, left), gen(2, exported, restored, unready, func(g *generator.Generation) { g.KeepersHash = "k" })}, Current: 2, Previous: 1, Due: at(25),
 			},
 		},
 		"StrippedFormer": {
@@ -307,7 +308,7 @@ func TestNext(t *testing.T) {
 			want:   once,
 			have:   gens{gen(1, stripped), gen(2, exported)},
 			step: generator.Step{
-				Keep:    gens{gen(1, made(time.Time{}), func(g *generator.Generation) { g.Flagged = now }), gen(2, exported)},
+				Keep:    gens{gen(1, restored, func(g *generator.Generation) { g.Flagged = now }), gen(2, exported)},
 				Current: 2, Previous: 1, Due: at(30),
 			},
 		},
@@ -316,7 +317,7 @@ func TestNext(t *testing.T) {
 			want:   once,
 			have:   gens{gen(1, stripped, unready), gen(2, unready)},
 			step: generator.Step{
-				Keep:    gens{gen(1, unready, made(time.Time{})), gen(2, unready)},
+				Keep:    gens{gen(1, unready, restored), gen(2, unready)},
 				Pending: 2,
 			},
 		},
@@ -327,7 +328,7 @@ func TestNext(t *testing.T) {
 			step: generator.Step{
 				Keep: gens{
 					gen(1, exported),
-					gen(2, unready, retired, made(time.Time{}), func(g *generator.Generation) { g.Flagged = now }),
+					gen(2, unready, retired, restored, func(g *generator.Generation) { g.Flagged = now }),
 					gen(3, unready),
 				},
 				Current: 1, Pending: 3, Due: at(30),
