@@ -152,6 +152,7 @@ type world struct {
 	names    int // made up
 
 	impostors int       // reconciles that were paused
+	disturbed bool      // somebody did to a generation what nobody should
 	known     bool      // an export had recorded a generation before this reconcile
 	current   int       // the value that generated gave last
 	basis     version   // of the generation that was made last
@@ -694,7 +695,7 @@ func (w *world) fumble() {
 		return
 	}
 	s := pick(w.rng, w.stored...)
-	w.lost = true
+	w.lost, w.disturbed = true, true
 	if w.percent(50) {
 		w.logf("deleted %d by hand", s.Number)
 		s.taken = true
@@ -719,6 +720,7 @@ func (w *world) attack() {
 	if !w.attacked {
 		return
 	}
+	w.disturbed = true
 	number := 1 + w.rng.IntN(max(1, w.highest())+2)
 	if s := w.find(number); s != nil {
 		if w.percent(30) {
@@ -1304,7 +1306,7 @@ func (w *world) checkDrop(s *stored) {
 func (w *world) checkReason(v version) {
 	policy := cmp.Or(v.want.Policy, v1beta1.CreatedOnce)
 	switch {
-	case w.made == 0, w.lost, w.attacked, w.fumbled, v.asked != w.basis.asked:
+	case w.made == 0, w.lost, w.disturbed, v.asked != w.basis.asked:
 	case v.want.Rotation != "" && v.want.Rotation != w.basis.want.Rotation:
 	case policy != v1beta1.CreatedOnce && v.edits != w.basis.edits:
 	case v.want.SpecHash != w.basis.want.SpecHash && w.neverUsed(): // it may be mended
@@ -1379,7 +1381,7 @@ func (w *world) checkDue(want *generator.Want, step generator.Step, have []gener
 func (w *world) checkCurrent(cur *stored, have []found) {
 	last := w.has(w.current)
 	switch {
-	case last == nil || last.stripped:
+	case last == nil || last.stripped || w.attacked && !w.known:
 	case slices.ContainsFunc(have, func(f found) bool { return f.value == w.current && f.state.Unlisted }): // it is waited for
 	case slices.ContainsFunc(have, func(f found) bool { return f.state.Retired }): // it comes back in the next step
 	case !last.Flagged.IsZero() && !w.isExported(last.value): // it was gone in between

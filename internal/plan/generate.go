@@ -57,9 +57,12 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 				g.unread = append(g.unread, l.lookUp.String())
 			}
 		}
-		if l.unlisted {
-			for name := range r.readGenerated(l.observed) {
+		for name, from := range r.readGenerated(l.observed) {
+			switch {
+			case l.unlisted:
 				put(&g.unlisted, name, l.observed)
+			case l.lookUp != nil: // the composite lists it, and something else has its composition resource name
+				r.records[name] = r.records[name].add(from, ownData(l.observed))
 			}
 		}
 	}

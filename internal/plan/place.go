@@ -173,9 +173,9 @@ func (r *run) judge(e export, at *placement, found wire.Struct) {
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.kind, at, composed, mend)
 	case composed != e.name:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: if the export was renamed, set %s to %q again; otherwise %s", e.kind, at, composed, e.path.Child("name"), composed, mend)
-		at.observed, at.resource, at.unlisted = found, composed, true
+		at.observed, at.resource, at.unlisted = found, composed, !r.isListed(string(e.kind), at.name)
 	default:
-		at.observed, at.unlisted = found, true
+		at.observed, at.unlisted = found, !r.isListed(string(e.kind), at.name)
 	}
 }
 

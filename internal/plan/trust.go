@@ -143,6 +143,11 @@ func (g *generating) follows(name string, number int, data generator.Outputs, co
 	for _, k := range g.proven[name] {
 		add(k.reference())
 	}
+	if len(g.proven[name]) == 0 {
+		if ref := g.lastKnown(name); ref.Name != "" && ref.UID == "" { // its name is all that is known
+			out = append(out, generator.Followed{Reference: ref})
+		}
+	}
 	if ref := g.records[name].highest(); ref.UID != "" && !slices.ContainsFunc(g.proven[name], func(k *kept) bool { return k.id() == ref.UID }) {
 		add(ref)
 	}
