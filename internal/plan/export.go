@@ -58,6 +58,7 @@ func (r *run) decide(ctx context.Context, e export, at placement) Object {
 	if e.secret.connectionDetails {
 		out.ConnectionDetails = o.Data
 	}
+	out.fit.keep = func(why string) Object { return hold(e, at, reasons{failed: []string{why}}) }
 	return out
 }
 
