@@ -511,6 +511,12 @@ func serveAttacked(t *testing.T, env ...string) *attacked {
 // dial the server, at the address that its log says.
 func (s *attacked) dial(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	t.Helper()
+	return fnv1.NewFunctionRunnerServiceClient(s.connect(t))
+}
+
+// connect anew.
+func (s *attacked) connect(t *testing.T) *grpc.ClientConn {
+	t.Helper()
 	var address string
 	for limit := limited(t); address == ""; time.Sleep(time.Millisecond) {
 		address = regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(s.log.String())
@@ -523,7 +529,7 @@ func (s *attacked) dial(t *testing.T) fnv1.FunctionRunnerServiceClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return fnv1.NewFunctionRunnerServiceClient(conn)
+	return conn
 }
 
 // end the server as Kubernetes does. Nothing secret is in its log.

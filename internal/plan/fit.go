@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 // A fit is what an object adds to the response, and how it adds less.
 type fit struct {
-	bytes int                     // of the object and its connection details
+	bytes int                     // of the object and its connection details, about
+	build func() *structpb.Struct // what is desired, once it is known to fit
 	keep  func(why string) Object // the object as it was observed, or none; nil if it cannot add less
 	saved int                     // by keep
 }
@@ -20,13 +22,19 @@ type fit struct {
 // add an object. Objects that would not fit into any response are kept as they were
 // observed at once, so that their data is not in memory together.
 func (r *Result) add(o Object) {
-	o.fit.bytes = o.bytes()
+	if o.fit.build == nil {
+		o.fit.bytes = o.bytes()
+	}
 	r.Objects = append(r.Objects, o)
 	total := 0
 	for _, o := range r.Objects {
 		total += o.fit.bytes
 	}
 	r.Keep(total - limits.ResponseBytes)
+	if last := &r.Objects[len(r.Objects)-1]; last.fit.build != nil {
+		last.Desired = last.fit.build()
+		last.fit.build = nil // with the data
+	}
 }
 
 // Keep so many objects as they were observed that the response has so many bytes less: those
