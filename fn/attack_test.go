@@ -498,8 +498,8 @@ func (l *attackedLog) String() string {
 }
 
 // serveAttacked builds the program, and serves it with the flags that it has in a
-// cluster, but for TLS, and with a log that says more.
-func serveAttacked(t *testing.T) *attacked {
+// cluster, but for TLS, and with a log that says more. env is added to its environment.
+func serveAttacked(t *testing.T, env ...string) *attacked {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
 		t.Skip("needs Linux: ", err)
@@ -510,7 +510,7 @@ func serveAttacked(t *testing.T) *attacked {
 	}
 	s := &attacked{log: &attackedLog{}}
 	s.cmd = exec.CommandContext(context.Background(), bin, "serve", "--insecure", "--debug", "--address", "127.0.0.1:0", "--metrics-address", "")
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Env = s.log, s.log, append(os.Environ(), env...)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -521,6 +521,12 @@ func serveAttacked(t *testing.T) *attacked {
 
 // dial the server, at the address that its log says.
 func (s *attacked) dial(t *testing.T) fnv1.FunctionRunnerServiceClient {
+	t.Helper()
+	return fnv1.NewFunctionRunnerServiceClient(s.connect(t))
+}
+
+// connect anew.
+func (s *attacked) connect(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	var address string
 	for limit := limited(t); address == ""; time.Sleep(time.Millisecond) {
@@ -534,7 +540,7 @@ func (s *attacked) dial(t *testing.T) fnv1.FunctionRunnerServiceClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return fnv1.NewFunctionRunnerServiceClient(conn)
+	return conn
 }
 
 // end the server as Kubernetes does. Nothing secret is in its log.

@@ -81,7 +81,7 @@ func benchGRPC(which string) (*grpc.Server, error) {
 		fnv1.RegisterFunctionRunnerServiceServer(s, emptyFunction{})
 		return s, nil
 	}
-	s := &server{log: logging.NewNopLogger(), credentials: insecure.NewCredentials(), maxRecvMessageSize: benchMost, codec: which, connectionAge: time.Hour, registry: newRegistry()}
+	s := &server{log: logging.NewNopLogger(), credentials: insecure.NewCredentials(), maxRecvMessageSize: benchMost, memoryLimit: memoryLimit(), codec: which, connectionAge: time.Hour, registry: newRegistry()}
 	var err error
 	if s.function, err = NewFunction(s.log, newMetrics(s.registry)); err != nil {
 		return nil, err

@@ -88,28 +88,27 @@ func (c lazyCodec) Marshal(v any) (out mem.BufferSlice, err error) {
 	return out, nil
 }
 
-// registerLazily serves the FunctionRunnerService of a file, v1 or v1beta1, whose messages
-// are the same on the wire. The server has to have the lazyCodec.
-func registerLazily(s *grpc.Server, file protoreflect.FileDescriptor, fn lazyRunner) {
+// lazyService is the FunctionRunnerService of a file, v1 or v1beta1, whose messages are the
+// same on the wire. The server must have the lazyCodec.
+func lazyService(file protoreflect.FileDescriptor) grpc.ServiceDesc {
 	service := file.Services().Get(0)
 	method := service.Methods().Get(0)
-	info := &grpc.UnaryServerInfo{Server: fn, FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
-	run := func(ctx context.Context, req any) (any, error) {
-		return fn.Run(ctx, req.(*wire.Request)), nil //nolint:forcetypeassert // made below
-	}
-	s.RegisterService(&grpc.ServiceDesc{
+	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
+	return grpc.ServiceDesc{
 		ServiceName: string(service.FullName()),
 		HandlerType: (*lazyRunner)(nil),
 		Methods: []grpc.MethodDesc{{
 			MethodName: string(method.Name()),
-			Handler: func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+			Handler: func(fn any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 				req := &wire.Request{}
 				if err := decode(req); err != nil {
 					return nil, err
 				}
-				return intercept(ctx, req, info, run) // there always is one: recoverPanic
+				return intercept(ctx, req, info, func(ctx context.Context, _ any) (any, error) {
+					return fn.(lazyRunner).Run(ctx, req), nil //nolint:forcetypeassert // by HandlerType
+				})
 			},
 		}},
 		Metadata: file.Path(),
-	}, fn)
+	}
 }

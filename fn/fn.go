@@ -76,22 +76,33 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	result, err := p.Run(ctx, seen)
 	var stale *plan.Stale
 	if errors.As(err, &stale) {
-		return req.Respond(f.fatal(rsp, plan.Waiting.String(), stale.Message))
+		return req.Respond(f.fatal(rsp, plan.Waiting.String(), outcomeWaiting, stale.Message))
 	}
 	if err != nil {
 		return req.Respond(f.refuse(rsp, errorTexts(err)))
 	}
 	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
-	rsp.Requirements = require(result)
-	requireSchemas(rsp, result)
-	rsp.Desired = desire(req.Desired.Composite, result)
-	left := &leaving{found: req.Context}
-	leaveEnvironment(left, result, p.ID())
-	leaveGenerators(left, result)
-	report(rsp, left, result, p.ID())
-	rsp.Context = left.context()
+	out := respond(req, rsp.GetMeta(), result, p.ID())
+	for out.Size() > limits.ResponseBytes {
+		if !result.Keep(out.Size() - limits.ResponseBytes) {
+			return new(wire.Request).Respond(f.tooLarge(rsp, out.Size())) // what came is not carried on
+		}
+		out = respond(req, rsp.GetMeta(), result, p.ID())
+	}
 	f.count(result)
 	f.log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", worst(result).String())
+	return out
+}
+
+// respond to a request with the result of the plan of an ID.
+func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *plan.Result, id string) *wire.Response {
+	rsp := &fnv1.RunFunctionResponse{Meta: meta, Requirements: require(result), Desired: desire(req.Desired.Composite, result)}
+	requireSchemas(rsp, result)
+	left := &leaving{found: req.Context}
+	leaveEnvironment(left, result, id)
+	leaveGenerators(left, result)
+	report(rsp, left, result, id)
+	rsp.Context = left.context()
 	out := req.Respond(rsp)
 	out.Drop = result.Drop
 	return out
@@ -291,16 +302,22 @@ func report(rsp *fnv1.RunFunctionResponse, left *leaving, result *plan.Result, i
 	c.TargetCompositeAndClaim()
 }
 
-// refuse an input.
+// refuse an input with faults.
 func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.RunFunctionResponse {
-	f.metrics.reconcile(outcomeInvalidInput)
-	return f.fatal(rsp, reasonInvalidInput, "invalid input: "+message(texts))
+	return f.fatal(rsp, reasonInvalidInput, outcomeInvalidInput, "invalid input: "+message(texts))
 }
 
-// fatal stops the reconcile: Crossplane applies nothing.
-func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, text string) *fnv1.RunFunctionResponse {
+// tooLarge is also fatal: Crossplane cannot receive a response of so many bytes.
+func (f *Function) tooLarge(rsp *fnv1.RunFunctionResponse, size int) *fnv1.RunFunctionResponse {
+	return f.fatal(rsp, plan.Held.String(), outcomeHeld, fmt.Sprintf("nothing is changed: the response has %d bytes, and Crossplane accepts %d, even if all exports are held as they were observed: "+
+		"compose less in this pipeline, or leave less in its context", size, limits.ResponseBytes))
+}
+
+// fatal ends the call: Crossplane applies nothing.
+func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, outcome, text string) *fnv1.RunFunctionResponse {
 	response.Fatal(rsp, errors.New(text))
 	response.ConditionFalse(rsp, conditionType, reason).WithMessage(text).TargetCompositeAndClaim()
+	f.metrics.reconcile(outcome)
 	f.log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
 	return rsp
 }

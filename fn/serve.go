@@ -24,6 +24,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto" // registers the codec
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -168,6 +170,7 @@ func (c *serveCmd) Validate() error {
 // Run serves until SIGTERM or SIGINT, and returns nil then: a server that was
 // told to stop did not fail. A second signal ends the process at once.
 func (c *serveCmd) Run(build functionMaker) error {
+	limitHeap()
 	collectLess()
 	log, err := function.NewLogger(c.Debug)
 	if err != nil {
@@ -198,6 +201,7 @@ func (c *serveCmd) server(ctx context.Context, build functionMaker, log logging.
 		log:                log,
 		credentials:        creds,
 		codec:              c.Codec,
+		memoryLimit:        memoryLimit(),
 		maxRecvMessageSize: c.MaxRecvMessageSize * 1024 * 1024,
 		gracePeriod:        c.GracePeriod,
 		connectionAge:      connectionAge,
@@ -254,6 +258,7 @@ type server struct {
 	log                logging.Logger
 	credentials        credentials.TransportCredentials
 	codec              string        // codecProto, or else codecLazy
+	memoryLimit        int64         // of the process, in bytes
 	maxRecvMessageSize int           // in bytes
 	gracePeriod        time.Duration // zero stops at once
 	connectionAge      time.Duration // a connection is closed after it
@@ -282,7 +287,7 @@ func (s *server) serve(ctx context.Context) error {
 		}()
 	}
 
-	s.log.Info("Serving", "address", s.listener.Addr().String(), "codec", s.codec)
+	s.log.Info("Serving", "address", s.listener.Addr().String(), "codec", s.codec, "memory-limit", fmt.Sprintf("%d MiB", s.memoryLimit>>20))
 
 	var err error
 	select {
@@ -334,26 +339,31 @@ func (s *server) grpcServer(checks *health.Server) *grpc.Server {
 	calls := grpcprometheus.NewServerMetrics()
 	s.registry.MustRegister(calls)
 
-	options := []grpc.ServerOption{
+	lazy, ok := s.function.(lazyRunner)
+	lazily := ok && s.codec != codecProto
+	codec := encoding.GetCodecV2(grpcproto.Name)
+	if lazily {
+		codec = newLazyCodec(s.log)
+	}
+	admit := newAdmission(s.memoryLimit, s.maxRecvMessageSize, codec)
+	count, recovered := calls.UnaryServerInterceptor(), recoverPanic(s.log)
+	runner := grpc.NewServer(append(admit.options(),
 		grpc.Creds(s.credentials),
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: s.connectionAge}), // requests that run are waited for
 		grpc.MaxRecvMsgSize(s.maxRecvMessageSize),
-		grpc.ChainUnaryInterceptor(calls.UnaryServerInterceptor(), recoverPanic(s.log)),
-		grpc.ChainStreamInterceptor(calls.StreamServerInterceptor()),
+		grpc.ChainUnaryInterceptor(count, recovered),
+		grpc.ChainStreamInterceptor(butUnary(calls.StreamServerInterceptor())),
+	)...)
+	intercept := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		return count(ctx, req, info, func(ctx context.Context, req any) (any, error) { return recovered(ctx, req, info, handle) })
 	}
-	lazy, ok := s.function.(lazyRunner)
-	lazily := ok && s.codec != codecProto
 	if lazily {
-		options = append(options, grpc.ForceServerCodecV2(newLazyCodec(s.log)))
-	}
-	runner := grpc.NewServer(options...)
-	if lazily {
-		registerLazily(runner, fnv1.File_v1_run_function_proto, lazy)
-		registerLazily(runner, fnv1beta1.File_v1beta1_run_function_proto, lazy)
+		admit.register(runner, lazyService(fnv1.File_v1_run_function_proto), lazy, intercept)
+		admit.register(runner, lazyService(fnv1beta1.File_v1beta1_run_function_proto), lazy, intercept)
 	} else {
-		fnv1.RegisterFunctionRunnerServiceServer(runner, s.function)
-		fnv1beta1.RegisterFunctionRunnerServiceServer(runner, function.ServeBeta(s.function))
+		admit.register(runner, fnv1.FunctionRunnerService_ServiceDesc, s.function, intercept)
+		admit.register(runner, fnv1beta1.FunctionRunnerService_ServiceDesc, function.ServeBeta(s.function), intercept)
 	}
 	reflection.Register(runner)
 	grpc_health_v1.RegisterHealthServer(runner, checks)
@@ -361,6 +371,16 @@ func (s *server) grpcServer(checks *health.Server) *grpc.Server {
 	calls.InitializeMetrics(runner)
 
 	return runner
+}
+
+// butUnary leaves out unary methods that are served as streams.
+func butUnary(intercept grpc.StreamServerInterceptor) grpc.StreamServerInterceptor {
+	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		if !info.IsClientStream && !info.IsServerStream {
+			return handle(srv, stream)
+		}
+		return intercept(srv, stream, info, handle)
+	}
 }
 
 // metricsServer serves /metrics and nothing else.

@@ -29,7 +29,7 @@ var rooms = map[string]room{
 			"internal/plan", "internal/schema", "internal/suggest", "internal/wire",
 		},
 		outside: []string{
-			"github.com/alecthomas/kong", "github.com/bmatcuk/doublestar", "github.com/posener/complete", "github.com/willabides/kongplete", "golang.org/x/term", "github.com/crossplane/function-sdk-go", "github.com/google/uuid", "github.com/grpc-ecosystem/go-grpc-middleware",
+			"github.com/alecthomas/kong", "github.com/bmatcuk/doublestar", "github.com/posener/complete", "github.com/willabides/kongplete", "golang.org/x/sync/semaphore", "golang.org/x/term", "github.com/crossplane/function-sdk-go", "github.com/google/uuid", "github.com/grpc-ecosystem/go-grpc-middleware",
 			"github.com/prometheus/client_golang", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "sigs.k8s.io/yaml",
 		},
 	},

@@ -232,6 +232,10 @@ const (
 	// told otherwise.
 	Schemas = 4
 
+	// ResponseBytes is what Crossplane's client accepts: it fails the whole reconcile on a
+	// larger response. It is gRPC's default, which Crossplane does not change.
+	ResponseBytes = 4 << 20
+
 	// MessageBytes of one message of a condition or a result. Crossplane turns
 	// results into events, whose notes hold 1 KiB at most; longer messages
 	// become hard to read long before a condition's 32 KiB.

@@ -11,6 +11,7 @@ package observation
 import (
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -316,7 +317,8 @@ func (n *named) ConvertToType(t ref.Type) ref.Val { return convert(n, types.MapT
 
 func (n *named) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
-// details are a map of strings. A value that is not UTF-8 keeps its bytes.
+// details are a map of strings, which share the memory of the values: nothing of a request is
+// written to. A value that is not UTF-8 keeps its bytes.
 func details(d Details) ref.Val {
 	return &named{
 		find: func(k string) (ref.Val, bool) {
@@ -324,7 +326,7 @@ func details(d Details) ref.Val {
 			if !ok {
 				return nil, false
 			}
-			return types.String(b), true
+			return types.String(unsafe.String(unsafe.SliceData(b), len(b))), true
 		},
 		keys: func() []string { return sortedKeys(d) },
 	}

@@ -54,10 +54,12 @@ func (r *run) decide(ctx context.Context, e export, at placement) Object {
 	if !why.empty() {
 		return hold(e, at, why)
 	}
-	out := Object{Name: at.resource, Kind: e.kind, Desired: o.Struct()}
+	out := Object{Name: at.resource, Kind: e.kind, fit: fit{bytes: o.Bytes(), build: o.Struct}}
 	if e.secret.connectionDetails {
 		out.ConnectionDetails = o.Data
+		out.fit.bytes += o.Bytes()
 	}
+	out.fit.keep = func(why string) Object { return hold(e, at, reasons{failed: []string{why}}) }
 	return out
 }
 

@@ -111,6 +111,8 @@ type Object struct {
 
 	// ConnectionDetails to publish for the composite.
 	ConnectionDetails map[string]sensitive.Bytes
+
+	fit fit
 }
 
 // Composed is a resource that a generator composes.
@@ -250,7 +252,7 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		return nil, err
 	}
 	for i, e := range p.exports {
-		out.Objects = append(out.Objects, r.export(ctx, e, placements[i]))
+		out.add(r.export(ctx, e, placements[i]))
 	}
 	for _, s := range p.status {
 		out.Status = append(out.Status, r.statusField(ctx, s))

@@ -41,9 +41,11 @@ func (r *run) runTenants(ctx context.Context, t *tenants, w *wish, out *Result) 
 	for _, e := range w.exports {
 		o := own.tenantExport(ctx, e, len(w.unclear) > 0, out)
 		o.Tenant = true
-		out.Objects = append(out.Objects, o)
+		out.add(o)
 	}
-	out.Objects = append(out.Objects, own.keepUnclear(w)...)
+	for _, o := range own.keepUnclear(w) {
+		out.add(o)
+	}
 	out.OK += own.budget.OK
 	out.Waiting += own.budget.Waiting
 	out.Failed += own.budget.Failed

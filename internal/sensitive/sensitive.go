@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"unsafe"
 )
 
 // Redacted stands wherever a value would have been printed or encoded.
@@ -44,12 +45,12 @@ func New(b []byte) Bytes {
 	return Bytes{reveal: func() []byte { return own }}
 }
 
-// FromString is [New] for a string.
+// FromString is [New] for a string, which nobody can change: it is shared.
 func FromString(s string) Bytes {
 	if s == "" {
 		return Bytes{}
 	}
-	own := []byte(s)
+	own := unsafe.Slice(unsafe.StringData(s), len(s)) // as immutable as Bytes is
 	return Bytes{reveal: func() []byte { return own }}
 }
 

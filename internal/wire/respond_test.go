@@ -129,6 +129,9 @@ func respondsAs(t *testing.T, form string, decoded func() *Request, req *fnv1.Ru
 		if err != nil {
 			t.Fatalf("%s, %s: Marshal: %v", form, name, err)
 		}
+		if got, want := respond().Size(), len(bytes.Join(parts, nil)); got != want {
+			t.Fatalf("%s, %s: Size: want the %d bytes that were marshaled, got %d", form, name, want, got)
+		}
 		sent := &fnv1.RunFunctionResponse{}
 		if err := proto.Unmarshal(bytes.Join(parts, nil), sent); err != nil {
 			t.Fatalf("%s, %s: protobuf refuses what was marshalled: %v", form, name, err)

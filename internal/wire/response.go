@@ -95,63 +95,111 @@ func (r *Response) Marshal() ([][]byte, error) {
 		}
 		return [][]byte{b}, nil
 	}
-	head, err := proto.Marshal(r.withoutState())
+	head, err := encode(r.withoutState())
 	if err != nil {
 		return nil, err
 	}
-	desired, context := r.Own.GetDesired(), r.Own.GetContext()
-	parts, err := carryOn([][]byte{head}, tagResponseDesired, r.request.desired, desired, func(tag byte, name []byte) bool {
-		if tag == tagComposite {
-			return desired.GetComposite() != nil
+	parts := [][]byte{head}
+	for _, s := range r.sections() {
+		if parts, err = s.marshal(parts); err != nil {
+			return nil, err
 		}
-		_, ok := desired.GetResources()[string(name)]
-		return ok || slices.Contains(r.Drop, string(name))
-	})
-	if err != nil {
-		return nil, err
 	}
-	return carryOn(parts, tagResponseContext, r.request.context, context, func(_ byte, name []byte) bool {
-		_, ok := context.GetFields()[string(name)]
-		return ok
-	})
+	return parts, nil
 }
 
-// carryOn adds a field to a message: what came, but for what is replaced, and behind it
-// what is added. What came has fields with a tag of one byte. They are entries of a map,
-// asked for by their names; the composite has none, and what is read for it is ignored.
-func carryOn(parts [][]byte, tag byte, came []byte, own proto.Message, isReplaced func(tag byte, name []byte) bool) ([][]byte, error) {
-	if !own.ProtoReflect().IsValid() { // nothing is added
-		if came == nil {
-			return parts, nil
-		}
-		return append(parts, header(tag, len(came)), came), nil
+// Size of the response in bytes.
+func (r *Response) Size() int {
+	if r.request.Decoded() {
+		out, _ := r.Proto() // which cannot fail for it
+		return proto.Size(out)
 	}
-	added, err := proto.Marshal(own)
+	size := proto.Size(r.withoutState())
+	for _, s := range r.sections() {
+		if s.exists() {
+			_, n := s.carried()
+			n += proto.Size(s.own)
+			size += len(header(s.tag, n)) + n
+		}
+	}
+	return size
+}
+
+// encode a message. The same message gives the same bytes.
+func encode(m proto.Message) ([]byte, error) {
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+// A section is a field of the response that carries on what came. What came has fields with
+// a tag of one byte.
+type section struct {
+	tag  byte
+	came []byte        // nil for none
+	own  proto.Message // what is added, which may be nil in its type
+
+	// isReplaced is asked about the entries of a map by their names. The composite has none,
+	// and what is read for it is ignored.
+	isReplaced func(tag byte, name []byte) bool
+}
+
+func (r *Response) sections() [2]section {
+	desired, context := r.Own.GetDesired(), r.Own.GetContext()
+	return [2]section{
+		{tagResponseDesired, r.request.desired, desired, func(tag byte, name []byte) bool {
+			if tag == tagComposite {
+				return desired.GetComposite() != nil
+			}
+			_, ok := desired.GetResources()[string(name)]
+			return ok || slices.Contains(r.Drop, string(name))
+		}},
+		{tagResponseContext, r.request.context, context, func(_ byte, name []byte) bool {
+			_, ok := context.GetFields()[string(name)]
+			return ok
+		}},
+	}
+}
+
+// adds reports whether there is something of its own.
+func (s section) adds() bool { return s.own.ProtoReflect().IsValid() }
+
+// exists reports whether there is anything.
+func (s section) exists() bool { return s.adds() || s.came != nil }
+
+// marshal the section after other parts: what came, but for what is replaced, and then what
+// is added.
+func (s section) marshal(parts [][]byte) ([][]byte, error) {
+	if !s.exists() {
+		return parts, nil
+	}
+	added, err := encode(s.own)
 	if err != nil {
 		return nil, err
 	}
-	at := len(parts)
-	parts = append(parts, nil) // the header, once it is known
-	size := len(added)
+	carried, size := s.carried()
+	parts = append(parts, header(s.tag, size+len(added)))
+	return append(append(parts, carried...), added), nil
+}
+
+// carried is what came and is not replaced, in parts, and its size.
+func (s section) carried() (parts [][]byte, size int) {
 	begin := 0 // of what is carried on, up to the field at hand
 	keep := func(end int) {
 		if end > begin {
-			parts = append(parts, came[begin:end:end])
+			parts = append(parts, s.came[begin:end:end])
 			size += end - begin
 		}
 	}
-	for b := came; len(b) > 0; {
+	for b := s.came; len(b) > 0 && s.adds(); {
 		entry, rest := take(b, b[0])
 		name, _ := take(entry, tagKey)
-		if isReplaced(b[0], name) {
-			keep(len(came) - len(b))
-			begin = len(came) - len(rest)
+		if s.isReplaced(b[0], name) {
+			keep(len(s.came) - len(b))
+			begin = len(s.came) - len(rest)
 		}
 		b = rest
 	}
-	keep(len(came))
-	parts[at] = header(tag, size)
-	return append(parts, added), nil
+	keep(len(s.came))
+	return parts, size
 }
 
 // header of a field with so many bytes.
