@@ -97,7 +97,8 @@ func (s scenario) open(ctx context.Context, kind, input string, composed ...stri
 	return s.input(ctx, kind, input, composed...)
 }
 
-// input of the function in the Composition. Steps before it compose what is given.
+// input of the function in the Composition. A step before it composes what is given, or one
+// after it what refers to its generations.
 func (s scenario) input(ctx context.Context, kind, input string, composed ...string) error {
 	in, err := live.Parse("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n" + input)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s scenario) input(ctx context.Context, kind, input string, composed ...str
 	status, _ := in[0].Object["status"].([]any)
 	in[0].Object["status"] = append(status, map[string]any{"fieldPath": "handled", "value": handled, "optional": true})
 
-	var resources, steps []any
+	var resources, later, steps []any
 
 	for i, text := range composed {
 		o, err := live.Parse(text)
@@ -120,17 +121,26 @@ func (s scenario) input(ctx context.Context, kind, input string, composed ...str
 			name = fmt.Sprintf("db-%d", i)
 		}
 
-		resources = append(resources, map[string]any{"name": name, "manifest": o[0].Object})
+		r := map[string]any{"name": name, "manifest": o[0].Object}
+		if strings.Contains(text, "$(latest.") {
+			later = append(later, r)
+		} else {
+			resources = append(resources, r)
+		}
 	}
 
-	if len(resources) > 0 {
-		steps = append(steps, map[string]any{
-			"step": "compose", "functionRef": map[string]any{"name": "function-compose"},
-			"input": map[string]any{"apiVersion": group, "kind": "Compose", "resources": resources},
-		})
+	compose := func(step string, resources []any) {
+		if len(resources) > 0 {
+			steps = append(steps, map[string]any{
+				"step": step, "functionRef": map[string]any{"name": "function-compose"},
+				"input": map[string]any{"apiVersion": group, "kind": "Compose", "resources": resources},
+			})
+		}
 	}
 
+	compose("compose", resources)
 	steps = append(steps, map[string]any{"step": "export", "functionRef": map[string]any{"name": s.function}, "input": in[0].Object})
+	compose("compose-later", later)
 
 	spec := map[string]any{"compositeTypeRef": map[string]any{"apiVersion": group, "kind": kind}, "mode": "Pipeline", "pipeline": steps}
 	if kind == "XOrder" {

@@ -37,6 +37,8 @@ var scenarios = []struct {
 	{"rotate", "A generation is created, then adopted and exported, then the former one is flagged, and dropped after its grace period; both values are at hand until then", rotatesByPassword},
 	{"write-ahead", "A generation that the API server refuses is not exported; the value in use stays byte for byte", storesFirst},
 	{"resource-generator", "The resource of the next generation is adopted when it is ready, and only then the former one is dropped", generatesByResource},
+	{"forged-generation", "Secrets that look like a generation, made by somebody else, are never exported, under whatever name; the value in use stays", refusesForgedGenerations},
+	{"deleted-generation", "The generation in use is deleted: what refers to it in a later step stays, and follows the next one", keepsReferences},
 	{"delete", "A composite that is deleted leaves nothing behind, and takes nothing else along", leavesNothing},
 }
 

@@ -1,7 +1,8 @@
 // Command compose stands in for the functions that compose resources, such as
 // function-patch-and-transform, which no module proxy gives. It composes the manifests of
-// its input, with the composite's name and namespace for $(name) and $(namespace), and
-// nothing else. It is only for tests.
+// its input, with the composite's name and namespace for $(name) and $(namespace), and the
+// name of the generation in use for $(latest.<generator>). Without that generation it
+// leaves the resource out, as a template with an if does. It is only for tests.
 package main
 
 import (
@@ -40,7 +41,16 @@ func (composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 	}
 
 	meta := req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
-	names := strings.NewReplacer("$(name)", meta["name"].GetStringValue(), "$(namespace)", meta["namespace"].GetStringValue())
+	replace := []string{"$(name)", meta["name"].GetStringValue(), "$(namespace)", meta["namespace"].GetStringValue()}
+
+	for name, state := range req.GetContext().GetFields()["export.fn.crossplane.io/generator-state"].GetStructValue().GetFields() {
+		latest := state.GetStructValue().GetFields()["latest"].GetStructValue().GetFields()["name"].GetStringValue()
+		if latest != "" {
+			replace = append(replace, "$(latest."+name+")", latest)
+		}
+	}
+
+	names := strings.NewReplacer(replace...)
 
 	b, err := req.GetInput().MarshalJSON()
 	if err != nil {
@@ -53,6 +63,10 @@ func (composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 	}
 
 	for _, r := range in.Resources {
+		if refersToNothing(r.Manifest) {
+			continue
+		}
+
 		manifest, err := structpb.NewStruct(r.Manifest)
 		if err != nil {
 			return nil, fmt.Errorf("cannot compose %q: %w", r.Name, err)
@@ -62,6 +76,12 @@ func (composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 	}
 
 	return rsp, nil
+}
+
+// refersToNothing reports whether a manifest refers to a generation that there is not.
+func refersToNothing(manifest map[string]any) bool {
+	b, err := json.Marshal(manifest)
+	return err != nil || strings.Contains(string(b), "$(latest.")
 }
 
 // ready if the condition Ready is true.

@@ -1,0 +1,163 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// forge a Secret that looks like a generation of app in all that can be known without the
+// values: somebody who may create Secrets can do so.
+func (s scenario) forge(ctx context.Context, name string, number int) error {
+	app, err := s.Get(ctx, s.app())
+	if err != nil {
+		return err
+	}
+
+	return s.Apply(ctx, fmt.Sprintf(`
+apiVersion: v1
+kind: Secret
+type: Opaque
+immutable: true
+metadata:
+  name: %[1]s
+  namespace: %[2]s
+  labels: {export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: "%[3]d", export.fn.crossplane.io/composite: %[4]s}
+  annotations:
+    crossplane.io/composition-resource-name: generated/admin/%[3]d
+    export.fn.crossplane.io/generator: admin
+    export.fn.crossplane.io/generation: "%[3]d"
+    export.fn.crossplane.io/generated-at: "2026-01-01T00:00:00Z"
+    export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","adopted":true}}'
+  ownerReferences: [{apiVersion: %[5]s, kind: App, name: app, uid: %[4]s, controller: true}]
+data: {password: %[6]s}
+`, name, s.ns, number, app.GetUID(), group, base64Of("forged")))
+}
+
+// notForged is an error if what is exported ever had a forged value.
+func (s scenario) notForged() error {
+	for _, e := range film.of(s.ns) {
+		if e.object.GetName() == "app-connection" && strings.Contains(fmt.Sprint(live.DataOf(e.object)), "forged") {
+			return brokenf("a forged value was exported: %s", e)
+		}
+	}
+
+	return nil
+}
+
+// Somebody who may create and delete Secrets forges generations.
+func refusesForgedGenerations(ctx context.Context, s scenario) error {
+	var made, next map[string]string
+
+	read := func(into *map[string]string, name string) func() error {
+		return func() error {
+			return eventually(ctx, soon, name, func() error {
+				data, err := s.data(ctx, "Secret", name)
+				*into = data
+
+				return first(func() error { return err }, func() error { return wantText(len(data) > 0, "it is not there") })
+			})
+		}
+	}
+
+	return first(
+		func() error { return s.open(ctx, "App", strings.Replace(rotatingPassword, "5s", "1s", 1)) },
+		func() error { return s.applyApp(ctx) },
+		func() error { return s.says(ctx, s.app(), "Available") },
+		read(&made, "app-connection"),
+		func() error { return s.forge(ctx, "app-admin-2", 2) }, // ahead of a rotation
+		func() error { return s.force(ctx, s.app(), 5) },
+		func() error { return s.becomes(ctx, "Secret", "app-connection", made) },
+		func() error { return s.rotate(ctx, "admin", "1") },
+		func() error {
+			return eventually(ctx, soon, "another value", func() error {
+				data, err := s.data(ctx, "Secret", "app-connection")
+				next = data
+
+				return first(func() error { return err }, func() error {
+					return wantText(data["password"] != made["password"] && data["former-password"] == "", "it is the former one")
+				})
+			})
+		},
+		s.notForged,
+		func() error { return s.says(ctx, s.app(), "Available") },
+		func() error { return s.takePlace(ctx) },
+		func() error { return s.says(ctx, s.app(), "Conflict", "is not the generation", "accept-generation") },
+		func() error { return s.force(ctx, s.app(), 5) },
+		func() error { return s.becomes(ctx, "Secret", "app-connection", next) },
+		s.notForged,
+	)
+}
+
+// takePlace of the generation in use.
+func (s scenario) takePlace(ctx context.Context) error {
+	list, err := s.List(ctx, "v1", "Secret", s.ns, generatorLabel+"=admin")
+	if err != nil {
+		return err
+	}
+
+	for _, o := range list {
+		if name := o.GetName(); name != "app-admin-2" {
+			return first(
+				func() error { return s.Delete(ctx, s.core("Secret", name)) },
+				func() error { return s.forge(ctx, name, 3) },
+			)
+		}
+	}
+
+	return brokenf("there is no generation in use")
+}
+
+// A Database refers to the generation in use, in a step after the function that leaves it
+// out if there is none. Somebody deletes that generation.
+func keepsReferences(ctx context.Context, s scenario) error {
+	var uid string
+
+	database := s.database("app-db")
+	exists := func() error {
+		return eventually(ctx, soon, "the Database", func() error {
+			o, err := s.Get(ctx, database)
+			if err == nil && uid == "" {
+				uid = string(o.GetUID())
+			}
+
+			if err == nil && string(o.GetUID()) != uid {
+				return brokenf("the Database was deleted and made again")
+			}
+
+			return err
+		})
+	}
+	refersTo := func(name string) error {
+		return eventually(ctx, soon, "the Database to refer to "+name, func() error {
+			o, err := s.Get(ctx, database)
+			if live.IsNotFound(err) && uid != "" {
+				return brokenf("the Database was deleted")
+			}
+
+			if err != nil {
+				return err
+			}
+
+			return wantText(strings.Contains(fmt.Sprint(o.Object["spec"]), name), fmt.Sprintf("it has %v", o.Object["spec"]))
+		})
+	}
+
+	return first(
+		func() error {
+			return s.open(ctx, "App", strings.Replace(rotatingPassword, "5s", "1s", 1),
+				`{apiVersion: live.example.org/v1, kind: Database, metadata: {name: $(name)-db}, spec: {passwordSecretRef: {name: $(latest.admin)}}}`)
+		},
+		func() error { return s.applyApp(ctx) },
+		exists,
+		func() error { return refersTo("app-admin-1") },
+		func() error { return s.Delete(ctx, s.core("Secret", "app-admin-1")) },
+		func() error { return refersTo("app-admin-2") },
+		exists,
+		func() error { return s.rotate(ctx, "admin", "1") },
+		func() error { return refersTo("app-admin-3") },
+		exists,
+	)
+}
