@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -39,6 +40,8 @@ func (composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 		Desired: &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: map[string]*fnv1.Resource{}},
 		Context: req.GetContext(),
 	}
+
+	maps.Copy(rsp.Desired.Resources, req.GetDesired().GetResources())
 
 	meta := req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
 	replace := []string{"$(name)", meta["name"].GetStringValue(), "$(namespace)", meta["namespace"].GetStringValue()}
