@@ -120,8 +120,14 @@ const (
 	// entry.
 	KeyFuel = 1_000
 
-	// RequestFuel of all expressions of one request.
+	// RequestFuel of all that one request makes the function do: expressions, rules,
+	// merging, checking types. A unit takes half a microsecond at worst, so that all of it
+	// is done within half a second.
 	RequestFuel = 1_000_000
+
+	// PieceFuel of one piece of work that is not interrupted: it takes 50 ms at worst, and so
+	// nothing goes on for 100 ms after the caller went away.
+	PieceFuel = 100_000
 
 	// EvaluationTime is a net below the fuel: it decides only where the fuel
 	// does not know what a call costs. It is as long as it is because a container
@@ -150,6 +156,10 @@ const (
 	// RegexVisits is what one regular expression may cost: characters of the
 	// text times instructions of the pattern.
 	RegexVisits = 64 << 20
+
+	// RequestDataBytes of the values of all objects that one request makes. A response holds
+	// half of them, so that what is over it is not made to be thrown away.
+	RequestDataBytes = 8 << 20
 
 	// YAMLBytes of a document to decode: reading YAML is a hundred times slower
 	// than reading JSON.
@@ -220,6 +230,10 @@ const (
 	// ResponseBytes is what Crossplane's client accepts: it fails the whole reconcile on a
 	// larger response. It is gRPC's default, which Crossplane does not change.
 	ResponseBytes = 4 << 20
+
+	// SchemaBytes of all schemas that one request is checked against. Decoded, each takes
+	// up to 25 times its bytes.
+	SchemaBytes = 2 << 20
 
 	// MessageBytes of one message of a condition or a result. Crossplane turns
 	// results into events, whose notes hold 1 KiB at most; longer messages

@@ -46,7 +46,7 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 	g.used = g.exported.used
 	for _, l := range at {
 		if l.lookUp != nil {
-			if _, read := l.lookUp.find(r.Found); !read {
+			if _, read := r.answer(*l.lookUp); !read {
 				g.unread = append(g.unread, l.lookUp.String())
 			}
 		}
@@ -104,7 +104,7 @@ func (g *generating) wanted(ctx context.Context, s *stepping) {
 		v, err := g.evaluate(ctx, m.keepers, "")
 		var value *structpb.Value
 		if err == nil {
-			value, _, err = m.keepers.JSON(v)
+			value, _, err = m.keepers.JSON(v, g.budget)
 		}
 		s.why.add(m.keepers.Source().Path, err)
 		s.want.KeepersHash = hash(string(appendValue(nil, wire.OfValue(value))))

@@ -60,7 +60,7 @@ func (g *generating) lookUpAll(ctx context.Context) map[string]*stepping {
 // require a look-up. Generations among what was found are added to those that there are.
 func (g *generating) require(req Requirement, byLabel bool) {
 	g.out.Requirements = append(g.out.Requirements, req)
-	objects, read := req.find(g.Found)
+	objects, read := g.answer(req)
 	if !read {
 		g.unread = append(g.unread, req.String())
 	}

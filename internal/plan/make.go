@@ -48,7 +48,7 @@ func (g *generating) make(s *stepping, step generator.Step) reasons {
 
 // taken says who has the name of the generation that would be made.
 func (g *generating) taken(s *stepping, t target) (why reasons) {
-	objects, _ := s.next.find(g.Found)
+	objects, _ := g.answer(*s.next)
 	if len(objects) == 0 {
 		return why
 	}
