@@ -57,8 +57,8 @@ func Requests() map[string]Request { //nolint:maintidx // a table
 		"long values in 64":       requestOf(fields{"secrets": list(64, func(i int) any { return secret(i, data(1, "secrets.db.v")) })}, withDetails(megabyte)),
 		"long values, decoded":    requestOf(entries(64, func(i int) any { e := extract(prefix(i)); e["decodingStrategy"] = "Auto"; return e }), withDetails(megabyte)),
 		"long values in labels": requestOf(fields{"secrets": list(64, func(i int) any {
-			return secret(i, fields{"metadata": fields{"annotationsExpression": "{'a': secrets.db.v + ''}"}, "data": data(1, "'v'")["data"]})
-		})}, withDetails(megabyte)),
+			return secret(i, fields{"metadata": fields{"annotationsExpression": "{'a': composite.spec.v + ''}"}, "data": data(1, "'v'")["data"]})
+		})}, withText),
 		"unicode names": requestOf(entries(64, func(i int) any { e := extract(prefix(i)); e["conversionStrategy"] = "Unicode"; return e }), withDetails(func() map[string][]byte { return numberedDetails(3_000, strings.Repeat("é", 100)+"-%d") })),
 		"maps": requestOf(fields{"secrets": list(64, func(i int) any {
 			return secret(i, fields{"data": list(32, func(int) any { return fields{"valueMap": "secrets.db"} })})
@@ -86,13 +86,14 @@ func Requests() map[string]Request { //nolint:maintidx // a table
 		}), "configMaps": []any{fields{"name": "c0", "data": list(64, func(i int) any {
 			return fields{"key": fmt.Sprint("k", i), "value": fmt.Sprintf("string(size(sources.s%d))", i)}
 		})}}}, withManySources),
-		"types":                requestOf(misspeltKeys(200), withSchema(85_000)),
-		"types, strictly":      requestOf(merged(misspeltKeys(200), fields{"typeChecking": "Strict"}), withSchema(85_000)),
-		"types of many":        requestOf(merged(manyMisspelt(), fields{"typeChecking": "Strict"}), withSchema(20_000)),
-		"managers":             requestOf(fields{"secrets": []any{secret(0, data(1, "composite.nothing"))}}, withManagers(20_000)),
-		"generators of others": requestOf(fields{"generators": list(64, func(i int) any { return fields{"name": fmt.Sprint("g", i), "uuid": fields{}} })}, withStates(60_000)),
-		"misspelt resources":   requestOf(misspeltResources(), withDesired(60_000)),
-		"misspelt, long":       requestOf(misspeltResources(), withLongDesired),
+		"types":                 requestOf(misspeltKeys(200), withSchema(85_000)),
+		"types of a large kind": requestOf(misspeltKeys(200), withSchema(40_000)),
+		"types, strictly":       requestOf(merged(misspeltKeys(200), fields{"typeChecking": "Strict"}), withSchema(85_000)),
+		"types of many":         requestOf(merged(manyMisspelt(), fields{"typeChecking": "Strict"}), withSchema(20_000)),
+		"managers":              requestOf(fields{"secrets": []any{secret(0, data(1, "composite.nothing"))}}, withManagers(20_000)),
+		"generators of others":  requestOf(fields{"generators": list(64, func(i int) any { return fields{"name": fmt.Sprint("g", i), "uuid": fields{}} })}, withStates(60_000)),
+		"misspelt resources":    requestOf(misspeltResources(), withDesired(60_000)),
+		"misspelt, long":        requestOf(misspeltResources(), withLongDesired),
 		"sizes of resources": requestOf(fields{"configMaps": []any{fields{"name": "c0", "data": list(64, func(i int) any {
 			return fields{"key": fmt.Sprint("k", i), "value": "string(lists.range(10000).map(i, size(resources)).size())"}
 		})}}}, withResources(20_000)),
@@ -250,10 +251,10 @@ func withManyConfigs(req *fnv1.RunFunctionRequest) {
 // sourcesOf are 64 sources of one object.
 func sourcesOf(kind, variable string) fields {
 	sources := list(64, func(i int) any {
-		return fields{"name": fmt.Sprint("s", i), "apiVersion": "v1", "kind": kind, "matchName": "one"}
+		return fields{"name": fmt.Sprint("x", i), "apiVersion": "v1", "kind": kind, "matchName": "one"}
 	})
 	return fields{"sources": sources, "secrets": []any{secret(0, fields{"data": list(64, func(i int) any {
-		return fields{"key": fmt.Sprint("k", i), "value": fmt.Sprintf("string(size(%s.s%d))", variable, i)}
+		return fields{"key": fmt.Sprint("k", i), "value": fmt.Sprintf("string(size(%s.x%d))", variable, i)}
 	})})}}
 }
 
@@ -391,4 +392,8 @@ func numberedStates(n int) *structpb.Struct {
 		s.Fields[fmt.Sprint("x", i)] = structpb.NewStructValue(structOf(fields{"input": "other"}))
 	}
 	return s
+}
+
+func withText(req *fnv1.RunFunctionRequest) {
+	req.Observed.Composite.Resource.Fields["spec"] = structpb.NewStructValue(structOf(fields{"v": strings.Repeat("a", 1_000_000)}))
 }

@@ -211,10 +211,14 @@ func (g *generating) due(t time.Time) {
 // not the next one is. What the composite does not list as yet stays desired until it
 // does: Crossplane would not delete it, and forget it.
 func (g *generating) keep(name string, step generator.Step) {
+	at := make(map[int]int, len(step.Keep))
+	for i, k := range step.Keep {
+		at[k.Number] = i
+	}
 	for _, k := range g.have[name] {
-		i := slices.IndexFunc(step.Keep, func(o generator.Generation) bool { return o.Number == k.Number })
+		i, keeps := at[k.Number]
 		switch {
-		case i >= 0:
+		case keeps:
 			now := *k
 			now.Generation = step.Keep[i]
 			g.desire(&now, k.Ready || step.Current > 0)
@@ -254,14 +258,15 @@ func (g *generating) retire() {
 		}
 		var have []generator.Generation
 		changed := false
+		flagged := make(map[int]time.Time, len(g.have[name]))
 		for _, k := range g.have[name] {
+			flagged[k.Number] = k.Flagged
 			k.Ready, k.Exported = true, g.exported.has(k)
 			have = append(have, k.Generation)
 		}
 		step := generator.Next(nil, have, g.Now)
 		for _, k := range step.Keep {
-			was := g.find(name, k.Number)
-			changed = changed || !was.Flagged.Equal(k.Flagged)
+			changed = changed || !flagged[k.Number].Equal(k.Flagged)
 		}
 		if !changed { // a later step may have the generator, and take the flag off again
 			g.due(step.Due)

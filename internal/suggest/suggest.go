@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// mostCompared is how many pairs of letters are compared for one suggestion: hundreds of
-// names, which is what an author may have meant, and a millisecond.
-const mostCompared = 1 << 18
+// mostCompared is how many pairs of letters are compared for one suggestion: those of
+// a hundred names or more, which is what an author may have meant.
+const mostCompared = 1 << 16
 
 // Fuel is what a suggestion takes, in units of a request's budget.
-const Fuel = 2_000
+const Fuel = 1_000
 
 // Nearest of the known names to a wrong one, if one is near: at most a third of
 // its letters away, or one of two. Of several that are equally near it is the first.
