@@ -174,7 +174,15 @@ func numberedDetails(n int, format string) map[string][]byte {
 
 func withDetails(details func() map[string][]byte) func(*fnv1.RunFunctionRequest) {
 	return func(req *fnv1.RunFunctionRequest) {
-		req.Observed.Resources["db"] = composed("Database", "db", nil, details())
+		db := composed("Database", "db", fields{"spec": fields{"writeConnectionSecretToRef": fields{"name": "db-conn"}}}, nil)
+		data := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+		for k, v := range details() {
+			data.Fields[k] = structpb.NewStringValue(base64.StdEncoding.EncodeToString(v))
+		}
+		secret := structOf(fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"name": "db-conn", "namespace": "team", "ownerReferences": []any{fields{"controller": true, "uid": "db-uid"}}}})
+		secret.Fields["data"] = structpb.NewStructValue(data)
+		req.Observed.Resources["db"] = db
+		found(req, "v1/Secret/team/name=db-conn", secret)
 	}
 }
 
