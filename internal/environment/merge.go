@@ -97,6 +97,9 @@ type merger struct {
 	spent  error // why no more is merged, nil as long as more is
 }
 
+// fieldsPerThing are merged, or copied, in the time that a thing of the budget takes.
+const fieldsPerThing = 2
+
 // configWeighs is what an EnvironmentConfig takes, however small it is.
 const configWeighs = 8
 
@@ -127,7 +130,7 @@ func (m *merger) merge(under, over *structpb.Struct) *structpb.Struct {
 
 func (m *merger) spend(fields int) {
 	if m.spent == nil {
-		m.spent = m.budget.Spend(budget.Counted(fields, 0))
+		m.spent = m.budget.Spend(budget.Counted(1+fields/fieldsPerThing, 0))
 	}
 }
 
