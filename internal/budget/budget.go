@@ -100,12 +100,19 @@ func (b *Budget) Evaluated(fuel int64, took time.Duration) {
 // a key, takes as long as handling 64 bytes.
 func Counted(n, bytes int) int64 { return int64(n) + int64(bytes)/bytesPerUnit }
 
-// Decoded is so many bytes of protobuf in units, of which objects are made. It is a piece
-// of work however many they are: a request has no more than a few MiB.
-func Decoded(bytes int) int64 { return min(int64(bytes)/decodedPerUnit, limits.PieceFuel) }
+// Decode takes what it takes to decode so many bytes of protobuf into objects, and to keep
+// them. It is one piece of work however many they are: a request has no more than a few MiB.
+func (b *Budget) Decode(bytes int) error {
+	n := 1 + int64(bytes)/decodedPerUnit
+	if err := b.Spend(min(n, limits.PieceFuel)); err != nil {
+		return err
+	}
+	b.Take(max(0, n-limits.PieceFuel))
+	return nil
+}
 
 // decodedPerUnit are decoded in the time that a unit has, if their fields are small.
-const decodedPerUnit = 16
+const decodedPerUnit = 12
 
 // bytesPerUnit are copied, compared or encoded in much less time than a unit has; those
 // of a value that is escaped or parsed take about as long.

@@ -77,7 +77,7 @@ func (s source) data(b *budget.Budget, asked *Selector, found []wire.Struct) ([]
 	for _, c := range chosen {
 		switch d := c.Get("data"); d.Kind() {
 		case wire.Object:
-			if err := b.Spend(configWeighs + budget.Decoded(d.Size())); err != nil {
+			if err := b.Decode(d.Size() + configWeighs); err != nil {
 				return nil, spent(s.at, err)
 			}
 			out = append(out, s.to.holding(d.Proto()))
@@ -100,8 +100,8 @@ type merger struct {
 // fieldsPerThing are merged, or copied, in the time that a thing of the budget takes.
 const fieldsPerThing = 2
 
-// configWeighs is what an EnvironmentConfig takes, however small it is.
-const configWeighs = 8
+// configWeighs is how many bytes an EnvironmentConfig weighs by itself.
+const configWeighs = 100
 
 // sortWeighs is how many things an EnvironmentConfig weighs that is sorted among others.
 const sortWeighs = 4

@@ -122,7 +122,7 @@ func (r *run) findEnvironment(p *Plan, out *Result) field.ErrorList {
 		out.Others = append(out.Others, Outcome{State: Waiting, Message: "environment waits for the look-up of " + shorten(o.EnvironmentWaits, ", ")})
 		return nil
 	}
-	if err := r.budget.Spend(budget.Decoded(o.Environment.Size())); err != nil {
+	if err := r.budget.Decode(o.Environment.Size()); err != nil {
 		return field.ErrorList{field.Invalid(environmentPath(), field.OmitValueType{}, "was stopped: "+err.Error())}
 	}
 	out.Environment, faults = p.lookup.Merge(r.budget, o.Environment.Proto(), selectors, found)

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -99,7 +98,7 @@ func (r *run) known(p *Plan) *Known {
 		}
 		n := r.Schemas[k].Size()
 		left -= n
-		switch err := r.budget.Spend(budget.Decoded(n)); {
+		switch err := r.budget.Decode(n); {
 		case left < 0:
 			out.stopped = fmt.Errorf("the schemas that it reads have more than %d bytes together", limits.SchemaBytes)
 		case err != nil:
