@@ -53,9 +53,6 @@ func TestAttackRequests(t *testing.T) {
 			if cost.cpu > requestCPU || cost.memory > requestMemory {
 				t.Errorf("want at most %s and %d MiB, got %s", requestCPU, requestMemory>>20, cost)
 			}
-			if strings.Contains(rsp.String(), allowedCanary) {
-				t.Error("a value is in the answer, outside of data")
-			}
 			if took := s.abandon(t, req); took > goneCPU {
 				t.Errorf("the server works on for %s after the caller has gone away", took)
 			}

@@ -2,7 +2,7 @@
 //
 // The context of a request comes in with the first piece of work, and each piece is
 // paid for before it is done, in fuel: a unit is about as much work as one call in an
-// expression, and takes half a microsecond at worst. Fuel does not depend on the
+// expression, and took up to 0.7 microseconds of CPU where rules were measured. Fuel does not depend on the
 // machine: the same request is stopped at the same place each time. When the caller
 // goes away, nothing more is paid out.
 //
