@@ -88,9 +88,9 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	}
 	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
 	out := respond(req, rsp.GetMeta(), result, p.ID())
-	for out.Size() > limits.ResponseBytes {
-		if !result.Keep(out.Size() - limits.ResponseBytes) {
-			return new(wire.Request).Respond(f.tooLarge(rsp, out.Size())) // what came is not carried on
+	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once each: it may be large
+		if !result.Keep(size - limits.ResponseBytes) {
+			return new(wire.Request).Respond(f.tooLarge(rsp, size)) // what came is not carried on
 		}
 		out = respond(req, rsp.GetMeta(), result, p.ID())
 	}

@@ -211,10 +211,7 @@ func (g *generating) due(t time.Time) {
 // not the next one is. What the composite does not list as yet stays desired until it
 // does: Crossplane would not delete it, and forget it.
 func (g *generating) keep(name string, step generator.Step) {
-	at := make(map[int]int, len(step.Keep))
-	for i, k := range step.Keep {
-		at[k.Number] = i
-	}
+	at := keptAt(step)
 	for _, k := range g.have[name] {
 		i, keeps := at[k.Number]
 		switch {
@@ -278,4 +275,13 @@ func (g *generating) retire() {
 
 func failed(path, format string, args ...any) *expression.Failed {
 	return &expression.Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
+}
+
+// keptAt is where a step keeps each generation, by number: there may be thousands.
+func keptAt(step generator.Step) map[int]int {
+	at := make(map[int]int, len(step.Keep))
+	for i, k := range step.Keep {
+		at[k.Number] = i
+	}
+	return at
 }

@@ -90,10 +90,11 @@ func (g *generating) note(name, input string, step generator.Step) {
 		fields["input"] = structpb.NewStringValue(input)
 	}
 	gc := map[string]*structpb.Value{}
+	at := keptAt(step)
 	for _, k := range g.have[name] {
-		i := slices.IndexFunc(step.Keep, func(o generator.Generation) bool { return o.Number == k.Number })
+		i, keeps := at[k.Number]
 		switch {
-		case i < 0:
+		case !keeps:
 		case k.Number == step.Current:
 			fields["latest"] = noted(k, step.Keep[i])
 		case k.Number == step.Pending:
