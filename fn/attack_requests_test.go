@@ -35,8 +35,6 @@ func TestAttackRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, and attacks it")
 	}
-	s := serveAttacked(t)
-	s.rest(t)
 	all := attack.Requests()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +43,9 @@ func TestAttackRequests(t *testing.T) {
 			if size > requestSize {
 				t.Fatalf("a request of %d KiB is refused: the attack is none", size>>10)
 			}
-			s.compile(t, req)
+			s := serveAttacked(t) // of its own: what others left behind neither counts nor hides anything
+			s.rest(t)
+			s.compile(t, req) // whose plan counts
 			cost, rsp := s.attackOnce(t, req)
 			cost.name, cost.size = name, size
 			condition := rsp.GetConditions()[0]
@@ -56,9 +56,9 @@ func TestAttackRequests(t *testing.T) {
 			if took := s.abandon(t, req); took > goneCPU {
 				t.Errorf("the server works on for %s after the caller has gone away", took)
 			}
+			s.end(t)
 		})
 	}
-	s.end(t)
 }
 
 // compile the input of a request, which is done once and bounded by itself.
@@ -74,7 +74,6 @@ func (s *attacked) compile(t *testing.T, req *fnv1.RunFunctionRequest) {
 	if r := rsp.GetConditions()[0]; strings.HasPrefix(r.GetMessage(), "invalid input: secrets") {
 		t.Fatalf("the attack is none: %.300s", r.GetMessage())
 	}
-	s.resting = s.resident(t)
 }
 
 // attackOnce sends a request, and returns what it took.

@@ -100,6 +100,10 @@ func (b *Budget) Evaluated(fuel int64, took time.Duration) {
 // a key, takes as long as handling 64 bytes.
 func Counted(n, bytes int) int64 { return int64(n) + int64(bytes)/bytesPerUnit }
 
+// Copied is n things and so many bytes of them in units, where the bytes are only copied
+// or encoded.
+func Copied(n, bytes int) int64 { return Counted(n, bytes/4) }
+
 // Decode takes what it takes to decode so many bytes of protobuf into objects, and to keep
 // them. It is one piece of work however many they are: a request has no more than a few MiB.
 func (b *Budget) Decode(bytes int) error {

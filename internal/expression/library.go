@@ -295,7 +295,7 @@ type counter struct {
 }
 
 func (c *counter) spend(bytes int) error {
-	if c.budget != nil && c.budget.Spend(budget.Counted(max(1, c.weigh), bytes)) != nil {
+	if c.budget != nil && c.budget.Spend(budget.Copied(max(1, c.weigh), bytes)) != nil {
 		return &Failed{Reason: "was stopped: " + overBudget}
 	}
 	c.nodes--

@@ -157,10 +157,6 @@ const (
 	// text times instructions of the pattern.
 	RegexVisits = 64 << 20
 
-	// RequestDataBytes of the values of all objects that one request makes. A response holds
-	// half of them, so that what is over it is not made to be thrown away.
-	RequestDataBytes = 8 << 20
-
 	// YAMLBytes of a document to decode: reading YAML is a hundred times slower
 	// than reading JSON.
 	YAMLBytes = 64 << 10

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/collect"
 	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -86,21 +85,12 @@ func (r *run) make(ctx context.Context, e export, at placement) (*object.Object,
 	return o, why
 }
 
-// spendData counts what an object holds against what all of one request may hold, and
-// what it takes to check and to encode it.
+// spendData pays for checking and encoding what an object holds.
 func (r *run) spendData(e export, c *collect.Collection) []string {
 	data := c.Data()
-	switch err := r.budget.Spend(budget.Counted(2*len(data), c.Bytes())); {
-	case data == nil:
-		return nil
-	case err != nil:
+	if err := r.budget.Spend(budget.Copied(2*len(data), c.Bytes())); data != nil && err != nil {
 		return []string{e.path.String() + ": was stopped: " + err.Error() + ": export fewer keys"}
-	case r.tenant != nil: // which counted it
-		return nil
-	case c.Bytes() > r.dataLeft:
-		return []string{fmt.Sprintf("%s: the objects of one request may hold %d bytes together, of which a response holds half: export less", e.path, limits.RequestDataBytes)}
 	}
-	r.dataLeft -= c.Bytes()
 	return nil
 }
 

@@ -216,7 +216,7 @@ type run struct {
 // that of the context: there is no result then.
 func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	own := *req // the sources are ours to add
-	r := &run{Request: &own, budget: budget.New(ctx), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: limits.RequestDataBytes, read: map[string]*findings{}, keysLeft: math.MaxInt}
+	r := &run{Request: &own, budget: budget.New(ctx), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt, read: map[string]*findings{}, keysLeft: math.MaxInt}
 	for _, e := range p.exports {
 		r.exports[e.name] = true
 	}
