@@ -59,6 +59,9 @@ const (
 	// messages and in the context.
 	attackText = 256 << 10
 
+	// attackAnswer is the largest answer that is received. What Crossplane accepts is less.
+	attackAnswer = 64 << 20
+
 	// attackObjects is how much all objects of one author's may have together, in
 	// base64, with all that is around it.
 	attackObjects = 2 << 20
@@ -535,7 +538,8 @@ func (s *attacked) connect(t *testing.T) *grpc.ClientConn {
 			t.Fatalf("the server does not serve:\n%s", s.log)
 		}
 	}
-	conn, err := grpc.NewClient("passthrough:"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(attackAnswer)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto" // registers the codec
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -105,7 +106,11 @@ func lazyService(file protoreflect.FileDescriptor) grpc.ServiceDesc {
 					return nil, err
 				}
 				return intercept(ctx, req, info, func(ctx context.Context, _ any) (any, error) {
-					return fn.(lazyRunner).Run(ctx, req), nil //nolint:forcetypeassert // by HandlerType
+					rsp := fn.(lazyRunner).Run(ctx, req) //nolint:forcetypeassert // by HandlerType
+					if err := ctx.Err(); err != nil {
+						return nil, status.FromContextError(err).Err()
+					}
+					return rsp, nil
 				})
 			},
 		}},

@@ -23,10 +23,11 @@ func (l *leaving) field(name string, v *structpb.Value) {
 
 // member of a field of the context, beside those that it has.
 func (l *leaving) member(name, member string, v *structpb.Value) {
-	was, ours := l.fields[name]
-	if !ours {
-		was = l.found.Get(name).Proto()
+	if own, ok := l.fields[name]; ok {
+		own.GetStructValue().Fields[member] = v // which is a copy already
+		return
 	}
+	was := l.found.Get(name).Proto()
 	l.field(name, structpb.NewStructValue(withField(was.GetStructValue(), []string{member}, v)))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -57,10 +58,15 @@ func NewFunction(log logging.Logger, m *metrics) (*Function, error) {
 
 // RunFunction is Run for a request that the SDK has decoded.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	return f.Run(ctx, wire.OfRequest(req)).Proto()
+	rsp := f.Run(ctx, wire.OfRequest(req))
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	return rsp.Proto()
 }
 
-// Run answers one call. The request is not written to: parts of it that stay as they are
+// Run answers one call. Once its context is done there is no answer: what is returned then
+// must not be sent. The request is not written to: parts of it that stay as they are
 // stand in the response, too. What goes wrong is a result that Crossplane shows to people.
 func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	f.metrics.request(codecOf(req))
@@ -78,14 +84,17 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	if errors.As(err, &stale) {
 		return req.Respond(f.fatal(rsp, plan.Waiting.String(), outcomeWaiting, stale.Message))
 	}
+	if ctx.Err() != nil { // nobody waits for it
+		return req.Respond(rsp)
+	}
 	if err != nil {
 		return req.Respond(f.refuse(rsp, errorTexts(err)))
 	}
 	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
 	out := respond(req, rsp.GetMeta(), result, p.ID())
-	for out.Size() > limits.ResponseBytes {
-		if !result.Keep(out.Size() - limits.ResponseBytes) {
-			return new(wire.Request).Respond(f.tooLarge(rsp, out.Size())) // what came is not carried on
+	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once each: it may be large
+		if !result.Keep(size - limits.ResponseBytes) {
+			return new(wire.Request).Respond(f.tooLarge(rsp, size)) // what came is not carried on
 		}
 		out = respond(req, rsp.GetMeta(), result, p.ID())
 	}

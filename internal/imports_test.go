@@ -36,6 +36,7 @@ var rooms = map[string]room{
 	"input":                {},
 	"input/v1beta1":        {outside: []string{"k8s.io/apimachinery"}},
 	"internal/limits":      {},
+	"internal/budget":      {rooms: []string{"internal/limits"}},
 	"internal/suggest":     {},
 	"internal/document":    {outside: []string{"go.yaml.in/yaml/v2", "go.yaml.in/yaml/v3", "sigs.k8s.io/yaml"}},
 	"internal/composition": {outside: []string{"github.com/crossplane/crossplane-runtime"}},
@@ -61,7 +62,7 @@ var rooms = map[string]room{
 	},
 	"internal/wire": {outside: []string{"github.com/crossplane/function-sdk-go/proto", "google.golang.org/protobuf"}},
 	"internal/expression": {
-		rooms:   []string{"internal/limits", "internal/sensitive", "internal/suggest"},
+		rooms:   []string{"internal/budget", "internal/limits", "internal/sensitive", "internal/suggest"},
 		outside: []string{"github.com/google/cel-go", "google.golang.org/protobuf/types", "sigs.k8s.io/yaml"},
 	},
 	"internal/observation": {
@@ -73,18 +74,18 @@ var rooms = map[string]room{
 		outside: []string{"google.golang.org/protobuf/types", "k8s.io/apimachinery"},
 	},
 	"internal/environment": {
-		rooms:   []string{"input/v1beta1", "internal/limits", "internal/wire"},
+		rooms:   []string{"input/v1beta1", "internal/budget", "internal/limits", "internal/wire"},
 		outside: []string{"github.com/crossplane/crossplane-runtime", "google.golang.org/protobuf/types", "google.golang.org/protobuf/encoding/protojson", "k8s.io/apimachinery"},
 	},
 	"internal/generator": {
 		rooms:   []string{"input/v1beta1", "internal/limits", "internal/object", "internal/sensitive"},
 		outside: []string{"github.com/google/uuid", "golang.org/x/crypto/ssh", "k8s.io/apimachinery"},
 	},
-	"internal/collect": {rooms: []string{"internal/expression", "internal/object", "internal/sensitive"}},
-	"internal/rewrite": {rooms: []string{"internal/limits", "internal/sensitive", "internal/suggest"}},
+	"internal/collect": {rooms: []string{"internal/expression", "internal/limits", "internal/object", "internal/sensitive"}},
+	"internal/rewrite": {rooms: []string{"internal/budget", "internal/limits", "internal/sensitive", "internal/suggest"}},
 	"internal/plan": {
 		rooms: []string{
-			"input/v1beta1", "internal/collect", "internal/environment", "internal/expression", "internal/generator", "internal/limits", "internal/object",
+			"input/v1beta1", "internal/budget", "internal/collect", "internal/environment", "internal/expression", "internal/generator", "internal/limits", "internal/object",
 			"internal/observation", "internal/rewrite", "internal/schema", "internal/sensitive", "internal/suggest", "internal/wire",
 		},
 		outside: []string{
@@ -94,7 +95,7 @@ var rooms = map[string]room{
 	},
 	"internal/e2e":              {outside: []string{"github.com/rogpeppe/go-internal/lockedfile"}},
 	"internal/figures":          {},
-	"internal/attack":           {rooms: []string{"internal/limits"}, outside: []string{"google.golang.org/protobuf/types"}},
+	"internal/attack":           {rooms: []string{"internal/limits"}, outside: []string{"google.golang.org/protobuf/types", "github.com/crossplane/function-sdk-go/proto"}},
 	"internal/e2e/build":        {rooms: []string{"internal/e2e"}},
 	"internal/e2e/live":         {rooms: []string{"internal/e2e"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go"}},
 	"internal/e2e/live/compose": {outside: []string{"github.com/crossplane/function-sdk-go", "google.golang.org/protobuf"}},

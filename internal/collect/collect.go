@@ -5,6 +5,9 @@
 // why others failed. A key that two entries write is refused, and both are
 // named. Nothing empty is ever collected, no value is ever in a text, and no
 // key either unless the input itself spells it: a computed one may hold data.
+//
+// Bytes are counted while they come in. What no object can hold, or no message can say,
+// is not collected: ask [Collection.Ended] before the next entry is evaluated.
 package collect
 
 import (
@@ -14,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
@@ -35,9 +39,9 @@ type Key struct {
 	Name  string
 	Value sensitive.Bytes
 
-	// From is the key in words that a text may show, or empty: what the input
+	// From is the key in words that a text may show, or nil: what the input
 	// spells, or where it came from.
-	From string
+	From fmt.Stringer
 }
 
 // name is the entry in words.
@@ -55,12 +59,33 @@ type Collection struct {
 	lastWins bool
 	waiting  []string
 	failed   []string
+	left     int // bytes that values may still have
+	ended    bool
 }
 
 // New returns an empty collection, with room for n keys. A key that two entries
 // write is refused, unless the last one wins.
 func New(n int, lastWins bool) *Collection {
-	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]writer, n), lastWins: lastWins}
+	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]writer, n), lastWins: lastWins, left: object.MaxDataBytes}
+}
+
+// Ended reports whether nothing more is collected, whatever comes.
+func (c *Collection) Ended() bool { return c.ended }
+
+// Bytes that were collected.
+func (c *Collection) Bytes() int { return object.MaxDataBytes - max(c.left, 0) }
+
+// failing notes why an entry failed. The last of what a message shows says that it is not
+// all.
+func (c *Collection) failing(why string) {
+	switch n := len(c.failed); {
+	case c.ended:
+	case n == limits.MessageItems-1:
+		c.failed = append(c.failed, "and more: mend these first")
+		c.ended = true
+	default:
+		c.failed = append(c.failed, why)
+	}
 }
 
 // Value collects the value of an entry's key. ok is false for an entry that has
@@ -73,7 +98,7 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	case v.Len() == 0:
 		c.wait(e, "a value that is not empty")
 	default:
-		c.add(writer{entry: e}, e.Key, v)
+		c.add(writer{entry: &e}, e.Key, v)
 	}
 }
 
@@ -93,15 +118,17 @@ func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 	}
 	for _, k := range keys {
 		switch {
-		case k.Value.Len() == 0 && k.From != "":
-			c.wait(e, "a value of key "+k.From+" that is not empty")
+		case c.ended:
+			return
+		case k.Value.Len() == 0 && k.From != nil:
+			c.wait(e, "a value of key "+k.From.String()+" that is not empty")
 		case k.Value.Len() == 0:
 			c.wait(e, "a value that is not empty")
 		case object.ValidateKey(k.Name) != nil:
-			c.failed = append(c.failed, writer{e, k.From}.String()+" gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
+			c.failing(writer{&e, k.From}.String() + " gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
 			return
 		default:
-			c.add(writer{e, k.From}, k.Name, k.Value)
+			c.add(writer{&e, k.From}, k.Name, k.Value)
 		}
 	}
 }
@@ -109,8 +136,8 @@ func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 // A writer is the entry that wrote a key, and what the key is called if the entry
 // computes it.
 type writer struct {
-	entry Entry
-	from  string
+	entry *Entry
+	from  fmt.Stringer
 }
 
 // String is the writer in words.
@@ -118,8 +145,8 @@ func (w writer) String() string {
 	switch {
 	case w.entry.Key != "":
 		return fmt.Sprintf("%s (key %q)", w.entry.Path, w.entry.Key)
-	case w.from != "":
-		return w.entry.Path + " (key " + w.from + ")"
+	case w.from != nil:
+		return w.entry.Path + " (key " + w.from.String() + ")"
 	}
 	return w.entry.Path
 }
@@ -127,7 +154,13 @@ func (w writer) String() string {
 // add a key. Two writers are both named.
 func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 	if first, ok := c.writers[key]; ok && !c.lastWins {
-		c.failed = append(c.failed, fmt.Sprintf("%s and %s both write one key: keep one of them", first, w))
+		c.failing(fmt.Sprintf("%s and %s both write one key: keep one of them", first, w))
+		return
+	}
+	c.left += c.data[key].Len() - v.Len()
+	if c.left < 0 {
+		c.failing(fmt.Sprintf("%s: cannot hold more than %d bytes (1 MiB) of data in one object: export fewer keys or shorter values", w.entry.Path, object.MaxDataBytes))
+		c.ended = true
 		return
 	}
 	c.writers[key] = w
@@ -140,7 +173,7 @@ func (c *Collection) fail(e Entry, err error) {
 		c.wait(e, w.Inputs...)
 		return
 	}
-	c.failed = append(c.failed, err.Error())
+	c.failing(err.Error())
 }
 
 func (c *Collection) wait(e Entry, inputs ...string) {

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
@@ -44,7 +46,7 @@ func TestBaselineMergesTheSame(t *testing.T) {
 	before, configs := large(t)
 	l, selectors := merging(t, 2, "{}")
 	want, err := throughMaps(before, configs)
-	got, faults := l.Merge(before, selectors, readAll(t, wiretest.Decoded, configs))
+	got, faults := l.Merge(budget.New(context.Background()), before, selectors, readAll(t, wiretest.Decoded, configs))
 	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || err != nil || len(faults) > 0 {
 		t.Errorf("%v, %v, -want, +got:\n%s", err, faults, diff)
 	}
@@ -57,7 +59,7 @@ func BenchmarkMerge500KiB(b *testing.B) {
 		read := readAll(b, wiretest.Decoded, configs)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, faults := l.Merge(before, selectors, read); len(faults) > 0 {
+			if _, faults := l.Merge(budget.New(context.Background()), before, selectors, read); len(faults) > 0 {
 				b.Fatal(faults)
 			}
 		}
@@ -82,7 +84,7 @@ func BenchmarkMergeMany(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, faults := l.Merge(nil, selectors, [][]wire.Struct{configs}); len(faults) > 0 {
+		if _, faults := l.Merge(budget.New(context.Background()), nil, selectors, [][]wire.Struct{configs}); len(faults) > 0 {
 			b.Fatal(faults)
 		}
 	}

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
@@ -142,7 +144,7 @@ func TestCompileNothing(t *testing.T) {
 		"Nil": nil, "Null": {DefaultData: &runtime.RawExtension{Raw: []byte(" null\n")}}, "NoBytes": {DefaultData: &runtime.RawExtension{}},
 	} {
 		l := compiled(t, in)
-		got, faults := l.Merge(nil, nil, nil)
+		got, faults := l.Merge(budget.New(context.Background()), nil, nil, nil)
 		if len(faults) > 0 || len(got.GetFields()) != 2 {
 			t.Errorf("%s: %v, %v", name, got, faults)
 		}
@@ -196,7 +198,7 @@ func TestLookupIsImmutable(t *testing.T) {
 	s := in.EnvironmentConfigs[0].Selector
 	*s.MinMatch, *s.MaxMatch, *s.MatchLabels[0].Value, in.DefaultData.Raw[2] = 5, 0, "c", 'x'
 	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
-	got, faults := l.Merge(nil, asked, readAll(t, wiretest.Decoded, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
+	got, faults := l.Merge(budget.New(context.Background()), nil, asked, readAll(t, wiretest.Decoded, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
 	want := fields(t, `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: 1, b: 2}`)
 	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || len(faults) > 0 || asked[0].Labels["a"] != "b" {
 		t.Errorf("asked for %v, %v, -want, +got:\n%s", asked[0], faults, diff)

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
@@ -44,7 +46,7 @@ func (c conformanceCase) run(t *testing.T, read wiretest.Reading) (*structpb.Str
 	if len(faults) > 0 || c.Found == nil {
 		return nil, texts(faults)
 	}
-	got, faults := l.Merge(c.Before, selectors, readAll(t, read, c.Found))
+	got, faults := l.Merge(budget.New(context.Background()), c.Before, selectors, readAll(t, read, c.Found))
 	return got, texts(faults)
 }
 

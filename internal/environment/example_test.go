@@ -1,12 +1,14 @@
 package environment_test
 
 import (
+	"context"
 	"fmt"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/environment"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -28,7 +30,7 @@ func Example() {
 
 	// Crossplane finds one of them.
 	config, _ := structpb.NewStruct(map[string]any{"data": map[string]any{"cidr": "10.0.0.0/8"}})
-	_, faults = lookup.Merge(before.Proto(), selectors, [][]wire.Struct{{wire.Of(config)}, nil})
+	_, faults = lookup.Merge(budget.New(context.Background()), before.Proto(), selectors, [][]wire.Struct{{wire.Of(config)}, nil})
 	for _, f := range faults {
 		fmt.Println(f.Field + ": " + f.Detail)
 	}

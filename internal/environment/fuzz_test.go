@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
@@ -84,11 +86,11 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 			copies[i] = proto.CloneOf(s)
 		}
 		selectors, _ := l.Selectors(wire.Struct{}, wire.Of(in[1]))
-		got, faults := l.Merge(in[1], selectors, readAll(t, wiretest.Decoded, configs))
+		got, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, wiretest.Decoded, configs))
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if ofBytes, faults := l.Merge(in[1], selectors, readAll(t, wiretest.Sent, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
+		if ofBytes, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, wiretest.Sent, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
 			t.Errorf("over bytes: %v, %v, want %v", ofBytes, faults, got)
 		}
 
@@ -109,7 +111,7 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		if (hasVersion || hasKind) && !cmp.Equal(merged, want) {
 			return // what was replaced comes back, over what replaced it
 		}
-		if again, _ := l.Merge(got, selectors, readAll(t, wiretest.Decoded, configs)); !proto.Equal(got, again) {
+		if again, _ := l.Merge(budget.New(context.Background()), got, selectors, readAll(t, wiretest.Decoded, configs)); !proto.Equal(got, again) {
 			t.Errorf("merged again: %v, once: %v", again, got)
 		}
 	})
@@ -214,7 +216,7 @@ func FuzzFaultsHoldNoData(f *testing.F) {
 			asked := []*Selector{{Name: "one"}, {Labels: map[string]string{"a": "b"}}, nil}
 			for _, read := range wiretest.Readings {
 				_, some := l.Selectors(read(t, env), read(t, env))
-				_, more := l.Merge(env, asked, readAll(t, read, [][]*structpb.Struct{{other}, {env, other}, nil}))
+				_, more := l.Merge(budget.New(context.Background()), env, asked, readAll(t, read, [][]*structpb.Struct{{other}, {env, other}, nil}))
 				faults = append(append(faults, some...), more...)
 			}
 		}

@@ -34,6 +34,7 @@ const maxIndex = 1024
 // A Lookup is the part of an environment that needs no expression: all but set,
 // compiled. It is immutable, and safe for concurrent use.
 type Lookup struct {
+	at       *field.Path
 	defaults *structpb.Struct
 	sources  []source
 }
@@ -65,13 +66,13 @@ type Selector struct {
 // returns all its faults in the order of the fields.
 func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, field.ErrorList) {
 	if in == nil {
-		return &Lookup{}, nil
+		return &Lookup{at: path}, nil
 	}
 	c := &compiler{policy: path.Child("policy", "resolution")}
 	if in.Policy != nil {
 		c.optional = in.Policy.Resolution == v1beta1.Optional
 	}
-	l := &Lookup{defaults: c.defaults(path.Child("defaultData"), in.DefaultData)}
+	l := &Lookup{at: path, defaults: c.defaults(path.Child("defaultData"), in.DefaultData)}
 	at := path.Child("environmentConfigs")
 	for i, s := range in.EnvironmentConfigs[:c.length(at, len(in.EnvironmentConfigs))] {
 		l.sources = append(l.sources, c.source(at.Index(i), s))

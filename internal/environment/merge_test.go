@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
@@ -70,7 +72,7 @@ func TestMergeShares(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := fields(t, tc.before)
 			l, selectors := merging(t, 2, "{}")
-			got, faults := l.Merge(before, selectors, readAll(t, wiretest.Decoded, found(t, tc.configs)))
+			got, faults := l.Merge(budget.New(context.Background()), before, selectors, readAll(t, wiretest.Decoded, found(t, tc.configs)))
 			if len(faults) > 0 || (got == before) != tc.whole {
 				t.Errorf("%s: %v, the same: %v", tc.reason, faults, got == before)
 			}
@@ -88,7 +90,7 @@ func TestMergeShares(t *testing.T) {
 
 // Merging many into one copies that once, not once for each of them.
 func TestMergerCopiesOnce(t *testing.T) {
-	m := merger{}
+	m := &merger{own: map[*structpb.Struct]bool{}, budget: budget.New(context.Background())}
 	under := fields(t, "{a: {b: 1}}")
 	once := m.merge(under, fields(t, "{a: {c: 1}}"))
 	a := once.GetFields()["a"].GetStructValue()
@@ -111,7 +113,7 @@ func TestMergeAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if got, _ := l.Merge(before, selectors, configs); !proto.Equal(want, got) {
+			if got, _ := l.Merge(budget.New(context.Background()), before, selectors, configs); !proto.Equal(want, got) {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -123,11 +125,11 @@ func TestMergeAtOnce(t *testing.T) {
 func TestMergeKeepsDefaults(t *testing.T) {
 	l, selectors := merging(t, 1, "{a: {b: 1}}")
 	for _, config := range []string{"{c: 1}", "{a: {d: 1}}", "{a: 5}"} {
-		if _, faults := l.Merge(fields(t, "{a: {e: 1}}"), selectors, readAll(t, wiretest.Decoded, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
+		if _, faults := l.Merge(budget.New(context.Background()), fields(t, "{a: {e: 1}}"), selectors, readAll(t, wiretest.Decoded, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
 			t.Error(faults)
 		}
 	}
-	got, _ := l.Merge(nil, selectors, readAll(t, wiretest.Decoded, found(t, "[[{}]]")))
+	got, _ := l.Merge(budget.New(context.Background()), nil, selectors, readAll(t, wiretest.Decoded, found(t, "[[{}]]")))
 	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: 1}}")
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

@@ -53,8 +53,19 @@ type keyed struct {
 // sorted returns all that was found in the order of sortBy, and of their names where
 // that is equal. It is the same whatever order they come in.
 func (m multiple) sorted(found []wire.Struct) ([]wire.Struct, *field.Error) {
-	out := slices.Clone(found)
-	slices.SortStableFunc(out, func(a, b wire.Struct) int { return cmp.Compare(nameOf(a), nameOf(b)) })
+	type named struct {
+		name   string
+		config wire.Struct
+	}
+	all := make([]named, 0, len(found))
+	for _, c := range found {
+		all = append(all, named{nameOf(c), c})
+	}
+	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(a.name, b.name) })
+	out := make([]wire.Struct, 0, len(found))
+	for _, n := range all {
+		out = append(out, n.config)
+	}
 	if len(out) < 2 {
 		return out, nil
 	}

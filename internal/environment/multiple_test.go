@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
@@ -160,7 +162,7 @@ func TestLongMessages(t *testing.T) {
 	}
 	l := compiled(t, in)
 	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
-	_, faults := l.Merge(nil, asked, [][]wire.Struct{configs})
+	_, faults := l.Merge(budget.New(context.Background()), nil, asked, [][]wire.Struct{configs})
 	want := []string{"environment.environmentConfigs[0].selector: mode Single needs one EnvironmentConfig with the labels " +
 		"l00=v, l01=v, l02=v, l03=v, l04=v, l05=v, l06=v, l07=v, l08=v, l09=v and 2 more, and 11 have them " +
 		"(c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 1 more): match a label that only one of them has, or set mode to Multiple"}

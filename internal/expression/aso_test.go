@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -118,15 +119,15 @@ func (tc asoCase) evaluate(t *testing.T, x *expression.Expression) (string, map[
 		details[k] = []byte(v)
 	}
 	o := &observation.Observation{Composite: observation.Resource{Object: wire.Of(self), Details: details}}
-	v, err := x.Evaluate(context.Background(), o.Scope("", nil), expression.NewBudget())
+	v, err := x.Evaluate(context.Background(), o.Scope("", nil), budget.New(context.Background()))
 	if err != nil {
 		return "", nil, err
 	}
 	if x.Source().Want == expression.WantText {
-		b, _, err := x.Text(v)
+		b, _, err := x.Text(v, budget.New(context.Background()))
 		return string(b.Reveal()), nil, err
 	}
-	m, _, err := x.TextMap(v)
+	m, _, err := x.TextMap(v, budget.New(context.Background()))
 	out := map[string]string{}
 	for k, b := range m {
 		out[k] = string(b.Reveal())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/attack"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -104,13 +105,13 @@ func outcomeOf(o *observation.Observation, text string) string {
 	if len(faults) > 0 {
 		return fmt.Sprintf("refused: %.80q", faults[0].Message)
 	}
-	v, err := x.Evaluate(context.Background(), o.Scope("", nil), expression.NewBudget())
+	v, err := x.Evaluate(context.Background(), o.Scope("", nil), budget.New(context.Background()))
 	if err != nil {
 		return fmt.Sprintf("stopped: %.100q", err.Error())
 	}
-	_, _, errText := x.Text(v)
-	_, _, errMap := x.TextMap(v)
-	if _, _, err := x.JSON(v); err != nil {
+	_, _, errText := x.Text(v, budget.New(context.Background()))
+	_, _, errMap := x.TextMap(v, budget.New(context.Background()))
+	if _, _, err := x.JSON(v, budget.New(context.Background())); err != nil {
 		return fmt.Sprintf("finished, not converted: %.80q", err.Error())
 	}
 	return fmt.Sprintf("finished: %v %v", errText == nil, errMap == nil)

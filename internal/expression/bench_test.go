@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/ext"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 )
@@ -48,7 +49,7 @@ func BenchmarkGuards(b *testing.B) {
 			x, o := compile(b, text, expression.WantText, "db"), many(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				v, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+				v, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -64,10 +64,6 @@ func (x *Expression) workText(id int64) string {
 
 func fuelOf(n float64) int64 { return int64(math.Min(n, mostFuel)) }
 
-// Left is the fuel that is left of the budget. The tests of rooms that evaluate hold
-// estimates against it.
-func (b *Budget) Left() int64 { return b.fuel }
-
 // An estimator counts what a program's meter would take.
 type estimator struct {
 	bodies map[int64]int64

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/attack"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -30,7 +31,7 @@ func ratio(expected, used int64) float64 {
 // used is the fuel of one evaluation, and whether it came to an end.
 func used(t testing.TB, o *observation.Observation, x *expression.Expression) (int64, bool) {
 	t.Helper()
-	b := expression.NewBudget()
+	b := budget.New(context.Background())
 	_, err := x.Evaluate(context.Background(), o.Scope(x.Source().From, nil), b)
 	return limits.RequestFuel - b.Left(), err == nil
 }

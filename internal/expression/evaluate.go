@@ -8,34 +8,12 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
-	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 )
-
-// A Budget bounds what all expressions of one request may do together. It is not
-// safe for concurrent use: a request is evaluated in one order.
-type Budget struct {
-	fuel  int64         // of all expressions
-	grant int64         // of one expression
-	time  time.Duration // of all expressions
-
-	// Waiting, Failed and OK count the evaluations by how they ended.
-	OK, Waiting, Failed int
-}
-
-// NewBudget returns the budget of one request.
-func NewBudget() *Budget {
-	return &Budget{fuel: limits.RequestFuel, grant: limits.Fuel, time: limits.RequestTime}
-}
-
-// NewTenantBudget returns the budget of what one composite's author asks for in
-// one request.
-func NewTenantBudget() *Budget {
-	return &Budget{fuel: limits.TenantRequestFuel, grant: limits.TenantFuel, time: limits.TenantTime}
-}
 
 // Evaluate the expression over the variables. The error, if any, is a *Waiting
 // or a *Failed. The variables may be read while the result is: it is not copied.
-func (x *Expression) Evaluate(ctx context.Context, vars cel.Activation, b *Budget) (ref.Val, error) {
+func (x *Expression) Evaluate(ctx context.Context, vars cel.Activation, b *budget.Budget) (ref.Val, error) {
 	v, err := x.evaluate(ctx, vars, b)
 	switch err.(type) {
 	case nil:
@@ -49,29 +27,36 @@ func (x *Expression) Evaluate(ctx context.Context, vars cel.Activation, b *Budge
 	return nil, err
 }
 
-func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *Budget) (ref.Val, error) {
+func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budget.Budget) (ref.Val, error) {
+	return x.evaluateWithin(ctx, vars, b, 0)
+}
+
+// evaluateWithin is evaluate with at most so much fuel, if it is not zero.
+func (x *Expression) evaluateWithin(ctx context.Context, vars cel.Activation, b *budget.Budget, most int64) (ref.Val, error) {
 	p, ok := x.programs.Get().(*program)
 	if !ok {
 		return nil, x.failedAt(0, "cannot be planned")
 	}
 	defer x.programs.Put(p)
 
-	if b.fuel <= 0 || b.time <= 0 {
+	granted, left, err := b.Grant(most)
+	if err != nil {
 		return nil, x.failedAt(0, "was stopped: "+overBudget)
 	}
-	granted, start := min(b.fuel, b.grant), time.Now()
-	defer func() { b.time -= time.Since(start) }() // with what it takes to explain a failure
+	start := time.Now()
 	p.nullAt = 0
-	p.fuel, p.deadline = granted, start.Add(min(b.time, limits.EvaluationTime))
+	p.fuel, p.deadline, p.gone = granted, start.Add(left), ctx.Err
+	defer func() { // with what it takes to explain a failure
+		p.gone = nil
+		b.Evaluated(granted-max(p.fuel, 0), time.Since(start))
+	}()
 	v, err := x.run(ctx, vars, p)
 	if err == nil {
-		b.fuel -= granted - p.fuel
 		return v, nil
 	}
 	if time.Now().After(p.deadline) {
 		p.fuel = 0 // what took so long was not known to the meter
 	}
-	b.fuel -= granted - max(p.fuel, 0)
 	return nil, x.classify(vars, p, err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -88,11 +89,11 @@ func compile(t testing.TB, text string, want expression.Want, from string) *expr
 func evaluate(t testing.TB, o *observation.Observation, text, from string) (string, error) {
 	t.Helper()
 	x := compile(t, text, expression.WantText, from)
-	v, err := x.Evaluate(context.Background(), o.Scope(from, nil), expression.NewBudget())
+	v, err := x.Evaluate(context.Background(), o.Scope(from, nil), budget.New(context.Background()))
 	if err != nil {
 		return "", err
 	}
-	b, ok, err := x.Text(v)
+	b, ok, err := x.Text(v, budget.New(context.Background()))
 	if err == nil && !ok {
 		return "(none)", nil
 	}
@@ -221,11 +222,11 @@ func TestTextMap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			x := compile(t, tc.text, expression.WantTextMap, "db")
-			v, err := x.Evaluate(context.Background(), world(t).Scope("db", nil), expression.NewBudget())
+			v, err := x.Evaluate(context.Background(), world(t).Scope("db", nil), budget.New(context.Background()))
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, _, err := x.TextMap(v)
+			m, _, err := x.TextMap(v, budget.New(context.Background()))
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%s: want error with %q, got %v", tc.reason, tc.err, err)
@@ -257,11 +258,11 @@ func TestJSON(t *testing.T) {
 			o := world(t)
 			o.Resources["db"].Details["bin"] = []byte("\xff\xfe")
 			x := compile(t, tc.text, expression.WantJSON, "db")
-			v, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+			v, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, err := x.JSON(v)
+			got, _, err := x.JSON(v, budget.New(context.Background()))
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("%s: want error with %q, got %v", tc.reason, tc.err, err)
@@ -317,9 +318,9 @@ func TestErrorsHoldNoData(t *testing.T) {
 		if len(faults) > 0 {
 			continue // refused before it runs
 		}
-		v, err := x.Evaluate(context.Background(), world(t).Scope("db", nil), expression.NewBudget())
+		v, err := x.Evaluate(context.Background(), world(t).Scope("db", nil), budget.New(context.Background()))
 		if err == nil {
-			_, _, err = x.Text(v)
+			_, _, err = x.Text(v, budget.New(context.Background()))
 		}
 		if err != nil && strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: error holds data: %v", text, err)
@@ -338,7 +339,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			x, o := compile(b, text, expression.WantText, "db"), world(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				v, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+				v, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -160,7 +161,7 @@ func TestNeedsAreTrue(t *testing.T) {
 			if _, ended := used(t, o, x); !ended || !without(t, o, r) {
 				continue
 			}
-			_, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+			_, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))
 			var w *expression.Waiting
 			waits := errors.As(err, &w)
 			checked[r.Need]++

@@ -93,6 +93,7 @@ type program struct {
 	cel.Program
 	fuel      int64
 	deadline  time.Time
+	gone      func() error // not nil once the caller has gone away
 	steps     uint32
 	stoppedAt int64 // the node that was refused
 	nullAt    int64 // the last call that failed, and had a null to work on
@@ -254,7 +255,7 @@ func (p *program) spend(n int64) {
 	if p.fuel < 0 {
 		p.stop(0, overBudget)
 	}
-	if p.steps++; (n >= 512 || p.steps%64 == 0) && time.Now().After(p.deadline) {
+	if p.steps++; (n >= 512 || p.steps%64 == 0) && (time.Now().After(p.deadline) || p.gone() != nil) {
 		p.stop(0, overBudget)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
@@ -285,10 +286,18 @@ func isDigits(s string) bool {
 	return true
 }
 
-// A counter bounds a result while it is converted.
-type counter struct{ nodes, bytes int }
+// A counter bounds a result while it is converted, and pays for it. It pays nothing
+// without a budget: the call that converts was paid for.
+type counter struct {
+	nodes, bytes int
+	budget       *budget.Budget
+	weigh        int // a node, in things of the budget: 1 if it is not set
+}
 
 func (c *counter) spend(bytes int) error {
+	if c.budget != nil && c.budget.Spend(budget.Copied(max(1, c.weigh), bytes)) != nil {
+		return &Failed{Reason: "was stopped: " + overBudget}
+	}
 	c.nodes--
 	c.bytes -= bytes
 	if c.nodes < 0 {

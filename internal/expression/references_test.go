@@ -14,6 +14,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 )
@@ -290,7 +291,7 @@ func show(v ref.Val) string {
 
 // result of an expression: its value, or its error.
 func result(x *expression.Expression, o *observation.Observation, variables ref.Val) string {
-	v, err := x.Evaluate(context.Background(), o.Scope("db", variables), expression.NewBudget())
+	v, err := x.Evaluate(context.Background(), o.Scope("db", variables), budget.New(context.Background()))
 	if err != nil {
 		return err.Error()
 	}

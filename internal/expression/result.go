@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
@@ -18,24 +19,27 @@ const exactInteger = 1 << 53
 
 // Text is a result as the value of one key. It is false for optional.none(). An
 // error is *Waiting for a null, and *Failed for what is no text.
-func (x *Expression) Text(v ref.Val) (sensitive.Bytes, bool, error) {
+func (x *Expression) Text(v ref.Val, b *budget.Budget) (sensitive.Bytes, bool, error) {
 	v, ok := present(v)
 	if !ok {
 		return sensitive.Bytes{}, false, nil
 	}
-	b, err := x.text(v, &counter{nodes: 1, bytes: limits.ResultBytes})
-	return b, err == nil, err
+	text, err := x.text(v, &counter{nodes: 1, bytes: limits.ResultBytes, budget: b})
+	return text, err == nil, err
 }
 
 // TextMap is a result as the values of several keys. It is false for
 // optional.none(). An entry whose value is optional.none() is left out. Errors
 // are those of Text: one entry that fails fails all.
-func (x *Expression) TextMap(v ref.Val) (map[string]sensitive.Bytes, bool, error) {
+func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.Bytes, bool, error) {
 	m, ok, err := x.object(v, "must return a map(string, string), but returns ")
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes}
+	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b}
+	if b.Spend(size(m)) != nil { // which sorting them takes
+		return nil, false, x.failedAt(0, "was stopped: "+overBudget)
+	}
 	out := make(map[string]sensitive.Bytes, min(size(m), limits.DataItems))
 	sorted, ok := order(m).(traits.Mapper)
 	if !ok {
@@ -54,11 +58,11 @@ func (x *Expression) TextMap(v ref.Val) (map[string]sensitive.Bytes, bool, error
 		if err := c.spend(len(key)); err != nil {
 			return nil, false, x.placed(err)
 		}
-		b, err := x.text(e, c)
+		text, err := x.text(e, c)
 		if err != nil {
 			return nil, false, err
 		}
-		out[string(key)] = b
+		out[string(key)] = text
 	}
 	return out, true, nil
 }
@@ -81,9 +85,9 @@ func (x *Expression) object(v ref.Val, wrong string) (traits.Mapper, bool, error
 
 // Name is a result as a name. It is false for optional.none(); errors are those
 // of Text.
-func (x *Expression) Name(v ref.Val) (string, bool, error) {
-	b, ok, err := x.Text(v)
-	return string(b.Reveal()), ok, err
+func (x *Expression) Name(v ref.Val, b *budget.Budget) (string, bool, error) {
+	text, ok, err := x.Text(v, b)
+	return string(text.Reveal()), ok, err
 }
 
 // Bool is a result as a condition. optional.none() is false; errors are those of Text.
@@ -115,21 +119,25 @@ func (x *Expression) Entries(v ref.Val) int {
 
 // Labels is a result as labels or annotations. It is false for optional.none();
 // errors are those of Text.
-func (x *Expression) Labels(v ref.Val) (map[string]string, bool, error) {
-	m, ok, err := x.TextMap(v)
+func (x *Expression) Labels(v ref.Val, b *budget.Budget) (map[string]string, bool, error) {
+	m, ok, err := x.TextMap(v, b)
 	if err != nil || !ok {
 		return nil, ok, err
 	}
 	out := make(map[string]string, len(m))
-	for k, b := range m {
-		out[k] = string(b.Reveal())
+	for k, text := range m {
+		out[k] = string(text.Reveal())
 	}
 	return out, true, nil
 }
 
+// jsonWeighs is how many things of a budget a node of a result weighs that becomes JSON:
+// it is made twice.
+const jsonWeighs = 3
+
 // JSON is a result as a field. It is false for optional.none(). The value is a
 // copy. An error is a *Failed for what JSON does not have.
-func (x *Expression) JSON(v ref.Val) (*structpb.Value, bool, error) {
+func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, error) {
 	v, ok := present(v)
 	if !ok {
 		return nil, false, nil
@@ -137,7 +145,7 @@ func (x *Expression) JSON(v ref.Val) (*structpb.Value, bool, error) {
 	if v == types.NullValue {
 		return nil, false, x.null()
 	}
-	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes})
+	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b, weigh: jsonWeighs})
 	if err != nil {
 		return nil, false, x.placed(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -160,11 +161,11 @@ func copyOf(o *observation.Observation) *observation.Observation {
 
 // textOf evaluates, and converts.
 func textOf(x *expression.Expression, o *observation.Observation) (string, error) {
-	v, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+	v, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))
 	if err != nil {
 		return "", err
 	}
-	b, _, err := x.Text(v)
+	b, _, err := x.Text(v, budget.New(context.Background()))
 	return string(b.Reveal()), err
 }
 
@@ -217,13 +218,13 @@ func FuzzErrorsHoldNoData(f *testing.F) {
 			if len(faults) > 0 {
 				continue
 			}
-			v, err := x.Evaluate(context.Background(), o.Scope("db", nil), expression.NewBudget())
+			v, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))
 			errs := []error{err}
 			if err == nil {
-				_, _, text := x.Text(v)
-				_, _, textMap := x.TextMap(v)
-				_, _, labels := x.Labels(v)
-				_, _, json := x.JSON(v)
+				_, _, text := x.Text(v, budget.New(context.Background()))
+				_, _, textMap := x.TextMap(v, budget.New(context.Background()))
+				_, _, labels := x.Labels(v, budget.New(context.Background()))
+				_, _, json := x.JSON(v, budget.New(context.Background()))
 				errs = []error{text, textMap, labels, json}
 			}
 			for _, err := range errs {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 )
@@ -25,7 +26,7 @@ func TestYAMLDepth(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			_, err := x.Evaluate(context.Background(), (&observation.Observation{}).Scope("", nil), expression.NewBudget())
+			_, err := x.Evaluate(context.Background(), (&observation.Observation{}).Scope("", nil), budget.New(context.Background()))
 			got := ""
 			if err != nil {
 				got = err.Error()

@@ -46,8 +46,8 @@ func Held(observed wire.Struct) *structpb.Struct {
 			out[field] = value.Proto()
 		}
 	}
-	hold(out, "data", observed, func(key string) bool { return ours.own(key, "data") })
-	hold(out, "binaryData", observed, func(key string) bool { return ours.own(key, "binaryData") })
+	hold(out, "data", observed, ours.below("data"))
+	hold(out, "binaryData", observed, ours.below("binaryData"))
 	return &structpb.Struct{Fields: out}
 }
 
@@ -61,13 +61,14 @@ func HeldMetadata(observed wire.Struct) *structpb.Value {
 		}
 	}
 	ours := composedFields(meta)
+	ownLabel, ownAnnotation := ours.below("metadata", "labels"), ours.below("metadata", "annotations")
 	hold(metadata, "labels", meta, func(key string) bool {
 		_, crossplanes := crossplaneLabels[key]
-		return !crossplanes && ours.own(key, "metadata", "labels")
+		return !crossplanes && ownLabel(key)
 	})
 	hold(metadata, "annotations", meta, func(key string) bool {
 		_, crossplanes := crossplaneAnnotations[key]
-		return !crossplanes && ours.own(key, "metadata", "annotations")
+		return !crossplanes && ownAnnotation(key)
 	})
 	return structOf(metadata)
 }
@@ -91,18 +92,19 @@ func composedFields(metadata wire.Struct) managed {
 	return out
 }
 
-// own reports whether Crossplane applied a key of the map at a path, which it did
-// for all that is known if there is no entry of its.
-func (m managed) own(key string, path ...string) bool {
+// below reports of a key of the map at a path whether Crossplane applied it, which it
+// did for all that is known if there is no entry of its.
+func (m managed) below(path ...string) func(key string) bool {
+	own := map[string]bool{}
 	for _, at := range m {
 		for _, name := range path {
 			at = at.Get("f:" + name).Struct()
 		}
-		if at.Get("f:" + key).Exists() {
-			return true
+		for _, key := range at.Keys() {
+			own[key] = true
 		}
 	}
-	return len(m) == 0
+	return func(key string) bool { return len(m) == 0 || own["f:"+key] }
 }
 
 // hold copies the map that stands under a name, as far as its keys are kept. An

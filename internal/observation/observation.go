@@ -151,7 +151,7 @@ func (s Scope) ResolveName(name string) (any, bool) {
 		}
 		return absent(expression.Resources, s.from), true
 	case expression.Resources:
-		return &named{find: o.findResource, keys: o.resourceNames}, true
+		return &named{find: o.findResource, keys: o.resourceNames, size: func() int { return len(o.Resources) }}, true
 	case expression.Secrets:
 		return &named{find: o.findDetails, keys: o.secretNames}, true
 	case expression.Sources:
@@ -274,6 +274,7 @@ func sortedKeys[V any](m map[string]V) []string {
 type named struct {
 	find func(string) (ref.Val, bool)
 	keys func() []string
+	size func() int // quicker than to list the keys; may be nil
 }
 
 var _ expression.KeyOrdered = (*named)(nil)
@@ -290,11 +291,18 @@ func (n *named) Find(key ref.Val) (ref.Val, bool) {
 
 func (n *named) Get(key ref.Val) ref.Val      { return get(n, key) }
 func (n *named) Contains(key ref.Val) ref.Val { return contains(n, key) }
-func (n *named) Size() ref.Val                { return types.Int(len(n.keys())) }
-func (n *named) IsZeroValue() bool            { return len(n.keys()) == 0 }
+func (n *named) Size() ref.Val                { return types.Int(n.len()) }
+func (n *named) IsZeroValue() bool            { return n.len() == 0 }
 func (n *named) Type() ref.Type               { return types.MapType }
 func (n *named) Value() any                   { return n }
 func (n *named) Equal(other ref.Val) ref.Val  { return equalMaps(n, other) }
+
+func (n *named) len() int {
+	if n.size != nil {
+		return n.size()
+	}
+	return len(n.keys())
+}
 
 func (n *named) Iterator() traits.Iterator {
 	keys := n.keys()
@@ -329,6 +337,7 @@ func details(d Details) ref.Val {
 			return types.String(unsafe.String(unsafe.SliceData(b), len(b))), true
 		},
 		keys: func() []string { return sortedKeys(d) },
+		size: func() int { return len(d) },
 	}
 }
 

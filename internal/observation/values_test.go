@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -102,7 +103,7 @@ func show(v ref.Val) string {
 }
 
 func result(x *expression.Expression, vars cel.Activation) string {
-	v, err := x.Evaluate(context.Background(), vars, expression.NewBudget())
+	v, err := x.Evaluate(context.Background(), vars, budget.New(context.Background()))
 	if err != nil {
 		return fmt.Sprintf("%T: %v", err, err)
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/collect"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -38,7 +38,7 @@ type bulk struct {
 // A find says which keys of which inputs are taken.
 type find struct {
 	path string
-	name *regexp.Regexp // may be nil
+	name *rewrite.Pattern // may be nil
 	tags map[string]string
 
 	generators []string // whose outputs it takes
@@ -51,9 +51,12 @@ func (f find) reaches(input string) bool {
 }
 
 // takes reports whether a key of an input that is reached is taken.
-func (f find) takes(name string) bool {
+func (f find) takes(b *budget.Budget, name string) (bool, error) {
 	rest, ok := strings.CutPrefix(name, f.path)
-	return ok && (f.name == nil || f.name.MatchString(rest))
+	if !ok || f.name == nil {
+		return ok, nil
+	}
+	return f.name.Match(b, rest)
 }
 
 // tagged reports whether an object has all tags for labels.
@@ -162,7 +165,7 @@ func (c *compiler) find(b *bulk, at *field.Path, f v1beta1.Find, secret bool) {
 	b.find = &find{path: f.Path, tags: f.Tags}
 	c.details.finds = append(c.details.finds, bulk{path: b.path, find: b.find})
 	if f.Name != nil && f.Name.RegExp != "" {
-		re, faults := rewrite.Pattern(at.Child("name", "regexp").String(), f.Name.RegExp)
+		re, faults := rewrite.CompilePattern(at.Child("name", "regexp").String(), f.Name.RegExp)
 		for _, f := range faults {
 			c.fault(f.Path, "%s", f.Message)
 		}
@@ -223,12 +226,12 @@ func (c *compiler) rule(at *field.Path, r v1beta1.Rewrite) rewrite.Rule {
 
 // keyExpression is the function that an expression over a key is. It never runs
 // if the expression has a fault.
-func (c *compiler) keyExpression(at *field.Path, text string) func(string) (string, error) {
+func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budget.Budget) (string, error) {
 	x, faults := c.env.Keys().Compile(expression.Source{Text: text, Path: at.String(), Want: expression.WantString})
 	for _, f := range faults {
 		c.fault(f.Path, "%s", f.Message)
 	}
-	return func(key string) (string, error) { return x.Rename(key) }
+	return func(key string, b *budget.Budget) (string, error) { return x.Rename(key, b) }
 }
 
 // collectBulk adds the keys of one entry of dataFrom to the collection.
@@ -247,7 +250,7 @@ func (r *run) collectBulk(ctx context.Context, c *collect.Collection, b bulk, fr
 		keys = slices.DeleteFunc(keys, func(k rewrite.Key) bool { return k.Value.Len() == 0 }) // nobody asked for it by name
 	}
 	if err == nil && ok && len(keys) > 0 {
-		keys, err = b.rewriter.Apply(keys)
+		keys, err = b.rewriter.Apply(r.budget, keys)
 	}
 	c.Map(e, named(keys), ok, b.placed(err))
 }
@@ -275,8 +278,8 @@ func (b bulk) placed(err error) error {
 
 func named(keys []rewrite.Key) []collect.Key {
 	out := make([]collect.Key, 0, len(keys))
-	for _, k := range keys {
-		out = append(out, collect.Key{Name: k.Name, Value: k.Value, From: k.String()})
+	for i := range keys {
+		out = append(out, collect.Key{Name: keys[i].Name, Value: keys[i].Value, From: &keys[i]})
 	}
 	return out
 }
@@ -297,30 +300,46 @@ func (r *run) extracted(ctx context.Context, b bulk, from string) ([]rewrite.Key
 	ok := true
 	switch {
 	case b.object:
-		m, err = object.DataOf(r.Observation.Sources[b.input].Objects[0])
-		if err != nil {
-			err = &expression.Failed{Path: b.path, Reason: err.Error()}
-		}
+		m, err = r.dataOf(b)
 	case b.value.Source().Want == expression.WantAny:
-		m, ok, err = b.value.Members(v)
+		m, ok, err = b.value.Members(v, r.budget)
 	default:
-		m, ok, err = b.value.TextMap(v)
+		m, ok, err = b.value.TextMap(v, r.budget)
 	}
 	if err != nil || !ok || len(b.property) == 0 {
 		return b.keys(m), ok, err
 	}
-	keys, err := b.open(m)
+	keys, err := b.open(r.budget, m)
 	return keys, true, err
 }
 
+// dataOf a ConfigMap source.
+func (r *run) dataOf(b bulk) (map[string]sensitive.Bytes, error) {
+	o := r.Observation.Sources[b.input].Objects[0]
+	n := o.Get("data").Struct().Len() + o.Get("binaryData").Struct().Len()
+	if err := r.budget.Spend(budget.Counted(2*n, o.Size())); err != nil {
+		return nil, b.stopped(err)
+	}
+	m, err := object.DataOf(o)
+	if err != nil {
+		return nil, &expression.Failed{Path: b.path, Reason: err.Error()}
+	}
+	return m, nil
+}
+
+// stopped says that the budget does not pay for an entry.
+func (b bulk) stopped(err error) error {
+	return &expression.Failed{Path: b.path, Reason: "was stopped: " + err.Error() + ": export fewer keys, or use fewer and simpler rules"}
+}
+
 // open takes the members of the JSON value that the property names.
-func (b bulk) open(m map[string]sensitive.Bytes) ([]rewrite.Key, error) {
+func (b bulk) open(budget *budget.Budget, m map[string]sensitive.Bytes) ([]rewrite.Key, error) {
 	origin := rewrite.Origin{Input: b.input, Key: b.property[0]}
 	v, ok := m[origin.Key]
 	if !ok {
 		return nil, &rewrite.Failed{Reason: origin.String(), Missing: true}
 	}
-	return rewrite.Open(rewrite.Key{Name: origin.Key, Value: v, Origins: []rewrite.Origin{origin}}, b.property[1:])
+	return rewrite.Open(budget, rewrite.Key{Name: origin.Key, Value: v, Origins: []rewrite.Origin{origin}}, b.property[1:])
 }
 
 // keys as a rewrite wants them. A name that was computed from a secret is not
@@ -337,15 +356,32 @@ func (b bulk) keys(m map[string]sensitive.Bytes) []rewrite.Key {
 	return out
 }
 
+// findWeighs is how many keys an input weighs by itself: its labels and conditions are
+// looked at.
+const findWeighs = 4
+
 // found are the keys that find gives: of all secret inputs that this step sees,
 // by <input>/<key>. It waits for an input that it reaches and that is still to
 // come: a source, or a resource that is to have connection details and has none.
 func (r *run) found(b bulk) ([]rewrite.Key, error) {
 	var out []rewrite.Key
 	var waiting []string
+	var spent error
 	take := func(input string, o wire.Struct, d observation.Details) {
+		if spent == nil {
+			spent = r.budget.Spend(budget.Counted(findWeighs+2*len(d), 0))
+		}
+		if spent != nil {
+			return
+		}
 		for _, key := range sortedKeys(d) {
-			if name := input + "/" + key; b.find.takes(name) {
+			name := input + "/" + key
+			taken, err := b.find.takes(r.budget, name)
+			if err != nil {
+				spent = err
+				return
+			}
+			if taken {
 				out = append(out, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: []rewrite.Origin{{Input: input, Key: key}}})
 			}
 		}
@@ -356,6 +392,9 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		if errors.As(r.ready(input), &w) {
 			waiting = append(waiting, w.Inputs...)
 		}
+	}
+	if err := r.budget.Spend(budget.Counted(len(r.Observation.Resources)+len(r.Desired), 0)); err != nil {
+		return nil, b.stopped(err)
 	}
 	for _, name := range sortedKeys(r.Observation.Resources) {
 		o := r.Observation.Resources[name]
@@ -397,6 +436,9 @@ func (r *run) found(b bulk) ([]rewrite.Key, error) {
 		case len(s.Objects) > 0 && b.find.tagged(s.Objects[0]):
 			take(name, s.Objects[0], s.Details)
 		}
+	}
+	if spent != nil {
+		return nil, b.stopped(spent)
 	}
 	if len(waiting) > 0 {
 		return nil, r.explain(expression.NewWaiting(waiting...))

@@ -113,7 +113,7 @@ func (r *run) connected(d detailsOf, used bool, out *Result) observation.Resourc
 		return res
 	}
 	out.Requirements = append(out.Requirements, *req)
-	found, read := req.find(r.Found)
+	found, read := r.answer(*req)
 	switch {
 	case !read:
 		res.Withheld = expression.NewWaiting("the look-up of " + req.String())

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/environment"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
@@ -111,7 +112,7 @@ func (r *run) findEnvironment(p *Plan, out *Result) field.ErrorList {
 		}
 		req := Requirement{APIVersion: environmentConfigAPIVersion, Kind: environmentConfigKind, Name: s.Name, Labels: s.Labels}
 		out.Requirements = append(out.Requirements, req)
-		objects, read := req.find(r.Found)
+		objects, read := r.answer(req)
 		if !read {
 			o.EnvironmentWaits = append(o.EnvironmentWaits, req.String())
 		}
@@ -121,7 +122,10 @@ func (r *run) findEnvironment(p *Plan, out *Result) field.ErrorList {
 		out.Others = append(out.Others, Outcome{State: Waiting, Message: "environment waits for the look-up of " + shorten(o.EnvironmentWaits, ", ")})
 		return nil
 	}
-	out.Environment, faults = p.lookup.Merge(o.Environment.Proto(), selectors, found)
+	if err := r.budget.Decode(o.Environment.Size()); err != nil {
+		return field.ErrorList{field.Invalid(environmentPath(), field.OmitValueType{}, "was stopped: "+err.Error())}
+	}
+	out.Environment, faults = p.lookup.Merge(r.budget, o.Environment.Proto(), selectors, found)
 	o.Environment = wire.Of(out.Environment)
 	return faults
 }
@@ -145,12 +149,18 @@ func (r *run) setEnvironment(ctx context.Context, p *Plan, out *Result) {
 	}
 }
 
+// fieldsPerThing are copied in the time that a thing of the budget takes.
+const fieldsPerThing = 4
+
 func (r *run) environmentField(ctx context.Context, f environmentField) (*structpb.Struct, reasons) {
 	before := r.Observation.Environment.Proto()
+	if err := r.budget.Spend(budget.Counted(len(before.GetFields())/fieldsPerThing, 0)); err != nil { // which are copied
+		return before, reasons{failed: []string{f.path + ": was stopped: " + err.Error()}}
+	}
 	v, err := r.evaluate(ctx, f.value, "")
 	var value *structpb.Value
 	if err == nil {
-		value, _, err = f.value.JSON(v) // nil for optional.none()
+		value, _, err = f.value.JSON(v, r.budget) // nil for optional.none()
 	}
 	if err == nil && value != nil {
 		var env *structpb.Struct

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -130,7 +131,7 @@ func (w exampleWorld) runOf(t *testing.T, p *Plan) *run {
 			}
 		}
 	}
-	r := &run{Request: &req, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt, keysLeft: math.MaxInt}
+	r := &run{Request: &req, budget: budget.New(context.Background()), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt, read: map[string]*findings{}, keysLeft: math.MaxInt}
 	r.theirs, req.Observation.Resources = splitTheirs(req.Observation.Resources)
 	r.splitGenerations(p)
 	r.namespace, r.cluster = ownNamespace(req.Observation.Composite.Object)
@@ -200,7 +201,7 @@ func TestEstimatesOfExamples(t *testing.T) {
 				continue
 			}
 			for _, x := range expressionsOf(p) {
-				b := expression.NewBudget()
+				b := budget.New(context.Background())
 				if _, err := x.Evaluate(context.Background(), r.Observation.Scope(x.Source().From, r.variables.Val), b); err != nil {
 					waiting++
 					continue
@@ -244,7 +245,7 @@ func TestExplainedInputsAreWaitedFor(t *testing.T) {
 			}
 			keys := explainedKeys(p.Explain(nil))
 			for _, x := range expressionsOf(p) {
-				_, err := x.Evaluate(context.Background(), r.Observation.Scope(x.Source().From, r.variables.Val), expression.NewBudget())
+				_, err := x.Evaluate(context.Background(), r.Observation.Scope(x.Source().From, r.variables.Val), budget.New(context.Background()))
 				var waiting *expression.Waiting
 				k, ok := keys[x.Source().Path]
 				if !errors.As(err, &waiting) || !ok {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/collect"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -67,6 +69,7 @@ func (r *run) decide(ctx context.Context, e export, at placement) Object {
 func (r *run) make(ctx context.Context, e export, at placement) (*object.Object, reasons) {
 	c := r.collect(ctx, e)
 	why := reasons{waiting: c.Waiting(), failed: c.Failed()}
+	why.failed = append(why.failed, r.spendData(e, c)...)
 	labels := r.labels(ctx, e, e.metadata.labels, e.metadata.labelsExpression, &why)
 	annotations := r.labels(ctx, e, e.metadata.annotations, e.metadata.annotationsExpression, &why)
 	labels = r.computed(ctx, labels, e.metadata.labelValues, &why)
@@ -80,6 +83,15 @@ func (r *run) make(ctx context.Context, e export, at placement) (*object.Object,
 		why.failed = refuse(e, at, o)
 	}
 	return o, why
+}
+
+// spendData pays for checking and encoding what an object holds.
+func (r *run) spendData(e export, c *collect.Collection) []string {
+	data := c.Data()
+	if err := r.budget.Spend(budget.Copied(2*len(data), c.Bytes())); data != nil && err != nil {
+		return []string{e.path.String() + ": was stopped: " + err.Error() + ": export fewer keys"}
+	}
+	return nil
 }
 
 // refuse what the API server would.
@@ -132,9 +144,15 @@ func keep(e export, at placement) Object {
 func (r *run) collect(ctx context.Context, e export) *collect.Collection {
 	c := collect.New(len(e.data), e.lastWins)
 	for _, b := range e.dataFrom {
+		if c.Ended() {
+			return c
+		}
 		r.collectBulk(ctx, c, b, e.from)
 	}
 	for _, d := range e.data {
+		if c.Ended() {
+			return c
+		}
 		entry := collect.Entry{Path: d.path, Key: d.key, Optional: d.optional}
 		if r.spent() {
 			c.Value(entry, sensitive.Bytes{}, false, r.spend(d, nil))
@@ -147,7 +165,7 @@ func (r *run) collect(ctx context.Context, e export) *collect.Collection {
 			if err == nil && d.value.Entries(v) > r.keysLeft {
 				r.keysLeft = -1 // it takes too long to read them all
 			} else if err == nil {
-				m, ok, err = d.value.TextMap(v)
+				m, ok, err = d.value.TextMap(v, r.budget)
 			}
 			if err == nil {
 				err = r.spend(d, m)
@@ -157,7 +175,7 @@ func (r *run) collect(ctx context.Context, e export) *collect.Collection {
 		}
 		var b sensitive.Bytes
 		if err == nil {
-			b, ok, err = d.value.Text(v)
+			b, ok, err = d.value.Text(v, r.budget)
 		}
 		if err == nil {
 			err = r.spend(d, map[string]sensitive.Bytes{d.key: b})
@@ -174,12 +192,17 @@ func (d entry) keys(m map[string]sensitive.Bytes) []collect.Key {
 	for _, name := range sortedKeys(m) {
 		k := collect.Key{Name: name, Value: m[name]}
 		if slices.Contains(spelled, name) {
-			k.From = fmt.Sprintf("%q", name)
+			k.From = quoted(name)
 		}
 		out = append(out, k)
 	}
 	return out
 }
+
+// A quoted key is one that the input spells.
+type quoted string
+
+func (q quoted) String() string { return strconv.Quote(string(q)) }
 
 // labels, or annotations, of an export: those that are spelled, and those that
 // are computed. A computed one must not be a spelled one, too.
@@ -190,7 +213,7 @@ func (r *run) labels(ctx context.Context, e export, spelled map[string]string, x
 	v, err := r.evaluate(ctx, x, e.from)
 	var computed map[string]string
 	if err == nil {
-		computed, _, err = x.Labels(v)
+		computed, _, err = x.Labels(v, r.budget)
 	}
 	why.add(x.Source().Path, err)
 	out := maps.Clone(spelled)
@@ -218,7 +241,7 @@ func (r *run) computed(ctx context.Context, spelled map[string]string, values ma
 		var text string
 		var ok bool
 		if err == nil {
-			text, ok, err = x.Name(v)
+			text, ok, err = x.Name(v, r.budget)
 		}
 		why.add(x.Source().Path, err)
 		if err == nil && ok {

@@ -53,7 +53,7 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 			g.findUnsaid(p.exports[i], l)
 		}
 		if l.lookUp != nil {
-			if _, read := l.lookUp.find(r.Found); !read {
+			if _, read := r.answer(*l.lookUp); !read {
 				g.unread = append(g.unread, l.lookUp.String())
 			}
 		}
@@ -170,7 +170,7 @@ func (g *generating) wanted(ctx context.Context, s *stepping) {
 		v, err := g.evaluate(ctx, m.keepers, "")
 		var value *structpb.Value
 		if err == nil {
-			value, _, err = m.keepers.JSON(v)
+			value, _, err = m.keepers.JSON(v, g.budget)
 		}
 		s.why.add(m.keepers.Source().Path, err)
 		s.want.KeepersHash = hash(string(appendValue(nil, wire.OfValue(value))))
@@ -305,9 +305,9 @@ func (g *generating) due(t time.Time) {
 // keep what a step keeps. A composite that has a generation in use is ready, whether or
 // not the next one is.
 func (g *generating) keep(ctx context.Context, name string, step generator.Step) {
+	at := keptAt(step)
 	for _, k := range g.have[name] {
-		i := slices.IndexFunc(step.Keep, func(o generator.Generation) bool { return o.Number == k.Number })
-		if i >= 0 {
+		if i, keeps := at[k.Number]; keeps {
 			now := *k
 			now.Generation = step.Keep[i]
 			g.desire(ctx, &now, k.Ready || step.Current > 0)
@@ -348,14 +348,15 @@ func (g *generating) retire(ctx context.Context) {
 		}
 		var have []generator.Generation
 		changed := false
+		flagged := make(map[int]time.Time, len(g.have[name]))
 		for _, k := range g.have[name] {
+			flagged[k.Number] = k.Flagged
 			k.Ready, k.Exported = true, g.exported(k) || k == g.replaced
 			have = append(have, k.Generation)
 		}
 		step := generator.Next(nil, have, g.Now)
 		for _, k := range step.Keep {
-			was := g.find(name, k.Number)
-			changed = changed || !was.Flagged.Equal(k.Flagged)
+			changed = changed || !flagged[k.Number].Equal(k.Flagged)
 		}
 		if !changed { // a later step may have the generator, and take the flag off again
 			g.due(step.Due)
@@ -367,4 +368,13 @@ func (g *generating) retire(ctx context.Context) {
 
 func failed(path, format string, args ...any) *expression.Failed {
 	return &expression.Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
+}
+
+// keptAt is where a step keeps each generation, by number: there may be thousands.
+func keptAt(step generator.Step) map[int]int {
+	at := make(map[int]int, len(step.Keep))
+	for i, k := range step.Keep {
+		at[k.Number] = i
+	}
+	return at
 }

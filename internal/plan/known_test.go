@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"testing"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -26,7 +27,7 @@ func TestSchemasAreDecodedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	db, none := Kind{APIVersion: "example.org/v1", Kind: "DB"}, Kind{APIVersion: "example.org/v1", Kind: "None"}
-	r := &run{Request: &Request{Schemas: map[Kind]wire.Struct{db: req.RequiredSchemas["db"], none: req.RequiredSchemas["none"]}}}
+	r := &run{budget: budget.New(t.Context()), Request: &Request{Schemas: map[Kind]wire.Struct{db: req.RequiredSchemas["db"], none: req.RequiredSchemas["none"]}}}
 	known := r.known(&Plan{})
 	first := known.Schema(db)
 	if !proto.Equal(first, schema) {

@@ -90,7 +90,7 @@ func (g *generating) require(req Requirement) []wire.Struct {
 		return nil
 	}
 	g.out.Requirements = append(g.out.Requirements, req)
-	objects, read := req.find(g.Found)
+	objects, read := g.answer(req)
 	if !read {
 		g.unread = append(g.unread, req.String())
 	}

@@ -60,7 +60,7 @@ func (g *generating) choose(s *stepping, step generator.Step) (*candidate, reaso
 			}
 			return c, reasons{}
 		}
-		if objects, _ := c.at.find(g.Found); len(taken.waiting) > 0 || g.isGeneration(objects[0]) { // it will be free, or the input is wrong
+		if objects, _ := g.answer(c.at); len(taken.waiting) > 0 || g.isGeneration(objects[0]) { // it will be free, or the input is wrong
 			return nil, taken
 		}
 		why.failed = append(why.failed, taken.failed...)
@@ -73,7 +73,7 @@ func (g *generating) choose(s *stepping, step generator.Step) (*candidate, reaso
 
 // taken says who has the name of a candidate.
 func (g *generating) taken(s *stepping, c *candidate) (why reasons) {
-	objects, _ := c.at.find(g.Found)
+	objects, _ := g.answer(c.at)
 	if len(objects) == 0 {
 		return why
 	}

@@ -119,7 +119,7 @@ func (r *run) manifestOf(ctx context.Context, m *maker, number int, name string)
 		v, err := r.evaluateMaking(ctx, f.value, making)
 		var value *structpb.Value
 		if err == nil {
-			value, _, err = f.value.JSON(v)
+			value, _, err = f.value.JSON(v, r.budget)
 		}
 		if err == nil && value != nil { // nil for optional.none()
 			var set *structpb.Struct

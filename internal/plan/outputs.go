@@ -101,7 +101,7 @@ func (g *generating) outputsOf(ctx context.Context, m *maker, k *kept) (observat
 		if err != nil {
 			return nil, err
 		}
-		text, ok, err := o.value.Text(v)
+		text, ok, err := o.value.Text(v, g.budget)
 		switch {
 		case err != nil:
 			return nil, err
@@ -139,7 +139,7 @@ func (g *generating) totp(ctx context.Context, m *maker) {
 	var secret string
 	ok := false
 	if err == nil {
-		secret, ok, err = m.secret.Name(v)
+		secret, ok, err = m.secret.Name(v, g.budget)
 	}
 	if err == nil && !ok {
 		err = expression.NewWaiting(m.secret.Source().Path)

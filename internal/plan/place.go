@@ -65,7 +65,7 @@ func (r *run) place(ctx context.Context, e export) placement {
 		return at
 	}
 	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.kind), Namespace: at.namespace, Name: at.name}
-	found, read := at.lookUp.find(r.Found)
+	found, read := r.answer(*at.lookUp)
 	switch {
 	case !read:
 		at.unknown.waiting = []string{"the look-up of " + at.lookUp.String()}

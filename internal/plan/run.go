@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -191,7 +192,7 @@ func (f *Fault) Error() string { return f.Path + ": " + f.Message }
 type run struct {
 	*Request
 
-	budget    *expression.Budget
+	budget    *budget.Budget
 	namespace string // the composite's own
 	cluster   bool   // the composite is cluster scoped
 	variables *variables
@@ -209,14 +210,15 @@ type run struct {
 	theirs      map[string]observation.Resource // what the composite's author asked for, as it is observed
 	created     int                             // of what the author asks for by now
 	sourcesRead []Requirement
-	mentions    map[target]mention // where the Composition refers to what the author asks for
+	mentions    map[target]mention   // where the Composition refers to what the author asks for
+	read        map[string]*findings // by the key of the requirement
 }
 
-// Run the plan. The error is a *Fault, joined with others by errors.Join, or a *Stale; there
-// is no result then.
+// Run the plan. The error is a *Fault, joined with others by errors.Join, a *Stale, or that of
+// the context; there is no result then.
 func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 	own := *req // the sources are ours to add
-	r := &run{Request: &own, budget: expression.NewBudget(), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt, keysLeft: math.MaxInt}
+	r := &run{Request: &own, budget: budget.New(ctx), missing: map[string]string{}, exports: map[string]bool{}, dataLeft: math.MaxInt, read: map[string]*findings{}, keysLeft: math.MaxInt}
 	for _, e := range p.exports {
 		r.exports[e.name] = true
 	}
@@ -258,8 +260,11 @@ func (p *Plan) Run(ctx context.Context, req *Request) (*Result, error) {
 		out.Status = append(out.Status, r.statusField(ctx, s))
 	}
 	r.runTenants(ctx, p.tenants, w, out)
-	out.Unread = out.Unread || slices.ContainsFunc(out.Requirements, func(req Requirement) bool { _, read := req.find(r.Found); return !read })
+	out.Unread = out.Unread || slices.ContainsFunc(out.Requirements, func(req Requirement) bool { _, read := r.answer(req); return !read })
 	r.explainWaiting(p, out)
+	if err := ctx.Err(); err != nil { // and what was not done for that looks as if it had failed
+		return nil, err
+	}
 	out.OK += r.budget.OK
 	out.Waiting += r.budget.Waiting
 	out.Failed += r.budget.Failed
@@ -364,13 +369,17 @@ func (r *run) findMisspelt(inputs []string) {
 	if len(r.Desired) == 0 {
 		return
 	}
+	known := sortedKeys(r.Desired)
 	for _, name := range inputs {
 		_, observed := r.Observation.Resources[name]
 		_, desired := r.Desired[name]
 		if observed || desired {
 			continue
 		}
-		why := "no earlier step composes it" + suggest.DidYouMean(suggest.Nearest(name, sortedKeys(r.Desired)))
+		why := "no earlier step composes it"
+		if r.budget.Spend(suggest.Fuel) == nil {
+			why += suggest.DidYouMean(suggest.Nearest(name, known))
+		}
 		r.missing[expression.PathText(expression.Resources, name)] = why
 		r.missing[expression.PathText(expression.Secrets, name)] = why
 	}
@@ -394,7 +403,7 @@ func (r *run) name(ctx context.Context, x *expression.Expression, from string) (
 	if err != nil {
 		return "", err
 	}
-	name, _, err := x.Name(v)
+	name, _, err := x.Name(v, r.budget)
 	return name, err
 }
 

@@ -10,8 +10,10 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -81,21 +83,51 @@ func (r Requirement) matches(s wire.Struct) bool {
 	return true
 }
 
-// find returns what Crossplane found for the requirement, in the order of
-// namespace and name, and whether it has looked yet.
-func (r Requirement) find(found map[string][]wire.Struct) (objects []wire.Struct, read bool) {
-	all, read := found[r.Key()]
-	for _, s := range all {
+// findings are what Crossplane found for a requirement.
+type findings struct {
+	objects []wire.Struct
+	read    bool // it has looked
+
+	// Of a source: without what authors of composites asked for, what the only one holds,
+	// or why that cannot be read, and whether one has no namespace.
+	source        []wire.Struct
+	details       observation.Details
+	failed        error
+	clusterScoped bool
+}
+
+// answer is what Crossplane found for the requirement, in the order of
+// namespace and name, and whether it has looked yet. Several may ask for the same.
+func (r *run) answer(req Requirement) (objects []wire.Struct, read bool) {
+	key := req.Key()
+	f := r.read[key]
+	if f == nil {
+		found, read := r.Found[key]
+		f = &findings{objects: req.find(found), read: read}
+		r.read[key] = f
+	}
+	return f.objects, f.read
+}
+
+// find those that were asked for, in the order of namespace and name.
+func (r Requirement) find(found []wire.Struct) []wire.Struct {
+	type named struct {
+		name   string
+		object wire.Struct
+	}
+	var all []named
+	for _, s := range found {
 		if r.matches(s) {
-			objects = append(objects, s)
+			_, _, ns, name := object.Identity(s)
+			all = append(all, named{ns + "/" + name, s})
 		}
 	}
-	slices.SortFunc(objects, func(a, b wire.Struct) int {
-		_, _, ns1, n1 := object.Identity(a)
-		_, _, ns2, n2 := object.Identity(b)
-		return strings.Compare(ns1+"/"+n1, ns2+"/"+n2)
-	})
-	return objects, read
+	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	var objects []wire.Struct
+	for _, n := range all {
+		objects = append(objects, n.object)
+	}
+	return objects
 }
 
 // A source is a source that an expression reads.
@@ -148,7 +180,7 @@ func (r *run) readSources(ctx context.Context, sources []source, out *Result) ma
 		default:
 			out.Requirements = append(out.Requirements, *req)
 			r.sourcesRead = append(r.sourcesRead, *req)
-			all[s.Name] = s.observe(*req, r.Found)
+			all[s.Name] = r.observe(s, *req)
 			r.missing[s.spelled()] = req.String()
 		}
 	}
@@ -203,35 +235,54 @@ func withoutTheirs(objects []wire.Struct) []wire.Struct {
 }
 
 // observe a source: what expressions see of what was found.
-func (s source) observe(req Requirement, found map[string][]wire.Struct) observation.Source {
+func (r *run) observe(s source, req Requirement) observation.Source {
 	out := observation.Source{Optional: s.Optional, Many: len(s.MatchLabels) > 0, Secret: isSecret(s.Source)}
-	out.Objects, out.Read = req.find(found)
-	out.Objects = withoutTheirs(out.Objects)
-	for _, o := range found[req.Key()] {
-		if _, kind, ns, _ := object.Identity(o); ns == "" && req.Namespace != "" && kind == req.Kind {
-			out.Failed = fmt.Sprintf("%s is cluster scoped: set %s to Cluster", kind, s.path.Child("scope"))
-		}
+	f := r.findSource(req)
+	out.Read, out.Objects = f.read, f.source
+	if f.clusterScoped {
+		out.Failed = fmt.Sprintf("%s is cluster scoped: set %s to Cluster", req.Kind, s.path.Child("scope"))
 	}
-	if !out.Secret || len(out.Objects) == 0 {
-		return out
-	}
-	if len(out.Objects) > 1 {
-		names := make([]string, 0, len(out.Objects))
+	switch {
+	case !out.Secret || len(out.Objects) == 0:
+	case len(out.Objects) > 1:
+		names := make([]string, 0, limits.MessageItems+1) // one more than are shown
 		for _, o := range out.Objects {
 			_, _, _, n := object.Identity(o)
 			names = append(names, n)
 		}
 		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it has to be one", len(names), shorten(names, ", "))
-		return out
-	}
-	data, err := object.DataOf(out.Objects[0])
-	if err != nil {
-		out.Failed = err.Error()
-		return out
-	}
-	out.Details = make(observation.Details, len(data))
-	for k, v := range data {
-		out.Details[k] = v.Reveal()
+	case f.failed != nil:
+		out.Failed = f.failed.Error()
+	default:
+		out.Details = f.details
 	}
 	return out
+}
+
+// findSource is answer for a source, several of which may be the same object: it is read
+// once.
+func (r *run) findSource(req Requirement) *findings {
+	r.answer(req)
+	key := req.Key()
+	f := r.read[key]
+	if f.source != nil {
+		return f
+	}
+	f.source = withoutTheirs(f.objects)
+	for _, o := range r.Found[key] {
+		_, kind, ns, _ := object.Identity(o)
+		f.clusterScoped = f.clusterScoped || ns == "" && req.Namespace != "" && kind == req.Kind
+	}
+	if req.APIVersion != "v1" || req.Kind != string(object.Secret) || len(f.source) != 1 {
+		return f
+	}
+	var data map[string]sensitive.Bytes
+	if data, f.failed = object.DataOf(f.source[0]); f.failed != nil {
+		return f
+	}
+	f.details = make(observation.Details, len(data))
+	for k, v := range data {
+		f.details[k] = v.Reveal()
+	}
+	return f
 }

@@ -17,7 +17,7 @@ func (r *run) statusField(ctx context.Context, s statusField) Status {
 	}
 	v, err := r.evaluate(ctx, s.value, "")
 	if err == nil {
-		out.Value, _, err = s.value.JSON(v) // nil for optional.none()
+		out.Value, _, err = s.value.JSON(v, r.budget) // nil for optional.none()
 	}
 	var why reasons
 	why.add("", err)

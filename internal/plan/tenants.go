@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -24,7 +25,7 @@ func (r *run) runTenants(ctx context.Context, t *tenants, w *wish, out *Result) 
 		out.Others = append(out.Others, Outcome{State: Held, Message: shorten(w.faults, "; "), Warn: true, Tenant: true})
 	}
 	own := *r
-	own.tenant, own.budget, own.dataLeft, own.keysLeft = t.sees, expression.NewTenantBudget(), limits.TenantBytes, limits.TenantKeys
+	own.tenant, own.budget, own.dataLeft, own.keysLeft = t.sees, budget.NewTenant(ctx), limits.TenantBytes, limits.TenantKeys
 	for composed, res := range r.theirs {
 		if w.keeps(composed) {
 			own.dataLeft -= sizeOf(res.Object) // which it gives back, once it is made anew
@@ -73,7 +74,7 @@ func (r *run) tenantNamespace(wanted bool, out *Result) *Outcome {
 		return &Outcome{State: Held, Message: "spec.claimRef names no claim of its own", Warn: true, Tenant: true}
 	}
 	out.Requirements = append(out.Requirements, req)
-	found, read := req.find(r.Found)
+	found, read := r.answer(req)
 	switch {
 	case !read:
 		return &Outcome{State: Waiting, Message: "waiting for the look-up of " + req.String(), Tenant: true}

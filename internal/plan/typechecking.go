@@ -1,8 +1,9 @@
 package plan
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -32,7 +33,11 @@ func (r *run) checkStrictly(p *Plan, out *Result) field.ErrorList {
 	if !r.readSchemas(append(kinds, known.Composite), out) {
 		return nil
 	}
-	return p.CheckTypes(known)
+	faults, err := p.checkTypes(r.budget, known)
+	if err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("typeChecking"), field.OmitValueType{}, "was stopped: "+err.Error()+": check the input with fn check, and set it to Warn")}
+	}
+	return faults
 }
 
 // explainWaiting warns where what is waited for cannot come. Schemas are large: only
@@ -46,12 +51,25 @@ func (r *run) explainWaiting(p *Plan, out *Result) {
 	if len(kinds) == 0 || !r.readSchemas(kinds, out) {
 		return
 	}
-	for _, f := range p.CheckTypes(r.known(p)) {
-		if slices.ContainsFunc(waiting, func(path string) bool { return strings.HasPrefix(f.Field, path+":") }) {
-			out.Others = append(out.Others, Outcome{State: Waiting, Warn: true, Message: f.Field + ": " + f.Detail})
+	faults, err := p.checkTypes(r.budget, r.known(p))
+	told := 0
+	for _, f := range faults {
+		if at := position.FindStringIndex(f.Field); at == nil || !waiting[f.Field[:at[0]]] {
+			continue
 		}
+		if told++; told > limits.MessageItems {
+			out.Others = append(out.Others, Outcome{State: Waiting, Warn: true, Message: "typeChecking: finds more that can never be there: check the input with fn check"})
+			break
+		}
+		out.Others = append(out.Others, Outcome{State: Waiting, Warn: true, Message: f.Field + ": " + f.Detail})
+	}
+	if err != nil {
+		out.Others = append(out.Others, Outcome{State: Waiting, Warn: true, Message: "typeChecking: was stopped: " + err.Error() + ": check the input with fn check"})
 	}
 }
+
+// position is where in an expression a fault is, behind the expression's path.
+var position = regexp.MustCompile(`:\d+:\d+$`)
 
 // readSchemas asks for schemas, and reports whether all were read.
 func (r *run) readSchemas(kinds []Kind, out *Result) bool {
@@ -73,13 +91,24 @@ func (r *run) readSchemas(kinds []Kind, out *Result) bool {
 // steps may compose others.
 func (r *run) known(p *Plan) *Known {
 	schemas := map[Kind]*structpb.Struct{} // each decoded once: they are large, and asked for by each expression
+	out, left := &Known{}, limits.SchemaBytes
 	schema := func(k Kind) *structpb.Struct {
-		if _, ok := schemas[k]; !ok {
+		if _, ok := schemas[k]; ok {
+			return schemas[k]
+		}
+		n := r.Schemas[k].Size()
+		left -= n
+		switch err := r.budget.Decode(n); {
+		case left < 0:
+			out.stopped = fmt.Errorf("the schemas that it reads have more than %d bytes together", limits.SchemaBytes)
+		case err != nil:
+			out.stopped = err
+		default:
 			schemas[k] = r.Schemas[k].Proto()
 		}
 		return schemas[k]
 	}
-	out := &Known{Composite: kindOfObject(r.Observation.Composite.Object), Resources: map[string]Kind{}, Schema: schema}
+	*out = Known{Composite: kindOfObject(r.Observation.Composite.Object), Resources: map[string]Kind{}, Schema: schema}
 	for _, name := range p.inputs {
 		if r.exports[name] {
 			continue
@@ -105,7 +134,8 @@ func kindOfObject(s wire.Struct) Kind {
 
 // unfinished are the kinds of objects that are there, and lack what is waited for, so
 // many as may be asked for; and the paths of what waits for them.
-func (r *run) unfinished(p *Plan) (kinds []Kind, waiting []string) {
+func (r *run) unfinished(p *Plan) (kinds []Kind, waiting map[string]bool) {
+	waiting = map[string]bool{}
 	for _, x := range p.needed {
 		scope := r.Observation.Scope(x.Source().From, r.variables.Val)
 		for _, ref := range x.Absent(scope) {
@@ -113,7 +143,7 @@ func (r *run) unfinished(p *Plan) (kinds []Kind, waiting []string) {
 				if k := kindOfObject(res.Object); !slices.Contains(kinds, k) && len(kinds) < limits.Schemas {
 					kinds = append(kinds, k)
 				}
-				waiting = append(waiting, x.Source().Path)
+				waiting[x.Source().Path] = true
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -10,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/schema"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -43,6 +46,8 @@ type Known struct {
 
 	// Schema finds the OpenAPI v3 schema of a kind, or nil. It may be nil.
 	Schema func(Kind) *structpb.Struct
+
+	stopped error // why a schema is not known that there is
 }
 
 // A Kind of objects.
@@ -122,6 +127,13 @@ func Check(ctx context.Context, env *expression.Environment, input *structpb.Str
 // a comparison that cannot hold, a key that no connection detail has. They are in
 // the order of the input.
 func (p *Plan) CheckTypes(known *Known) field.ErrorList {
+	faults, _ := p.checkTypes(nil, known)
+	return faults
+}
+
+// checkTypes is CheckTypes as far as the budget pays for it, or without an end if there is
+// none.
+func (p *Plan) checkTypes(b *budget.Budget, known *Known) (field.ErrorList, error) {
 	c := &typeCheck{
 		Known: known, plan: p, types: schema.NewTypes(), composed: maps.Clone(known.Resources),
 		variables: map[string]*types.Type{}, results: map[*expression.Expression]*types.Type{},
@@ -129,8 +141,16 @@ func (p *Plan) CheckTypes(known *Known) field.ErrorList {
 	c.composite = c.kind(known.Composite)
 	c.names()
 	c.containers()
+	var spent error
 	for _, x := range p.expressions {
+		if spent = pay(b, x); spent != nil {
+			break
+		}
+		before := len(c.faults)
 		c.expression(x)
+		if b != nil {
+			b.Take(suggest.Fuel * int64(len(c.faults)-before))
+		}
 	}
 	for _, e := range p.exports {
 		if e.from != "" {
@@ -147,5 +167,15 @@ func (p *Plan) CheckTypes(known *Known) field.ErrorList {
 		c.compositePath(f)
 	}
 	sortFaults(c.faults)
-	return slices.CompactFunc(c.faults, func(a, b *field.Error) bool { return *a == *b })
+	return slices.CompactFunc(c.faults, func(a, b *field.Error) bool { return *a == *b }), cmp.Or(spent, known.stopped)
+}
+
+// pay for the check of one expression, which grows with the square of it at worst.
+func pay(b *budget.Budget, x compiled) error {
+	if b == nil {
+		return nil
+	}
+	n := int64(len(x.Source().Text))
+	const least, most = 200, 90_000
+	return b.Spend(min(least+2*n+n*n/200, most))
 }

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"context"
+
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/environment"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -32,7 +35,7 @@ func (p *Plan) EnvironmentAfter(before *structpb.Struct, config func(name string
 		if len(faults) > 0 {
 			return nil, false
 		}
-		if after, faults = p.lookup.Merge(before, selectors, found); len(faults) > 0 {
+		if after, faults = p.lookup.Merge(budget.New(context.Background()), before, selectors, found); len(faults) > 0 {
 			return nil, false
 		}
 	}

@@ -33,7 +33,7 @@ func BenchmarkRegexp(b *testing.B) {
 		}
 		b.ReportAllocs()
 		for b.Loop() {
-			if got, err := r.Apply(keys); err != nil || len(got) != len(keys) {
+			if got, err := r.Apply(fresh(), keys); err != nil || len(got) != len(keys) {
 				b.Fatal(err)
 			}
 		}

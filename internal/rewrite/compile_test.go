@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
 )
 
 func regexpRule(source, target string) Rule {
@@ -29,7 +31,7 @@ func TestCompileFaults(t *testing.T) {
 					{Merge: &Merge{Strategy: "Join", Priority: []string{"a", "b", "a"}, PriorityPolicy: "strict", ConflictPolicy: "Last"}},
 					{Merge: &Merge{Strategy: "JSON"}},
 					{Transform: &Transform{}},
-					{Transform: &Transform{Template: "x", Key: func(string) (string, error) { return "", nil }}},
+					{Transform: &Transform{Template: "x", Key: func(_ string, _ *budget.Budget) (string, error) { return "", nil }}},
 				},
 				Conversion: "ascii", Decoding: "base64",
 			},

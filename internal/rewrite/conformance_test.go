@@ -102,7 +102,7 @@ func run(o Options, in []Key) ([]Key, error) {
 	if len(faults) > 0 {
 		return nil, &Failed{Path: faults[0].Path, Reason: faults[0].Message}
 	}
-	return r.Apply(in)
+	return r.Apply(fresh(), in)
 }
 
 func message(err error) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -16,8 +17,15 @@ import (
 // Letters outside of ASCII pass there, and the API server refuses them. Here
 // Unicode converts them, and Default refuses them: '_' for each would make a
 // name that nobody can read.
-func compileConversion(path, strategy string) (string, func([]Key) ([]Key, *Failed), []Fault) {
-	convert := rename(path, func(k Key) (string, *Failed) {
+func compileConversion(path, strategy string) (string, apply, []Fault) {
+	weigh := charactersWeigh
+	if strategy == "Unicode" {
+		weigh = numbersWeigh
+	}
+	convert := rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+		if err := b.Spend(budget.Counted(0, weigh*len(k.Name))); err != nil {
+			return "", spent(path, err)
+		}
 		name, ok := convertName(k.Name, strategy == "Unicode")
 		if !ok {
 			return "", &Failed{Path: path, Reason: fmt.Sprintf("cannot convert the name of %s: it has a letter or a digit outside of ASCII; use Unicode, or a rule", k.name())}
@@ -25,10 +33,16 @@ func compileConversion(path, strategy string) (string, func([]Key) ([]Key, *Fail
 		return name, nil
 	})
 	if strategy == "None" {
-		convert = func(keys []Key) ([]Key, *Failed) { return keys, nil }
+		convert = func(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
 	}
 	return path, convert, oneOf(path, strategy, "Default", "Unicode", "None")
 }
+
+// charactersWeigh is how many bytes that are copied a character weighs that is looked at.
+const charactersWeigh = 4
+
+// numbersWeigh is the same for one that is replaced by its number.
+const numbersWeigh = 20
 
 // convertName replaces each character that no key can have: by '_', or by '_U',
 // its number in hexadecimal and '_'. It fails on a letter that it does not
@@ -63,13 +77,16 @@ func isForeign(r rune) bool {
 
 // compileDecoding compiles External Secrets' decodingStrategy. As there, line
 // breaks inside of base64 are skipped, and padding is required.
-func compileDecoding(path, strategy string) (string, func([]Key) ([]Key, *Failed), []Fault) {
+func compileDecoding(path, strategy string) (string, apply, []Fault) {
 	faults := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
 	if strategy == "" || strategy == "None" {
-		return path, func(keys []Key) ([]Key, *Failed) { return keys, nil }, faults
+		return path, func(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }, faults
 	}
-	return path, func(keys []Key) ([]Key, *Failed) {
+	return path, func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		for i, k := range keys {
+			if err := b.Spend(budget.Counted(1, len(encodings[strategy])*k.Value.Len())); err != nil {
+				return nil, spent(path, err)
+			}
 			value, ok := decode(k.Value, strategy)
 			if !ok { // the error of the decoder says where, and so how much of it is base64
 				return nil, &Failed{Path: path, Reason: fmt.Sprintf("the value of %s is not %s with padding: use None or Auto, or export it by itself", k.name(), strategy)}

@@ -1,8 +1,10 @@
 package rewrite_test
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
@@ -13,7 +15,7 @@ func Example() {
 		{Regexp: &rewrite.Regexp{Source: "^db/(.*)$", Target: "DB_$1"}},
 		{Transform: &rewrite.Transform{Template: "{{ .value | upper }}"}},
 	}})
-	keys, err := r.Apply([]rewrite.Key{
+	keys, err := r.Apply(budget.New(context.Background()), []rewrite.Key{
 		{Name: "db/password", Value: sensitive.FromString("hunter2"), Origins: []rewrite.Origin{{Input: "db", Key: "password"}}},
 		{Name: "db/host", Value: sensitive.FromString("db.local"), Origins: []rewrite.Origin{{Input: "db", Key: "host"}}},
 	})

@@ -1,14 +1,18 @@
 package rewrite
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"regexp"
+	"maps"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
 )
 
 // A callError is why a function of a template fails. It holds no argument.
@@ -27,60 +31,66 @@ var errCostly = callError{reason: fmt.Sprintf("it matches or cuts into words a t
 // print in any width, or cut bytes.
 var builtins = []string{"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len"}
 
+// wordsWeigh is how many bytes that are copied a character weighs, where a text is cut
+// into words of one each.
+const wordsWeigh = 8
+
+// A meter pays for what the functions of a template look at.
+type meter struct{ budget *budget.Budget }
+
+func (m *meter) spend(s string) error {
+	return m.budget.Spend(budget.Counted(1, charactersWeigh*len(s)))
+}
+
+// patternNames are the functions whose first argument is a regular expression.
+var patternNames = []string{"regexMatch", "regexReplaceAll"}
+
+// functionNames are all functions beside the builtins.
+var functionNames = slices.Sorted(maps.Keys((&meter{}).functions(nil)))
+
 // functions of a template beside the builtins. They are sprig's, with its names
 // and its order of arguments, and the same on any machine at any time. Where
 // sprig counts bytes they count characters, so that none is cut in two; and what
 // they return is never longer than a name may be. printf knows %s, %d and %v
 // without flags.
-var functions = template.FuncMap{
-	"upper":     text(strings.ToUpper),
-	"lower":     text(strings.ToLower),
-	"trim":      text(strings.TrimSpace),
-	"nospace":   text(func(s string) string { return strings.Join(strings.Fields(s), "") }),
-	"b64enc":    text(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
-	"sha256sum": text(func(s string) string { h := sha256.Sum256([]byte(s)); return hex.EncodeToString(h[:]) }),
-	"snakecase": inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "_")) }),
-	"kebabcase": inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "-")) }),
-	"camelcase": inWords(camelcase),
-
-	"trimAll":    func(cut, s string) string { return strings.Trim(s, cut) },
-	"trimPrefix": func(prefix, s string) string { return strings.TrimPrefix(s, prefix) },
-	"trimSuffix": func(suffix, s string) string { return strings.TrimSuffix(s, suffix) },
-	"hasPrefix":  func(prefix, s string) bool { return strings.HasPrefix(s, prefix) },
-	"hasSuffix":  func(suffix, s string) bool { return strings.HasSuffix(s, suffix) },
-	"contains":   func(part, s string) bool { return strings.Contains(s, part) },
-	"ternary": func(yes, no string, condition bool) string {
-		if condition {
-			return yes
-		}
-		return no
-	},
-	"default": func(other, s string) string {
-		if s == "" {
-			return other
-		}
-		return s
-	},
-
-	"replace": replace,
-	"repeat":  repeat,
-	"trunc":   trunc,
-	"substr":  substr,
-	"b64dec":  b64dec,
-	"printf":  printf,
-}
-
-// patternNames are the functions that patternFunctions makes.
-var patternNames = []string{"regexMatch", "regexReplaceAll"}
-
-// patternFunctions are those of a template that has these regular expressions.
-func patternFunctions(patterns map[string]*regexp.Regexp) template.FuncMap {
+func (m *meter) functions(patterns map[string]*Pattern) template.FuncMap {
 	return template.FuncMap{
+		"upper":     m.text(strings.ToUpper),
+		"lower":     m.text(strings.ToLower),
+		"trim":      m.text(strings.TrimSpace),
+		"nospace":   m.text(func(s string) string { return strings.Join(strings.Fields(s), "") }),
+		"b64enc":    m.text(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
+		"sha256sum": m.text(func(s string) string { h := sha256.Sum256([]byte(s)); return hex.EncodeToString(h[:]) }),
+		"snakecase": m.inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "_")) }),
+		"kebabcase": m.inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "-")) }),
+		"camelcase": m.inWords(camelcase),
+
+		"trimAll":    m.part(func(cut, s string) string { return strings.Trim(s, cut) }),
+		"trimPrefix": m.part(func(prefix, s string) string { return strings.TrimPrefix(s, prefix) }),
+		"trimSuffix": m.part(func(suffix, s string) string { return strings.TrimSuffix(s, suffix) }),
+		"default":    m.part(func(other, s string) string { return cmp.Or(s, other) }),
+		"hasPrefix":  m.has(strings.HasPrefix),
+		"hasSuffix":  m.has(strings.HasSuffix),
+		"contains":   m.has(strings.Contains),
+		"ternary": func(yes, no string, condition bool) string {
+			if condition {
+				return yes
+			}
+			return no
+		},
+
+		"replace": m.replace,
+		"repeat":  repeat, // what it gives is paid for by what looks at it
+		"trunc":   func(n int, s string) (string, error) { return trunc(n, s), m.spend(s) },
+		"substr":  func(start, end int, s string) (string, error) { return substr(start, end, s), m.spend(s) },
+		"b64dec":  m.b64dec,
+		"printf":  printf,
+
 		"regexMatch": func(pattern, s string) (bool, error) {
 			if len(s) > costlyText {
 				return false, errCostly
 			}
-			return patterns[pattern].MatchString(s), nil
+			return patterns[pattern].Match(m.budget, s)
 		},
 		"regexReplaceAll": func(pattern, s, by string) (string, error) {
 			if len(s) > costlyText {
@@ -89,23 +99,46 @@ func patternFunctions(patterns map[string]*regexp.Regexp) template.FuncMap {
 			if (len(s)+1)*(len(by)+1) > 16*maxName { // more than all matches, or all references, can give
 				return "", errTooLong
 			}
-			return short(patterns[pattern].ReplaceAllString(s, by))
+			out, err := patterns[pattern].replaceAll(m.budget, s, by)
+			if err != nil {
+				return "", err
+			}
+			return short(out)
 		},
 	}
 }
 
-// text makes a function of one that can give a longer text than it gets.
-func text(f func(string) string) func(string) (string, error) {
-	return func(s string) (string, error) { return short(f(s)) }
+// part is a function that gives one of two texts, or a part of it.
+func (m *meter) part(f func(a, s string) string) func(a, s string) (string, error) {
+	return func(a, s string) (string, error) { return f(a, s), m.spend(s) }
 }
 
-// inWords is [text] for one that looks at the words of what it gets.
-func inWords(f func([]string) string) func(string) (string, error) {
+// has is a question about a text.
+func (m *meter) has(f func(s, part string) bool) func(part, s string) (bool, error) {
+	return func(part, s string) (bool, error) { return f(s, part), m.spend(s) }
+}
+
+// text makes a function of one that can give a longer text than it gets.
+func (m *meter) text(f func(string) string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		if err := m.spend(s); err != nil {
+			return "", err
+		}
+		return short(f(s))
+	}
+}
+
+// inWords is [meter.text] for one that looks at the words of what it gets.
+func (m *meter) inWords(f func([]string) string) func(string) (string, error) {
+	in := m.text(func(s string) string { return f(words(s)) })
 	return func(s string) (string, error) {
 		if len(s) > costlyText {
 			return "", errCostly
 		}
-		return short(f(words(s)))
+		if err := m.budget.Spend(budget.Counted(0, wordsWeigh*len(s))); err != nil {
+			return "", err
+		}
+		return in(s)
 	}
 }
 
@@ -118,7 +151,10 @@ func short(s string) (string, error) {
 	return s, nil
 }
 
-func replace(from, to, s string) (string, error) {
+func (m *meter) replace(from, to, s string) (string, error) {
+	if err := m.spend(s); err != nil {
+		return "", err
+	}
 	if len(s)+strings.Count(s, from)*(len(to)-len(from)) > maxName {
 		return "", errTooLong
 	}
@@ -156,7 +192,10 @@ func substr(start, end int, s string) string {
 }
 
 // b64dec fails where sprig returns the text of its error.
-func b64dec(s string) (string, error) {
+func (m *meter) b64dec(s string) (string, error) {
+	if err := m.spend(s); err != nil {
+		return "", err
+	}
 	out, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
 		return "", callError{reason: "b64dec gets what is not base64"}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -49,7 +50,7 @@ func (z fuzzed) options() Options {
 		'r': regexpRule(z.source, z.target), 't': templateRule(z.template),
 		'e': mergeRule(Merge{}), 'i': mergeRule(Merge{ConflictPolicy: "Ignore"}), 'j': mergeRule(Merge{Strategy: "JSON", Into: "j"}),
 		'm': mergeRule(Merge{Strategy: "JSON", Into: "m", ConflictPolicy: "Ignore", Priority: []string{"a"}}),
-		'k': {Transform: &Transform{Key: func(k string) (string, error) {
+		'k': {Transform: &Transform{Key: func(k string, _ *budget.Budget) (string, error) {
 			if strings.Contains(k, "!") {
 				return "", errWaiting
 			}
@@ -212,11 +213,11 @@ func FuzzRewriteIgnoresOrder(f *testing.F) {
 			t.Skip("not compiled")
 		}
 		in := z.keys()
-		want, wantErr := r.Apply(in)
+		want, wantErr := r.Apply(fresh(), in)
 		random := rand.New(rand.NewPCG(uint64(len(names)), uint64(len(values))))
 		for range 3 {
 			random.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
-			got, err := r.Apply(in)
+			got, err := r.Apply(fresh(), in)
 			if message(err) != message(wantErr) {
 				t.Errorf("want %q, got %q", message(wantErr), message(err))
 			}
@@ -257,7 +258,7 @@ func FuzzCompileNeverPanics(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, template, source, target string) {
 		for _, rule := range []Rule{templateRule(template), regexpRule(source, target)} {
 			if r, faults := Compile(Options{Rules: []Rule{rule}}); faults == nil {
-				_, _ = r.Apply([]Key{{Name: "a b", Value: sensitive.FromString("v")}, {Name: "c"}})
+				_, _ = r.Apply(fresh(), []Key{{Name: "a b", Value: sensitive.FromString("v")}, {Name: "c"}})
 			}
 		}
 	})

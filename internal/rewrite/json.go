@@ -8,11 +8,19 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
 )
 
 // maxDepth is how deep JSON may nest: each level may have to be sorted, and so
 // to be copied.
 const maxDepth = 100
+
+// tokenFuel of a value inside of JSON: reading it, with its name, and writing it.
+const tokenFuel = 6
+
+// validWeighs is how many bytes that are copied one weighs that is looked at first.
+const validWeighs = 2
 
 // Why a value cannot be merged, as the end of a sentence. Nothing of it is in
 // there: errors of encoding/json quote what they read.
@@ -29,8 +37,11 @@ var (
 //
 // What encoding/json would change silently is refused: two members of one name,
 // of which it takes the last, and strings that are not Unicode, which it mends.
-func parseObject(raw []byte) (map[string][]byte, error) {
+func parseObject(b *budget.Budget, raw []byte) (map[string][]byte, error) {
 	raw = bytes.Trim(raw, " \t\r\n") // the white space of JSON
+	if err := b.Spend(budget.Counted(1, validWeighs*len(raw))); err != nil {
+		return nil, err
+	}
 	if string(raw) == "null" {
 		return nil, nil
 	}
@@ -45,12 +56,12 @@ func parseObject(raw []byte) (map[string][]byte, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, errNotObject
 	}
-	return parseMembers(d, 1)
+	return parseMembers(b, d, 1)
 }
 
 // parseMembers reads the members of an object behind its brace, and the brace at
 // their end.
-func parseMembers(d *json.Decoder, depth int) (map[string][]byte, error) {
+func parseMembers(b *budget.Budget, d *json.Decoder, depth int) (map[string][]byte, error) {
 	members := map[string][]byte{}
 	for d.More() {
 		t, err := d.Token()
@@ -61,7 +72,7 @@ func parseMembers(d *json.Decoder, depth int) (map[string][]byte, error) {
 		if _, twice := members[name]; twice {
 			return nil, errDuplicates
 		}
-		if members[name], err = appendNext(nil, d, depth); err != nil {
+		if members[name], err = appendNext(b, nil, d, depth); err != nil {
 			return nil, err
 		}
 	}
@@ -77,10 +88,14 @@ func parseEnd(d *json.Decoder) error {
 }
 
 // appendNext reads the next value, and appends it as canonical JSON.
-func appendNext(out []byte, d *json.Decoder, depth int) ([]byte, error) {
+func appendNext(b *budget.Budget, out []byte, d *json.Decoder, depth int) ([]byte, error) {
 	t, err := d.Token()
 	if err != nil {
 		return nil, errNotObject
+	}
+	text, _ := t.(string)
+	if err := b.Spend(budget.Counted(tokenFuel, charactersWeigh*len(text))); err != nil {
+		return nil, err
 	}
 	switch t := t.(type) {
 	case nil:
@@ -96,15 +111,18 @@ func appendNext(out []byte, d *json.Decoder, depth int) ([]byte, error) {
 		return nil, errTooDeep
 	}
 	if t == json.Delim('{') {
-		members, err := parseMembers(d, depth)
-		return appendObject(out, members), err
+		members, err := parseMembers(b, d, depth)
+		if err != nil {
+			return nil, err
+		}
+		return appendObject(b, out, members)
 	}
 	out = append(out, '[')
 	for i := 0; d.More(); i++ {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if out, err = appendNext(out, d, depth); err != nil {
+		if out, err = appendNext(b, out, d, depth); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +130,14 @@ func appendNext(out []byte, d *json.Decoder, depth int) ([]byte, error) {
 }
 
 // appendObject appends an object with these members, sorted by name.
-func appendObject(out []byte, members map[string][]byte) []byte {
+func appendObject(b *budget.Budget, out []byte, members map[string][]byte) ([]byte, error) {
+	size := 0
+	for name, raw := range members {
+		size += len(name) + len(raw)
+	}
+	if err := b.Spend(budget.Counted(len(members), size)); err != nil {
+		return nil, err
+	}
 	out = append(out, '{')
 	for i, name := range slices.Sorted(maps.Keys(members)) {
 		if i > 0 {
@@ -120,7 +145,7 @@ func appendObject(out []byte, members map[string][]byte) []byte {
 		}
 		out = append(append(appendString(out, name), ':'), members[name]...)
 	}
-	return append(out, '}')
+	return append(out, '}'), nil
 }
 
 func appendString(out []byte, s string) []byte {

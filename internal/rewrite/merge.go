@@ -1,9 +1,11 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -33,7 +35,7 @@ type Merge struct {
 	ConflictPolicy string
 }
 
-func (m *Merge) compile(path string) (func([]Key) ([]Key, *Failed), []Fault) {
+func (m *Merge) compile(path string) (apply, []Fault) {
 	faults := oneOf(path+".strategy", m.Strategy, "Extract", "JSON")
 	if m.Strategy == "JSON" && m.Into == "" {
 		faults = append(faults, Fault{path + ".into", "must be set, for strategy JSON puts the merged object there"})
@@ -47,10 +49,10 @@ func (m *Merge) compile(path string) (func([]Key) ([]Key, *Failed), []Fault) {
 	faults = append(faults, oneOf(path+".conflictPolicy", m.ConflictPolicy, "Error", "Ignore")...)
 	own := *m
 	own.Priority = slices.Clone(m.Priority)
-	return func(keys []Key) ([]Key, *Failed) { return own.run(path, keys) }, faults
+	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) { return own.run(b, path, keys) }, faults
 }
 
-func (m *Merge) run(path string, keys []Key) ([]Key, *Failed) {
+func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) {
 	if m.Strategy == "JSON" {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == m.Into }); i >= 0 {
 			return nil, &Failed{Path: path + ".into", Reason: fmt.Sprintf("cannot put the merged object into %s: %s has that name already; choose another one", quote(m.Into), keys[i].name())}
@@ -60,7 +62,7 @@ func (m *Merge) run(path string, keys []Key) ([]Key, *Failed) {
 	if failed != nil {
 		return nil, failed
 	}
-	merged, failed := m.merge(path, ordered)
+	merged, failed := m.merge(b, path, ordered)
 	if failed != nil {
 		return nil, failed
 	}
@@ -68,7 +70,11 @@ func (m *Merge) run(path string, keys []Key) ([]Key, *Failed) {
 		if len(keys) == 0 {
 			return nil, nil // an object of nothing comes from nowhere
 		}
-		return append(keys, m.object(keys, merged)), nil
+		object, err := m.object(b, keys, merged)
+		if err != nil {
+			return nil, spent(path, err)
+		}
+		return append(keys, object), nil
 	}
 	out := make([]Key, 0, len(merged))
 	for name, member := range merged {
@@ -109,11 +115,14 @@ type member struct {
 	origins []Origin // of all that wrote it
 }
 
-func (m *Merge) merge(path string, ordered []Key) (map[string]member, *Failed) {
+func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]member, *Failed) {
 	merged := map[string]member{}
-	conflicts := map[string]bool{}
+	var conflicts []string
 	for _, k := range ordered {
-		members, err := parseObject(k.Value.Reveal())
+		members, err := parseObject(b, k.Value.Reveal())
+		if b.Can(0) != nil || errors.Is(err, budget.ErrSpent) {
+			return nil, spent(path, budget.ErrSpent)
+		}
 		if err != nil {
 			return nil, &Failed{Path: path, Reason: fmt.Sprintf("the value of %s %s", k.name(), err.Error())}
 		}
@@ -123,8 +132,11 @@ func (m *Merge) merge(path string, ordered []Key) (map[string]member, *Failed) {
 				merged[name] = member{raw, k.Origins}
 				continue
 			}
+			if err := b.Spend(budget.Counted(4+len(before.origins)+len(k.Origins), 0)); err != nil {
+				return nil, spent(path, err)
+			}
 			if m.ConflictPolicy != "Ignore" {
-				conflicts[describe([]Key{{Origins: before.origins}, k})] = true
+				conflicts = append(conflicts, describe([]Key{{Origins: before.origins}, k}))
 				continue
 			}
 			merged[name] = member{raw, union(before.origins, k.Origins)}
@@ -133,23 +145,27 @@ func (m *Merge) merge(path string, ordered []Key) (map[string]member, *Failed) {
 	if len(conflicts) == 0 {
 		return merged, nil
 	}
-	pairs := make([]string, 0, len(conflicts))
-	for pair := range conflicts {
-		pairs = append(pairs, pair)
-	}
-	slices.Sort(pairs)
-	return nil, &Failed{Path: path, Reason: "a member of one name is in " + several(pairs, "; ") + ": remove one of them, or set conflictPolicy to Ignore"}
+	slices.Sort(conflicts)
+	return nil, &Failed{Path: path, Reason: "a member of one name is in " + several(slices.Compact(conflicts), "; ") + ": remove one of them, or set conflictPolicy to Ignore"}
 }
 
 // object is the key that strategy JSON adds. It comes from all keys.
-func (m *Merge) object(keys []Key, merged map[string]member) Key {
+func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (Key, error) {
 	members := make(map[string][]byte, len(merged))
 	for name, member := range merged {
 		members[name] = member.raw
 	}
-	var origins []Origin
+	n := 0
+	for _, k := range keys {
+		n += len(k.Origins)
+	}
+	if err := b.Spend(budget.Counted(n, 0)); err != nil {
+		return Key{}, err
+	}
+	origins := make([]Origin, 0, n)
 	for _, k := range keys {
 		origins = append(origins, k.Origins...)
 	}
-	return Key{Name: m.Into, Value: sensitive.New(appendObject(nil, members)), Origins: union(origins, nil)}
+	raw, err := appendObject(b, nil, members)
+	return Key{Name: m.Into, Value: sensitive.New(raw), Origins: union(origins, nil)}, err
 }

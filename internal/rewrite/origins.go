@@ -37,14 +37,18 @@ func (k Key) name() string {
 	if len(k.Origins) == 0 {
 		return "a key"
 	}
-	names := make([]string, 0, len(k.Origins))
-	for _, o := range k.Origins {
+	if len(k.Origins) == 1 {
+		return k.Origins[0].String()
+	}
+	names := make([]string, 0, limits.MessageItems+1)
+	for i, o := range k.Origins {
+		if i == limits.MessageItems {
+			names = append(names, fmt.Sprintf("%d more", len(k.Origins)-i))
+			break
+		}
 		names = append(names, o.String())
 	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	return "(" + several(names, " + ") + ")"
+	return "(" + strings.Join(names, " + ") + ")"
 }
 
 // describe names the keys, sorted. Those that one original key was opened up

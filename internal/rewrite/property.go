@@ -1,10 +1,11 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -14,10 +15,13 @@ import (
 // the origins of the key, and are sorted by no order.
 //
 // The error is a [*Failed]. It names the path, which the input spells.
-func Open(k Key, path []string) ([]Key, error) {
+func Open(b *budget.Budget, k Key, path []string) ([]Key, error) {
 	raw := k.Value.Reveal()
 	for i := 0; ; i++ {
-		members, err := parseObject(raw)
+		members, err := parseObject(b, raw)
+		if errors.Is(err, budget.ErrSpent) || b.Can(0) != nil {
+			return nil, spent("", budget.ErrSpent)
+		}
 		if err != nil {
 			return nil, &Failed{Reason: fmt.Sprintf("the value of %s %s", k.below(path[:i]), err.Error())}
 		}
@@ -47,9 +51,6 @@ func (k Key) below(path []string) string {
 // String is the key in words: where it came from, never its name or value.
 func (k Key) String() string { return k.name() }
 
-// Pattern compiles a regular expression that is matched against names, within the
+// CompilePattern compiles a regular expression that is matched against names, within the
 // limits of those of rules. The path is what faults begin with.
-func Pattern(path, source string) (*regexp.Regexp, []Fault) {
-	re, _, faults := compilePattern(path, source)
-	return re, faults
-}
+func CompilePattern(path, source string) (*Pattern, []Fault) { return compilePattern(path, source) }

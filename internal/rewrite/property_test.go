@@ -28,7 +28,7 @@ func TestOpen(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			keys, err := Open(Key{Name: "k", Value: sensitive.FromString(value), Origins: []Origin{{Input: "db", Key: "k"}}}, tc.path)
+			keys, err := Open(fresh(), Key{Name: "k", Value: sensitive.FromString(value), Origins: []Origin{{Input: "db", Key: "k"}}}, tc.path)
 			var f *Failed
 			if errors.As(err, &f) {
 				if f.Error() != tc.err || f.Missing != tc.missing || strings.Contains(f.Error(), "canary") {

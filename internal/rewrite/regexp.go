@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
@@ -24,53 +25,115 @@ type Regexp struct {
 	Target string
 }
 
-func (r *Regexp) compile(path string) (func([]Key) ([]Key, *Failed), []Fault) {
-	re, instructions, faults := compilePattern(path+".source", r.Source)
+func (r *Regexp) compile(path string) (apply, []Fault) {
+	p, faults := compilePattern(path+".source", r.Source)
 	if len(r.Target) > limits.RegexCharacters {
 		faults = append(faults, Fault{path + ".target", fmt.Sprintf("has %d bytes, over the limit of %d", len(r.Target), limits.RegexCharacters)})
 	}
-	if re == nil {
+	if p == nil {
 		return nil, faults
 	}
-	faults = append(faults, checkReferences(path+".target", r.Target, re)...)
-	replace := rename(path, func(k Key) (string, *Failed) { return re.ReplaceAllString(k.Name, r.Target), nil })
-	return func(keys []Key) ([]Key, *Failed) {
-		size := 0
-		for _, k := range keys {
-			size += len(k.Name)
+	faults = append(faults, checkReferences(path+".target", r.Target, p.re)...)
+	return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+		name, err := p.replaceAll(b, k.Name, r.Target)
+		if err != nil {
+			return "", spent(path, err)
 		}
-		if work := size * instructions; work > limits.RegexVisits {
-			return nil, &Failed{Path: path, Reason: fmt.Sprintf("takes %d steps for all keys, over the limit of %d: simplify source, or export fewer keys", work, limits.RegexVisits)}
+		return name, nil
+	}), faults
+}
+
+// A Pattern is a regular expression within the limits.
+type Pattern struct {
+	re           *regexp.Regexp
+	instructions int
+}
+
+// String is its source.
+func (p *Pattern) String() string { return p.re.String() }
+
+// stepsPerUnit are how many steps of a regular expression take as long as a unit of the
+// budget has: one for each instruction and character.
+const stepsPerUnit = 64
+
+// search is what looking for one match in a text takes at worst.
+func (p *Pattern) search(text string) int64 {
+	return 1 + int64(len(text)+1)*int64(p.instructions)/stepsPerUnit
+}
+
+// Match reports whether a text has a match.
+func (p *Pattern) Match(b *budget.Budget, text string) (bool, error) {
+	if err := b.Spend(p.search(text)); err != nil {
+		return false, err
+	}
+	return p.re.MatchString(text), nil
+}
+
+// matchesAtOnce are looked for before it is seen whether there are more: so many are
+// paid for at worst that were not there to be found.
+const matchesAtOnce = 8
+
+// replaceAll is ReplaceAllString of package regexp, which looks for a match again behind
+// each: a pattern that looks at all that follows takes the square of the text, or the
+// square of its matches. It is paid for by matches, and never begun if it could take more
+// than may be spent.
+func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) {
+	search := p.search(text)
+	var matches [][]int
+	for most := matchesAtOnce; ; most *= matchesAtOnce {
+		if err := b.Can(search * int64(most)); err != nil {
+			return "", err
 		}
-		return replace(keys)
-	}, faults
+		matches = p.re.FindAllStringSubmatchIndex(text, most)
+		if err := b.Spend(search * int64(len(matches)+1)); err != nil {
+			return "", err
+		}
+		if len(matches) < most {
+			break
+		}
+	}
+	if len(matches) == 0 {
+		return text, nil
+	}
+	out, end := make([]byte, 0, len(text)+len(by)), 0
+	for _, m := range matches {
+		if len(out) > maxBytes {
+			break // which is refused
+		}
+		out = p.re.ExpandString(append(out, text[end:m[0]]...), by, text, m)
+		end = m[1]
+	}
+	if err := b.Spend(budget.Counted(0, len(out))); err != nil {
+		return "", err
+	}
+	return string(append(out, text[end:]...)), nil
 }
 
 // compilePattern compiles a regular expression within the limits, and counts its
 // instructions.
-func compilePattern(path, source string) (*regexp.Regexp, int, []Fault) {
+func compilePattern(path, source string) (*Pattern, []Fault) {
 	switch n := utf8.RuneCountInString(source); {
 	case n == 0:
-		return nil, 0, []Fault{{path, "must be set: an empty regular expression matches before and after each character"}}
+		return nil, []Fault{{path, "must be set: an empty regular expression matches before and after each character"}}
 	case n > limits.RegexCharacters:
-		return nil, 0, []Fault{{path, fmt.Sprintf("has %d characters, over the limit of %d", n, limits.RegexCharacters)}}
+		return nil, []Fault{{path, fmt.Sprintf("has %d characters, over the limit of %d", n, limits.RegexCharacters)}}
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return nil, 0, []Fault{{path + position(source, faultOffset(source, err)), "cannot be compiled: " + syntaxMessage(err)}}
+		return nil, []Fault{{path + position(source, faultOffset(source, err)), "cannot be compiled: " + syntaxMessage(err)}}
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return nil, 0, []Fault{{path, "cannot be compiled: " + syntaxMessage(err)}}
+		return nil, []Fault{{path, "cannot be compiled: " + syntaxMessage(err)}}
 	}
 	if n := len(program.Inst); n > limits.RegexInstructions {
-		return nil, 0, []Fault{{path, fmt.Sprintf("has %d instructions, over the limit of %d: repeat less in it", n, limits.RegexInstructions)}}
+		return nil, []Fault{{path, fmt.Sprintf("has %d instructions, over the limit of %d: repeat less in it", n, limits.RegexInstructions)}}
 	}
 	re, err := regexp.Compile(source)
 	if err != nil {
-		return nil, 0, []Fault{{path, "cannot be compiled: " + syntaxMessage(err)}}
+		return nil, []Fault{{path, "cannot be compiled: " + syntaxMessage(err)}}
 	}
-	return re, len(program.Inst), nil
+	return &Pattern{re, len(program.Inst)}, nil
 }
 
 func syntaxMessage(err error) string {

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
@@ -133,15 +134,18 @@ type Rewriter struct{ steps []step }
 // change it; the order in which it returns them is free.
 type step struct {
 	path string
-	run  func([]Key) ([]Key, *Failed)
+	run  apply
 }
+
+// What a step does is paid for by the budget of the request.
+type apply func(*budget.Budget, []Key) ([]Key, *Failed)
 
 // Compile compiles the options, or returns all their faults in the order of the
 // fields.
 func Compile(o Options) (*Rewriter, []Fault) {
 	r := &Rewriter{}
 	var faults []Fault
-	add := func(path string, run func([]Key) ([]Key, *Failed), fs []Fault) {
+	add := func(path string, run apply, fs []Fault) {
 		faults = append(faults, fs...)
 		r.steps = append(r.steps, step{path, run})
 	}
@@ -156,7 +160,7 @@ func Compile(o Options) (*Rewriter, []Fault) {
 	return r, nil
 }
 
-func (r Rule) compile(at string) (path string, run func([]Key) ([]Key, *Failed), faults []Fault) {
+func (r Rule) compile(at string) (path string, run apply, faults []Fault) {
 	set := 0
 	if r.Regexp != nil {
 		set++
@@ -180,16 +184,17 @@ func (r Rule) compile(at string) (path string, run func([]Key) ([]Key, *Failed),
 }
 
 // Apply renames the keys that come in. It does not change them, and returns all
-// of them or an error, which is a [*Failed].
-func (r *Rewriter) Apply(in []Key) ([]Key, error) {
+// of them or an error, which is a [*Failed]. What the budget does not pay for is not
+// done.
+func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 	keys := slices.Clone(in)
-	if f := check("", keys); f != nil {
+	if f := check(b, "", keys); f != nil {
 		return nil, f
 	}
 	for _, s := range r.steps {
 		var f *Failed
-		if keys, f = s.run(keys); f == nil {
-			f = check(s.path, keys)
+		if keys, f = s.run(b, keys); f == nil {
+			f = check(b, s.path, keys)
 		}
 		if f != nil {
 			return nil, f
@@ -200,7 +205,7 @@ func (r *Rewriter) Apply(in []Key) ([]Key, error) {
 
 // check sorts the keys that a step made, and refuses too many or too large ones,
 // empty names, and a name that several of them have.
-func check(path string, keys []Key) *Failed {
+func check(b *budget.Budget, path string, keys []Key) *Failed {
 	if len(keys) > maxKeys {
 		return &Failed{Path: path, Reason: fmt.Sprintf("gives %d keys, over the limit of %d: export fewer", len(keys), maxKeys)}
 	}
@@ -210,6 +215,9 @@ func check(path string, keys []Key) *Failed {
 	}
 	if size > maxBytes {
 		return &Failed{Path: path, Reason: fmt.Sprintf("gives %d bytes of keys and values, over the limit of %d: export fewer", size, maxBytes)}
+	}
+	if err := b.Spend(budget.Counted(len(keys), 0)); err != nil {
+		return spent(path, err)
 	}
 	slices.SortFunc(keys, compareKeys)
 
@@ -259,11 +267,11 @@ func compareKeys(a, b Key) int {
 
 // rename is the step that gives each key the name that f makes of its name. It
 // stops as soon as the names are too large: all of them may become longer.
-func rename(path string, f func(k Key) (string, *Failed)) func([]Key) ([]Key, *Failed) {
-	return func(keys []Key) ([]Key, *Failed) {
+func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) apply {
+	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		size := 0
 		for i, k := range keys {
-			name, failed := f(k)
+			name, failed := f(b, k)
 			if failed != nil {
 				return nil, failed
 			}
@@ -274,4 +282,9 @@ func rename(path string, f func(k Key) (string, *Failed)) func([]Key) ([]Key, *F
 		}
 		return keys, nil
 	}
+}
+
+// spent says that the budget does not pay for a step.
+func spent(path string, err error) *Failed {
+	return &Failed{Path: path, Reason: "was stopped: " + err.Error() + ": export fewer keys, or use fewer and simpler rules"}
 }

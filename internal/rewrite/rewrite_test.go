@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -104,7 +105,7 @@ func TestApplyRefuses(t *testing.T) {
 			reason: "what a regular expression looks at is bounded as it is in CEL",
 			rules:  []Rule{regexpRule("(a?){180}b", "")},
 			in:     long(50),
-			want:   `rewrite[0].regexp: takes 148070400 steps for all keys, over the limit of 67108864: simplify source, or export fewer keys`,
+			want:   `rewrite[0].regexp: was stopped: it is over the limit of what one request may do: export fewer keys, or use fewer and simpler rules`,
 		},
 		"Template": {
 			reason: "the reason is that of the function, and names the place",
@@ -134,7 +135,7 @@ func TestApplyRefuses(t *testing.T) {
 			reason: "many keys and a large template",
 			rules:  []Rule{templateRule(strings.Repeat("{{.value}}", 50))},
 			in:     many[:maxKeys],
-			want:   `rewrite[0].transform.template: runs 1000000 nodes for all keys, over the limit of 131072: simplify it, or export fewer keys`,
+			want:   `rewrite[0].transform.template: was stopped: it is over the limit of what one request may do: export fewer keys, or use fewer and simpler rules`,
 		},
 	}
 	for name, tc := range cases {
@@ -160,7 +161,7 @@ func long(n int) []Key {
 }
 
 func TestKeyExpression(t *testing.T) {
-	upper := &Transform{Key: func(k string) (string, error) {
+	upper := &Transform{Key: func(k string, _ *budget.Budget) (string, error) {
 		if k == "wait" {
 			return "", errWaiting
 		}
@@ -241,11 +242,11 @@ func TestApplyKeepsItsInput(t *testing.T) {
 	}
 	in := []Key{key("db", "b", `{"x":1}`), key("db", "a", `{"y":1}`)}
 	before := slices.Clone(in)
-	first, err := r.Apply(in)
+	first, err := r.Apply(fresh(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, _ := r.Apply(in)
+	second, _ := r.Apply(fresh(), in)
 	if diff := cmp.Diff(before, in); diff != "" {
 		t.Errorf("the input changed: -want, +got:\n%s", diff)
 	}

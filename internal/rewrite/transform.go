@@ -2,26 +2,24 @@ package rewrite
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 	"text/template/parse"
 	"unicode/utf8"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
 )
 
 const (
 	// templateCharacters is what a template may have. Those that rewrite a key are
 	// a line.
 	templateCharacters = 1024
-
-	// templateWork is how many nodes of a template, and instructions of its regular
-	// expressions, run for all keys together. Each looks at maxName bytes at worst,
-	// which keeps a rule to a second; 1,000 keys may have 130 nodes each.
-	templateWork = 1 << 17
 
 	// costlyText is how long a text may be that a template matches or cuts into
 	// words, in bytes: that takes many steps for each of them.
@@ -39,17 +37,17 @@ type Transform struct {
 	Template string
 
 	// Key is the same in another language, compiled: it must give the same for the
-	// same, and its errors must hold no data.
-	Key func(key string) (string, error)
+	// same, its errors must hold no data, and the budget pays for it.
+	Key func(key string, b *budget.Budget) (string, error)
 }
 
-func (t *Transform) compile(path string) (func([]Key) ([]Key, *Failed), []Fault) {
+func (t *Transform) compile(path string) (apply, []Fault) {
 	switch {
 	case (t.Template == "") == (t.Key == nil):
 		return nil, []Fault{{path, "must have exactly one of template and keyExpression"}}
 	case t.Key != nil:
-		return rename(path, func(k Key) (string, *Failed) {
-			name, err := t.Key(k.Name)
+		return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+			name, err := t.Key(k.Name, b)
 			if err != nil {
 				return "", &Failed{Path: path, Reason: "cannot rename " + k.name(), Cause: err}
 			}
@@ -61,26 +59,30 @@ func (t *Transform) compile(path string) (func([]Key) ([]Key, *Failed), []Fault)
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	execute := rename(path, func(k Key) (string, *Failed) {
-		name, at, err := c.execute(k.Name)
-		if err != nil {
+	return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+		name, at, err := c.execute(b, k.Name)
+		switch {
+		case errors.Is(err, budget.ErrSpent) || b.Context().Err() != nil:
+			return "", spent(path, budget.ErrSpent)
+		case err != nil:
 			return "", &Failed{Path: path + at, Reason: fmt.Sprintf("cannot rename %s: %s", k.name(), publicReason(err))}
 		}
 		return name, nil
-	})
-	return func(keys []Key) ([]Key, *Failed) {
-		if work := c.nodes * len(keys); work > templateWork {
-			return nil, &Failed{Path: path, Reason: fmt.Sprintf("runs %d nodes for all keys, over the limit of %d: simplify it, or export fewer keys", work, templateWork)}
-		}
-		return execute(keys)
-	}, nil
+	}), nil
 }
 
 // A compiled template.
 type compiled struct {
-	template *template.Template
 	source   string
 	nodes    int
+	programs sync.Pool // of *program
+}
+
+// A program is a template whose functions pay for what they look at: one execution at
+// a time has it.
+type program struct {
+	*template.Template
+	meter *meter
 }
 
 // compileTemplate parses a template, looks at all its nodes, and runs it once:
@@ -96,35 +98,45 @@ func compileTemplate(path, source string) (*compiled, []Fault) {
 		line, message := splitTemplateError(err)
 		return nil, []Fault{{path + line, "cannot be parsed: " + message}}
 	}
-	w := &walker{path: path, source: source, patterns: map[string]*regexp.Regexp{}}
+	w := &walker{path: path, source: source, patterns: map[string]*Pattern{}}
 	w.list(tree.Root)
 	w.single(tree, trees)
 	if len(w.faults) > 0 {
 		return nil, w.faults
 	}
-	t, err := template.New(templateName).Option("missingkey=error").Funcs(w.functions()).AddParseTree(templateName, tree)
-	if err != nil {
-		return nil, []Fault{{path, "cannot be compiled"}}
+	c := &compiled{source: source, nodes: w.nodes}
+	c.programs.New = func() any {
+		m := &meter{}
+		t, err := template.New(templateName).Option("missingkey=error").Funcs(m.functions(w.patterns)).AddParseTree(templateName, tree)
+		if err != nil {
+			return nil
+		}
+		return &program{t, m}
 	}
-	c := &compiled{t, source, w.nodes}
-	if _, at, err := c.execute("sample"); err != nil && !dependsOnData(err) {
+	if _, at, err := c.execute(budget.New(context.Background()), "sample"); err != nil && !dependsOnData(err) {
 		_, message := splitTemplateError(err)
 		return nil, []Fault{{path + at, message}}
 	}
 	return c, nil
 }
 
-// functions are those of a template, with its own patterns.
-func (w *walker) functions() template.FuncMap {
-	out := maps.Clone(functions)
-	maps.Copy(out, patternFunctions(w.patterns))
-	return out
-}
+// errNoProgram is a defect: the same tree was compiled before.
+var errNoProgram = callError{"cannot be compiled", true}
 
 // execute returns the name that a template makes of a key, or where it failed.
-func (c *compiled) execute(key string) (name, at string, err error) {
+func (c *compiled) execute(b *budget.Budget, key string) (name, at string, err error) {
+	if err := b.Spend(budget.Counted(c.nodes, len(key))); err != nil {
+		return "", "", err
+	}
+	p, ok := c.programs.Get().(*program)
+	if !ok {
+		return "", "", errNoProgram
+	}
+	defer c.programs.Put(p)
+	p.meter.budget = b
+	defer func() { p.meter.budget = nil }()
 	var out bounded
-	if err := c.template.Execute(&out, map[string]string{"value": key}); err != nil {
+	if err := p.Execute(&out, map[string]string{"value": key}); err != nil {
 		return "", c.errorPosition(err), err
 	}
 	return out.String(), "", nil

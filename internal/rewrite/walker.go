@@ -3,7 +3,6 @@ package rewrite
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template/parse"
@@ -17,7 +16,7 @@ type walker struct {
 	faults       []Fault
 
 	// patterns of regexMatch and regexReplaceAll, compiled.
-	patterns map[string]*regexp.Regexp
+	patterns map[string]*Pattern
 }
 
 func (w *walker) fault(offset int, format string, args ...any) {
@@ -103,11 +102,10 @@ func (w *walker) field(n parse.Node, names []string) {
 }
 
 func (w *walker) identifier(n *parse.IdentifierNode) {
-	if slices.Contains(builtins, n.Ident) || functions[n.Ident] != nil || slices.Contains(patternNames, n.Ident) {
+	if slices.Contains(builtins, n.Ident) || slices.Contains(functionNames, n.Ident) {
 		return
 	}
-	known := slices.Sorted(maps.Keys(functions))
-	known = slices.Sorted(slices.Values(slices.Concat(known, builtins, patternNames)))
+	known := slices.Sorted(slices.Values(slices.Concat(functionNames, builtins)))
 	w.fault(int(n.Pos), "there is no function %s: use one of %s", quote(n.Ident), strings.Join(slices.Compact(known), ", "))
 }
 
@@ -124,12 +122,11 @@ func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
 	}
 	// A position inside of a quoted text is not one in the template.
 	at := w.path + position(w.source, int(source.Pos))
-	re, instructions, faults := compilePattern("", source.Text)
-	w.patterns[source.Text] = re
-	w.nodes += instructions
-	if by := literal(args, 2); by != nil && re != nil {
+	p, faults := compilePattern("", source.Text)
+	w.patterns[source.Text] = p
+	if by := literal(args, 2); by != nil && p != nil {
 		at = w.path + position(w.source, int(by.Pos))
-		faults = checkReferences("", by.Text, re)
+		faults = checkReferences("", by.Text, p.re)
 	}
 	for _, fault := range faults {
 		w.faults = append(w.faults, Fault{at, f.Ident + ": " + fault.Message})

@@ -16,6 +16,11 @@ import (
 // concurrent use.
 type Types struct {
 	objects map[string]object // by the name of the type
+
+	// What texts say again and again: the names of an object's fields, and where else a
+	// root has a field.
+	names  map[string][]string
+	places map[[2]string]string
 }
 
 // An object is what an object type was made of.
@@ -31,7 +36,9 @@ type object struct {
 }
 
 // NewTypes returns no types.
-func NewTypes() *Types { return &Types{objects: map[string]object{}} }
+func NewTypes() *Types {
+	return &Types{objects: map[string]object{}, names: map[string][]string{}, places: map[[2]string]string{}}
+}
 
 // Of is the type of a value with a schema, in texts called name: a kind, say. It
 // is dyn for nil. Equal names must have equal schemas.
@@ -137,28 +144,44 @@ func (t *Types) Lacks(name, field string) string {
 		return o.lacks(field)
 	}
 	text := fmt.Sprintf("%s has no field %s", o.root, o.path(field))
-	if meant := suggest.Nearest(field, o.names()); meant != "" {
+	if _, known := t.names[name]; !known {
+		t.names[name] = o.names()
+	}
+	names := t.names[name]
+	if meant := suggest.Nearest(field, names); meant != "" {
 		return text + suggest.DidYouMean(meant)
 	}
 	if elsewhere := t.elsewhere(o.top, field); elsewhere != "" {
 		return text + suggest.DidYouMean(elsewhere)
 	}
-	return text + suggest.ThereAre(field, o.names())
+	return text + suggest.ThereAre(field, names)
 }
 
 // elsewhere is where else the root has a field of that name, nearest to the top:
 // who forgets status.atProvider is told so.
 func (t *Types) elsewhere(top, field string) string {
+	key := [2]string{top, field}
+	if _, known := t.places[key]; !known {
+		t.places[key] = t.lookElsewhere(top, field)
+	}
+	return t.places[key]
+}
+
+func (t *Types) lookElsewhere(top, field string) string {
 	type place struct {
 		node
 		path []string
 	}
 	const furthest, most = 5, 5000 // of what a person would look through
 	queue := []place{{t.objects[top].node, nil}}
-	for i := 0; i < len(queue) && i < most; i++ {
+	for i, fields := 0, 0; i < len(queue) && fields < most; i++ {
 		p := queue[i]
+		fields += 1 + len(p.properties())
 		if _, ok := p.property(field); ok && i > 0 {
 			return strings.Join(append(p.path, field), ".")
+		}
+		if fields >= most {
+			return ""
 		}
 		for _, name := range p.names() {
 			if next, _ := p.property(name); next.text("type") == "object" && len(p.path) < furthest && !(len(p.path) == 0 && name == "metadata") {

@@ -9,15 +9,30 @@ import (
 	"strings"
 )
 
+// mostCompared is how many pairs of letters are compared for one suggestion: those of
+// a hundred names or more, which is what an author may have meant.
+const mostCompared = 1 << 16
+
+// Fuel is what a suggestion takes, in units of a request's budget.
+const Fuel = 1_000
+
 // Nearest of the known names to a wrong one, if one is near: at most a third of
 // its letters away, or one of two. Of several that are equally near it is the first.
+// Of very many, or very long ones, only the first are looked at.
 func Nearest(wrong string, known []string) string {
 	best, least := "", len(wrong)/3+1
 	if len(wrong) == 2 {
 		least = 2
 	}
+	lower, compared := strings.ToLower(wrong), 0
 	for _, k := range known {
-		if d := distance(strings.ToLower(wrong), strings.ToLower(k)); d < least {
+		if compared++; len(k)-len(wrong) >= least || len(wrong)-len(k) >= least { // so many are to be inserted, or removed
+			continue
+		}
+		if compared += len(wrong) * len(k); compared > mostCompared {
+			break
+		}
+		if d := distance(lower, strings.ToLower(k)); d < least {
 			best, least = k, d
 		}
 	}

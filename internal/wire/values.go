@@ -127,6 +127,32 @@ func (s Struct) Proto() *structpb.Struct {
 	return s.decoded
 }
 
+// Size of the Struct in bytes of protobuf, which is what Proto decodes.
+func (s Struct) Size() int {
+	if s.in != nil {
+		return len(s.sent)
+	}
+	if s.parts == nil {
+		return proto.Size(s.decoded)
+	}
+	n := 0
+	for k, v := range s.parts {
+		n += len(k) + v.Size()
+	}
+	return n
+}
+
+// Size of the Value in bytes of protobuf.
+func (v Value) Size() int {
+	switch {
+	case v.in != nil:
+		return len(v.sent)
+	case v.kind == Object && v.decoded == nil:
+		return v.object.Size()
+	}
+	return proto.Size(v.decoded)
+}
+
 // decode bytes that were checked.
 func decode(sent []byte, out proto.Message) {
 	if err := proto.Unmarshal(sent, out); err != nil {

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crossplane-contrib/function-export/internal/attack"
+)
+
+// What one request of at most requestSize may take of the server.
+const (
+	requestCPU    = time.Second
+	requestMemory = 120 << 20
+	requestSize   = 4 << 20
+
+	// goneCPU is what the server may take for a request once its caller has gone away: it is
+	// many times what it takes on an idle machine, and a quarter of what all of the request
+	// may take.
+	goneAfter, goneCPU = 20 * time.Millisecond, 250 * time.Millisecond
+)
+
+// The law of requests: whatever a Composition asks for, and whatever the cluster holds, a
+// request takes no more than this, is answered, and is not worked on for longer than
+// somebody waits for it.
+func TestAttackRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program, and attacks it")
+	}
+	all := attack.Requests()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			req := all[name]()
+			size := proto.Size(req)
+			if size > requestSize {
+				t.Fatalf("a request of %d KiB is refused: the attack is none", size>>10)
+			}
+			s := serveAttacked(t) // of its own: what others left behind neither counts nor hides anything
+			s.rest(t)
+			s.compile(t, req) // whose plan counts
+			cost, rsp := s.attackOnce(t, req)
+			cost.name, cost.size = name, size
+			condition := rsp.GetConditions()[0]
+			t.Logf("%s, %d KiB, answered by %d\n%s: %.300s", cost, size>>10, proto.Size(rsp)>>10, condition.GetReason(), condition.GetMessage())
+			if cost.cpu > requestCPU || cost.memory > requestMemory {
+				t.Errorf("want at most %s and %d MiB, got %s", requestCPU, requestMemory>>20, cost)
+			}
+			if took := s.abandon(t, req); took > goneCPU {
+				t.Errorf("the server works on for %s after the caller has gone away", took)
+			}
+			s.end(t)
+		})
+	}
+}
+
+// compile the input of a request, which is done once and bounded by itself.
+func (s *attacked) compile(t *testing.T, req *fnv1.RunFunctionRequest) {
+	t.Helper()
+	bare := &fnv1.RunFunctionRequest{Meta: req.GetMeta(), Input: req.GetInput(), Observed: &fnv1.State{Composite: &fnv1.Resource{
+		Resource: parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: xr-uid}}"),
+	}}}
+	rsp, err := s.client.RunFunction(limited(t), bare)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	if r := rsp.GetConditions()[0]; strings.HasPrefix(r.GetMessage(), "invalid input: secrets") {
+		t.Fatalf("the attack is none: %.300s", r.GetMessage())
+	}
+}
+
+// attackOnce sends a request, and returns what it took.
+func (s *attacked) attackOnce(t *testing.T, req *fnv1.RunFunctionRequest) (attackCost, *fnv1.RunFunctionResponse) {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		t.Skip("needs a /proc that forgets the most memory that a process had: ", err)
+	}
+	cpu, start := s.cpu(t), time.Now()
+	rsp, err := s.client.RunFunction(limited(t), req)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	return attackCost{cpu: s.cpu(t) - cpu, memory: s.status(t, "VmHWM") - s.resting, clock: time.Since(start), calls: 1}, rsp
+}
+
+// abandon a request, and return the CPU time that the server takes after that.
+func (s *attacked) abandon(t *testing.T, req *fnv1.RunFunctionRequest) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), goneAfter)
+	defer cancel()
+	if _, err := s.client.RunFunction(ctx, req); err == nil {
+		return 0 // it was answered before
+	}
+	gone := s.cpu(t)
+	for quiet := 0; quiet < 5; {
+		before := s.cpu(t)
+		time.Sleep(20 * time.Millisecond)
+		if quiet++; s.cpu(t) != before {
+			quiet = 0
+		}
+	}
+	return s.cpu(t) - gone
+}
