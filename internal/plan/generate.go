@@ -228,7 +228,7 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 	case len(g.unread) > 0:
 		g.wait(ctx, s, Outcome{State: Waiting}, "the look-up of "+shorten(g.unread, ", "))
 		return
-	case g.records[s.name] == nil && g.unlisted[s.name].Exists() && !slices.ContainsFunc(g.proven[s.name], func(k *kept) bool { return k.listed }):
+	case g.records[s.name] == nil && g.unlisted[s.name].Exists() && !slices.ContainsFunc(g.proven[s.name], func(k *kept) bool { return k.listed || g.accepted()[k.id()] }):
 		g.wait(ctx, s, g.lostList(s), "the composite to list its generations")
 		return
 	case g.impostors[s.name] != nil:
