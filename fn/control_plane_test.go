@@ -30,7 +30,7 @@ type controlPlane struct {
 	input    *structpb.Struct
 	later    []string                    // inputs of further steps
 	stored   map[string]*structpb.Struct // by apiVersion/kind/namespace/name
-	listed   []string                    // keys of stored that the composite lists
+	listed   []string                    // keys of stored that the composite lists, or will be stored
 	details  map[string]map[string][]byte
 	uids     int
 	response *fnv1.RunFunctionResponse // the last one
@@ -71,16 +71,49 @@ func meta(o *structpb.Struct, path ...string) string {
 	return v.GetStringValue()
 }
 
-// request is what Crossplane observes.
+// request is what Crossplane observes. An object without a composition resource name
+// fails the reconcile before the function is called.
 func (c *controlPlane) request() *fnv1.RunFunctionRequest {
-	req := &fnv1.RunFunctionRequest{Input: c.input, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: c.xr}, Resources: map[string]*fnv1.Resource{}}}
+	xr := proto.Clone(c.xr).(*structpb.Struct)
+	list(xr, c.listed)
+	req := &fnv1.RunFunctionRequest{Input: c.input, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}}}
 	for _, key := range c.listed {
 		o, ok := c.stored[key]
-		if name := meta(o, "annotations", "crossplane.io/composition-resource-name"); ok && name != "" {
-			req.Observed.Resources[name] = &fnv1.Resource{Resource: o, ConnectionDetails: c.details[key]}
+		if !ok || isOthers(o, c.xr) {
+			continue
 		}
+		name := meta(o, "annotations", resourceNameAnnotation)
+		if name == "" {
+			c.t.Fatalf("%s has no composition resource name", key)
+		}
+		req.Observed.Resources[name] = &fnv1.Resource{Resource: o, ConnectionDetails: c.details[key]}
 	}
 	return proto.Clone(req).(*fnv1.RunFunctionRequest)
+}
+
+// list what a composite composes, as Crossplane does before it applies anything.
+func list(xr *structpb.Struct, keys []string) {
+	refs := make([]*structpb.Value, len(keys))
+	for i, key := range keys {
+		ref, of := &structpb.Struct{Fields: map[string]*structpb.Value{}}, strings.Split(key, "|")
+		set(ref, of[0], "apiVersion")
+		set(ref, of[1], "kind")
+		set(ref, of[3], "name")
+		refs[i] = structpb.NewStructValue(ref)
+	}
+	own := &structpb.Struct{Fields: map[string]*structpb.Value{"resourceRefs": structpb.NewListValue(&structpb.ListValue{Values: refs})}}
+	xr.Fields["spec"].GetStructValue().Fields["crossplane"] = structpb.NewStructValue(own)
+}
+
+// isOthers reports whether another object controls one, so that Crossplane neither
+// observes nor applies it.
+func isOthers(o, xr *structpb.Struct) bool {
+	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["ownerReferences"].GetListValue().GetValues() {
+		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() && f["uid"].GetStringValue() != meta(xr, "uid") {
+			return true
+		}
+	}
+	return false
 }
 
 // lookUp answers a requirement.
@@ -222,7 +255,7 @@ func (c *controlPlane) reconcile() *fnv1.RunFunctionResponse {
 		if !ok {
 			continue
 		}
-		if _, ok := desired[meta(o, "annotations", "crossplane.io/composition-resource-name")]; !ok {
+		if _, ok := desired[meta(o, "annotations", resourceNameAnnotation)]; !ok && !isOthers(o, c.xr) {
 			delete(c.stored, key)
 		}
 	}
@@ -239,20 +272,38 @@ func (c *controlPlane) reconcile() *fnv1.RunFunctionResponse {
 	return rsp
 }
 
+// reconcileStale reconciles once with the composite as it was when it listed these. If
+// that changes nothing, the next reconcile reads the composite as it is.
+func (c *controlPlane) reconcileStale(listed ...string) {
+	c.t.Helper()
+	was := c.listed
+	c.listed = listed
+	if c.reconcile(); c.fatal() != "" {
+		c.listed = was
+	}
+}
+
 // apply an object server side, as its only manager: what it had before and does not have
 // any more goes.
 func (c *controlPlane) apply(name string, o *structpb.Struct) error {
 	o = proto.Clone(o).(*structpb.Struct)
 	key, was := keyOf(o), c.stored[keyOf(o)]
-	set(o, name, "metadata", "annotations", "crossplane.io/composition-resource-name")
+	set(o, name, "metadata", "annotations", resourceNameAnnotation)
 	if was == nil {
 		c.uids++
 		set(o, fmt.Sprintf("uid-%d", c.uids), "metadata", "uid")
+		set(o, c.now.UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
 	} else {
+		if isOthers(was, c.xr) {
+			return fmt.Errorf("%s is controlled by another object", key)
+		}
 		if was.GetFields()["immutable"].GetBoolValue() && !proto.Equal(was.GetFields()["data"], o.GetFields()["data"]) {
 			return fmt.Errorf("%s is immutable", key)
 		}
 		set(o, meta(was, "uid"), "metadata", "uid")
+		if created := meta(was, "creationTimestamp"); created != "" {
+			set(o, created, "metadata", "creationTimestamp")
+		}
 		if s, ok := was.GetFields()["status"]; ok {
 			o.Fields["status"] = s
 		}

@@ -163,7 +163,8 @@ func TestABrokenManifestCanBeMended(t *testing.T) {
 	c.wants("once it is in use it stays", "shop-aws shop-key-2", "Available")
 }
 
-// A composite that is restored from a backup has another UID.
+// A composite that is restored from a backup has another UID, and what it composed has no
+// controller.
 func TestRestoredComposite(t *testing.T) {
 	c := newControlPlane(t, "generators: [{name: admin, refreshPolicy: OnChange, keepersExpression: composite.spec.passwordVersion, password: {}}]"+connectionOfAdmin)
 	c.annotate(rotateKey, "admin=1")
@@ -171,6 +172,9 @@ func TestRestoredComposite(t *testing.T) {
 	was := c.value("shop-connection", "password")
 	set(c.xr, "another-uid", "metadata", "uid")
 	set(c.xr, "example.org/v2", "apiVersion")
+	for _, o := range c.stored {
+		delete(o.Fields["metadata"].GetStructValue().Fields, "ownerReferences")
+	}
 	c.settle()
 	c.wants("restored", "shop-admin-1 shop-connection", "Available")
 	if c.value("shop-connection", "password") != was {
@@ -196,7 +200,7 @@ func TestTwoGeneratorsOfOneObject(t *testing.T) {
 // Where the API server does not take what is made Crossplane has to call again.
 func TestRefusedGeneration(t *testing.T) {
 	c := newControlPlane(t, rotatedPassword)
-	c.xr.Fields["spec"].GetStructValue().Fields["crossplane"] = structpb.NewStructValue(parse(t, "{resourceRefs: [{apiVersion: v1, kind: Secret, name: shop-admin-1}]}"))
+	c.listed = []string{"v1|Secret|team-a|shop-admin-1"}
 	c.response = c.call()
 	if c.ttl() != time.Minute {
 		t.Errorf("TTL is %s", c.ttl())
@@ -301,7 +305,7 @@ func TestNothingIsDecidedBeforeAllIsRead(t *testing.T) {
 		"Due": {
 			reason: "the next one is made once its name is known to be free",
 			input:  rotatedPassword + connectionOfAdmin, do: func(*controlPlane) {},
-			message: `key "password" for generated.admin (the look-up of Secret with export.fn.crossplane.io/composite=6f2a4c6e-0000-4000-8000-000000000001 in team-a, Secret team-a/shop-admin-2); generator "admin" waits for the look-up of Secret with`,
+			message: `key "password" for generated.admin (the look-up of Secret team-a/shop-admin-2, Secret team-a/shop-admin-3-`,
 		},
 		"ExportOutOfSight": {
 			reason: "it may hold any generation",
@@ -388,28 +392,40 @@ func TestLostStateOfAnotherKind(t *testing.T) {
 	c.wants("a password is no UUID", "shop-admin-2 shop-connection", "Available")
 }
 
-// What the composite does not list, and is dropped, is listed first: Crossplane deletes
-// nothing else.
+// What the composite does not list is not exported, and Crossplane deletes only what it
+// lists: a generation that is dropped is listed first.
 func TestStaleCompositeWhenAGenerationIsDropped(t *testing.T) {
-	c := newControlPlane(t, accessKey("", ""))
-	c.settle()
-	c.ready("shop-key-1", map[string]string{"a": "b"})
-	c.settle()
-	for _, token := range []string{"key=1", "key=2"} {
-		c.annotate(rotateKey, token)
-		c.reconcile()
+	const prefix = "iam.example.org/v1|AccessKey|team-a|shop-key-"
+	for name, listed := range map[string][]string{
+		"Nothing": nil,
+		"Second":  {"v1|Secret|team-a|shop-aws", prefix + "1", prefix + "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newControlPlane(t, accessKey("", ""))
+			c.settle()
+			c.ready("shop-key-1", map[string]string{"a": "b"})
+			c.settle()
+			for _, token := range []string{"key=1", "key=2"} {
+				c.annotate(rotateKey, token)
+				c.reconcile()
+			}
+			c.wants("the second one never got ready", "shop-aws shop-key-1 shop-key-2 shop-key-3", c.condition())
+			c.reconcileStale(listed...)
+			if stale := c.fatal() != ""; stale != (listed == nil) {
+				t.Errorf("stale is %t: %s", stale, c.fatal())
+			}
+			for name, r := range c.response.GetDesired().GetResources() {
+				if strings.HasPrefix(name, "generated/") && r.GetReady() != fnv1.Ready_READY_TRUE {
+					t.Errorf("%s is %s while another generation is in use", name, r.GetReady())
+				}
+			}
+			c.settle()
+			c.wants("it is deleted", "shop-aws shop-key-1 shop-key-3", c.condition())
+			if c.value("shop-aws", "a") != "b" {
+				t.Error("it has another value")
+			}
+		})
 	}
-	c.wants("the second one never got ready", "shop-aws shop-key-1 shop-key-2 shop-key-3", c.condition())
-	c.listed = nil
-	c.reconcile()
-	t.Log(c.condition(), c.fatal())
-	for name, r := range c.response.GetDesired().GetResources() {
-		if strings.HasPrefix(name, "generated/") && r.GetReady() != fnv1.Ready_READY_TRUE {
-			t.Errorf("%s is %s while another generation is in use", name, r.GetReady())
-		}
-	}
-	c.settle()
-	c.wants("it is deleted", "shop-aws shop-key-1 shop-key-3", c.condition())
 }
 
 // The step that still exports a value has the last word, in whatever order steps are.
@@ -507,8 +523,8 @@ secrets: [{name: api, data: [{key: token, value: generated.token.token}]}]
 	}
 }
 
-// A composite that is not as it was, and lists nothing: the number that was looked up is
-// not the one that is made by now.
+// A composite that is read as it was before it listed the generation in use: that one
+// keeps its place, and another one is made after it.
 func TestStaleCompositeWhenAGenerationIsMade(t *testing.T) {
 	c := newControlPlane(t, "generators: [{name: admin, password: {}}]"+connectionOfAdmin)
 	c.settle()
@@ -517,9 +533,12 @@ func TestStaleCompositeWhenAGenerationIsMade(t *testing.T) {
 	c.settle()
 	c.wants("rotated", "shop-admin-2 shop-connection", "Available")
 	c.annotate(rotateKey, "admin=2")
-	c.listed = []string{"v1|Secret|team-a|shop-connection"}
-	c.reconcile()
-	c.wants("nothing is made", "shop-admin-2 shop-connection", `Waiting generator "admin" makes no generation: waiting: the composite to list all generations; generation 2 stays in use`)
+	was := c.value("shop-connection", "password")
+	c.reconcileStale("v1|Secret|team-a|shop-connection")
+	c.wants("it is kept", "shop-admin-2 shop-admin-3 shop-connection", `Held Secret "connection" is held as it was observed: waiting: key "password" for generated.admin (its generation 3 is to be stored)`)
+	if c.value("shop-connection", "password") != was {
+		t.Error("it has another value")
+	}
 	c.settle()
 	c.settle()
 	c.wants("the next one", "shop-admin-3 shop-connection", "Available")

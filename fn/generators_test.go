@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -305,14 +306,60 @@ secrets:
 	})
 }
 
-// A composite that is read from a stale cache lists nothing as yet.
+// A composite that is read from a stale cache lists nothing yet, or only some of it.
 func TestStaleComposite(t *testing.T) {
+	const generation, export = "v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-connection"
+	cases := map[string]struct {
+		reason  string
+		listed  []string
+		stale   bool
+		exports bool // already
+	}{
+		"Nothing":        {reason: "nothing is changed before the composite is read anew", stale: true, exports: true},
+		"OnlyGeneration": {reason: "the export that has its value was just created", listed: []string{generation}, stale: true, exports: true},
+		"OnlyExport":     {reason: "the generation is found by the name that the export recorded", listed: []string{export}, exports: true},
+		"First":          {reason: "the first generation was just made", stale: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newControlPlane(t, rotatedPassword+connectionOfAdmin)
+			c.reconcile()
+			if tc.exports {
+				c.settle()
+			}
+			password := c.value("shop-admin-1", "password")
+			c.reconcileStale(tc.listed...)
+			if stale := c.fatal() != ""; stale != tc.stale {
+				t.Errorf("%s: stale is %t: %s", tc.reason, stale, c.fatal())
+			}
+			c.settle()
+			c.wants(tc.reason, "shop-admin-1 shop-connection", "Available")
+			if c.value("shop-connection", "password") != password {
+				t.Errorf("%s: it has another value", tc.reason)
+			}
+		})
+	}
+}
+
+// A composite that is restored without its list forgets what it composes. What it exported
+// stays, and its owner says which generation to go on with.
+func TestAListThatIsLost(t *testing.T) {
 	c := newControlPlane(t, rotatedPassword+connectionOfAdmin)
 	c.settle()
+	c.wait(time.Hour)
 	was := c.value("shop-connection", "password")
 	c.listed = nil
 	c.settle()
-	c.wants("all is found", "shop-admin-1 shop-connection", "Available")
+	if !strings.HasPrefix(c.condition(), "Conflict ") || !strings.Contains(c.condition(), "set the annotation export.fn.crossplane.io/accept-generation") {
+		t.Errorf("the condition is %s", c.condition())
+	}
+	if got := c.value("shop-connection", "password"); got != was || c.names() != "shop-admin-1 shop-connection" {
+		t.Errorf("what is exported changes: %s", c.names())
+	}
+	c.annotate(simulationPrefix+"accept-generation", meta(c.object("Secret", "shop-admin-1"), "uid"))
+	c.reconcile() // lists it
+	c.settle()
+	c.wants("it goes on", "shop-admin-1 shop-connection", "Available")
 	if c.value("shop-connection", "password") != was {
 		t.Error("it has another value")
 	}
@@ -335,9 +382,11 @@ func TestGenerationsByHand(t *testing.T) {
 			changes:   true,
 		},
 		"LosesItsAnnotations": {
-			reason: "it is found by its labels, and stays in use; when it was made nobody knows, so that the period is over",
+			reason: "its UID was recorded, and it stays in use; when it was made is not known, so that the period is over",
 			do: func(c *controlPlane) {
-				delete(c.stored[key+"1"].Fields["metadata"].GetStructValue().Fields, "annotations")
+				maps.DeleteFunc(c.annotationsOf("Secret", "shop-admin-1"), func(k string, _ *structpb.Value) bool {
+					return strings.HasPrefix(k, simulationPrefix)
+				})
 			},
 			names:     "shop-admin-1 shop-admin-2 shop-connection",
 			condition: "Available",
@@ -352,15 +401,41 @@ func TestGenerationsByHand(t *testing.T) {
 			condition: "Available",
 		},
 		"TheNextNameIsTaken": {
-			reason: "what is somebody else's is not touched, and the generation in use stays",
+			reason: "what belongs to somebody else is not touched, and the next generation has another name",
 			do: func(c *controlPlane) {
 				c.stored[key+"2"] = parse(c.t, "{apiVersion: v1, kind: Secret, metadata: {name: shop-admin-2, namespace: team-a}, data: {a: Yg==}}")
 				c.wait(interval)
 			},
-			names:     "shop-admin-1 shop-admin-2 shop-connection",
-			condition: `Held generator "admin" makes no generation: generators[0].name: Secret team-a/shop-admin-2 exists, and is no generation of it: delete it, or give the generator another name; generation 1 stays in use`,
+			names:     "shop-admin-1 shop-admin-2 shop-admin-3-<suffix> shop-connection",
+			condition: "Available",
+			changes:   true,
+		},
+		"TheOneInUseIsReplaced": {
+			reason: "another object is not the generation that was recorded, and what is exported stays",
+			do: func(c *controlPlane) {
+				o := proto.Clone(c.stored[key+"1"]).(*structpb.Struct)
+				set(o, "forged", "metadata", "uid")
+				set(o, "Zm9yZ2Vk", "data", "password")
+				c.stored[key+"1"] = o
+			},
+			names: "shop-admin-1 shop-connection",
+			condition: `Conflict Secret "connection" is held as it was observed: waiting: key "password" for generated.admin (its generation in use, which is another object now); ` +
+				`generator "admin": Secret team-a/shop-admin-1 is not the generation 1 that exports use: it has UID forged, and not uid-1. If it was restored from a backup, set the annotation ` +
+				`export.fn.crossplane.io/accept-generation: forged on the composite to use it. Otherwise delete it, and another generation is made`,
+		},
+		"TheOneInUseIsRestored": {
+			reason: "the owner of the composite accepts it",
+			do: func(c *controlPlane) {
+				o := proto.Clone(c.stored[key+"1"]).(*structpb.Struct)
+				set(o, "restored", "metadata", "uid")
+				c.stored[key+"1"] = o
+				c.annotate(simulationPrefix+"accept-generation", "restored")
+			},
+			names:     "shop-admin-1 shop-connection",
+			condition: "Available",
 		},
 	}
+	suffix := regexp.MustCompile("-[0-9a-f]{10}")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newControlPlane(t, rotatedPassword+connectionOfAdmin)
@@ -369,7 +444,9 @@ func TestGenerationsByHand(t *testing.T) {
 			tc.do(c)
 			c.settle()
 			c.settle()
-			c.wants(tc.reason, tc.names, tc.condition)
+			if diff := cmp.Diff([]string{tc.names, tc.condition}, []string{suffix.ReplaceAllString(c.names(), "-<suffix>"), c.condition()}); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
 			if changes := c.value("shop-connection", "password") != was; changes != tc.changes {
 				t.Errorf("the value changes: %t", changes)
 			}

@@ -124,7 +124,7 @@ func (g *generating) lookUpHidden() {
 			number, ok := g.numberOf(m, ref.Get("name").Text())
 			if ok && ref.Get("kind").Is(t.kind) && !g.isObserved(t.kind, ref.Get("name").Text()) {
 				for _, o := range g.require(Requirement{APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: ref.Get("name").Text()}) {
-					if _, own := g.owned(o); own {
+					if composed, own := g.owned(o); own && !isTenants(composed) {
 						g.found(m.name, number, o, true)
 					}
 				}
@@ -192,10 +192,12 @@ func (g *generating) addCandidate(ctx context.Context, s *stepping, number int, 
 		case why.empty():
 			c.object = m
 			_, _, _, name = object.Identity(wire.Of(m))
+		case suffix != "" && s.manifest.named(): // there is no other name
+			return
 		case s.manifest.named(): // and how is not known
 			s.why, s.want.Unknown = why, true
 			return
-		default:
+		case suffix == "":
 			s.why, s.want.Unknown = why, true
 		}
 	}

@@ -50,7 +50,7 @@ func (g *generating) choose(s *stepping, step generator.Step) (*candidate, reaso
 	var why reasons
 	for i := range s.candidates {
 		c := &s.candidates[i]
-		if c.number < step.Make {
+		if c.number < step.Make || s.manifest != nil && c.object == nil {
 			continue
 		}
 		taken := g.taken(s, c)
