@@ -774,6 +774,10 @@ func (w *world) reconcile() {
 	have, known := w.observe(v)
 	w.known = len(known.Recorded) > 0
 	trust := w.fn.trust(w.claims(v, have), known)
+	if trust.Impostor != nil && w.isYoung(trust.Impostor.UID, known, have) {
+		w.logf("the composite may list more by now: nothing is changed")
+		return
+	}
 	if trust.Impostor != nil {
 		w.logf("%d is not the recorded one: nothing is changed", trust.Impostor.Number)
 		w.impostors++
@@ -804,6 +808,12 @@ func (w *world) isStale(have []found, known generator.Known, trust generator.Tru
 	return len(trust.Proven)+len(known.Recorded) == 0 && slices.ContainsFunc(have, func(f found) bool {
 		return f.state.Unlisted && w.now.Before(f.created.Add(stale))
 	})
+}
+
+// isYoung reports whether the recorded generation was just created.
+func (w *world) isYoung(uid string, known generator.Known, have []found) bool {
+	_, recorded := known.Recorded[uid]
+	return recorded && slices.ContainsFunc(have, func(f found) bool { return f.id() == uid && w.now.Before(f.created.Add(stale)) })
 }
 
 // paused is the step while another object has the number of the generation in use.

@@ -44,9 +44,9 @@ type Reference struct {
 type Followed struct {
 	Reference
 
-	// Code is what [Code] returned for the two, or empty for a kind of resource that
-	// carries none.
-	Code string `json:"code,omitempty"`
+	// Codes are what [Code] returned for the two, with each value that the former one is
+	// known by. A kind of resource that is no Secret carries none.
+	Codes []string `json:"codes,omitempty"`
 }
 
 // A Record is what is kept of a generation, in the annotations of its resource.

@@ -46,31 +46,32 @@ type Trust struct {
 	// Proven are the UIDs of those that are.
 	Proven map[string]bool
 
-	// Impostor is the object that has the number of the generation in use and is not
-	// the recorded one, or nil. While there is one, nothing may be changed.
+	// Impostor is the object that has the number of the generation in use, and that is
+	// not the recorded one or is not listed. It may be nil. While there is one, nothing may
+	// be changed.
 	Impostor *Claim
 }
 
 // Trusted finds the generations among the objects that look like one.
 //
-// An object is a generation if an export recorded its UID, or if the owner of the
-// composite accepts it. Those that it follows are generations, because only a step writes
-// that. The next one is a generation if it is whole and proves that its maker knew the
-// value of one before. The first generation of all has nothing to prove
-// that with: it must be listed and whole.
+// An object is a generation if the owner of the composite accepts it, or if an export
+// recorded its UID and the composite lists it. Those that it follows are generations,
+// because only a step writes that. The next one is a generation if it is whole and proves
+// that its maker knew the value of one before. The first generation of all has nothing to
+// prove that with: it must be listed and whole.
 func Trusted(claims []Claim, known Known) Trust {
+	claims = slices.SortedFunc(slices.Values(claims), func(a, b Claim) int { return a.Number - b.Number })
 	t := Trust{Proven: map[string]bool{}}
-	highest := 0
+	highest, top := 0, 0 // of those that exports recorded, and of those that are proven
 	for _, n := range known.Recorded {
 		highest = max(highest, n)
 	}
 	for _, c := range claims {
-		if _, ok := known.Recorded[c.UID]; ok || known.Former[c.UID] || known.Accepted[c.UID] {
-			t.Proven[c.UID] = true
+		if _, ok := known.Recorded[c.UID]; c.Listed && (ok || known.Former[c.UID]) || known.Accepted[c.UID] {
+			t.Proven[c.UID], top = true, max(top, c.Number)
 		}
 	}
-	atHighest := func(c Claim) bool { return c.Number == highest }
-	if i := slices.IndexFunc(claims, atHighest); i >= 0 && !slices.ContainsFunc(claims, func(c Claim) bool { return t.Proven[c.UID] && c.Number >= highest }) {
+	if i := slices.IndexFunc(claims, func(c Claim) bool { return c.Number == highest }); i >= 0 && top < highest {
 		t.Impostor = &claims[i]
 		return t
 	}
@@ -79,8 +80,9 @@ func Trusted(claims []Claim, known Known) Trust {
 			t.Proven[root.UID] = true
 		}
 	}
-	for t.extend(claims, known) {
-	}
+	t.proveFormer(claims)
+	t.proveNext(claims, known)
+	t.proveFormer(claims)
 	return t
 }
 
@@ -115,37 +117,33 @@ func first(claims []Claim) (Claim, bool) {
 	}), true
 }
 
-// extend the trust by one step to both sides, and report whether it grew.
-func (t *Trust) extend(claims []Claim, known Known) bool {
-	grew := false
-	for _, c := range claims {
-		switch {
-		case t.Proven[c.UID]:
-			continue
-		case slices.ContainsFunc(claims, func(next Claim) bool {
-			return t.Proven[next.UID] && slices.Contains(next.Follows, c.UID) && c.Number < next.Number
-		}):
-		case t.follows(c, claims, known):
-		default:
-			continue
+// proveFormer proves those that proven ones follow.
+func (t *Trust) proveFormer(claims []Claim) {
+	followed := map[string]bool{}
+	for _, c := range slices.Backward(claims) {
+		if followed[c.UID] {
+			t.Proven[c.UID] = true
 		}
-		t.Proven[c.UID], grew = true, true
+		if t.Proven[c.UID] {
+			for _, uid := range c.Follows {
+				followed[uid] = true
+			}
+		}
 	}
-	return grew
 }
 
-// follows reports whether a claim is the next generation after a proven one, or after one
-// that an export recorded and that is gone.
-func (t *Trust) follows(c Claim, claims []Claim, known Known) bool {
-	if !c.Whole {
-		return false
+// proveNext proves those that follow a proven one, or one that an export recorded and that is
+// gone.
+func (t *Trust) proveNext(claims []Claim, known Known) {
+	before := map[string]bool{} // proven ones with a lower number
+	for _, c := range claims {
+		if c.Whole && (c.Proves == nil && !c.Lost || // nobody who creates Secrets can create it
+			c.Proves != nil && slices.ContainsFunc(c.Follows, func(uid string) bool {
+				n, recorded := known.Recorded[uid]
+				return (before[uid] || recorded && n < c.Number) && c.Proves(uid)
+			})) {
+			t.Proven[c.UID] = true
+		}
+		before[c.UID] = t.Proven[c.UID]
 	}
-	if c.Proves == nil { // whoever creates Secrets cannot create it
-		return !c.Lost
-	}
-	return slices.ContainsFunc(c.Follows, func(uid string) bool {
-		n, recorded := known.Recorded[uid]
-		former := slices.ContainsFunc(claims, func(f Claim) bool { return f.UID == uid && t.Proven[uid] && f.Number < c.Number })
-		return (former || recorded && n < c.Number) && c.Proves(uid)
-	})
 }

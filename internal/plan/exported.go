@@ -82,12 +82,19 @@ func (r *recorded) add(from generatedFrom, data generator.Outputs) *recorded {
 	return r
 }
 
-// readGenerated reads the record of an export, by the names of the generators.
+// readGenerated reads the record of an export, by the names of the generators. What is in a
+// ConfigMap is no secret, so that anybody can seal it.
 func (r *run) readGenerated(o wire.Struct) map[string]generatedFrom {
-	annotations := texts(metadataOf(o).Get("annotations"))
-	text := annotations[generator.AnnotationGenerated]
+	annotations := metadataOf(o).Get("annotations")
+	if !annotations.Struct().Get(generator.AnnotationGenerated).Exists() || !isV1Secret(o) || !generator.Sealed(ownData(o), texts(annotations)) {
+		return nil
+	}
+	return parseGenerated(o)
+}
+
+func parseGenerated(o wire.Struct) map[string]generatedFrom {
 	var out map[string]generatedFrom
-	if text == "" || !generator.Sealed(ownData(o), annotations) || json.Unmarshal([]byte(text), &out) != nil {
+	if json.Unmarshal([]byte(metadataOf(o).At("annotations", generator.AnnotationGenerated).Text()), &out) != nil {
 		return nil
 	}
 	return out
@@ -120,7 +127,9 @@ func (r *run) generatedState(e export, data map[string]sensitive.Bytes) map[stri
 	}
 	text, _ := json.Marshal(all) // of texts and numbers
 	out := map[string]string{generator.AnnotationGenerated: string(text)}
-	out[generator.AnnotationSeal] = generator.Seal(data, out)
+	if e.kind == object.Secret {
+		out[generator.AnnotationSeal] = generator.Seal(data, out)
+	}
 	return out
 }
 
@@ -128,7 +137,7 @@ func (r *run) generatedState(e export, data map[string]sensitive.Bytes) map[stri
 func (r *run) formerOf(current *kept) []generator.Reference {
 	var out []generator.Reference
 	for _, k := range r.proven[current.Generator] {
-		if k.Number < current.Number {
+		if k.Number < current.Number && !k.dropped {
 			out = append(out, k.reference())
 		}
 	}

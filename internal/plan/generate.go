@@ -35,6 +35,7 @@ type generating struct {
 	specHashes map[string]string      // of what each generator is made from now
 	unlisted   map[string]wire.Struct // by generator: an export with its values that the composite does not list
 	unsaid     map[string]bool        // generators of which an export may have a value of any generation
+	named      map[string]bool        // UIDs of the generations that exports name
 	early      *kept                  // what was made, if it is given before it is stored
 }
 
@@ -98,10 +99,15 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 // findUnsaid notes the generators of which an export may have a value, and does not say so.
 func (g *generating) findUnsaid(e export, at placement) {
 	said := g.readGenerated(at.observed)
+	if e.kind == object.ConfigMap { // its record is good for keeping what it names, and for nothing else
+		said = parseGenerated(at.observed)
+	}
 	for _, name := range e.generators {
-		if _, ok := said[name]; !ok {
+		from, ok := said[name]
+		if !ok {
 			put(&g.unsaid, name, true)
 		}
+		put(&g.named, from.UID, true)
 	}
 }
 
@@ -196,7 +202,7 @@ func (g *generating) generations(s *stepping) []generator.Generation {
 
 // exported reports whether an export has a value of the generation, or may have one.
 func (g *generating) exported(k *kept) bool {
-	if k.Adopted && g.unsaid[k.Generator] {
+	if k.Adopted && (g.unsaid[k.Generator] || g.named[k.id()]) {
 		return true
 	}
 	rec := g.records[k.Generator]
@@ -240,6 +246,7 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 		var why reasons
 		if k.Ready, why = g.ready(ctx, s.maker, k); !k.Ready {
 			unready[k.Number] = why.text()
+			k.Adopted = k.Adopted && (isSecretObject(k) || g.exported(k)) // the mark of a resource carries no seal
 		}
 	}
 	step := generator.Next(&s.want, g.generations(s), g.Now)
@@ -307,7 +314,9 @@ func (g *generating) due(t time.Time) {
 func (g *generating) keep(ctx context.Context, name string, step generator.Step) {
 	at := keptAt(step)
 	for _, k := range g.have[name] {
-		if i, keeps := at[k.Number]; keeps {
+		i, keeps := at[k.Number]
+		k.dropped = !keeps
+		if keeps {
 			now := *k
 			now.Generation = step.Keep[i]
 			g.desire(ctx, &now, k.Ready || step.Current > 0)

@@ -26,6 +26,7 @@ type kept struct {
 	composed string              // composition resource name
 	listed   bool                // the composite lists it among its resources
 	lost     bool                // somebody else changed its state
+	dropped  bool                // in this step
 	madeFrom string              // the hash of what it was made from, as it says
 	withheld error               // why its connection details cannot be used, or nil
 }

@@ -1122,6 +1122,7 @@ func TestRunTellsGenerations(t *testing.T) {
 		lateEnv  = "environment: {environmentConfigs: [{type: Reference, ref: {name: e}}]}\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: environment.a, password: {secretKeys: [password, user]}}]"
 		settings = "\ncluster:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {a: b}}"
 		deleting = "\n        deletionTimestamp: \"2026-01-03T00:00:00Z\"\n        uid:"
+		unlisted = `Conflict! | generator "admin": exports use generation 1, which is Secret team/xr-admin-1, and the composite does not list it. Set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it`
 		left     = `Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation, but the composite does not list it, so that it is left alone. If it was restored from a backup, set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it. Otherwise delete it`
 	)
 	old := func(s string) string {
@@ -1149,7 +1150,7 @@ func TestRunTellsGenerations(t *testing.T) {
 			reason: "the composite never listed it: it is left alone, and another number is used", input: admin, world: cluster(inCluster(old(one))), names: "generated/admin/2",
 			others: []string{left},
 		},
-		"UnlistedRecorded": {reason: "an export has its values: it is composed, so that the composite lists it", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), names: "generated/admin/1"},
+		"UnlistedRecorded": {reason: "an export says that it has its values, and the composite does not list it: nothing is changed", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), others: []string{unlisted}},
 		"UnlistedUnnamed":  {reason: "its labels alone are anybody's", input: admin, world: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
 		"Deleted":          {reason: "it may be revoked; its number was used", input: admin, world: resources(isDeleted(one)), names: "generated/admin/2"},
 		"DeletedUnlisted":  {reason: "nor is its name, as long as it is there", input: admin, world: cluster(inCluster(isDeleted(one)))},

@@ -172,7 +172,7 @@ func follow(resources map[string]resource) {
 		if !ok || former == nil || json.Unmarshal([]byte(text), &fields) != nil {
 			continue
 		}
-		fields["follows"] = []any{map[string]any{"generation": n - 1, "uid": former["uid"], "code": generator.Code(outputsOf(formerData), n, outputsOf(data))}}
+		fields["follows"] = []any{map[string]any{"generation": n - 1, "uid": former["uid"], "codes": []any{generator.Code(outputsOf(formerData), n, outputsOf(data))}}}
 		b, _ := json.Marshal(fields)
 		annotations[state] = string(b)
 	}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // acceptAnnotation of a composite names the UIDs of objects that its owner accepts as
@@ -35,7 +37,11 @@ func (g *generating) trust(name string, m *maker) {
 	have := g.have[name]
 	trust, known := g.assess(name, m)
 	if c := trust.Impostor; c != nil {
-		g.impostors[name] = g.find(name, c.Number)
+		k := g.find(name, c.Number)
+		if _, recorded := known.Recorded[c.UID]; recorded && young(k.object, g.Now) {
+			g.stale = k.object
+		}
+		g.impostors[name] = k
 		return
 	}
 	var rest []*kept
@@ -46,6 +52,7 @@ func (g *generating) trust(name string, m *maker) {
 		case proven:
 			g.proven[name] = append(g.proven[name], k)
 		case k.listed:
+			g.tellUnproven(k)
 		case len(trust.Proven)+len(known.Recorded) == 0 && g.whole(m, k) && young(k.object, g.Now):
 			g.stale = k.object
 			continue
@@ -57,6 +64,7 @@ func (g *generating) trust(name string, m *maker) {
 		}
 		rest = append(rest, k)
 	}
+	g.unflagEarly(name)
 	g.have[name] = slices.DeleteFunc(rest, func(k *kept) bool { return k.Surplus && k.listed })
 }
 
@@ -85,19 +93,22 @@ func (g *generating) claim(m *maker, k *kept) generator.Claim {
 	return out
 }
 
-func isSecretObject(k *kept) bool {
-	apiVersion, kind, _, _ := object.Identity(k.object)
-	return hasData(apiVersion, kind)
+func isSecretObject(k *kept) bool { return isV1Secret(k.object) }
+
+func isV1Secret(o wire.Struct) bool {
+	apiVersion, kind, _, _ := object.Identity(o)
+	return apiVersion == "v1" && kind == string(object.Secret)
 }
 
 // proves reports whether a generation carries a code keyed with the value of a former one.
 func (g *generating) proves(k *kept, former string) bool {
 	for _, f := range k.Follows {
-		if f.UID != former || f.Code == "" {
+		if f.UID != former {
 			continue
 		}
 		for _, key := range g.keysOf(k.Generator, former) {
-			if generator.Equal(f.Code, generator.Code(key, k.Number, codedData(k))) {
+			code := generator.Code(key, k.Number, codedData(k))
+			if slices.ContainsFunc(f.Codes, func(c string) bool { return generator.Equal(c, code) }) {
 				return true
 			}
 		}
@@ -113,32 +124,35 @@ func codedData(k *kept) generator.Outputs {
 	return k.outputs()
 }
 
-// keysOf a generation are what its successor's code can be keyed with: its own data, and
-// the data of the exports that use it, which are there when it is gone.
+// keysOf a generation are what its successor's code can be keyed with: its own data, or when
+// it is gone the data of the exports that use it.
 func (g *generating) keysOf(name, uid string) []generator.Outputs {
-	var out []generator.Outputs
 	for _, k := range g.have[name] {
 		if k.id() == uid && len(k.details) > 0 {
-			out = append(out, k.outputs())
+			return []generator.Outputs{k.outputs()}
 		}
 	}
 	if rec := g.records[name]; rec != nil {
-		out = append(out, rec.keys[uid]...)
+		return rec.keys[uid]
 	}
-	return out
+	return nil
 }
 
 // follows are the generations that a new one follows, each with its codes.
 func (g *generating) follows(name string, number int, data generator.Outputs, coded bool) []generator.Followed {
 	var out []generator.Followed
 	add := func(ref generator.Reference) {
-		if !coded {
-			out = append(out, generator.Followed{Reference: ref})
-			return
+		f := generator.Followed{Reference: ref}
+		keys := g.keysOf(name, ref.UID)
+		if rec := g.records[name]; rec != nil { // the former one may be gone when the code is read
+			keys = append(slices.Clone(keys), rec.keys[ref.UID]...)
 		}
-		for _, key := range g.keysOf(name, ref.UID) {
-			out = append(out, generator.Followed{Reference: ref, Code: generator.Code(key, number, data)})
+		for _, key := range keys {
+			if code := generator.Code(key, number, data); coded && !slices.Contains(f.Codes, code) {
+				f.Codes = append(f.Codes, code)
+			}
 		}
+		out = append(out, f)
 	}
 	for _, k := range g.proven[name] {
 		add(k.reference())
@@ -173,11 +187,39 @@ func (g *generating) whole(m *maker, k *kept) bool {
 	return len(k.details) == len(m.keys) && !slices.ContainsFunc(m.keys, func(key string) bool { return k.details[key] == nil })
 }
 
+// unflagEarly takes off flags that are older than the next generation, of resources that
+// carry no seal: somebody else wrote them.
+func (g *generating) unflagEarly(name string) {
+	next := time.Time{}
+	proven := slices.SortedFunc(slices.Values(g.proven[name]), func(a, b *kept) int { return b.Number - a.Number })
+	for _, k := range proven {
+		if !isSecretObject(k) && !k.Retired && k.Flagged.Before(next) {
+			k.Flagged = time.Time{}
+		}
+		if created, err := time.Parse(time.RFC3339, metadataOf(k.object).Get("creationTimestamp").Text()); err == nil {
+			next = created
+		}
+	}
+}
+
+// tellUnproven says that the composite lists an object that nothing shows to be a generation.
+func (g *generating) tellUnproven(k *kept) {
+	ref := k.reference()
+	g.out.Others = append(g.out.Others, Outcome{Warn: true, Message: fmt.Sprintf(
+		"generator %q: %s %s/%s with UID %s is not used, because it does not prove that it is generation %d: somebody else made or changed it. "+
+			"It is kept for the grace period, and then deleted", k.Generator, ref.Kind, ref.Namespace, ref.Name, ref.UID, k.Number)})
+}
+
 // conflict says which object has the number of the generation in use.
 func (g *generating) conflict(what, name string) Outcome {
 	k := g.impostors[name]
 	ref := g.records[name].highest()
 	at := k.reference()
+	if at.UID == ref.UID {
+		return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+			"%s: exports use generation %d, which is %s %s/%s, and the composite does not list it. "+
+				"Set the annotation %s: %s on the composite to use it", what, k.Number, at.Kind, at.Namespace, at.Name, acceptAnnotation, at.UID)}
+	}
 	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
 		"%s: %s %s/%s is not the generation %d that exports use: it has UID %s, and not %s. "+
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it, and another generation is made",
