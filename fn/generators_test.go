@@ -317,7 +317,7 @@ func TestStaleComposite(t *testing.T) {
 	}{
 		"Nothing":        {reason: "nothing is changed before the composite is read anew", stale: true, exports: true},
 		"OnlyGeneration": {reason: "the export that has its value was just created", listed: []string{generation}, stale: true, exports: true},
-		"OnlyExport":     {reason: "the generation is found by the name that the export recorded", listed: []string{export}, exports: true},
+		"OnlyExport":     {reason: "the generation that the export recorded was just created", listed: []string{export}, stale: true, exports: true},
 		"First":          {reason: "the first generation was just made", stale: true},
 	}
 	for name, tc := range cases {

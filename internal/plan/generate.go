@@ -246,7 +246,9 @@ func (g *generating) step(ctx context.Context, s *stepping) {
 		var why reasons
 		if k.Ready, why = g.ready(ctx, s.maker, k); !k.Ready {
 			unready[k.Number] = why.text()
-			k.Adopted = k.Adopted && (isSecretObject(k) || g.exported(k)) // the mark of a resource carries no seal
+			if rec := g.records[s.name]; rec != nil && k.Number > rec.highest().Generation && !isSecretObject(k) {
+				k.Adopted = false // the mark of a resource carries no seal: anybody may have written it
+			}
 		}
 	}
 	step := generator.Next(&s.want, g.generations(s), g.Now)
