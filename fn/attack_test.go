@@ -500,6 +500,34 @@ func (l *attackedLog) String() string {
 	return l.buf.String()
 }
 
+// builtFunction is the program, built once for all tests that serve it.
+type builtProgram struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+var builtFunction builtProgram
+
+func (b *builtProgram) path() (string, error) {
+	b.once.Do(func() {
+		if b.dir, b.err = os.MkdirTemp("", "function-export-"); b.err != nil {
+			return
+		}
+		if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(b.dir, "fn"), ".").CombinedOutput(); err != nil {
+			b.err = fmt.Errorf("cannot build the program: %w\n%s", err, out)
+		}
+	})
+	return filepath.Join(b.dir, "fn"), b.err
+}
+
+// remove the program, if it was built.
+func (b *builtProgram) remove() {
+	if b.dir != "" {
+		_ = os.RemoveAll(b.dir)
+	}
+}
+
 // serveAttacked builds the program, and serves it with the flags that it has in a
 // cluster, but for TLS, and with a log that says more. env is added to its environment.
 func serveAttacked(t *testing.T, env ...string) *attacked {
@@ -507,9 +535,9 @@ func serveAttacked(t *testing.T, env ...string) *attacked {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
 		t.Skip("needs Linux: ", err)
 	}
-	bin := filepath.Join(t.TempDir(), "fn")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the program: %v\n%s", err, out)
+	bin, err := builtFunction.path()
+	if err != nil {
+		t.Fatal(err)
 	}
 	s := &attacked{log: &attackedLog{}}
 	s.cmd = exec.CommandContext(context.Background(), bin, "serve", "--insecure", "--debug", "--address", "127.0.0.1:0", "--metrics-address", "")

@@ -40,7 +40,9 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	builtFunction.remove()
+	os.Exit(code)
 }
 
 // benchMost is above gRPC's 4 MiB, for there is a request of 4 MiB and a bit.

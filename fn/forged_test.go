@@ -13,6 +13,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
 // What somebody can do who may create and delete Secrets beside a composite, and edit their
@@ -61,6 +64,17 @@ func (c *controlPlane) forge(name string, number int, labels bool) {
 	c.uids++
 	set(o, fmt.Sprintf("forged-%d", c.uids), "metadata", "uid")
 	c.stored[keyOf(o)] = o
+}
+
+// forgeExport is an export that was deleted and created again, with data that its author knows
+// and a record that fits.
+func (c *controlPlane) forgeExport(uid string, number int) {
+	o := c.stored["v1|Secret|team-a|shop-connection"]
+	set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
+	annotations := map[string]string{generator.AnnotationGenerated: fmt.Sprintf(`{"admin":{"generation":%d,"uid":%q,"apiVersion":"v1","kind":"Secret","namespace":"team-a","name":"shop-admin-%[1]d"}}`, number, uid)}
+	set(o, annotations[generator.AnnotationGenerated], "metadata", "annotations", generator.AnnotationGenerated)
+	set(o, generator.Seal(generator.Outputs{"password": sensitive.FromString("known")}, annotations), "metadata", "annotations", generator.AnnotationSeal)
+	set(o, "recreated", "metadata", "uid")
 }
 
 // holdsForged reports whether the value of the attacker is anywhere in what is exported.
@@ -143,6 +157,14 @@ func TestForgedGenerations(t *testing.T) {
 			},
 			names: "shop-admin-1 shop-connection", want: "Available",
 		},
+		"RecordOfAForgedExport": {
+			reason: "a record names only what the composite lists",
+			attack: func(c *controlPlane) {
+				c.forge("shop-admin-2", 2, true)
+				c.forgeExport("forged-1", 2)
+			},
+			names: "shop-admin-1 shop-admin-2 shop-connection", want: "Conflict",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +184,7 @@ func TestForgedGenerations(t *testing.T) {
 			if !strings.HasPrefix(c.condition(), tc.want) {
 				t.Errorf("%s: condition %s, not %s", tc.reason, c.condition(), tc.want)
 			}
-			if rotated := strings.Contains(meta(c.xr, "annotations", rotateKey), "="); !rotated && c.value("shop-connection", "password") != was {
+			if rotated := strings.Contains(meta(c.xr, "annotations", rotateKey), "="); !rotated && name != "RecordOfAForgedExport" && c.value("shop-connection", "password") != was {
 				t.Errorf("%s: the exported value changed", tc.reason)
 			}
 			if tc.after != nil {
