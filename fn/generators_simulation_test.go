@@ -183,6 +183,7 @@ type simulatedValue struct {
 
 	exported bool // ever
 	forged   bool // by somebody who does not know any value
+	back     bool // it is put back, as another object with the same value
 	accepted bool // by the owner of the composite
 
 	mark    string        // the flag that is stored
@@ -654,7 +655,8 @@ func (s *simulation) attack() {
 		s.forge(key, strings.Split(s.named[key], "/")[1], s.stored[key])
 	case how < 4 && s.finalizers != 2:
 		s.logf("%s is put back", key)
-		s.values[s.valueAt[key]].stripped = true
+		v := s.values[s.valueAt[key]]
+		v.stripped, v.back = true, true
 		o := proto.Clone(s.stored[key]).(*structpb.Struct)
 		s.uids++
 		set(o, fmt.Sprintf("uid-%d", s.uids), "metadata", "uid")
@@ -732,6 +734,7 @@ func (s *simulation) forge(key, g string, like *structpb.Struct) {
 			output = of
 		}
 	}
+	delete(o.GetFields()["metadata"].GetStructValue().GetFields(), "deletionTimestamp")
 	set(o, "v1", "apiVersion")
 	set(o, "Secret", "kind")
 	set(o, key[strings.LastIndex(key, "|")+1:], "metadata", "name")
@@ -1351,16 +1354,17 @@ func (s *simulation) checkDrop(key, name string) {
 	}
 }
 
-// checkForgotten: no generation is taken off the list while its value is exported, or
-// while it may cost money. What the composite lists no longer is not deleted with it: an
-// unlisted Secret is left alone, and people are told.
+// checkForgotten: no generation is taken off the list while its value is exported. (One
+// that was put back is another object than what exports recorded. It is only desired while
+// the composite that was read lists it.) What was taken off without being exported is left
+// alone, and people are told.
 func (s *simulation) checkForgotten(listed []string) {
 	for _, key := range s.generations() {
 		if slices.Contains(listed, key) || isDeleting(s.stored[key]) {
 			delete(s.lost, key)
 			continue
 		}
-		if slices.Contains(s.latest().listed, key) && s.isExported(s.valueAt[key]) {
+		if v := s.values[s.valueAt[key]]; slices.Contains(s.latest().listed, key) && s.isExported(v.value) && !v.back {
 			s.fail("forgotten", "%s is exported, and neither desired nor deleted", key)
 		}
 		s.logf("%s is lost", key)
