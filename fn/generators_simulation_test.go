@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -180,6 +181,11 @@ type simulatedValue struct {
 
 	adopted, ready, again, stripped, taken bool
 
+	exported bool // ever
+	forged   bool // by somebody who does not know any value
+	back     bool // it is put back, as another object with the same value
+	accepted bool // by the owner of the composite
+
 	mark    string        // the flag that is stored
 	flagged time.Time     // true time of that
 	grace   time.Duration // that the input had then
@@ -198,6 +204,7 @@ type simulation struct {
 	skew       time.Duration
 	crashes    int // of a hundred writes
 	fumbled    bool
+	hostile    bool
 	finalizers int // 0 none, 1 on Widgets, 2 on all generations
 	details    bool
 
@@ -268,6 +275,7 @@ var simulatedHappenings = []struct {
 			s.version(func(v *simulatedVersion) { v.listed = nil })
 		}
 	}},
+	{"attack", 6, (*simulation).attack},
 	{"fumble", 5, (*simulation).fumble},
 	{"finalize", 3, func(s *simulation) { s.finalize(50) }},
 }
@@ -379,6 +387,7 @@ func newSimulation(t testing.TB, seed uint64, log *[]string) *simulation {
 	s.skew = simPick(s, 0, 0, simulationSkew)
 	s.crashes = simPick(s, 0, 8, 20)
 	s.fumbled = s.percent(35)
+	s.hostile = s.percent(50)
 	s.finalizers = s.rng.IntN(3)
 	s.details = s.percent(50)
 	s.input = simulatedInput{
@@ -391,7 +400,7 @@ func newSimulation(t testing.TB, seed uint64, log *[]string) *simulation {
 		set(s.versions[0].xr, "open", "spec", name)
 	}
 	s.setSettings("1")
-	s.logf("lag %s, skew %s, crashes %d%%, fumbled %t, finalizers %d, %+v", s.lag, s.skew, s.crashes, s.fumbled, s.finalizers, s.input)
+	s.logf("lag %s, skew %s, crashes %d%%, fumbled %t, hostile %t, finalizers %d, %+v", s.lag, s.skew, s.crashes, s.fumbled, s.hostile, s.finalizers, s.input)
 	return s
 }
 
@@ -434,6 +443,8 @@ func (s *simulation) version(change func(v *simulatedVersion)) {
 	v := *s.latest()
 	v.at = s.now
 	change(&v)
+	v.xr = proto.Clone(v.xr).(*structpb.Struct)
+	list(v.xr, v.listed)
 	s.versions = append(s.versions, v)
 }
 
@@ -623,6 +634,175 @@ func (s *simulation) fumble() {
 	}
 }
 
+// attack is what somebody does who may create and delete Secrets in the namespace and edit
+// the annotations of composed resources, but may not edit the composite, and does not use
+// what the Secrets hold.
+func (s *simulation) attack() {
+	if !s.hostile {
+		return
+	}
+	secrets := slices.DeleteFunc(s.generations(), isWidget)
+	how := s.rng.IntN(8)
+	if how < 2 || len(secrets) == 0 {
+		s.forgeNext(simPick(s, "admin", "admin", "token"))
+		return
+	}
+	key := simPick(s, secrets...)
+	switch {
+	case how < 3 && s.finalizers != 2:
+		s.logf("%s is another object now, with another value", key)
+		s.values[s.valueAt[key]].taken = true
+		s.forge(key, strings.Split(s.named[key], "/")[1], s.stored[key])
+	case how < 4 && s.finalizers != 2:
+		s.logf("%s is put back", key)
+		v := s.values[s.valueAt[key]]
+		v.stripped, v.back = true, true
+		o := proto.Clone(s.stored[key]).(*structpb.Struct)
+		s.uids++
+		set(o, fmt.Sprintf("uid-%d", s.uids), "metadata", "uid")
+		set(o, s.now.UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
+		s.stored[key] = o
+	case how < 5:
+		name := "v1|Secret|team-a|shop-" + simPick(s, "one", "two", "three")
+		if o := s.stored[name]; o != nil {
+			s.logf("the record of %s is forged", name)
+			o = proto.Clone(o).(*structpb.Struct)
+			set(o, `{"admin":{"generation":9,"uid":"forged"},"token":{"generation":400000000,"uid":"forged"}}`, "metadata", "annotations", simulationPrefix+"generated")
+			s.stored[name] = o
+		}
+	default:
+		s.forgeState(key)
+	}
+}
+
+// forgeState edits the annotations of a generation.
+func (s *simulation) forgeState(key string) {
+	s.values[s.valueAt[key]].stripped = true
+	o := proto.Clone(s.stored[key]).(*structpb.Struct)
+	long := s.now.Add(-1000 * time.Hour).UTC().Format(time.RFC3339)
+	switch how := s.rng.IntN(5); how {
+	case 0:
+		set(o, long, "metadata", "annotations", simulationPrefix+"flagged-for-gc-time")
+	case 1:
+		set(o, long, "metadata", "annotations", simulationPrefix+"flagged-for-gc-time")
+		set(o, `{"state":{"kind":"password","adopted":true,"flagged":true}}`, "metadata", "annotations", simulationPrefix+"generator-state")
+	case 2:
+		set(o, strings.ReplaceAll(annotation(o, "generator-state"), `"adopted":true`, `"adopted":false`), "metadata", "annotations", simulationPrefix+"generator-state")
+	case 3:
+		set(o, long, "metadata", "annotations", simulationPrefix+"generated-at")
+	default: // one of another kind makes Crossplane create an object, whatever is desired
+		name := simPick(s, "one", "cache", "generated/admin/7", "generated/token/1", "generated/other/1", "generated/admin/999999999")
+		set(o, name, "metadata", "annotations", resourceNameAnnotation)
+		s.logf("%s has the composition resource name %s", key, name)
+	}
+	s.logf("the state of %s is forged: %s", key, o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"])
+	s.stored[key] = o
+}
+
+// forgeNext creates what looks like the next generation.
+func (s *simulation) forgeNext(g string) {
+	number := 1
+	var like *structpb.Struct
+	for _, key := range s.generations() {
+		if of := strings.Split(s.named[key], "/"); of[1] == g && !isWidget(key) {
+			n, _ := strconv.Atoi(of[2])
+			number, like = max(number, n+1), s.stored[key]
+		}
+	}
+	if s.percent(20) {
+		number++
+	}
+	key := fmt.Sprintf("v1|Secret|team-a|shop-%s-%d", g, number)
+	if s.stored[key] != nil {
+		return
+	}
+	s.forge(key, g, like)
+	o := s.stored[key]
+	set(o, fmt.Sprintf("generated/%s/%d", g, number), "metadata", "annotations", resourceNameAnnotation)
+	set(o, strconv.Itoa(number), "metadata", "annotations", simulationPrefix+"generation")
+}
+
+// forge a Secret in the place of a generation, with all that can be copied from another one.
+func (s *simulation) forge(key, g string, like *structpb.Struct) {
+	v := &simulatedValue{generator: g, value: s.name("forged-value-"), order: len(s.values) + 1, key: key, ready: true, stripped: true, forged: true}
+	s.values[v.value], s.valueAt[key] = v, v.value
+	output := map[string]string{"admin": s.input.adminKind, "token": "uuid"}[g]
+	o := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	if like != nil {
+		o = proto.Clone(like).(*structpb.Struct)
+		for of := range like.GetFields()["data"].GetStructValue().GetFields() {
+			output = of
+		}
+	}
+	delete(o.GetFields()["metadata"].GetStructValue().GetFields(), "deletionTimestamp")
+	set(o, "v1", "apiVersion")
+	set(o, "Secret", "kind")
+	set(o, key[strings.LastIndex(key, "|")+1:], "metadata", "name")
+	set(o, "team-a", "metadata", "namespace")
+	if s.uids++; s.percent(50) {
+		set(o, g, "metadata", "labels", simulationPrefix+"generator")
+	} else {
+		delete(o.GetFields()["metadata"].GetStructValue().GetFields(), "labels")
+	}
+	set(o, fmt.Sprintf("uid-%d", s.uids), "metadata", "uid")
+	set(o, s.now.Add(-time.Duration(s.rng.IntN(2))*time.Hour).UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
+	o.Fields["metadata"].GetStructValue().Fields["ownerReferences"] = simulatedOwner
+	delete(o.Fields, "data")
+	set(o, base64.StdEncoding.EncodeToString([]byte(v.value)), "data", output)
+	o.Fields["immutable"] = structpb.NewBoolValue(s.percent(90))
+	s.stored[key] = o
+	s.logf("%s is forged with value %d", key, v.order)
+}
+
+var (
+	askedToAccept = regexp.MustCompile(`accept-generation: (\S+) on the composite`)
+	askedForList  = regexp.MustCompile(`generator "(\S+)": Secret team-a/(\S+) has values of a generation, and the composite lists neither`)
+)
+
+// own is what the owner of the composite does who is told of a conflict. It reports
+// whether that was anything.
+func (s *simulation) own() bool {
+	did := false
+	for _, m := range askedToAccept.FindAllStringSubmatch(s.condition(), -1) {
+		for _, key := range slices.Sorted(maps.Keys(s.stored)) {
+			if v := s.values[s.valueAt[key]]; meta(s.stored[key], "uid") == m[1] && v != nil {
+				did = s.judge(key, v) || did
+			}
+		}
+	}
+	for _, m := range askedForList.FindAllStringSubmatch(s.condition(), -1) {
+		export := "v1|Secret|team-a|shop-" + strings.TrimPrefix(m[2], "shop-")
+		found := false
+		for _, key := range s.generations() {
+			if v := s.values[s.valueAt[key]]; v.value == exportedValue(s.stored[export], m[1]) && v.generator == m[1] {
+				found, did = true, s.judge(key, v) || did
+			}
+		}
+		if !found && s.stored[export] != nil {
+			s.logf("the owner deletes %s", export)
+			delete(s.stored, export)
+			did = true
+		}
+	}
+	return did
+}
+
+// judge an object that may be accepted: what is forged is deleted.
+func (s *simulation) judge(key string, v *simulatedValue) bool {
+	uid, was := meta(s.stored[key], "uid"), meta(s.latest().xr, "annotations", simulationPrefix+"accept-generation")
+	switch {
+	case v.forged && !v.again:
+		s.logf("the owner deletes %s", key)
+		s.forget(key)
+		return true
+	case !strings.Contains(was+",", uid+","):
+		v.accepted, v.stripped = true, true
+		s.edit("metadata", "annotations", simulationPrefix+"accept-generation", strings.TrimPrefix(was+","+uid, ","))
+		return true
+	}
+	return false
+}
+
 // mend what Crossplane tells people to mend.
 func (s *simulation) mend() {
 	for _, key := range slices.Sorted(maps.Keys(s.stored)) {
@@ -669,10 +849,10 @@ func (s *simulation) finalize(percent int) {
 func isDeleting(o *structpb.Struct) bool { return meta(o, "deletionTimestamp") != "" }
 
 func (s *simulation) calm() {
-	lag, skew, crashes, fumbled := s.lag, s.skew, s.crashes, s.fumbled
-	s.lag, s.skew, s.crashes, s.fumbled = 0, 0, 0, false
+	lag, skew, crashes, fumbled, hostile := s.lag, s.skew, s.crashes, s.fumbled, s.hostile
+	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = 0, 0, 0, false, false
 	s.once()
-	s.lag, s.skew, s.crashes, s.fumbled = lag, skew, crashes, fumbled
+	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = lag, skew, crashes, fumbled, hostile
 }
 
 // once is a reconcile as Crossplane v2.4 does it: what it reads of the composite may be
@@ -696,12 +876,16 @@ func (s *simulation) once() {
 		return
 	}
 	s.response = rsp
+	if text := fatalOf(rsp); text != "" { // nothing is applied
+		s.logf("%s", text)
+		return
+	}
 	s.checkResponse(rsp, last)
 	if s.broken != "" {
 		return
 	}
 	done := s.applyAll(rsp, req)
-	if done && !s.changed && s.broken == "" {
+	if stale := s.seen < len(s.versions)-1; done && !s.changed && !stale && s.broken == "" {
 		s.checkDue(rsp, last)
 	}
 }
@@ -727,7 +911,7 @@ func (s *simulation) requestOf(v simulatedVersion) (*fnv1.RunFunctionRequest, st
 	req := &fnv1.RunFunctionRequest{Input: input, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: v.xr}, Resources: map[string]*fnv1.Resource{}}}
 	for _, key := range v.listed {
 		o := s.stored[key]
-		if o == nil {
+		if o == nil || isOthers(o, v.xr) {
 			continue
 		}
 		name := meta(o, "annotations", resourceNameAnnotation)
@@ -765,7 +949,7 @@ func (s *simulation) run(req *fnv1.RunFunctionRequest, clock time.Time) *fnv1.Ru
 		s.fail("fatal", "%v", err)
 	}
 	for _, r := range rsp.GetResults() {
-		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL && !strings.Contains(r.GetMessage(), "and the composite does not list it. If it was just created") {
 			s.fail("fatal", "%s", r.GetMessage())
 		}
 	}
@@ -780,7 +964,7 @@ func (s *simulation) callAll(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionRes
 		rsp := s.run(req, s.clock)
 		requires := slices.Sorted(maps.Keys(rsp.GetRequirements().GetResources()))
 		text := strings.Join(requires, "\n")
-		if s.broken != "" || text == asked || asked == "none" && text == "" {
+		if s.broken != "" || fatalOf(rsp) != "" || text == asked || asked == "none" && text == "" {
 			return rsp, req
 		}
 		if asked != "none" {
@@ -832,11 +1016,15 @@ func (s *simulation) applyAll(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFuncti
 		return false
 	}
 	names := slices.Sorted(maps.Keys(desired))
+	objects := map[string]*structpb.Struct{}
 	var listed []string
 	for _, name := range names {
-		listed = append(listed, keyOf(desired[name].GetResource()))
+		objects[name] = named(desired[name].GetResource(), req.GetObserved().GetResources()[name].GetResource())
+		if key := keyOf(objects[name]); !slices.Contains(listed, key) {
+			listed = append(listed, key)
+		}
 	}
-	s.checkForgotten(rsp, listed)
+	s.checkForgotten(listed)
 	if !slices.Equal(s.latest().listed, listed) {
 		s.changed = true
 		s.version(func(v *simulatedVersion) { v.listed = listed })
@@ -850,14 +1038,25 @@ func (s *simulation) applyAll(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFuncti
 			s.now = s.now.Add(time.Duration(s.rng.IntN(300)) * time.Millisecond) // time goes on
 			if s.percent(1) {
 				s.fumble()
+				s.attack()
 			}
 		}
-		s.write(name, desired[name].GetResource())
+		s.write(name, objects[name])
 		if s.broken != "" {
 			return false
 		}
 	}
 	return true
+}
+
+// named is an object with the name that the composed resource has already.
+func named(o, observed *structpb.Struct) *structpb.Struct {
+	if observed == nil || keyOf(o) == keyOf(observed) {
+		return o
+	}
+	o = proto.Clone(o).(*structpb.Struct)
+	set(o, meta(observed, "name"), "metadata", "name")
+	return o
 }
 
 var simulatedOwner = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
@@ -878,6 +1077,7 @@ func (s *simulation) write(name string, o *structpb.Struct) {
 			return
 		}
 		set(o, meta(was, "uid"), "metadata", "uid")
+		set(o, meta(was, "creationTimestamp"), "metadata", "creationTimestamp")
 		if isDeleting(was) {
 			set(o, meta(was, "deletionTimestamp"), "metadata", "deletionTimestamp")
 		}
@@ -890,15 +1090,17 @@ func (s *simulation) write(name string, o *structpb.Struct) {
 	} else {
 		s.uids++
 		set(o, fmt.Sprintf("uid-%d", s.uids), "metadata", "uid")
+		set(o, s.now.UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
 	}
 	s.changed = true
-	if strings.HasPrefix(name, "generated/") {
+	if s.valueAt[key] != "" || strings.HasPrefix(name, "generated/") {
 		if v := s.values[s.valueAt[key]]; was != nil && !v.stripped && !proto.Equal(was.GetFields()["spec"], o.GetFields()["spec"]) {
 			s.fail("as made", "the spec of %s changes", key)
 		}
-		s.named[key] = name
-		s.stored[key] = o
-		s.writeGeneration(key, name, was == nil)
+		if s.stored[key] = o; s.named[key] == "" { // whatever people make of it
+			s.named[key] = name
+		}
+		s.writeGeneration(key, s.named[key], was == nil)
 		return
 	}
 	if _, ok := simulatedExports[name]; ok {
@@ -957,7 +1159,7 @@ func (s *simulation) isExported(value string) bool {
 			if value == "" || o == nil || exportedValue(o, g) != value {
 				continue
 			}
-			if annotation(o, "generated") == "" && !s.input.has(g) {
+			if said := annotation(o, "generated"); (said == "" || strings.Contains(said, "forged")) && !s.input.has(g) {
 				// Of a held export whose annotation people took away nobody knows what it has of
 				// a generator that left the input.
 				continue
@@ -980,7 +1182,7 @@ func (s *simulation) letGo(o *structpb.Struct) {
 func (s *simulation) quiet() {
 	s.logf("quiet from now on")
 	s.mend()
-	s.lag, s.skew, s.crashes, s.fumbled = 0, 0, 0, false
+	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = 0, 0, 0, false, false
 	s.configure(func(in *simulatedInput) { in.adminPolicy = simulatedPolicies[in.adminPolicy].quiet })
 	for name := range simulatedExports {
 		s.edit("spec", name, "open")
@@ -1000,15 +1202,15 @@ func (s *simulation) quiet() {
 				return
 			}
 			s.finalize(100)
-			if !s.changed {
+			if owned := s.own(); !s.changed && !owned {
 				break
 			}
-			if i == 12 {
+			if i == 20 {
 				s.fail("settles", "something changes in each reconcile")
 				return
 			}
 		}
-		s.now = s.now.Add(3 * time.Hour)
+		s.now = s.now.Add(25 * time.Hour) // also the grace period of what lost its state
 		s.logf("waited")
 	}
 	s.checkEnd()
@@ -1019,7 +1221,7 @@ func (s *simulation) quiet() {
 // checkResponse: what is exported newly is stored, and adopted. No value is anywhere but
 // in the data of Secrets. The same request gives the same response.
 func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest) {
-	made := false
+	made, fresh := false, false
 	values := map[string]bool{}
 	for v := range s.values {
 		values[v] = true
@@ -1028,7 +1230,9 @@ func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunF
 		o := rsp.GetDesired().GetResources()[name].GetResource()
 		if strings.HasPrefix(name, "generated/") {
 			if s.stored[keyOf(o)] == nil {
-				made = made || !isWidget(keyOf(o)) // a manifest is no secret, and the same each time
+				secret := !isWidget(keyOf(o)) // a manifest is the same each time
+				made = made || secret
+				fresh = fresh || secret && !slices.Contains(s.versions[s.seen].listed, keyOf(o)) // otherwise it was refused
 				s.logf("makes %s", name)
 			}
 			for _, v := range o.GetFields()["data"].GetStructValue().GetFields() {
@@ -1043,7 +1247,7 @@ func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunF
 	if ttl != nil && ttl.AsDuration() < time.Second {
 		s.fail("ttl", "is %s", ttl.AsDuration())
 	}
-	if made && ttl != nil {
+	if fresh && ttl != nil {
 		s.fail("ttl", "a response with what was just made has one")
 	}
 	if !made && s.percent(40) {
@@ -1057,12 +1261,20 @@ func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunF
 func (s *simulation) checkDesired(name string, o *structpb.Struct) {
 	was := s.stored[keyOf(o)]
 	for _, g := range simulatedExports[name] {
-		value := exportedValue(o, g)
+		value, former := exportedValue(o, g), s.values[exportedValue(o, g+"-former")]
+		if former != nil && former.forged && !former.accepted && !former.again {
+			s.fail("forged", "%s exports the forged value %d of %s as a former one", name, former.order, g)
+		}
 		if value == "" || was != nil && exportedValue(was, g) == value {
 			continue
 		}
 		v := s.values[value]
 		switch {
+		case v != nil && v.forged && !v.accepted && s.isFirst(g, v):
+			s.logf("%s exports the forged value %d of %s, which was the first one", name, v.order, g)
+			v.again = true
+		case v != nil && v.forged && !v.accepted && !v.again:
+			s.fail("forged", "%s exports the forged value %d of %s", name, v.order, g)
 		case v == nil:
 			s.fail("stored first", "%s exports a value of %s that was never stored", name, g)
 		case s.valueAt[v.key] != value || s.stored[v.key] == nil:
@@ -1077,6 +1289,20 @@ func (s *simulation) checkDesired(name string, o *structpb.Struct) {
 			s.fail("stored first", "%s exports value %d of %s, which is of %s", name, v.order, g, v.generator)
 		}
 	}
+}
+
+// isFirst reports whether a forged value may be exported: the composite listed the name of
+// the object, and no export had an intact record of any generation of the generator. Then
+// nothing tells it from the first generation. That is the window that the threat model
+// states.
+func (s *simulation) isFirst(g string, v *simulatedValue) bool {
+	for name := range simulatedExports {
+		o := s.stored["v1|Secret|team-a|shop-"+name]
+		if said := annotation(o, "generated"); strings.Contains(said, `"`+g+`":`) && !strings.Contains(said, "forged") {
+			return false
+		}
+	}
+	return slices.ContainsFunc(s.versions, func(of simulatedVersion) bool { return slices.Contains(of.listed, v.key) })
 }
 
 func (s *simulation) checkLeaks(rsp *fnv1.RunFunctionResponse, values map[string]bool) {
@@ -1110,7 +1336,7 @@ func (s *simulation) checkLeaks(rsp *fnv1.RunFunctionResponse, values map[string
 // checkDrop: a generation is not deleted while it is exported, nor before its grace
 // period is over.
 func (s *simulation) checkDrop(key, name string) {
-	if !strings.HasPrefix(name, "generated/") {
+	if s.valueAt[key] == "" {
 		s.fail("drop", "%s is deleted", name)
 		return
 	}
@@ -1119,7 +1345,7 @@ func (s *simulation) checkDrop(key, name string) {
 	switch {
 	case s.isExported(v.value):
 		s.fail("drop", "value %d of %s is dropped, and still exported", v.order, name)
-	case v.stripped, v.again, !v.adopted:
+	case v.stripped && isWidget(key), (v.stripped || isWidget(key)) && !v.exported, v.again, v.forged, !v.adopted:
 	case v.flagged.IsZero():
 		s.fail("grace", "value %d of %s is dropped, and was not flagged", v.order, name)
 	case early(v.flagged), early(v.unheld):
@@ -1128,26 +1354,21 @@ func (s *simulation) checkDrop(key, name string) {
 	}
 }
 
-// checkForgotten: no generation is there that the composite does not list any more. (Of
-// one that has left the input only the list tells, if no other one has its kind.)
-func (s *simulation) checkForgotten(rsp *fnv1.RunFunctionResponse, listed []string) {
+// checkForgotten: no generation is taken off the list while its value is exported. (One
+// that was put back is another object than what exports recorded. It is only desired while
+// the composite that was read lists it.) What was taken off without being exported is left
+// alone, and people are told.
+func (s *simulation) checkForgotten(listed []string) {
 	for _, key := range s.generations() {
 		if slices.Contains(listed, key) || isDeleting(s.stored[key]) {
 			delete(s.lost, key)
 			continue
 		}
-		looked := false
-		for _, r := range rsp.GetRequirements().GetResources() {
-			looked = looked || r.GetMatchLabels() != nil && strings.HasPrefix(key, r.GetApiVersion()+"|"+r.GetKind()+"|")
+		if v := s.values[s.valueAt[key]]; slices.Contains(s.latest().listed, key) && s.isExported(v.value) && !v.back {
+			s.fail("forgotten", "%s is exported, and neither desired nor deleted", key)
 		}
-		labels := meta(s.stored[key], "labels", simulationPrefix+"composite") != ""
-		switch {
-		case looked && labels:
-			s.fail("forgotten", "%s is not desired, nor deleted", key)
-		default:
-			s.logf("%s is lost: looked up %t, labels %t", key, looked, labels)
-			s.lost[key] = true
-		}
+		s.logf("%s is lost", key)
+		s.lost[key] = true
 	}
 }
 
@@ -1174,6 +1395,7 @@ func (s *simulation) checkExport(name string, was, o *structpb.Struct) {
 			continue
 		}
 		v, at := s.values[after], name+"/"+g
+		v.exported = true
 		var newest *simulatedValue
 		for _, other := range s.values {
 			if other.order == s.newest[at] {

@@ -44,7 +44,8 @@ type generating struct {
 // stored yet.
 func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result) error {
 	r.current, r.proven = map[string]*kept{}, map[string][]*kept{}
-	if len(p.makers)+len(r.generations)+len(r.records) == 0 {
+	unlisted := slices.ContainsFunc(at, func(l placement) bool { return l.unlisted })
+	if len(p.makers)+len(r.generations)+len(r.records) == 0 && !unlisted {
 		return nil
 	}
 	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, left: map[string][]*kept{}, impostors: map[string]*kept{}, used: map[string]int{}, coming: map[string]bool{}}
@@ -290,7 +291,7 @@ func (g *generating) hold(ctx context.Context, name string) {
 	for _, k := range g.have[name] {
 		if k.listed {
 			g.writers[targetOf(object.Identity(k.object))] = append(g.writers[targetOf(object.Identity(k.object))], writer{generation: k.composed})
-			g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.asObserved(ctx, k)})
+			g.compose(Composed{own: generationName(k.Generator, k.Number), Name: k.composed, Desired: g.asObserved(ctx, k)})
 		}
 	}
 }
@@ -329,7 +330,20 @@ func (g *generating) keep(ctx context.Context, name string, step generator.Step)
 func (g *generating) desire(ctx context.Context, k *kept, ready bool) {
 	t := targetOf(object.Identity(k.object))
 	g.writers[t] = append(g.writers[t], writer{generation: k.composed})
-	g.out.Generations = append(g.out.Generations, Composed{Name: k.composed, Desired: g.desireGeneration(ctx, k), Ready: ready})
+	g.compose(Composed{own: generationName(k.Generator, k.Number), Name: k.composed, Desired: g.desireGeneration(ctx, k), Ready: ready})
+}
+
+// compose a generation. If two have one composition resource name, because somebody
+// changed that of one of them, that one gets its own again.
+func (g *generating) compose(c Composed) {
+	if i := slices.IndexFunc(g.out.Generations, func(o Composed) bool { return o.Name == c.Name }); i >= 0 {
+		if c.Name == c.own {
+			g.out.Generations[i].Name = g.out.Generations[i].own
+		} else {
+			c.Name = c.own
+		}
+	}
+	g.out.Generations = append(g.out.Generations, c)
 }
 
 // retired reports whether an earlier step has judged the generations of a generator that

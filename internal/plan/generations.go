@@ -118,12 +118,28 @@ func (r *run) identify(p *Plan, composed string, res observation.Resource) (iden
 			return identified{res, m.name, number}, true
 		}
 	}
+	if name, number, ok := sealedGeneration(res.Object); ok {
+		return identified{res, name, number}, true
+	}
 	name, number, ok := parseGeneration(composed)
 	if !ok {
 		return identified{}, false
 	}
 	marked := meta.At("labels", generator.LabelGenerator).Is(name) || meta.At("annotations", generator.LabelGenerator).Is(name)
-	return identified{res, name, number}, p.maker(name) != nil || marked
+	return identified{res, name, number}, p.maker(name) != nil || marked || !desired && r.immutable(res.Object)
+}
+
+// sealedGeneration is the generation that a Secret says it is, if its seal fits.
+func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
+	annotations := texts(metadataOf(o).Get("annotations"))
+	if apiVersion, kind, _, _ := object.Identity(o); !hasData(apiVersion, kind) || annotations[generator.LabelGenerator] == "" {
+		return "", 0, false
+	}
+	data, err := object.DataOf(o)
+	if err != nil || !generator.Sealed(data, annotations) {
+		return "", 0, false
+	}
+	return parseGeneration(generationPrefix + annotations[generator.LabelGenerator] + "/" + annotations[generator.LabelGeneration])
 }
 
 // immutable reports whether an object is one that this composite controls and nobody can

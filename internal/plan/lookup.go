@@ -117,6 +117,7 @@ func (g *generating) lookUpHidden() {
 			}
 		}
 	}
+	g.lookUpAccepted()
 	for i := range g.plan.makers {
 		m := &g.plan.makers[i]
 		t := g.target(m)
@@ -128,6 +129,22 @@ func (g *generating) lookUpHidden() {
 						g.found(m.name, number, o, true)
 					}
 				}
+			}
+		}
+	}
+}
+
+// lookUpAccepted looks up the generations that exports recorded which the composite lists no
+// longer. They count once the owner of the composite accepts them.
+func (g *generating) lookUpAccepted() {
+	for _, name := range sortedKeys(g.unlisted) {
+		m, ref := g.plan.maker(name), g.readGenerated(g.unlisted[name])[name].Reference
+		if m == nil || len(g.accepted()) == 0 || !isNumber(ref.Generation) || g.target(m) != (kindTarget{ref.APIVersion, ref.Kind, ref.Namespace}) {
+			continue
+		}
+		for _, o := range g.require(Requirement{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}) {
+			if g.accepted()[metadataOf(o).Get("uid").Text()] {
+				g.found(name, ref.Generation, o, g.isListed(ref.Kind, ref.Name))
 			}
 		}
 	}
@@ -214,7 +231,7 @@ func (g *generating) addCandidate(ctx context.Context, s *stepping, number int, 
 // found adds an object that was looked up to those that look like a generation.
 func (g *generating) found(name string, number int, o wire.Struct, listed bool) {
 	k := g.readGeneration(name, number, observation.Resource{Object: o}, listed)
-	if composed := object.CompositionResourceName(o); composed != "" {
+	if composed := object.CompositionResourceName(o); composed != "" && !g.composes(g.plan, composed) {
 		k.composed = composed
 	}
 	g.have[name] = g.add(g.have[name], k)

@@ -36,7 +36,7 @@ func (g *generating) make(s *stepping, step generator.Step) reasons {
 	composed := generationName(s.name, c.number)
 	g.writers[t] = append(g.writers[t], writer{generation: composed})
 	g.coming[s.name] = true
-	g.out.Generations = append(g.out.Generations, Composed{Name: composed, Desired: o, Ready: s.manifest == nil || step.Current > 0})
+	g.compose(Composed{own: composed, Name: composed, Desired: o, Ready: s.manifest == nil || step.Current > 0})
 	if !rulesWriteAhead {
 		g.early = g.readGeneration(s.name, c.number, observation.Resource{Object: wire.Of(o)}, true)
 	}

@@ -122,6 +122,8 @@ type Composed struct {
 	Name    string
 	Desired *structpb.Struct
 	Ready   bool
+
+	own string // the name that it has unless somebody changed that
 }
 
 // A Status is what became of one status field.
