@@ -61,6 +61,11 @@ const (
 	// old at most. One that is older was never used.
 	UnlistedFor = 15 * time.Minute
 
+	// HiddenGenerations are the look-ups of one request beyond which no more generations are
+	// looked up that the composite lists and Crossplane does not show: there are none, or
+	// those that were just deleted.
+	HiddenGenerations = 1000
+
 	// LostGracePeriod of a generation whose state was changed by somebody else, while its
 	// generator is not in the input: the grace period is not known, and a short one
 	// could take away a credential that is in use.

@@ -36,6 +36,9 @@ type generating struct {
 	unlisted   map[string]wire.Struct // by generator: an export with its values that the composite does not list
 	unsaid     map[string]bool        // generators of which an export may have a value of any generation
 	named      map[string]bool        // UIDs of the generations that exports name
+	composed   map[string]int         // where each is among the composed generations, by name
+	seen       map[string]bool        // generations that were added
+	observed   map[string]bool        // kind and name of the generations that Crossplane shows
 	early      *kept                  // what was made, if it is given before it is stored
 }
 
@@ -118,10 +121,9 @@ func (g *generating) findListed(p *Plan) {
 		g.used[name] = rec.highest().Generation
 	}
 	for i := range p.makers {
-		for _, ref := range g.references() {
-			if number, ok := g.numberOf(&p.makers[i], ref.Get("name").Text()); ok {
-				g.used[p.makers[i].name] = max(g.used[p.makers[i].name], number-1) // it may have been refused
-			}
+		m := &p.makers[i]
+		for number := range g.listedNumbers(m) {
+			g.used[m.name] = max(g.used[m.name], number-1) // it may have been refused
 		}
 	}
 	for _, composed := range sortedKeys(g.run.generations) {
@@ -130,6 +132,8 @@ func (g *generating) findListed(p *Plan) {
 			continue
 		}
 		k := g.readGeneration(id.generator, id.number, id.Resource, true)
+		_, kind, _, object := object.Identity(k.object)
+		put(&g.observed, kind+"/"+object, true)
 		if !g.composes(p, composed) {
 			k.composed = composed
 		}
@@ -336,13 +340,16 @@ func (g *generating) desire(ctx context.Context, k *kept, ready bool) {
 // compose a generation. If two have one composition resource name, because somebody
 // changed that of one of them, that one gets its own again.
 func (g *generating) compose(c Composed) {
-	if i := slices.IndexFunc(g.out.Generations, func(o Composed) bool { return o.Name == c.Name }); i >= 0 {
+	if i, ok := g.composed[c.Name]; ok {
 		if c.Name == c.own {
-			g.out.Generations[i].Name = g.out.Generations[i].own
+			other := &g.out.Generations[i]
+			other.Name = other.own
+			g.composed[other.Name] = i
 		} else {
 			c.Name = c.own
 		}
 	}
+	put(&g.composed, c.Name, len(g.out.Generations))
 	g.out.Generations = append(g.out.Generations, c)
 }
 

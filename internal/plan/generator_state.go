@@ -79,12 +79,9 @@ func (g *generating) lastKnown(name string) generator.Reference {
 // listedReference is the generation with the highest number that the composite lists.
 func (g *generating) listedReference(m *maker) (out generator.Reference) {
 	t := g.target(m)
-	for _, ref := range g.references() {
-		object := ref.Get("name").Text()
-		number, ok := g.numberOf(m, object)
-		gone := !slices.ContainsFunc(g.have[m.name], func(k *kept) bool { return k.Number == number })
-		if ok && gone && number > out.Generation && ref.Get("kind").Is(t.kind) {
-			out = generator.Reference{Generation: number, APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: object}
+	for number, name := range g.listedNumbers(m) {
+		if number > out.Generation && !g.seen[generationName(m.name, number)] {
+			out = generator.Reference{Generation: number, APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: name}
 		}
 	}
 	return out

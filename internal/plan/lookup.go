@@ -109,7 +109,8 @@ func (g *generating) lookUpHidden() {
 		refs := maps.Clone(rec.former)
 		maps.Copy(refs, rec.used)
 		for _, uid := range sortedKeys(refs) {
-			if ref := refs[uid]; ref.Name != "" && !g.isObserved(ref.Kind, ref.Name) {
+			ref := refs[uid]
+			if foreign := ref.APIVersion == "v1" && ref.Namespace != g.namespace && g.ownNamespace(name) != ref.Namespace; ref.Name != "" && !foreign && !g.isObserved(ref.Kind, ref.Name) {
 				at := Requirement{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 				for _, o := range g.require(at) {
 					g.found(name, ref.Generation, o, g.isListed(ref.Kind, ref.Name))
@@ -121,13 +122,14 @@ func (g *generating) lookUpHidden() {
 	for i := range g.plan.makers {
 		m := &g.plan.makers[i]
 		t := g.target(m)
-		for _, ref := range g.references() {
-			number, ok := g.numberOf(m, ref.Get("name").Text())
-			if ok && ref.Get("kind").Is(t.kind) && !g.isObserved(t.kind, ref.Get("name").Text()) {
-				for _, o := range g.require(Requirement{APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: ref.Get("name").Text()}) {
-					if composed, own := g.owned(o); own && !isTenants(composed) {
-						g.found(m.name, number, o, true)
-					}
+		names := g.listedNumbers(m)
+		for _, number := range slices.Sorted(maps.Keys(names)) {
+			if g.isObserved(t.kind, names[number]) || len(g.out.Requirements) >= limits.HiddenGenerations {
+				continue
+			}
+			for _, o := range g.require(Requirement{APIVersion: t.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: names[number]}) {
+				if composed, own := g.owned(o); own && !isTenants(composed) {
+					g.found(m.name, number, o, true)
 				}
 			}
 		}
@@ -150,33 +152,53 @@ func (g *generating) lookUpAccepted() {
 	}
 }
 
+// ownNamespace of the generations of a generator in the input.
+func (g *generating) ownNamespace(name string) string {
+	if m := g.plan.maker(name); m != nil {
+		return g.target(m).namespace
+	}
+	return g.namespace
+}
+
+// A listedAs is what the composite lists.
+type listedAs struct{ kind, name string }
+
 // references of the composite to what it lists.
-func (r *run) references() []wire.Struct {
+func (r *run) references() map[listedAs]bool {
+	if r.listed != nil {
+		return r.listed
+	}
+	r.listed = map[listedAs]bool{}
 	spec := r.Observation.Composite.Object.Get("spec").Struct()
 	if own := spec.Get("crossplane"); own.Exists() {
 		spec = own.Struct()
 	}
-	var out []wire.Struct
 	for _, v := range spec.Get("resourceRefs").List().All() {
-		out = append(out, v.Struct())
+		ref := v.Struct()
+		r.listed[listedAs{ref.Get("kind").Text(), ref.Get("name").Text()}] = true
+	}
+	return r.listed
+}
+
+func (r *run) isListed(kind, name string) bool { return r.references()[listedAs{kind, name}] }
+
+// listedNumbers are the generations of a generator that the composite lists, by their numbers:
+// the names of their objects.
+func (r *run) listedNumbers(m *maker) map[int]string {
+	out := map[int]string{}
+	prefix, kind := r.namePrefix(m), r.target(m).kind
+	for ref := range r.references() {
+		if number, ok := numberOf(prefix, ref.name); ok && ref.kind == kind {
+			if was := out[number]; was == "" || ref.name < was {
+				out[number] = ref.name
+			}
+		}
 	}
 	return out
 }
 
-func (r *run) isListed(kind, name string) bool {
-	return slices.ContainsFunc(r.references(), func(ref wire.Struct) bool { return ref.Get("kind").Is(kind) && ref.Get("name").Is(name) })
-}
-
-func (g *generating) isObserved(kind, name string) bool {
-	for _, all := range g.have {
-		for _, k := range all {
-			if _, is, _, n := object.Identity(k.object); k.listed && is == kind && n == name {
-				return true
-			}
-		}
-	}
-	return false
-}
+// isObserved reports whether a generation is among what Crossplane shows.
+func (g *generating) isObserved(kind, name string) bool { return g.observed[kind+"/"+name] }
 
 func (g *generating) highest(name string) int {
 	out := g.used[name]
@@ -239,13 +261,15 @@ func (g *generating) found(name string, number int, o wire.Struct, listed bool) 
 
 // add one to those of a generator. One that is being deleted only counts for its number.
 func (g *generating) add(all []*kept, k *kept) []*kept {
-	if slices.ContainsFunc(all, func(o *kept) bool { return o.Number == k.Number }) {
+	own := generationName(k.Generator, k.Number)
+	if g.seen[own] {
 		return all
 	}
 	if isDeleted(k.object) {
 		g.used[k.Generator] = max(g.used[k.Generator], k.Number)
 		return all
 	}
+	put(&g.seen, own, true)
 	return append(all, k)
 }
 
@@ -280,11 +304,20 @@ func (r *run) defaultName(name string, number int) string {
 	return fmt.Sprintf("%s-%s-%d", xr, name, number)
 }
 
-// numberOf a generation whose object has a name that was not chosen by the input.
-func (r *run) numberOf(m *maker, name string) (int, bool) {
+// namePrefix of the objects of generations whose names were not chosen by the input, or
+// empty if they were.
+func (r *run) namePrefix(m *maker) string {
+	if m.totp != nil || m.manifest != nil && m.manifest.named() {
+		return ""
+	}
 	_, _, _, xr := object.Identity(r.Observation.Composite.Object)
-	rest, ok := strings.CutPrefix(name, xr+"-"+m.name+"-")
-	if !ok || m.totp != nil || m.manifest != nil && m.manifest.named() {
+	return xr + "-" + m.name + "-"
+}
+
+// numberOf a generation by the name of its object.
+func numberOf(prefix, name string) (int, bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok || prefix == "" {
 		return 0, false
 	}
 	text, suffix, suffixed := strings.Cut(rest, "-")
@@ -299,5 +332,5 @@ func (r *run) defaultNumber(m *maker, o wire.Struct) (int, bool) {
 	if apiVersion != t.apiVersion || kind != t.kind {
 		return 0, false
 	}
-	return r.numberOf(m, name)
+	return numberOf(r.namePrefix(m), name)
 }

@@ -84,8 +84,6 @@ func (g *generating) taken(s *stepping, c *candidate) (why reasons) {
 		at = s.path.Child(s.kind, "set")
 	}
 	switch uid := metadataOf(objects[0]).Get("uid").Text(); {
-	case isDeleted(objects[0]) && own:
-		why.waiting = []string{"the deletion of " + c.at.String()}
 	case own && isTenants(composed):
 		g.writers[t] = append(g.writers[t], writer{generation: generationName(s.name, c.number)}) // so that it gives way
 		why.waiting = []string{fmt.Sprintf("%s, which the composite's author asked for, to be deleted", c.at)}

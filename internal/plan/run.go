@@ -207,6 +207,7 @@ type run struct {
 
 	records     map[string]*recorded            // what exports recorded, by generator
 	generations map[string]identified           // composed resources that look like generations
+	listed      map[listedAs]bool               // what the composite lists, once it was read
 	proven      map[string][]*kept              // the generations of each generator
 	current     map[string]*kept                // the generation in use of each generator
 	theirs      map[string]observation.Resource // what the composite's author asked for, as it is observed
