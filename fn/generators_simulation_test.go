@@ -183,6 +183,7 @@ type simulatedValue struct {
 
 	exported bool // ever
 	forged   bool // by somebody who does not know any value
+	bare     bool // it has lost all labels and annotations of the function at once
 	back     bool // it is put back, as another object with the same value
 	accepted bool // by the owner of the composite
 
@@ -629,6 +630,7 @@ func (s *simulation) fumble() {
 		if how == 8 || how == 9 || how == 10 && s.percent(50) {
 			strip("labels", false)
 		}
+		v.bare = v.bare || how >= 9
 		s.logf("people strip %s: %d", key, how)
 		s.stored[key] = o
 	}
@@ -1345,6 +1347,7 @@ func (s *simulation) checkDrop(key, name string) {
 	switch {
 	case s.isExported(v.value):
 		s.fail("drop", "value %d of %s is dropped, and still exported", v.order, name)
+	case v.bare && !s.input.has(v.generator): // nothing says what it is
 	case v.stripped && isWidget(key), (v.stripped || isWidget(key)) && !v.exported, v.again, v.forged, !v.adopted:
 	case v.flagged.IsZero():
 		s.fail("grace", "value %d of %s is dropped, and was not flagged", v.order, name)

@@ -126,7 +126,7 @@ func (r *run) identify(p *Plan, composed string, res observation.Resource) (iden
 		return identified{}, false
 	}
 	marked := meta.At("labels", generator.LabelGenerator).Is(name) || meta.At("annotations", generator.LabelGenerator).Is(name)
-	return identified{res, name, number}, p.maker(name) != nil || marked || !desired && r.immutable(res.Object)
+	return identified{res, name, number}, p.maker(name) != nil || marked
 }
 
 // sealedGeneration is the generation that a Secret says it is, if its seal fits.
