@@ -327,7 +327,7 @@ input:
   - {name: all, value: secrets}
   environment:
     set:
-    - {fieldPath: everything, value: "[context, environment, resources, sources, composite]"}
+    - {fieldPath: everything, value: "[context, environment, resources, sources, composite.metadata]"}
     - {fieldPath: failed, value: "context.step.data.k"}
   fromComposite: {fieldPath: spec.exports, allow: {secrets: [db], resources: [db], environment: true}}
   secrets:
@@ -362,7 +362,7 @@ input:
     - {key: sources, value: json.encode(sources)}
     - {key: composite, value: json.encode(composite)}
   status:
-  - {fieldPath: everything, value: "[context, environment, resources, sources, composite]"}
+  - {fieldPath: everything, value: "[context, environment, resources, sources, composite.metadata]"}
 `
 
 // The law: secret data leaves in the data of a Secret, and nowhere else.

@@ -113,7 +113,7 @@ func (r *run) manifestOf(ctx context.Context, m *maker, number int, name string)
 	out, why := m.manifest.base, reasons{}
 	making := &observation.Making{Generation: wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"number": structpb.NewNumberValue(float64(max(number, 1))),
-		"id":     structpb.NewStringValue(r.generationID(m, number)),
+		"id":     structpb.NewStringValue(r.generationID(m, number, name)),
 	}})}
 	for _, f := range m.manifest.set {
 		v, err := r.evaluateMaking(ctx, f.value, making)
@@ -172,11 +172,17 @@ const idDigits = 10
 
 // generationID is generation.id: the same for each call, and another one for each
 // generation of each generator of each composite, also of one that had its name before.
-func (r *run) generationID(m *maker, number int) string {
+func (r *run) generationID(m *maker, number int, name string) string {
 	if number == 0 {
 		return strings.Repeat("0", idDigits)
 	}
-	return generator.Hash(r.uid(), m.name, fmt.Sprint(number))[:idDigits]
+	id := []string{r.uid(), m.name, fmt.Sprint(number)}
+	if prefix := r.namePrefix(m); prefix != "" { // two that had one number have names of their own
+		if _, suffix, ok := strings.Cut(strings.TrimPrefix(name, prefix), "-"); ok {
+			id = append(id, suffix)
+		}
+	}
+	return generator.Hash(id...)[:idDigits]
 }
 
 // manifestAsMade is what a resource was made from. People can change what its annotations

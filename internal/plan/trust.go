@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -64,7 +63,6 @@ func (g *generating) trust(name string, m *maker) {
 		}
 		rest = append(rest, k)
 	}
-	g.unflagEarly(name)
 	g.have[name] = slices.DeleteFunc(rest, func(k *kept) bool { return k.Surplus && k.listed })
 }
 
@@ -185,21 +183,6 @@ func (g *generating) whole(m *maker, k *kept) bool {
 		return true
 	}
 	return len(k.details) == len(m.keys) && !slices.ContainsFunc(m.keys, func(key string) bool { return k.details[key] == nil })
-}
-
-// unflagEarly takes off flags that are older than the next generation, of resources that
-// carry no seal: somebody else wrote them.
-func (g *generating) unflagEarly(name string) {
-	next := time.Time{}
-	proven := slices.SortedFunc(slices.Values(g.proven[name]), func(a, b *kept) int { return b.Number - a.Number })
-	for _, k := range proven {
-		if !isSecretObject(k) && !k.Retired && k.Flagged.Before(next) {
-			k.Flagged = time.Time{}
-		}
-		if created, err := time.Parse(time.RFC3339, metadataOf(k.object).Get("creationTimestamp").Text()); err == nil {
-			next = created
-		}
-	}
 }
 
 // tellUnproven says that the composite lists an object that nothing shows to be a generation.
