@@ -313,7 +313,7 @@ context:
   copied: {objectset.rio.cattle.io/applied: CANARY, banzaicloud.com/last-applied: CANARY}
   apiextensions.crossplane.io/environment: {secret: {apiVersion: v1, kind: Secret, stringData: {k: CANARY}}, pod: {metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}}}
 requiredResources:
-  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, data: {k: CANARY}}}, {resource: {apiVersion: example.org/v1, kind: Object, metadata: {name: o, annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}}}]}
+  others: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, data: {k: CANARY}}}, {resource: {apiVersion: example.org/v1, kind: Object, metadata: {name: o, annotations: {kubectl.kubernetes.io/last-applied-configuration: CANARY}}}}]}
 `
 
 const canaryInput = `
@@ -360,7 +360,7 @@ input:
     - {key: environment, value: json.encode(environment)}
     - {key: resources, value: json.encode(resources)}
     - {key: sources, value: json.encode(sources)}
-    - {key: composite, value: json.encode(composite)}
+    - {key: composite, value: json.encode(composite.metadata)}
   status:
   - {fieldPath: everything, value: "[context, environment, resources, sources, composite.metadata]"}
 `
