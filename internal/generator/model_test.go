@@ -345,8 +345,8 @@ func mistakes() map[string]mistake {
 			drop(s, func(g generator.Generation) bool { return g.Number < s.Current })
 			s.Previous = 0
 		})},
-		"DropsWhenTheClockJumps": {"before its grace period", after(func(s step, _ want, _ gens, now time.Time) {
-			drop(s, func(g generator.Generation) bool { return g.Flagged.After(now.Add(time.Minute)) })
+		"DropsWhenTheClockJumps": {"before its grace period", after(func(s step, _ want, have gens, now time.Time) {
+			drop(s, func(g generator.Generation) bool { return observed(have, g.Number).Flagged.After(now.Add(time.Minute)) })
 		})},
 		"DropsWithoutGraceWhenGone": {"was not flagged", after(func(s step, w want, _ gens, _ time.Time) {
 			if w == nil {
@@ -456,7 +456,10 @@ func mistakes() map[string]mistake {
 			}
 			return generator.Next(w, have, now)
 		}}},
-		"BelievesWhatIsNotListed": {"forged", believing(func(c *generator.Claim, _ generator.Known) { c.Listed = true })},
+		"BelievesWhatIsNotListed": {"forged", function{
+			next:  before(func(_ want, g gen, _ time.Time) { g.Unlisted = false }).next,
+			trust: believing(func(c *generator.Claim, _ generator.Known) { c.Listed = true }).trust,
+		}},
 		"BelievesEachCode": {"forged", believing(func(c *generator.Claim, _ generator.Known) {
 			c.Proves = func(string) bool { return true }
 		})},
@@ -467,7 +470,6 @@ func mistakes() map[string]mistake {
 			}
 			return t
 		}}},
-		"BelievesWhatIsNotWhole": {"forged", believing(func(c *generator.Claim, _ generator.Known) { c.Whole = true })},
 	}
 }
 
