@@ -12,15 +12,19 @@
 //
 // A new generation is made, then stored by Crossplane, then observed and ready, then
 // adopted: its resource is marked, and only when the mark is observed its value is
-// what generated gives. When all that is exported was observed with that value, the
-// generation before is flagged. When it was observed as flagged for the grace period
-// it is dropped, and Crossplane deletes it. Each step waits for the one before to be
+// what generated gives. When all exports were observed with that value, the former
+// generation is flagged. When it was observed as flagged for the grace period it is
+// dropped, and Crossplane deletes it. Each step waits for the one before to be
 // observed, so that it does not matter where a reconcile stops, which replica goes
-// on, or how old what it sees is.
+// on, or how old the observation is.
 //
-// That holds if all generations that there are come in, and not only those that the
-// composite lists, for that list may be old; and if one that it does not list stays
-// desired until it does, for else Crossplane would not delete it, and forget it.
+// # What is a generation
+//
+// Other people can create objects that look like a generation. [Trusted] tells which
+// objects are generations: those that exports recorded, and those that prove with a code
+// that their maker knew the value of a former one. What the composite does not list is
+// neither adopted nor given. A generation that it does not list stays desired until it
+// does, because otherwise Crossplane would forget it.
 package generator
 
 import (

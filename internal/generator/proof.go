@@ -18,7 +18,7 @@ const AnnotationSeal = object.StatePrefix + "seal"
 
 // Seal is the code over an object's state, which is its annotations under
 // [object.StatePrefix], keyed with the data of the object (HMAC-SHA256, RFC 2104).
-// Without the data nobody can change the state so that the seal still fits. The data
+// Only those who know the data can change the state so that the seal still fits. The data
 // cannot be computed from the seal, and those who can read the seal can read the data:
 // it is in the same Secret.
 func Seal(data Outputs, annotations map[string]string) string {

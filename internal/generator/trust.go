@@ -137,7 +137,7 @@ func (t *Trust) proveFormer(claims []Claim) {
 func (t *Trust) proveNext(claims []Claim, known Known) {
 	before := map[string]bool{} // proven ones with a lower number
 	for _, c := range claims {
-		if c.Whole && (c.Proves == nil && !c.Lost || // nobody who creates Secrets can create it
+		if c.Whole && (c.Proves == nil && !c.Lost || // the right to create Secrets is not enough to create it
 			c.Proves != nil && slices.ContainsFunc(c.Follows, func(uid string) bool {
 				n, recorded := known.Recorded[uid]
 				return (before[uid] || recorded && n < c.Number) && c.Proves(uid)

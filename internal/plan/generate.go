@@ -23,7 +23,6 @@ type generating struct {
 	plan       *Plan
 	out        *Result
 	have       map[string][]*kept     // by generator
-	left       map[string][]*kept     // what is left alone, because nothing says that it is a generation
 	impostors  map[string]*kept       // what has the number of the generation in use
 	stale      wire.Struct            // a generation that the composite may list as soon as it is read anew
 	used       map[string]int         // the highest number that is known of
@@ -39,6 +38,7 @@ type generating struct {
 	composed   map[string]int         // where each is among the composed generations, by name
 	seen       map[string]bool        // generations that were added
 	observed   map[string]bool        // kind and name of the generations that Crossplane shows
+	byID       map[string]*kept       // what looks like a generation, by generator and UID
 	early      *kept                  // what was made, if it is given before it is stored
 }
 
@@ -51,7 +51,7 @@ func (r *run) generate(ctx context.Context, p *Plan, at []placement, out *Result
 	if len(p.makers)+len(r.generations)+len(r.records) == 0 && !unlisted {
 		return nil
 	}
-	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, left: map[string][]*kept{}, impostors: map[string]*kept{}, used: map[string]int{}, coming: map[string]bool{}}
+	g := &generating{run: r, plan: p, out: out, have: map[string][]*kept{}, impostors: map[string]*kept{}, used: map[string]int{}, coming: map[string]bool{}}
 	r.Observation.Generated, r.Observation.Previous = map[string]observation.Generated{}, map[string]observation.Generated{}
 	for i, l := range at {
 		if l.observed.Exists() && !l.unlisted {
@@ -161,7 +161,7 @@ func authoritiesFirst(makers []maker) []*maker {
 	return append(others, signed...)
 }
 
-// wanted is what a generator wants by now.
+// wanted is what a generator wants now.
 func (g *generating) wanted(ctx context.Context, s *stepping) {
 	m := s.maker
 	s.want = generator.Want{

@@ -270,6 +270,7 @@ func (g *generating) add(all []*kept, k *kept) []*kept {
 		return all
 	}
 	put(&g.seen, own, true)
+	put(&g.byID, k.Generator+"/"+k.id(), k)
 	return append(all, k)
 }
 

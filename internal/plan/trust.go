@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -56,8 +57,7 @@ func (g *generating) trust(name string, m *maker) {
 			g.stale = k.object
 			continue
 		case isSecretObject(k):
-			g.left[name] = append(g.left[name], k)
-			continue
+			continue // it is left alone
 		default:
 			k.Surplus = true
 		}
@@ -82,7 +82,7 @@ func (g *generating) claim(m *maker, k *kept) generator.Claim {
 		Number: k.Number, UID: k.id(), Listed: k.listed, Whole: g.whole(m, k),
 		Adopted: k.Adopted, Flagged: !k.Flagged.IsZero() && !k.Retired, Lost: k.lost,
 	}
-	for _, f := range k.Follows {
+	for _, f := range k.Follows[:min(len(k.Follows), 2*limits.Generations)] {
 		out.Follows = append(out.Follows, f.UID)
 	}
 	if isSecretObject(k) {
@@ -125,10 +125,8 @@ func codedData(k *kept) generator.Outputs {
 // keysOf a generation are what its successor's code can be keyed with: its own data, or when
 // it is gone the data of the exports that use it.
 func (g *generating) keysOf(name, uid string) []generator.Outputs {
-	for _, k := range g.have[name] {
-		if k.id() == uid && len(k.details) > 0 {
-			return []generator.Outputs{k.outputs()}
-		}
+	if k := g.byID[name+"/"+uid]; k != nil && len(k.details) > 0 {
+		return []generator.Outputs{k.outputs()}
 	}
 	if rec := g.records[name]; rec != nil {
 		return rec.keys[uid]
