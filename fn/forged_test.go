@@ -161,7 +161,7 @@ func TestForgedGenerations(t *testing.T) {
 			reason: "a record names only what the composite lists",
 			attack: func(c *controlPlane) {
 				c.forge("shop-admin-2", 2, true)
-				c.forgeExport("forged-1", 2)
+				c.forgeExport(meta(c.stored["v1|Secret|team-a|shop-admin-2"], "uid"), 2)
 			},
 			names: "shop-admin-1 shop-admin-2 shop-connection", want: "Conflict",
 		},
@@ -295,7 +295,8 @@ func TestEditedManifest(t *testing.T) {
 	key := "iam.example.org/v1|AccessKey|team-a|shop-key-1"
 	state := meta(c.stored[key], "annotations", simulationPrefix+"generator-state")
 	for _, input := range []string{accessKey("", ""), accessKey("", "{fieldPath: spec.role, value: composite.spec.role}")} { // as it was, and changed
-		set(c.stored[key], strings.Replace(state, `"spec":{`, `"metadata":{"finalizers":["x"],"annotations":{"crossplane.io/external-name":"theirs"}},"spec":{"userRef":{"name":"root"},`, 1), "metadata", "annotations", simulationPrefix+"generator-state")
+		edited := strings.NewReplacer(`"metadata":{`, `"metadata":{"finalizers":["x"],"annotations":{"crossplane.io/external-name":"theirs"},`, `"spec":{`, `"spec":{"userRef":{"name":"root"},`).Replace(state)
+		set(c.stored[key], edited, "metadata", "annotations", simulationPrefix+"generator-state")
 		c.setInput(input)
 		c.response = c.call()
 		o := c.response.GetDesired().GetResources()["generated/key/1"].GetResource()
