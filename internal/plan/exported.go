@@ -118,7 +118,7 @@ func ownData(o wire.Struct) generator.Outputs {
 func (r *run) generatedState(e export, data map[string]sensitive.Bytes) map[string]string {
 	all := map[string]generatedFrom{}
 	for _, name := range e.generators {
-		if k := r.current[name]; k != nil {
+		if k := r.current[name]; k != nil && !k.unstored {
 			all[name] = generatedFrom{k.reference(), r.formerOf(k)}
 		}
 	}

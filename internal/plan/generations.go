@@ -27,6 +27,7 @@ type kept struct {
 	listed   bool                // the composite lists it among its resources
 	lost     bool                // somebody else changed its state
 	dropped  bool                // in this step
+	unstored bool                // it is given before it is stored, and has no UID to record
 	madeFrom string              // the hash of what it was made from, as it says
 	withheld error               // why its connection details cannot be used, or nil
 }

@@ -39,6 +39,7 @@ func (g *generating) make(s *stepping, step generator.Step) reasons {
 	g.compose(Composed{own: composed, Name: composed, Desired: o, Ready: s.manifest == nil || step.Current > 0})
 	if !rulesWriteAhead {
 		g.early = g.readGeneration(s.name, c.number, observation.Resource{Object: wire.Of(o)}, true)
+		g.early.unstored = true
 	}
 	g.out.Fresh = g.out.Fresh || s.manifest == nil && !g.isListed(c.at.Kind, c.at.Name)
 	return reasons{}

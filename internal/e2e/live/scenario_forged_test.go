@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
@@ -110,6 +111,15 @@ func (s scenario) takePlace(ctx context.Context) error {
 	return brokenf("there is no generation in use")
 }
 
+// rest waits until nothing has changed for three seconds.
+func (s scenario) rest() error {
+	for seen := -1; seen != len(film.of(s.ns)); time.Sleep(3 * time.Second) {
+		seen = len(film.of(s.ns))
+	}
+
+	return nil
+}
+
 // A Database refers to the generation in use, in a step after the function that leaves it
 // out if there is none. Somebody deletes that generation.
 func keepsReferences(ctx context.Context, s scenario) error {
@@ -153,6 +163,7 @@ func keepsReferences(ctx context.Context, s scenario) error {
 		func() error { return s.applyApp(ctx) },
 		exists,
 		func() error { return refersTo("app-admin-1") },
+		s.rest, // otherwise a reconcile that has seen it puts it back, as another object
 		func() error { return s.Delete(ctx, s.core("Secret", "app-admin-1")) },
 		func() error { return refersTo("app-admin-2") },
 		exists,
