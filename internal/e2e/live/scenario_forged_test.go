@@ -48,7 +48,7 @@ func (s scenario) notForged() error {
 	return nil
 }
 
-// Somebody who may create and delete Secrets forges generations.
+// Somebody who may create Secrets forges a generation, ahead of a rotation.
 func refusesForgedGenerations(ctx context.Context, s scenario) error {
 	var made, next map[string]string
 
@@ -84,31 +84,10 @@ func refusesForgedGenerations(ctx context.Context, s scenario) error {
 		},
 		s.notForged,
 		func() error { return s.says(ctx, s.app(), "Available") },
-		func() error { return s.takePlace(ctx) },
-		func() error { return s.says(ctx, s.app(), "Conflict", "is not the generation", "accept-generation") },
 		func() error { return s.force(ctx, s.app(), 5) },
 		func() error { return s.becomes(ctx, "Secret", "app-connection", next) },
 		s.notForged,
 	)
-}
-
-// takePlace of the generation in use.
-func (s scenario) takePlace(ctx context.Context) error {
-	list, err := s.List(ctx, "v1", "Secret", s.ns, generatorLabel+"=admin")
-	if err != nil {
-		return err
-	}
-
-	for _, o := range list {
-		if name := o.GetName(); name != "app-admin-2" {
-			return first(
-				func() error { return s.Delete(ctx, s.core("Secret", name)) },
-				func() error { return s.forge(ctx, name, 3) },
-			)
-		}
-	}
-
-	return brokenf("there is no generation in use")
 }
 
 // rest waits until nothing has changed for three seconds.
