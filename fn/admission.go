@@ -308,7 +308,7 @@ func (s *sending) watch(parts mem.BufferSlice) {
 	}
 }
 
-// sendingCodec is a codec that marshals sendings, too.
+// sendingCodec is a codec that also marshals sendings.
 type sendingCodec struct{ encoding.CodecV2 }
 
 // Marshal a message.

@@ -110,7 +110,7 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 	}
 }
 
-// resize the request to largeMessage, by what nobody reads.
+// resize the request to largeMessage with a field that is not read.
 func resize(t *testing.T, req *fnv1.RunFunctionRequest) {
 	t.Helper()
 	for proto.Size(req) > largeMessage+64<<10 {

@@ -84,7 +84,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	if errors.As(err, &stale) {
 		return req.Respond(f.fatal(rsp, plan.Waiting.String(), outcomeWaiting, stale.Message))
 	}
-	if ctx.Err() != nil { // nobody waits for it
+	if ctx.Err() != nil { // the caller went away
 		return req.Respond(rsp)
 	}
 	if err != nil {

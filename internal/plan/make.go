@@ -175,7 +175,7 @@ func (g *generating) madeResource(s *stepping, c *candidate, rec generator.Recor
 	if err != nil || len(rec.Resource) > limits.ManifestBytes {
 		return nil, failed(s.path.Child(kindResource, "set").String(), "makes a manifest over the limit of %d bytes", limits.ManifestBytes)
 	}
-	rec.Follows = g.follows(s.name, c.number, nil, hasData(c.at.APIVersion, c.at.Kind))
+	rec.Follows = g.follows(s.name, c.number, nil, c.at.APIVersion == "v1" && c.at.Kind == string(object.Secret))
 	o := g.marked(c.object, rec, nil)
 	if n := sizeOfTexts(madeMetadata(o)["annotations"]); n > limits.StateBytes {
 		return nil, failed(s.path.Child(kindResource, "manifest").String(), "makes %d bytes of annotations, over the limit of %d: its annotations and all of it are among them", n, limits.StateBytes)
