@@ -89,6 +89,23 @@ func (r *run) splitGenerations(p *Plan) {
 	})
 }
 
+// recordedAs is the generation that exports recorded under a UID.
+func (r *run) recordedAs(uid string) (identified, bool) {
+	if uid == "" {
+		return identified{}, false
+	}
+	for _, name := range sortedKeys(r.records) {
+		ref, ok := r.records[name].used[uid]
+		if !ok {
+			ref, ok = r.records[name].former[uid]
+		}
+		if ok {
+			return identified{generator: name, number: ref.Generation}, true
+		}
+	}
+	return identified{}, false
+}
+
 // An identified is a composed resource that looks like a generation.
 type identified struct {
 	observation.Resource
@@ -103,12 +120,8 @@ type identified struct {
 func (r *run) identify(p *Plan, composed string, res observation.Resource) (identified, bool) {
 	meta := metadataOf(res.Object)
 	uid := meta.Get("uid").Text()
-	for name, rec := range r.records {
-		for _, refs := range []map[string]generator.Reference{rec.used, rec.former} {
-			if ref, ok := refs[uid]; ok {
-				return identified{res, name, ref.Generation}, true
-			}
-		}
+	if by, ok := r.recordedAs(uid); ok {
+		return identified{res, by.generator, by.number}, true
 	}
 	_, _, isGeneration := parseGeneration(composed)
 	_, desired := r.Desired[composed]
