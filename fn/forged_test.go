@@ -306,3 +306,17 @@ func TestEditedManifest(t *testing.T) {
 		}
 	}
 }
+
+// A code is keyed with a secret value: it is in Secrets only, also when the next generation is
+// of another kind.
+func TestCodesAreInSecretsOnly(t *testing.T) {
+	c := newControlPlane(t, adminOnce)
+	c.settle()
+	c.setInput("generators: [{name: admin, gracePeriod: 1h, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: has(resource.data.token)}}]")
+	c.response = c.call()
+	made := c.response.GetDesired().GetResources()["generated/admin/2"].GetResource()
+	state := meta(made, "annotations", simulationPrefix+"generator-state")
+	if made.GetFields()["kind"].GetStringValue() != "ConfigMap" || !strings.Contains(state, "follows") || strings.Contains(state, "codes") {
+		t.Errorf("it has %s; %s", made, c.condition())
+	}
+}
