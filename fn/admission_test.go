@@ -3,30 +3,26 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-)
 
-// largeMessage is a request of 3.5 MiB.
-const largeMessage = 3<<20 + 512<<10
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/server"
+)
 
 // crowd sends requests at once, and says how many had which code.
 func crowd(t *testing.T, n int, req *fnv1.RunFunctionRequest, conn func(i int) *grpc.ClientConn) map[codes.Code]int {
 	t.Helper()
-	sent := marshal(t, req)
+	sent := functiontest.Marshal(t, req)
 	var (
 		wait sync.WaitGroup
 		mu   sync.Mutex
@@ -38,7 +34,7 @@ func crowd(t *testing.T, n int, req *fnv1.RunFunctionRequest, conn func(i int) *
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var answer []byte
-			err := c.Invoke(ctx, runV1, &sent, &answer, grpc.ForceCodec(rawCodec{}))
+			err := c.Invoke(ctx, functiontest.RunV1, &sent, &answer, grpc.ForceCodec(functiontest.RawCodec{}))
 			mu.Lock()
 			defer mu.Unlock()
 			out[status.Code(err)]++
@@ -58,33 +54,33 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 		requests = 200
 		limit    = 256 << 20
 	)
-	base := func() *fnv1.RunFunctionRequest { return fitRequest(t, fitInput(1, ""), 10) }
+	base := func() *fnv1.RunFunctionRequest { return functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10) }
 	cases := map[string]struct {
 		reason string
 		req    *fnv1.RunFunctionRequest
 	}{
 		"Observed": {"what no expression reads", func() *fnv1.RunFunctionRequest {
 			req := base()
-			req.Observed.Resources["db"].Resource.Fields["filler"] = filler(largeMessage)
+			req.Observed.Resources["db"].Resource.Fields["filler"] = functiontest.Filler(functiontest.LargeMessage)
 			return req
 		}()},
-		"Desired": {"what is carried on is answered", earlier(base(), largeMessage)},
-		"Detail":  {"what all exports have", fitRequest(t, fitInput(64, ""), 1_000_000)},
+		"Desired": {"what is carried on is answered", functiontest.Earlier(base(), functiontest.LargeMessage)},
+		"Detail":  {"what all exports have", functiontest.FitRequest(t, functiontest.FitInput(64, ""), 1_000_000)},
 		"Status": {"the composite is decoded, to write its status", func() *fnv1.RunFunctionRequest {
-			req := fitRequest(t, fitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
+			req := functiontest.FitRequest(t, functiontest.FitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
 			req.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(
-				&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
+				&structpb.Struct{Fields: map[string]*structpb.Value{"y": functiontest.Filler(functiontest.LargeMessage)}})}}}}
 			return req
 		}()},
 	}
 	for name, tc := range cases {
-		lookedUp(t, tc.req)
+		functiontest.LookedUp(t, tc.req)
 		if name != "Detail" {
 			resize(t, tc.req)
 		}
 		t.Run(name, func(t *testing.T) {
-			s := serveAttacked(t, "GOMEMLIMIT=230MiB")
-			small := lookedUp(t, base())
+			s := serveAttacked(t, "GOMEMLIMIT=200MiB")
+			small := functiontest.LookedUp(t, base())
 			for connections, conn := range map[string]func(int) *grpc.ClientConn{
 				"one":  func(c *grpc.ClientConn) func(int) *grpc.ClientConn { return func(int) *grpc.ClientConn { return c } }(s.connect(t)),
 				"many": func(int) *grpc.ClientConn { return s.connect(t) },
@@ -113,13 +109,13 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 // resize the request to largeMessage with a field that is not read.
 func resize(t *testing.T, req *fnv1.RunFunctionRequest) {
 	t.Helper()
-	for proto.Size(req) > largeMessage+64<<10 {
+	for proto.Size(req) > functiontest.LargeMessage+64<<10 {
 		for _, list := range []*structpb.Value{
 			req.GetObserved().GetResources()["db"].GetResource().GetFields()["filler"],
 			req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()["y"],
 		} {
 			if l := list.GetListValue(); l != nil {
-				l.Values = l.GetValues()[:len(l.GetValues())*largeMessage/proto.Size(req)]
+				l.Values = l.GetValues()[:len(l.GetValues())*functiontest.LargeMessage/proto.Size(req)]
 			}
 		}
 	}
@@ -152,128 +148,14 @@ func whileServed(t *testing.T, s *attacked, req *fnv1.RunFunctionRequest, f func
 	return n, worst
 }
 
-// A countingConn counts what is written, and blocks after some of it.
-type countingConn struct {
-	net.Conn
-
-	written *atomic.Int64
-	most    int64
-}
-
-func (c countingConn) Write(b []byte) (int, error) {
-	if c.written.Add(int64(len(b))) > c.most {
-		select {} // until the test ends
-	}
-	return c.Conn.Write(b)
-}
-
-// dialCounting connects a client that stalls after so many bytes.
-func (s testServer) dialCounting(t *testing.T, most int64) (*grpc.ClientConn, *atomic.Int64) {
-	t.Helper()
-	written := &atomic.Int64{}
-	conn, err := grpc.NewClient("passthrough:"+s.listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-			return countingConn{c, written, most}, err
-		}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conn, written
-}
-
-// A large request is not received while there is no memory for it; it is refused before its
-// caller gives up, and counted; and small requests are answered meanwhile.
-func TestAdmission(t *testing.T) {
-	release, entered := make(chan struct{}), make(chan struct{}, 100)
-	f := testFunction{do: func(ctx context.Context) error {
-		if _, ok := ctx.Deadline(); ok {
-			return nil
-		}
-		entered <- struct{}{}
-		<-release
-		return nil
-	}}
-	for _, codec := range []string{codecLazy, codecProto} {
-		t.Run(codec, func(t *testing.T) {
-			s := startServer(t, f, logging.NewNopLogger(), func(s *server) {
-				s.memoryLimit, s.maxRecvMessageSize, s.codec = 32<<20, 4<<20, codec
-				if codec == codecLazy {
-					s.function = lazyTestFunction{f}
-				}
-			})
-			large := earlier(&fnv1.RunFunctionRequest{}, largeMessage)
-			go func() {
-				_, _ = fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials())).RunFunction(context.Background(), large)
-			}()
-			receive(t, entered)
-
-			conn, written := s.dialCounting(t, 1<<40)
-			client := fnv1.NewFunctionRunnerServiceClient(conn)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			_, err := client.RunFunction(ctx, large)
-			if got := status.Convert(err); got.Code() != codes.ResourceExhausted || got.Message() !=
-				"too many requests at once for a memory limit of 32 MiB: raise the memory limit and GOMEMLIMIT of the function, or its replicas" {
-				t.Errorf("want it refused, got %v", err)
-			}
-			if n := written.Load(); n > 2*windowBytes {
-				t.Errorf("want no more than the window of it received, got %d bytes", n)
-			}
-			if _, err := client.RunFunction(limited(t), &fnv1.RunFunctionRequest{}); err != nil {
-				t.Errorf("a small request is not answered: %v", err)
-			}
-			if got := handled(t, s, "ResourceExhausted"); got != runnerService+" ResourceExhausted 1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
-				t.Errorf("want the refusal counted, got:\n%s", got)
-			}
-			release <- struct{}{}
-			if _, err := client.RunFunction(limited(t), large); err != nil {
-				t.Errorf("want it answered once there is memory, got %v", err)
-			}
-		})
-	}
-}
-
-// Clients that stall in the middle of large requests take no memory from small ones, and
-// give it back to large ones after a time of the server's own.
-func TestStalledClients(t *testing.T) {
-	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *server) {
-		s.memoryLimit, s.maxRecvMessageSize, s.function = 64<<20, 4<<20, fixedForm(t)
-	})
-	large := marshal(t, earlier(&fnv1.RunFunctionRequest{}, largeMessage))
-	ended := make(chan error, 100)
-	for range 6 {
-		conn, _ := s.dialCounting(t, largeMessage-100<<10)
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			defer cancel()
-			var answer []byte
-			ended <- conn.Invoke(ctx, runV1, &large, &answer, grpc.ForceCodec(rawCodec{}))
-		}()
-	}
-	time.Sleep(500 * time.Millisecond)
-	conn := s.dial(t, insecure.NewCredentials())
-	for range 20 {
-		start := time.Now()
-		if _, err := callRaw(t, conn, runV1, nil); err != nil || time.Since(start) > 2*time.Second {
-			t.Errorf("a small request was answered in %s: %v", time.Since(start), err)
-		}
-	}
-	start := time.Now()
-	if _, err := callRaw(t, conn, runV1, large); err != nil {
-		t.Errorf("a large request was not answered: %v", err)
-	}
-	t.Logf("a large request was answered in %s", time.Since(start))
-}
-
 // The limit is that of GOMEMLIMIT or of the cgroup, and never none.
 func TestMemoryLimit(t *testing.T) {
-	if got := memoryLimit(); got < 1<<20 || got > 1<<45 {
+	if got := server.MemoryLimit(); got < 1<<20 || got > 1<<45 {
 		t.Errorf("want the limit of the process, or what stands for none, got %d", got)
 	}
 	for limit, want := range map[string]string{"GOMEMLIMIT=64MiB": "64", "GOMEMLIMIT=100MiB": "100"} {
 		s := serveAttacked(t, limit)
-		for wait := limited(t); !strings.Contains(s.log.String(), "memory-limit"); time.Sleep(time.Millisecond) {
+		for wait := functiontest.Limited(t); !strings.Contains(s.log.String(), "memory-limit"); time.Sleep(time.Millisecond) {
 			if wait.Err() != nil {
 				t.Fatalf("want the limit in the log:\n%s", s.log)
 			}
@@ -290,23 +172,23 @@ func TestOneRequestFitsIntoMemory(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	const most = 120 << 20
-	status := fitRequest(t, fitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
+	status := functiontest.FitRequest(t, functiontest.FitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
 	status.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(
-		&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
-	resize(t, lookedUp(t, status))
+		&structpb.Struct{Fields: map[string]*structpb.Value{"y": functiontest.Filler(functiontest.LargeMessage)}})}}}}
+	resize(t, functiontest.LookedUp(t, status))
 	cases := map[string]struct {
 		reason string
 		req    *fnv1.RunFunctionRequest
 	}{
-		"64Exports": {"of one value of 1 MB", fitRequest(t, fitInput(64, ""), 1_000_000)},
-		"Desired":   {"what is carried on is not copied", earlier(fitRequest(t, fitInput(1, ""), 10), largeMessage)},
+		"64Exports": {"of one value of 1 MB", functiontest.FitRequest(t, functiontest.FitInput(64, ""), 1_000_000)},
+		"Desired":   {"what is carried on is not copied", functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10), functiontest.LargeMessage)},
 		"Status":    {"the composite is decoded, to write its status", status},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := serveAttacked(t)
 			s.rest(t)
-			out := s.reconcile(t, lookedUp(t, tc.req))
+			out := s.reconcile(t, functiontest.LookedUp(t, tc.req))
 			t.Logf("%s", out.cost)
 			if out.cost.memory > most {
 				t.Errorf("%s: want at most %d MiB over rest, got %s", tc.reason, most>>20, out.cost)

@@ -13,7 +13,8 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crossplane-contrib/function-export/internal/attack"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
 // What one request of at most requestSize may take of the server.
@@ -65,9 +66,9 @@ func TestAttackRequests(t *testing.T) {
 func (s *attacked) compile(t *testing.T, req *fnv1.RunFunctionRequest) {
 	t.Helper()
 	bare := &fnv1.RunFunctionRequest{Meta: req.GetMeta(), Input: req.GetInput(), Observed: &fnv1.State{Composite: &fnv1.Resource{
-		Resource: parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: xr-uid}}"),
+		Resource: functiontest.Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: xr-uid}}"),
 	}}}
-	rsp, err := s.client.RunFunction(limited(t), bare)
+	rsp, err := s.client.RunFunction(functiontest.Limited(t), bare)
 	if err != nil {
 		t.Fatalf("no answer: %v", err)
 	}
@@ -83,7 +84,7 @@ func (s *attacked) attackOnce(t *testing.T, req *fnv1.RunFunctionRequest) (attac
 		t.Skip("needs a /proc that forgets the most memory that a process had: ", err)
 	}
 	cpu, start := s.cpu(t), time.Now()
-	rsp, err := s.client.RunFunction(limited(t), req)
+	rsp, err := s.client.RunFunction(functiontest.Limited(t), req)
 	if err != nil {
 		t.Fatalf("no answer: %v", err)
 	}

@@ -29,7 +29,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/crossplane-contrib/function-export/internal/attack"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
 // What one reconcile of a hostile composite may take of the server.
@@ -173,7 +174,7 @@ func TestAttacks(t *testing.T) {
 			if diff := cmp.Diff(own, out.last().GetDesired().GetResources()["own"], protocmp.Transform()); diff != "" {
 				t.Errorf("%s: the input's own export: -want, +got:\n%s", a.Reason, diff)
 			}
-			for _, name := range a.Makes {
+			for _, name := range a.Composes {
 				if out.last().GetDesired().GetResources()[name].GetReady() != fnv1.Ready_READY_TRUE {
 					t.Errorf("%s: want %q, which is as harmless as it looks: %s", a.Reason, name, out.last().GetConditions())
 				}
@@ -265,7 +266,7 @@ func judge(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.
 }
 
 // reservedKeys are what Crossplane finds by what it composed.
-var reservedKeys = map[string][]string{ //nolint:gochecknoglobals // a constant
+var reservedKeys = map[string][]string{
 	"labels":      {"crossplane.io/composite", "crossplane.io/claim-name", "crossplane.io/claim-namespace"},
 	"annotations": {"crossplane.io/composition-resource-name"},
 }
@@ -316,7 +317,7 @@ func judgeObject(t *testing.T, kind, name string, keys map[string]bool, o, obser
 // judgeWords of an answer: no secret is in them, and they are not many.
 func judgeWords(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
-	said := proto.Clone(rsp).(*fnv1.RunFunctionResponse) //nolint:forcetypeassert // a clone
+	said := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
 	for key, v := range req.GetContext().GetFields() {
 		if !proto.Equal(v, said.GetContext().GetFields()[key]) {
 			t.Errorf("%s: the context changed at %q", a.Reason, key)
@@ -336,7 +337,7 @@ func judgeWords(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *
 		}
 		delete(f, "data")
 	}
-	wire := marshal(t, said)
+	wire := functiontest.Marshal(t, said)
 	for _, canary := range []string{deniedCanary, allowedCanary} {
 		if holds(wire, canary) {
 			t.Errorf("%s: the answer has %q outside of the data of a Secret", a.Reason, canary)
@@ -361,15 +362,6 @@ func holds(text []byte, canary string) bool {
 		}
 	}
 	return false
-}
-
-func marshal(t *testing.T, m proto.Message) []byte {
-	t.Helper()
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // asked is what an author spells: by composed resource, and by kind and name, the
@@ -422,19 +414,19 @@ func askedFor(asks *structpb.Value) asked {
 // attackRequest is a request with a composite of its author's.
 func attackRequest(t testing.TB, a attack.Case) *fnv1.RunFunctionRequest {
 	t.Helper()
-	req := request(t, canaries(attackState+attackInput))
+	req := functiontest.Request(t, canaries(attackState+attackInput))
 	xr := req.GetObserved().GetComposite().GetResource()
 	if a.Composite != nil {
 		maps.Copy(xr.GetFields(), a.Composite().GetStructValue().GetFields()) // what is below is shared
 	}
 	spec := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	maps.Copy(spec.GetFields(), xr.GetFields()["spec"].GetStructValue().GetFields())
-	if a.Asks != nil {
-		spec.Fields["operatorSpec"] = a.Asks()
+	if a.Exports != nil {
+		spec.Fields["operatorSpec"] = a.Exports()
 	}
 	xr.Fields["spec"] = structpb.NewStructValue(spec)
 	for _, name := range a.Exist {
-		req.Observed.Resources["fromComposite/Secret/"+name] = &fnv1.Resource{Resource: parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {old: b2xk}}", name))}
+		req.Observed.Resources["fromComposite/Secret/"+name] = &fnv1.Resource{Resource: functiontest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {old: b2xk}}", name))}
 	}
 	return req
 }
@@ -560,7 +552,7 @@ func (s *attacked) dial(t *testing.T) fnv1.FunctionRunnerServiceClient {
 func (s *attacked) connect(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	var address string
-	for limit := limited(t); address == ""; time.Sleep(time.Millisecond) {
+	for limit := functiontest.Limited(t); address == ""; time.Sleep(time.Millisecond) {
 		address = regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(s.log.String())
 		if limit.Err() != nil {
 			t.Fatalf("the server does not serve:\n%s", s.log)
@@ -606,33 +598,26 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 		t.Skip("needs a /proc that forgets the most memory that a process had: ", err)
 	}
 	out := reconciled{cost: attackCost{size: proto.Size(req)}}
-	for settled := false; !settled; {
-		rsp, err := s.client.RunFunction(limited(t), req)
+	functiontest.SettleRequirements(t, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+		rsp, err := s.client.RunFunction(functiontest.Limited(t), req)
 		if err != nil {
 			t.Fatalf("no answer: %v", err)
 		}
-		for _, r := range rsp.GetResults() {
-			if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-				t.Fatalf("fatal: %s", r.GetMessage())
-			}
+		if text := functiontest.FatalOf(rsp); text != "" {
+			t.Fatalf("fatal: %s", text)
 		}
 		if len(out.answers) > 0 && !proto.Equal(out.last().GetRequirements(), rsp.GetRequirements()) {
 			t.Error("two calls of one reconcile require different things")
 		}
-		out.answers, settled = append(out.answers, rsp), true
+		out.answers = append(out.answers, rsp)
 		out.cost.calls++
-		for key, r := range rsp.GetRequirements().GetResources() {
-			if _, ok := req.GetRequiredResources()[key]; ok {
-				continue
-			}
-			settled = false
-			found := &fnv1.Resources{}
-			if r.GetMatchName() == "somebody-elses" {
-				found.Items = []*fnv1.Resource{{Resource: parse(t, canaries(strings.Replace(somebodyElses, "KIND", r.GetKind(), 1)))}}
-			}
-			req.RequiredResources[key] = found
+		return rsp
+	}, func(required *fnv1.ResourceSelector) *fnv1.Resources {
+		if required.GetMatchName() != "somebody-elses" {
+			return &fnv1.Resources{}
 		}
-	}
+		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: functiontest.Parse(t, canaries(strings.Replace(somebodyElses, "KIND", required.GetKind(), 1)))}}}
+	})
 	out.cost.cpu, out.cost.clock = s.cpu(t)-cpu, time.Since(start)
 	out.cost.memory, out.cost.before = s.status(t, "VmHWM")-s.resting, before-s.resting
 	return out
@@ -747,8 +732,8 @@ func (s *attacked) neighbour(t *testing.T) *neighbour {
 	t.Helper()
 	n := &neighbour{client: s.dial(t), done: make(chan struct{})}
 	n.during.Store(new(string))
-	asks := structpb.NewStructValue(parse(t, "{secretExpressions: [{name: mine, key: k, value: secret.password}]}"))
-	n.req = attackRequest(t, attack.Case{Asks: func() *structpb.Value { return asks }, Exist: []string{"mine"}})
+	asks := structpb.NewStructValue(functiontest.Parse(t, "{secretExpressions: [{name: mine, key: k, value: secret.password}]}"))
+	n.req = attackRequest(t, attack.Case{Exports: func() *structpb.Value { return asks }, Exist: []string{"mine"}})
 	meta := n.req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
 	meta["name"], meta["uid"] = structpb.NewStringValue("neighbour"), structpb.NewStringValue("u2")
 	ctx, cancel := context.WithCancel(context.Background())

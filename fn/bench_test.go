@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -21,6 +20,11 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/metrics"
+	"github.com/crossplane-contrib/function-export/internal/server"
 )
 
 // benchServer names what this test binary serves instead of testing, in a process of its
@@ -77,18 +81,18 @@ func benchGRPC(which string) (*grpc.Server, error) {
 		fnv1.RegisterFunctionRunnerServiceServer(s, emptyFunction{})
 		return s, nil
 	}
-	collectLess()
+	server.TuneMemory()
 	if which == benchTransport {
 		s := grpc.NewServer(grpc.MaxRecvMsgSize(benchMost), grpc.ForceServerCodecV2(thrownAway{encoding.GetCodecV2("proto")}))
 		fnv1.RegisterFunctionRunnerServiceServer(s, emptyFunction{})
 		return s, nil
 	}
-	s := &server{log: logging.NewNopLogger(), credentials: insecure.NewCredentials(), maxRecvMessageSize: benchMost, memoryLimit: memoryLimit(), codec: which, connectionAge: time.Hour, registry: newRegistry()}
+	s := &server.Server{Log: logging.NewNopLogger(), Credentials: insecure.NewCredentials(), MaxRecvMessageSize: benchMost, MemoryLimit: server.MemoryLimit(), Codec: which, ConnectionAge: time.Hour, Registry: metrics.NewRegistry()}
 	var err error
-	if s.function, err = NewFunction(s.log, newMetrics(s.registry)); err != nil {
+	if s.Function, err = function.New(s.Log, metrics.New(s.Registry)); err != nil {
 		return nil, err
 	}
-	return s.grpcServer(health.NewServer()), nil
+	return s.GRPC(health.NewServer()), nil
 }
 
 // emptyFunction is what every function costs: decode, pass on, encode.
@@ -105,23 +109,6 @@ type thrownAway struct{ encoding.CodecV2 }
 
 func (thrownAway) Unmarshal(mem.BufferSlice, any) error { return nil }
 
-// rawCodec sends and receives bytes, so that the client costs next to nothing.
-type rawCodec struct{}
-
-func (rawCodec) Name() string { return "proto" }
-
-func (rawCodec) Marshal(v any) ([]byte, error) {
-	if b, ok := v.(*[]byte); ok {
-		return *b, nil
-	}
-	return nil, errors.New("not bytes")
-}
-
-func (rawCodec) Unmarshal(b []byte, v any) error {
-	*v.(*[]byte) = b
-	return nil
-}
-
 // BenchmarkRunFunction is the function alone, without gRPC and protobuf.
 func BenchmarkRunFunction(b *testing.B) {
 	for _, size := range benchRequests(b) {
@@ -130,7 +117,7 @@ func BenchmarkRunFunction(b *testing.B) {
 			if err := proto.Unmarshal(size.request, req); err != nil {
 				b.Fatal(err)
 			}
-			f := newFunction(b)
+			f := functiontest.New(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := f.RunFunction(b.Context(), req); err != nil {
@@ -144,9 +131,9 @@ func BenchmarkRunFunction(b *testing.B) {
 // BenchmarkCodec is all but gRPC: from the bytes of a request to those of its response.
 func BenchmarkCodec(b *testing.B) {
 	for _, size := range benchRequests(b) {
-		for codec, answer := range map[string]func(*testing.B, *Function, []byte){codecProto: answerDecoded, codecLazy: answerBytes} {
+		for codec, answer := range map[string]func(*testing.B, *function.Function, []byte){metrics.CodecProto: answerDecoded, metrics.CodecLazy: answerBytes} {
 			b.Run(size.name+"/"+codec, func(b *testing.B) {
-				f := oneForm(b)
+				f := functiontest.OneForm(b)
 				b.ReportAllocs()
 				for b.Loop() {
 					answer(b, f, size.request)
@@ -182,8 +169,8 @@ func benchRequests(b *testing.B) []benchRequest {
 // reconcile: all is created, and observed.
 func benchRequestOf(b *testing.B, state benchState) []byte {
 	b.Helper()
-	req := request(b, observedDatabase+benchInput)
-	req.Observed.Resources["db"].Resource.Fields["filler"] = filler(state.observed)
+	req := functiontest.Request(b, functiontest.ObservedDatabase+benchInput)
+	req.Observed.Resources["db"].Resource.Fields["filler"] = functiontest.Filler(state.observed)
 	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	if state.desired > 0 {
 		req.Desired.Resources["other"] = filled(state.desired)
@@ -191,9 +178,9 @@ func benchRequestOf(b *testing.B, state benchState) []byte {
 	for i := range state.resources {
 		name := fmt.Sprint("resource-", i)
 		req.Observed.Resources[name] = filled(2 << 10)
-		req.Desired.Resources[name] = req.Observed.Resources[name]
+		req.Desired.Resources[name] = req.GetObserved().GetResources()[name]
 	}
-	rsp := reconcile(b, newFunction(b), req, nil)
+	rsp := functiontest.Reconcile(b, functiontest.New(b), req, nil)
 	for name, r := range rsp.GetDesired().GetResources() {
 		if _, ok := req.GetDesired().GetResources()[name]; !ok {
 			req.Observed.Resources[name] = &fnv1.Resource{Resource: r.GetResource()}
@@ -210,20 +197,7 @@ func benchRequestOf(b *testing.B, state benchState) []byte {
 }
 
 func filled(bytes int) *fnv1.Resource {
-	return &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"filler": filler(bytes)}}}
-}
-
-// filler is a value of about so many bytes, shaped like a status.
-func filler(bytes int) *structpb.Value {
-	list := &structpb.ListValue{}
-	for i := 0; i*64 < bytes; i++ {
-		list.Values = append(list.Values, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-			"name":  structpb.NewStringValue(fmt.Sprintf("condition-%06d", i)),
-			"ready": structpb.NewBoolValue(true),
-			"port":  structpb.NewNumberValue(float64(8000 + i)),
-		}}))
-	}
-	return structpb.NewListValue(list)
+	return &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"filler": functiontest.Filler(bytes)}}}
 }
 
 const benchInput = `

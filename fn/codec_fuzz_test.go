@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -11,12 +11,16 @@ import (
 	"strings"
 	"testing"
 	"testing/cryptotest"
-	"time"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/server"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -29,7 +33,7 @@ func FuzzCodec(f *testing.F) {
 		f.Add(sent, []byte(nil))
 		f.Add(sent, binaryScript(i))
 	}
-	decoded, lazy := fixedForm(f), fixedForm(f)
+	decoded, lazy := functiontest.Fixed(f), functiontest.Fixed(f)
 	f.Fuzz(func(t *testing.T, sent, script []byte) {
 		if req := (&fnv1.RunFunctionRequest{}); len(script) > 0 && proto.Unmarshal(sent, req) == nil {
 			s := &codecScript{rest: script}
@@ -38,15 +42,15 @@ func FuzzCodec(f *testing.F) {
 		}
 		for round := range 2 {
 			cryptotest.SetGlobalRandom(t, 1)
-			want, wantErr := runDecoded(t.Context(), decoded, bytes.Clone(sent))
+			want, wantErr := functiontest.RunDecoded(t.Context(), decoded, bytes.Clone(sent))
 			cryptotest.SetGlobalRandom(t, 1)
 			got, gotErr := runLazily(t.Context(), lazy, sent)
-			if err := sameAnswers(want, wantErr, got, gotErr); err != nil {
+			if err := functiontest.SameAnswers(want, wantErr, got, gotErr); err != nil {
 				t.Fatalf("call %d: %v", round+1, err)
 			}
 			cryptotest.SetGlobalRandom(t, 1)
-			got, gotErr = runWhereItLies(t.Context(), lazy, bytes.Clone(sent))
-			if err := sameAnswers(want, wantErr, got, gotErr); err != nil {
+			got, gotErr = functiontest.RunWhereItLies(t.Context(), lazy, bytes.Clone(sent))
+			if err := functiontest.SameAnswers(want, wantErr, got, gotErr); err != nil {
 				t.Fatalf("call %d, with the bytes spoilt: %v", round+1, err)
 			}
 		}
@@ -71,13 +75,13 @@ func readWhereItLies(t *testing.T, sent []byte) bool {
 	if err != nil {
 		return false
 	}
-	return !req.Input.Exists() || req.Input.Proto() != req.Input.Proto()
+	return !req.Input.Exists() || req.Input.Proto() != req.Input.Proto() //nolint:staticcheck // each call decodes anew, unless it is kept
 }
 
 // TestCodecOfChangedRequests runs FuzzCodec's law over each of its seeds, many times.
 func TestCodecOfChangedRequests(t *testing.T) {
 	lying, all := 0, 0
-	decoded, lazy := fixedForm(t), fixedForm(t)
+	decoded, lazy := functiontest.Fixed(t), functiontest.Fixed(t)
 	rounds := 6
 	if testing.Short() {
 		rounds = 2
@@ -95,10 +99,10 @@ func TestCodecOfChangedRequests(t *testing.T) {
 				lying++
 			}
 			cryptotest.SetGlobalRandom(t, 1)
-			want, wantErr := runDecoded(t.Context(), decoded, bytes.Clone(changed))
+			want, wantErr := functiontest.RunDecoded(t.Context(), decoded, bytes.Clone(changed))
 			cryptotest.SetGlobalRandom(t, 1)
 			got, gotErr := runLazily(t.Context(), lazy, changed)
-			if err := sameAnswers(want, wantErr, got, gotErr); err != nil {
+			if err := functiontest.SameAnswers(want, wantErr, got, gotErr); err != nil {
 				t.Fatalf("seed %d, round %d: %v", i, round, err)
 			}
 		}
@@ -106,15 +110,6 @@ func TestCodecOfChangedRequests(t *testing.T) {
 	if t.Logf("%d of %d are read where they lie", lying, all); lying < all/3 {
 		t.Error("most are decoded: too much is changed")
 	}
-}
-
-// fixedForm is a function whose clock stands still, with the same entropy in each call.
-func fixedForm(t testing.TB) *Function {
-	t.Helper()
-	f := oneForm(t)
-	f.now = func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
-	f.entropy = func() io.Reader { return rand.NewChaCha8([32]byte{}) }
-	return f
 }
 
 func binaryScript(seed int) []byte {
@@ -227,7 +222,10 @@ func (s *codecScript) changeContext(req *fnv1.RunFunctionRequest) {
 	if req.GetContext().GetFields() == nil {
 		req.Context = &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	}
-	key := []string{exportsKey, generatorsKey, environmentsKey, environmentKey}[s.pick(4)]
+	key := []string{
+		"export.fn.crossplane.io/exports", "export.fn.crossplane.io/generator-state", "export.fn.crossplane.io/environments",
+		"apiextensions.crossplane.io/environment",
+	}[s.pick(4)]
 	was := req.GetContext().GetFields()[key].GetStructValue()
 	switch s.pick(4) {
 	case 0:
@@ -322,4 +320,25 @@ func (s *codecScript) changeDetails(req *fnv1.RunFunctionRequest) {
 		key := []string{"password", "username", "", "tls.crt"}[s.pick(4)]
 		r.ConnectionDetails[key] = [][]byte{nil, {}, []byte("x"), {0xff, 0}}[s.pick(4)]
 	}
+}
+
+// runLazily answers bytes as the server does: with the codec, which gets gRPC's buffers,
+// one or two of them, and gives them back before the function runs.
+func runLazily(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
+	buffer, req := bytes.Clone(sent), &wire.Request{}
+	buffers := mem.BufferSlice{mem.SliceBuffer(buffer)}
+	if half := len(buffer) / 2; len(buffer)%2 == 1 {
+		buffers = mem.BufferSlice{mem.SliceBuffer(buffer[:half]), mem.SliceBuffer(buffer[half:])}
+	}
+	err := server.NewLazyCodec(logging.NewNopLogger()).Unmarshal(buffers, req)
+	functiontest.Spoil(buffer)
+	if err != nil {
+		return nil, err
+	}
+	out, err := server.NewLazyCodec(logging.NewNopLogger()).Marshal(f.Run(ctx, req))
+	if err != nil {
+		return nil, err
+	}
+	rsp := &fnv1.RunFunctionResponse{}
+	return rsp, proto.Unmarshal(out.Materialize(), rsp)
 }

@@ -10,15 +10,17 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crossplane-contrib/function-export/internal/attack"
+	"github.com/crossplane-contrib/function-export/internal/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
 // codecSeeds are requests of all calls of reconciles that use everything that there is.
 func codecSeeds(t testing.TB) [][]byte {
 	t.Helper()
 	var asked []*fnv1.RunFunctionRequest
-	f := &bothForms{Function: fixedForm(t), asked: &asked} // in one form: the other is what the seeds are for
-	canary := strings.ReplaceAll(canaryRequest, "CANARY", "Y2FuYXJ5") + canaryInput
+	f := &functiontest.Function{Function: functiontest.Fixed(t), Asked: &asked} // in one form: the other is what the seeds are for
+	canary := strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", "Y2FuYXJ5") + functiontest.CanaryInput
 	ca := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: Y2FuYXJ5}}"}
 	const foreign = "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"
 	const earlier = "\ndesired:\n  composite: {resource: {status: {phase: up}}, connectionDetails: {a: Yg==}, ready: READY_TRUE}\n  resources: {connection: {ready: READY_FALSE}, fromComposite/Secret/orders-connection: {resource: {apiVersion: v1, kind: Secret, metadata: {name: orders-connection}}}}\n"
@@ -28,35 +30,35 @@ func codecSeeds(t testing.TB) [][]byte {
 	}{
 		{"{}", nil},
 		{"input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports}", nil},
-		{observedDatabase + secretInput + "    - {key: url, value: secret.username}", nil},
-		{observedDatabase + secretInput + "    - {key: url, value: secret.username}", map[string]string{"team-a/orders-connection": foreign}},
-		{observedDatabase + secretInput + "    - {key: token, value: secret.token}", nil},
-		{observedDatabase + secretInput + "    - {key: token, value: secrt.token}", nil},
-		{observedDatabase + secretInput + "    - {key: port, value: resource.status.port}", nil},
-		{observedDatabase + earlier + secretInput + "    - {key: a, value: secret.password}\n    connectionDetails: true", nil},
-		{observedDatabase + environmentInput, cluster},
-		{observedDatabase + environmentInput, nil},
+		{functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: url, value: secret.username}", nil},
+		{functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: url, value: secret.username}", map[string]string{"team-a/orders-connection": foreign}},
+		{functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: token, value: secret.token}", nil},
+		{functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: token, value: secrt.token}", nil},
+		{functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: port, value: resource.status.port}", nil},
+		{functiontest.ObservedDatabase + earlier + functiontest.SecretInput + "    - {key: a, value: secret.password}\n    connectionDetails: true", nil},
+		{functiontest.ObservedDatabase + functiontest.EnvironmentInput, functiontest.Cluster},
+		{functiontest.ObservedDatabase + functiontest.EnvironmentInput, nil},
 		{canary, nil}, {canary, ca},
-		{asking(3) + tenantInput, nil},
+		{functiontest.Asking(3) + functiontest.TenantInput, nil},
 		{canaries(attackState + attackInput), nil},
 	}
 	for _, s := range texts {
-		rsp := reconcile(t, f, request(t, s.text), s.found)
-		second := request(t, s.text) // of another step, and then with all composed
+		rsp := functiontest.Reconcile(t, f, functiontest.Request(t, s.text), s.found)
+		second := functiontest.Request(t, s.text) // of another step, and then with all composed
 		second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
-		reconcile(t, f, second, s.found)
+		functiontest.Reconcile(t, f, second, s.found)
 		for name, r := range rsp.GetDesired().GetResources() {
 			if second.GetObserved() != nil && second.GetObserved().GetResources()[name] == nil {
 				second.Observed.Resources[name] = &fnv1.Resource{Resource: r.GetResource()}
 			}
 		}
-		reconcile(t, f, second, s.found)
+		functiontest.Reconcile(t, f, second, s.found)
 	}
 	codecSeedsOfGenerators(t, &asked)
 	codecSeedsOfSchemas(t, f)
-	for _, dir := range exampleDirs(t) {
-		f := &bothForms{Function: exampleFunction(t, dir).Function, asked: &asked}
-		_ = (&renderCmd{Paths: []string{dir}}).run(t.Context(), f, io.Discard, io.Discard) // some are refused
+	for _, dir := range functiontest.ExampleDirs(t) {
+		f := &functiontest.Function{Function: functiontest.ExampleFunction(t, dir).Function, Asked: &asked}
+		_ = (&render.Command{Paths: []string{dir}}).RunWith(t.Context(), f, io.Discard, io.Discard) // some are refused
 	}
 	for _, name := range []string{"a", "b"} {
 		asked = append(asked, attackRequest(t, attack.Case{Exist: []string{name}}))
@@ -83,29 +85,29 @@ generators:
 - {name: id, uuid: {}}
 secrets: [{name: server, type: kubernetes.io/tls, dataFrom: [{extract: {key: generated.tls}}]}]
 `
-	for _, input := range []string{rotatedPassword + connectionOfAdmin, tokenOfResource, keys} {
-		c := newControlPlane(t, input)
-		c.fn.lazy, c.fn.asked = nil, asked
-		c.later = []string{`secrets: [{name: other, data: [{key: a, value: "'b'"}]}]`}
-		c.reconcile()
-		c.reconcile()
-		c.reconcile()
-		c.wait(interval)
-		c.reconcile()
-		c.reconcile()
-		c.setInput(c.later[0])
-		c.later = nil
-		c.reconcile()
+	for _, input := range []string{functiontest.RotatedPassword + functiontest.ConnectionOfAdmin, functiontest.TokenOfResource, keys} {
+		c := functiontest.NewControlPlane(t, input)
+		c.Fn.Lazy, c.Fn.Asked = nil, asked
+		c.Later = []string{`secrets: [{name: other, data: [{key: a, value: "'b'"}]}]`}
+		c.Reconcile()
+		c.Reconcile()
+		c.Reconcile()
+		c.Wait(functiontest.Interval)
+		c.Reconcile()
+		c.Reconcile()
+		c.SetInput(c.Later[0])
+		c.Later = nil
+		c.Reconcile()
 	}
 }
 
 // codecSeedsOfSchemas are refused by a schema, and are not.
-func codecSeedsOfSchemas(t testing.TB, f *bothForms) {
+func codecSeedsOfSchemas(t testing.TB, f *functiontest.Function) {
 	t.Helper()
 	for _, mode := range []string{"Warn", "Strict"} {
-		req := request(t, observedDatabase)
-		req.Meta = &fnv1.RequestMeta{Tag: "tag", Capabilities: renderCapabilities()}
-		req.Input = parse(t, strings.Replace(misspelt, "TYPECHECKING", mode, 1))
+		req := functiontest.Request(t, functiontest.ObservedDatabase)
+		req.Meta = &fnv1.RequestMeta{Tag: "tag", Capabilities: render.Capabilities()}
+		req.Input = functiontest.Parse(t, strings.Replace(functiontest.Misspelt, "TYPECHECKING", mode, 1))
 		rsp, err := f.RunFunction(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +119,7 @@ func codecSeedsOfSchemas(t testing.TB, f *bothForms) {
 		for i, key := range slices.Sorted(maps.Keys(rsp.GetRequirements().GetSchemas())) {
 			req.RequiredSchemas[key] = &fnv1.Schema{}
 			if i != 1 {
-				req.RequiredSchemas[key].OpenapiV3 = parse(t, databaseSchema)
+				req.RequiredSchemas[key].OpenapiV3 = functiontest.Parse(t, functiontest.DatabaseSchema)
 			}
 			if _, err := f.RunFunction(t.Context(), req); err != nil {
 				t.Fatal(err)

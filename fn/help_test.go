@@ -89,7 +89,7 @@ func TestCompletion(t *testing.T) {
 		"fn ":                        "check completions explain migrate render serve",
 		"fn check --s":               "--schema",
 		"fn check --output ":         "github json sarif text",
-		"fn explain --output ":       "dot json mermaid text",
+		"fn explain --output ":       "json mermaid text",
 		"fn render --observed-resou": "--observed-resources",
 	} {
 		t.Run(line, func(t *testing.T) {

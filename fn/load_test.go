@@ -17,6 +17,9 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/metrics"
 )
 
 // BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback. One
@@ -27,7 +30,7 @@ func BenchmarkLoad(b *testing.B) {
 	for _, r := range benchRequests(b) {
 		for _, clients := range []int{1, 8} {
 			b.Run(fmt.Sprintf("%s/clients=%d", r.name, clients), func(b *testing.B) {
-				servers := startBench(b, benchEmpty, codecProto, codecLazy)
+				servers := startBench(b, benchEmpty, metrics.CodecProto, metrics.CodecLazy)
 				measure(b, servers, turn{r.request, clients, 100, 300 * time.Millisecond})
 				for _, s := range servers {
 					b.ReportMetric(s.median(func(f figures) float64 { return f.cpu }), s.name+"-cpu-µs/op")
@@ -48,7 +51,7 @@ func BenchmarkUnread(b *testing.B) {
 	for _, kib := range []int{1, 4, 16, 64, 100, 256, 1024, 4096} {
 		b.Run(fmt.Sprintf("%dKiB", kib), func(b *testing.B) {
 			r := benchRequestOf(b, benchState{observed: kib << 10})
-			servers := startBench(b, benchEmpty, codecLazy, benchTransport)
+			servers := startBench(b, benchEmpty, metrics.CodecLazy, benchTransport)
 			measure(b, servers, turn{r, 1, 10, 150 * time.Millisecond})
 			for _, s := range servers {
 				b.ReportMetric(s.median(func(f figures) float64 { return f.cpu }), s.name+"-cpu-µs/op")
@@ -148,7 +151,7 @@ func (s *benchProcess) connect(b *testing.B) {
 		b.Fatal(err)
 	}
 	s.conn, err = grpc.NewClient(strings.TrimSpace(address), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodec(rawCodec{}), grpc.MaxCallRecvMsgSize(benchMost), grpc.MaxCallSendMsgSize(benchMost)))
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(functiontest.RawCodec{}), grpc.MaxCallRecvMsgSize(benchMost), grpc.MaxCallSendMsgSize(benchMost)))
 	if err != nil {
 		b.Fatal(err)
 	}

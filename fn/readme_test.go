@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,18 +14,11 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
-
-func readme(t *testing.T) string {
-	t.Helper()
-	b, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
 
 // Each input in the README compiles.
 func TestReadmeInputs(t *testing.T) {
@@ -32,7 +26,7 @@ func TestReadmeInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(functiontest.README(t), -1)
 	if len(blocks) < 5 {
 		t.Fatalf("want at least 5 inputs, got %d", len(blocks))
 	}
@@ -70,13 +64,13 @@ func TestReadmeInputs(t *testing.T) {
 
 // What the README has an author of a composite write is exported.
 func TestReadmeTenants(t *testing.T) {
-	parts := regexp.MustCompile("(?s)```yaml\n([^`]*fromComposite:[^`]*)```\\s+```yaml\n([^`]*)```").FindStringSubmatch(readme(t))
+	parts := regexp.MustCompile("(?s)```yaml\n([^`]*fromComposite:[^`]*)```\\s+```yaml\n([^`]*)```").FindStringSubmatch(functiontest.README(t))
 	if parts == nil {
 		t.Fatal("the README has no input with fromComposite, and no composite behind it")
 	}
-	req := request(t, observedDatabase)
-	req.Input, req.Observed.Composite.Resource = parse(t, parts[1]), parse(t, parts[2])
-	rsp := reconcile(t, newFunction(t), req, nil)
+	req := functiontest.Request(t, functiontest.ObservedDatabase)
+	req.Input, req.Observed.Composite.Resource = functiontest.Parse(t, parts[1]), functiontest.Parse(t, parts[2])
+	rsp := functiontest.Reconcile(t, functiontest.New(t), req, nil)
 	if c := rsp.GetConditions()[0]; c.GetReason() != "Available" || len(rsp.GetDesired().GetResources()) != 2 {
 		t.Errorf("want two objects, got %d: %v", len(rsp.GetDesired().GetResources()), c)
 	}
@@ -84,7 +78,7 @@ func TestReadmeTenants(t *testing.T) {
 
 // What the README links to, and tells to render, is there.
 func TestReadmePaths(t *testing.T) {
-	text := readme(t)
+	text := functiontest.README(t)
 	var paths []string
 	for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text, -1) {
 		paths = append(paths, m[1])
@@ -116,20 +110,16 @@ func TestReadmePaths(t *testing.T) {
 // What the README shows of check is what the command prints.
 func TestReadmeCheck(t *testing.T) {
 	const shown = "$ fn check fn/testdata/check --connection-keys db=username,password\n"
-	_, after, ok := strings.Cut(readme(t), shown)
+	_, after, ok := strings.Cut(functiontest.README(t), shown)
 	if !ok {
 		t.Fatal("the README does not show it")
 	}
 	want, _, _ := strings.Cut(after, "```")
 	t.Chdir("..")
-	cmd := checkCmd{Paths: []string{"fn/testdata/check"}, ConnectionKeys: map[string]string{"db": "username,password"}}
-	result, err := cmd.check(context.Background(), strings.NewReader(""), func(int, int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cmd := check.Command{Paths: []string{"fn/testdata/check"}, ConnectionKeys: map[string]string{"db": "username,password"}}
 	var got strings.Builder
-	if err := printText(&got, result.Findings); err != nil {
-		t.Fatal(err)
+	if err := cmd.RunWith(t.Context(), strings.NewReader(""), &got, io.Discard); err == nil {
+		t.Error("want the faults in the exit code")
 	}
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -138,7 +128,7 @@ func TestReadmeCheck(t *testing.T) {
 
 // CI starts with the test command of the README, before it builds or installs anything.
 func TestReadmeTestCommand(t *testing.T) {
-	shown := regexp.MustCompile("(?m)^```shell\n(go test .*)\n```$").FindStringSubmatch(readme(t))
+	shown := regexp.MustCompile("(?m)^```shell\n(go test .*)\n```$").FindStringSubmatch(functiontest.README(t))
 	if shown == nil {
 		t.Fatal("the README has no code block with a test command alone")
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
 // TestRenderProgram runs the program itself: command line, exit code, and the
@@ -22,14 +24,14 @@ func TestRenderProgram(t *testing.T) {
 		t.Fatalf("cannot build the program: %v\n%s", err, out)
 	}
 	step := func(exports string) string {
-		return strings.Replace(twoSteps[:strings.Index(twoSteps, "  - step: first")]+testComposition[strings.Index(testComposition, "  - step: export"):],
+		return strings.Replace(functiontest.TwoSteps[:strings.Index(functiontest.TwoSteps, "  - step: first")]+functiontest.Composition[strings.Index(functiontest.Composition, "  - step: export"):],
 			"kind: Exports}", "kind: Exports, "+exports+"}", 1)
 	}
-	dir := renderDir(t, testFiles{
+	dir := functiontest.Folder(t, functiontest.Files{
 		"composition.yaml":     step("secrets: [{name: connection, from: db, data: [{key: password, value: secret.password}]}]"),
-		"observed.yaml":        testDatabase + "spec: {writeConnectionSecretToRef: {name: conn}}\n",
-		"required.yaml":        testSecret + "stringData: {password: hunter2}\n",
-		"bad/xr.yaml":          testXR,
+		"observed.yaml":        functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n",
+		"required.yaml":        functiontest.DatabaseSecret + "stringData: {password: hunter2}\n",
+		"bad/xr.yaml":          functiontest.XR,
 		"bad/composition.yaml": step("configMaps: [{name: settings, from: db, data: [{key: password, value: secret.password}]}]"),
 	})
 	const printed = `---

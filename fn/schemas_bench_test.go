@@ -10,6 +10,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/metrics"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -26,10 +29,10 @@ func BenchmarkTypeChecking(b *testing.B) {
 		calls := typedCalls(b, mode.kib, mode.expressions)
 		for _, codec := range []struct {
 			name   string
-			answer func(*testing.B, *Function, []byte)
-		}{{codecProto, answerDecoded}, {codecLazy, answerBytes}} {
+			answer func(*testing.B, *function.Function, []byte)
+		}{{metrics.CodecProto, answerDecoded}, {metrics.CodecLazy, answerBytes}} {
 			b.Run(mode.name+"/"+codec.name, func(b *testing.B) {
-				f := oneForm(b)
+				f := functiontest.OneForm(b)
 				b.ReportAllocs()
 				for b.Loop() {
 					for _, c := range calls {
@@ -43,7 +46,7 @@ func BenchmarkTypeChecking(b *testing.B) {
 }
 
 // answerDecoded answers a request as protobuf decodes it.
-func answerDecoded(b *testing.B, f *Function, sent []byte) {
+func answerDecoded(b *testing.B, f *function.Function, sent []byte) {
 	b.Helper()
 	req := &fnv1.RunFunctionRequest{}
 	if err := proto.Unmarshal(sent, req); err != nil {
@@ -59,7 +62,7 @@ func answerDecoded(b *testing.B, f *Function, sent []byte) {
 }
 
 // answerBytes answers a request where it lies.
-func answerBytes(b *testing.B, f *Function, sent []byte) {
+func answerBytes(b *testing.B, f *function.Function, sent []byte) {
 	b.Helper()
 	req, err := wire.Decode(sent)
 	if err != nil {
@@ -81,7 +84,7 @@ func typedCalls(b *testing.B, kib, expressions int) [][]byte {
 	for i := range expressions {
 		fmt.Fprintf(&more, "    - {key: k%d, value: resources.db.status.host}\n", i)
 	}
-	req := request(b, `
+	req := functiontest.Request(b, `
 meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_RESOURCES, CAPABILITY_REQUIRED_SCHEMAS]}
 input:
   apiVersion: export.fn.crossplane.io/v1beta1
@@ -134,7 +137,7 @@ func marshalled(b *testing.B, m proto.Message) []byte {
 // padded is a schema with so many KiB of further fields, described as providers do.
 func padded(b *testing.B, kib int, text string) *structpb.Struct {
 	b.Helper()
-	s := parse(b, text)
+	s := functiontest.Parse(b, text)
 	for n := 0; proto.Size(s) < kib<<10; n++ {
 		fields := map[string]any{}
 		for i := range 8 {

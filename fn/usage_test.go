@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
 )
 
 // TestUsageErrorsHaveNoValue gives every flag of every command a value in every way that a command line
@@ -21,7 +23,7 @@ func TestUsageErrorsHaveNoValue(t *testing.T) {
 			return
 		}
 		refused++
-		if text := usage(err).Error(); strings.Contains(text, value) || text == "" {
+		if text := terminal.Usage(err).Error(); strings.Contains(text, value) || text == "" {
 			t.Errorf("fn %s: %s", strings.Join(args, " "), text)
 		}
 	}
@@ -88,11 +90,11 @@ func TestUsage(t *testing.T) {
 			t.Errorf("fn %s is not refused", args)
 			continue
 		}
-		if got := usage(err); got.Error() != want {
+		if got := terminal.Usage(err); got.Error() != want {
 			t.Errorf("fn %s:\nwant %s\ngot  %s", args, want, got)
 		}
 		var coded kong.ExitCoder
-		if !errors.As(usage(err), &coded) || coded.ExitCode() != exitUsage {
+		if !errors.As(terminal.Usage(err), &coded) || coded.ExitCode() != terminal.ExitUsage {
 			t.Errorf("fn %s: its exit code is lost", args)
 		}
 	}

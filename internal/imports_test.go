@@ -1,4 +1,5 @@
-// Package internal holds the map of the house, and the test that keeps it.
+// Package internal holds tests of the whole module: which package may import which, and that no
+// test is skipped.
 package internal
 
 import (
@@ -15,138 +16,183 @@ import (
 
 const module = "github.com/crossplane-contrib/function-export/"
 
-// A room says what a package may import beside the standard library: rooms of
-// this module, and modules from outside. Test files may import more.
-type room struct {
-	rooms, outside []string
-}
+// The packages that a package may import besides the standard library: of this module, without
+// "internal/", and of other modules, with what is below them. Tests may import more.
+type imports struct{ own, other string }
 
 // The map. A package that is not on it fails the test.
-var rooms = map[string]room{
+var mayImport = map[string]imports{
 	"fn": {
-		rooms: []string{
-			"input/v1beta1", "internal/composition", "internal/document", "internal/expression", "internal/limits", "internal/migrate", "internal/observation",
-			"internal/plan", "internal/schema", "internal/suggest", "internal/wire",
-		},
-		outside: []string{
-			"github.com/alecthomas/kong", "github.com/bmatcuk/doublestar", "github.com/posener/complete", "github.com/willabides/kongplete", "golang.org/x/sync/semaphore", "golang.org/x/term", "github.com/crossplane/function-sdk-go", "github.com/google/uuid", "github.com/grpc-ecosystem/go-grpc-middleware",
-			"github.com/prometheus/client_golang", "google.golang.org/grpc", "google.golang.org/protobuf", "k8s.io/apimachinery", "sigs.k8s.io/yaml",
-		},
+		own: "cli/check cli/explain cli/migrate cli/render cli/serve cli/terminal function metrics",
+		other: "github.com/alecthomas/kong github.com/posener/complete github.com/willabides/kongplete " +
+			"github.com/crossplane/function-sdk-go",
 	},
+	"internal/cli/check": {
+		own:   "cli/files cli/terminal diagnostic expression inspect plan",
+		other: "github.com/alecthomas/kong golang.org/x/term",
+	},
+	"internal/cli/explain": {own: "cli/files cli/terminal expression inspect", other: "github.com/alecthomas/kong"},
+	"internal/cli/files": {
+		own:   "input/v1beta1 cli/terminal composition diagnostic document expression inspect plan schema suggest",
+		other: "github.com/bmatcuk/doublestar google.golang.org/protobuf",
+	},
+	"internal/cli/migrate": {own: "cli/files cli/terminal expression migrate", other: "github.com/alecthomas/kong"},
+	"internal/cli/render": {
+		own: "input/v1beta1 cli/files cli/terminal composition generator observation schema",
+		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go github.com/google/uuid " +
+			"google.golang.org/protobuf k8s.io/apimachinery sigs.k8s.io/yaml",
+	},
+	"internal/cli/serve": {
+		own:   "cli/terminal metrics server",
+		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go google.golang.org/grpc/credentials",
+	},
+	"internal/cli/terminal": {own: "suggest", other: "github.com/alecthomas/kong"},
+	"internal/server": { // which knows the function by its interface only
+		own: "metrics wire",
+		other: "github.com/crossplane/function-sdk-go github.com/grpc-ecosystem/go-grpc-middleware " +
+			"github.com/prometheus/client_golang golang.org/x/sync/semaphore google.golang.org/grpc google.golang.org/protobuf",
+	},
+	"internal/function": {
+		own:   "diagnostic expression limits metrics observation plan reconcile wire",
+		other: "github.com/crossplane/function-sdk-go google.golang.org/grpc/status google.golang.org/protobuf",
+	},
+	"internal/function/functiontest": { // for tests
+		own: "function generator sensitive wire",
+		other: "flag os github.com/crossplane/crossplane-runtime/v2/pkg/logging github.com/crossplane/function-sdk-go " +
+			"github.com/google/go-cmp google.golang.org/grpc/encoding google.golang.org/grpc/mem google.golang.org/protobuf " +
+			"sigs.k8s.io/yaml",
+	},
+	"internal/metrics":     {other: "github.com/prometheus/client_golang"},
 	"input":                {},
-	"input/v1beta1":        {outside: []string{"k8s.io/apimachinery"}},
+	"input/v1beta1":        {other: "k8s.io/apimachinery"},
 	"internal/limits":      {},
-	"internal/budget":      {rooms: []string{"internal/limits"}},
+	"internal/diagnostic":  {},
+	"internal/definition":  {own: "diagnostic", other: "github.com/google/cel-go google.golang.org/protobuf/types"},
+	"internal/budget":      {own: "limits"},
 	"internal/suggest":     {},
-	"internal/document":    {outside: []string{"go.yaml.in/yaml/v2", "go.yaml.in/yaml/v3", "sigs.k8s.io/yaml"}},
-	"internal/composition": {outside: []string{"github.com/crossplane/crossplane-runtime"}},
+	"internal/document":    {other: "go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 sigs.k8s.io/yaml"},
+	"internal/decode":      {},
+	"internal/composition": {own: "decode", other: "github.com/crossplane/crossplane-runtime"},
 	"internal/schema": {
-		rooms: []string{"internal/suggest"},
-		outside: []string{
-			"github.com/crossplane/crossplane-runtime", "github.com/crossplane/crossplane/apis", "github.com/google/cel-go/common/types", "google.golang.org/protobuf",
-			"k8s.io/api", "k8s.io/apiextensions-apiserver/pkg/apis", "k8s.io/apimachinery",
-		},
+		own: "decode suggest",
+		other: "github.com/crossplane/crossplane-runtime github.com/crossplane/crossplane/apis " +
+			"github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/api " +
+			"k8s.io/apiextensions-apiserver/pkg/apis k8s.io/apimachinery",
 	},
 	"internal/migrate": {
-		rooms:   []string{"input/v1beta1", "internal/expression", "internal/object", "internal/plan"},
-		outside: []string{"github.com/crossplane/crossplane-runtime", "google.golang.org/protobuf/types", "k8s.io/apimachinery", "sigs.k8s.io/yaml"},
+		own: "input/v1beta1 decode diagnostic expression object plan",
+		other: "github.com/crossplane/crossplane-runtime google.golang.org/protobuf/types k8s.io/apimachinery " +
+			"sigs.k8s.io/yaml",
 	},
 	"internal/jsonschema": { // a program, which go generate runs
-		rooms:   []string{"internal/limits"},
-		outside: []string{"github.com/google/cel-go", "os", "sigs.k8s.io/yaml"},
+		own:   "definition limits",
+		other: "os sigs.k8s.io/yaml",
 	},
-	"internal/sensitive": {outside: []string{"log/slog"}}, // to redact itself there
+	"internal/sensitive": {other: "log/slog"}, // to redact itself there
 	"internal/wire/wiretest": { // for tests
-		rooms:   []string{"internal/wire"},
-		outside: []string{"github.com/crossplane/function-sdk-go/proto", "google.golang.org/protobuf"},
+		own:   "wire",
+		other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf",
 	},
-	"internal/wire": {outside: []string{"github.com/crossplane/function-sdk-go/proto", "google.golang.org/protobuf"}},
+	"internal/wire": {other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf"},
 	"internal/expression": {
-		rooms:   []string{"internal/budget", "internal/limits", "internal/sensitive", "internal/suggest"},
-		outside: []string{"github.com/google/cel-go", "google.golang.org/protobuf/types", "sigs.k8s.io/yaml"},
+		own:   "budget diagnostic limits sensitive suggest",
+		other: "github.com/google/cel-go google.golang.org/protobuf/types sigs.k8s.io/yaml",
 	},
-	"internal/observation": {
-		rooms:   []string{"internal/expression", "internal/wire"},
-		outside: []string{"github.com/google/cel-go"},
-	},
-	"internal/object": {
-		rooms:   []string{"internal/sensitive", "internal/wire"},
-		outside: []string{"google.golang.org/protobuf/types", "k8s.io/apimachinery"},
-	},
+	"internal/observation": {own: "expression wire", other: "github.com/google/cel-go"},
+	"internal/object":      {own: "sensitive wire", other: "google.golang.org/protobuf/types k8s.io/apimachinery"},
 	"internal/environment": {
-		rooms:   []string{"input/v1beta1", "internal/budget", "internal/limits", "internal/wire"},
-		outside: []string{"github.com/crossplane/crossplane-runtime", "google.golang.org/protobuf/types", "google.golang.org/protobuf/encoding/protojson", "k8s.io/apimachinery"},
+		own: "input/v1beta1 budget diagnostic limits wire",
+		other: "github.com/crossplane/crossplane-runtime google.golang.org/protobuf/types " +
+			"google.golang.org/protobuf/encoding/protojson k8s.io/apimachinery",
 	},
 	"internal/generator": {
-		rooms:   []string{"input/v1beta1", "internal/limits", "internal/object", "internal/sensitive"},
-		outside: []string{"github.com/google/uuid", "golang.org/x/crypto/ssh", "k8s.io/apimachinery"},
+		own:   "input/v1beta1 limits object sensitive",
+		other: "github.com/google/uuid golang.org/x/crypto/ssh k8s.io/apimachinery k8s.io/utils/ptr",
 	},
-	"internal/collect": {rooms: []string{"internal/expression", "internal/limits", "internal/object", "internal/sensitive"}},
-	"internal/rewrite": {rooms: []string{"internal/budget", "internal/limits", "internal/sensitive", "internal/suggest"}},
+	"internal/collect": {own: "expression limits object sensitive"},
+	"internal/rewrite": {own: "budget diagnostic limits sensitive suggest"},
 	"internal/plan": {
-		rooms: []string{
-			"input/v1beta1", "internal/budget", "internal/collect", "internal/environment", "internal/expression", "internal/generator", "internal/limits", "internal/object",
-			"internal/observation", "internal/rewrite", "internal/schema", "internal/sensitive", "internal/suggest", "internal/wire",
-		},
-		outside: []string{
-			"github.com/crossplane/crossplane-runtime", "github.com/google/cel-go/common/types", "google.golang.org/protobuf",
-			"k8s.io/apimachinery", "k8s.io/utils/lru",
-		},
+		own: "input/v1beta1 budget definition diagnostic environment expression generator limits object observation " +
+			"rewrite schema suggest wire",
+		other: "github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath google.golang.org/protobuf/types/known/structpb " +
+			"k8s.io/apimachinery k8s.io/utils/lru",
 	},
-	"internal/e2e":              {outside: []string{"github.com/rogpeppe/go-internal/lockedfile"}},
-	"internal/figures":          {},
-	"internal/attack":           {rooms: []string{"internal/limits"}, outside: []string{"google.golang.org/protobuf/types", "github.com/crossplane/function-sdk-go/proto"}},
-	"internal/e2e/build":        {rooms: []string{"internal/e2e"}},
-	"internal/e2e/live":         {rooms: []string{"internal/e2e"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go"}},
-	"internal/e2e/live/compose": {outside: []string{"github.com/crossplane/function-sdk-go", "google.golang.org/protobuf"}},
+	"internal/plan/plantest": { // for tests
+		own:   "expression plan wire",
+		other: "google.golang.org/protobuf sigs.k8s.io/yaml",
+	},
+	"internal/inspect": {
+		own: "input/v1beta1 budget diagnostic environment expression limits object plan schema suggest wire",
+		other: "github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath github.com/google/cel-go/common/types " +
+			"google.golang.org/protobuf/types/known/structpb k8s.io/apimachinery",
+	},
+	"internal/reconcile": {
+		own: "input/v1beta1 budget collect diagnostic environment expression generator inspect limits object observation " +
+			"plan rewrite sensitive suggest wire",
+		other: "github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/apimachinery",
+	},
+	"internal/e2e":              {other: "github.com/rogpeppe/go-internal/lockedfile"},
+	"internal/e2e/build":        {own: "e2e"},
+	"internal/e2e/live":         {own: "e2e", other: "k8s.io/apimachinery k8s.io/client-go"},
+	"internal/e2e/live/compose": {other: "github.com/crossplane/function-sdk-go google.golang.org/protobuf"},
 }
 
-// Modules of their own are not on the map: no room can import them, and the
-// product's go.mod knows nothing of what they need. Each is here with its reason,
-// so that no room leaves the map by having a go.mod.
+// Nested modules are not on the map: no package imports them, and they keep what they need out of
+// the product's go.mod. Each one needs a reason, so that no package leaves the map with a go.mod.
 var modules = map[string]string{
 	"internal/e2e/tools": "the real Crossplane and what it runs on",
+	"internal/lint":      "golangci-lint, which needs two hundred modules",
 	"internal/release":   "images, registries and SBOMs",
 }
 
-// Below fn nothing knows gRPC, requests, the clock, logs or flags; but for the room of the
-// requests.
-var onlyInFn = []string{"google.golang.org/grpc", "github.com/crossplane/function-sdk-go", "log", "log/slog", "flag", "os", "net", "net/http"}
+// The packages that meet the outside, with those below them. All others see only what they are
+// handed: what they do depends on no file, no connection, no flag and no log.
+var outermost = []string{"fn", "internal/cli", "internal/server", "internal/e2e"}
 
-// It parses the files in process: a go command run by the test would be outside
-// of what the test cache looks at.
+// Only the outermost packages may import these, and a package that names them on the map.
+var onlyOutermost = []string{"log", "log/slog", "flag", "os", "net", "net/http"}
+
+// It parses the files itself: the test cache does not see what a go command reads.
 func TestImports(t *testing.T) {
 	for dir, files := range packages(t) {
-		r, ok := rooms[dir]
+		may, ok := mayImport[dir]
 		if !ok {
 			t.Errorf("package %s is not on the map: say what it may import", dir)
 			continue
 		}
 		for _, file := range files {
-			for _, path := range imports(t, file) {
-				if why := r.refuse(dir, path); why != "" {
+			for _, path := range importsOf(t, file) {
+				if why := may.refuse(dir, path); why != "" {
 					t.Errorf("%s imports %s: %s", file, path, why)
 				}
 			}
 		}
 	}
+	for dir := range mayImport {
+		if _, ok := packages(t)[dir]; !ok {
+			t.Errorf("package %s is on the map and does not exist", dir)
+		}
+	}
 }
 
-func (r room) refuse(dir, path string) string {
-	known := slices.ContainsFunc(r.outside, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
-	below := strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/e2e") && dir != "internal/figures"
-	switch own, isOwn := strings.CutPrefix(path, module); {
-	case below && slices.Contains(onlyInFn, path) && !slices.Contains(r.outside, path):
-		return "only fn may know of it"
-	case isOwn && !slices.Contains(r.rooms, own):
-		return "that room is not below this one"
-	case !isOwn && strings.Contains(strings.SplitN(path, "/", 2)[0], ".") && !known:
-		return "the map does not have it for this room"
+func (i imports) refuse(dir, path string) string {
+	named := slices.ContainsFunc(strings.Fields(i.other), func(p string) bool { return strings.HasPrefix(path+"/", p+"/") })
+	own, isOwn := strings.CutPrefix(path, module)
+	host, _, _ := strings.Cut(path, "/")
+	switch {
+	case isOwn && !slices.Contains(strings.Fields(i.own), strings.TrimPrefix(own, "internal/")):
+		return "the map does not allow this package"
+	case isOwn || named:
+		return ""
+	case strings.Contains(host, "."):
+		return "the map does not allow this module"
+	case slices.Contains(onlyOutermost, path) && !slices.ContainsFunc(outermost, func(o string) bool { return strings.HasPrefix(dir+"/", o+"/") }):
+		return "only the outermost packages may import it"
 	}
 	return ""
 }
 
-// packages are the product's files by folder, tests left out.
+// packages returns the files of each package, without tests.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -164,7 +210,7 @@ func packages(t *testing.T) map[string][]string {
 					return err
 				}
 				if _, ok := modules[filepath.ToSlash(dir)]; !ok {
-					t.Errorf("%s is a module of its own: put it on the map, or say why it is one", dir)
+					t.Errorf("%s is a nested module without a reason", dir)
 				}
 				return filepath.SkipDir
 			}
@@ -184,7 +230,7 @@ func packages(t *testing.T) map[string][]string {
 	return out
 }
 
-func imports(t *testing.T, file string) []string {
+func importsOf(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 	if err != nil {

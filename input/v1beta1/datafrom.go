@@ -15,7 +15,7 @@ const (
 
 // DataFrom gives all keys of an input, under other names if rewrite says so.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.extract) ? 1 : 0) + (has(self.find) ? 1 : 0) + (has(self.valueMap) ? 1 : 0) == 1",message="exactly one of extract, find and valueMap must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.extract), has(self.find), has(self.valueMap)].exists_one(x, x)",message="exactly one of extract, find and valueMap must be set"
 type DataFrom struct {
 	// Extract takes every key of one input.
 	// +optional
@@ -105,7 +105,7 @@ type FindName struct {
 
 // Rewrite is one rule.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.regexp) ? 1 : 0) + (has(self.merge) ? 1 : 0) + (has(self.transform) ? 1 : 0) == 1",message="exactly one of regexp, merge and transform must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.regexp), has(self.merge), has(self.transform)].exists_one(x, x)",message="exactly one of regexp, merge and transform must be set"
 type Rewrite struct {
 	// Regexp replaces each match in a key.
 	// +optional
@@ -121,6 +121,8 @@ type Rewrite struct {
 }
 
 // RewriteRegExp replaces each match in a key.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.target)",fieldPath=".target",message="must be set: an empty one removes what source matches"
 type RewriteRegExp struct {
 	// Source is what is looked for, in RE2's syntax.
 	// +kubebuilder:validation:MinLength=1
@@ -129,13 +131,15 @@ type RewriteRegExp struct {
 
 	// Target is what it is replaced by; the empty one removes it. $1 and ${name}
 	// are groups of source.
+	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	Target *string `json:"target"`
+	Target *string `json:"target,omitempty"`
 }
 
 // RewriteMerge opens values up that are JSON objects, or makes one of all.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.strategy) && self.strategy == 'JSON' ? has(self.into) : !has(self.into)",message="into must be set with strategy JSON, and only with it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.strategy) && self.strategy == 'JSON') || has(self.into)",fieldPath=".into",message="must be set with strategy JSON"
+// +kubebuilder:validation:XValidation:rule="(has(self.strategy) && self.strategy == 'JSON') || !has(self.into)",fieldPath=".into",message="must not be set with strategy Extract: leave it out, or set strategy to JSON"
 type RewriteMerge struct {
 	// Strategy is Extract, whose keys are the members of the values, or JSON, which
 	// adds one key that has them all. Defaults to Extract.
@@ -174,7 +178,7 @@ type RewriteMerge struct {
 
 // RewriteTransform makes the new key of the old one.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.template) != has(self.keyExpression)",message="exactly one of template and keyExpression must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.keyExpression)].exists_one(x, x)",message="exactly one of template and keyExpression must be set"
 type RewriteTransform struct {
 	// Template is a Go template over .value, the key.
 	// +optional

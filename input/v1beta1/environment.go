@@ -60,7 +60,8 @@ const (
 
 // An EnvironmentSource is an EnvironmentConfig, or with a selector several.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.type) && self.type == 'Selector' ? has(self.selector) : has(self.ref)",message="ref must be set for type Reference, and selector for type Selector"
+// +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'Selector') || has(self.selector)",fieldPath=".selector",message="must be set for type Selector"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Selector') || has(self.ref)",fieldPath=".ref",message="must be set for type Reference: name an EnvironmentConfig, or set type to Selector"
 type EnvironmentSource struct {
 	// Type says how to find it: Reference by its name, Selector by labels. What
 	// stands beside for the other type is not looked at. Defaults to Reference.
@@ -143,7 +144,8 @@ const (
 
 // An EnvironmentLabelMatcher is a label, and where its value comes from.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.type) && self.type == 'Value' ? has(self.value) : has(self.valueFromFieldPath)",message="value must be set for type Value, and valueFromFieldPath for the others"
+// +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'Value') || has(self.value)",fieldPath=".value",message="must be set for type Value"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Value') || has(self.valueFromFieldPath)",fieldPath=".valueFromFieldPath",message="must be set for types FromCompositeFieldPath and FromEnvironmentFieldPath: name a field, or set type to Value"
 type EnvironmentLabelMatcher struct {
 	// Type says where the value comes from: from value, from a field of the
 	// composite, or from a field of the environment as earlier steps left it. Defaults
@@ -167,7 +169,7 @@ type EnvironmentLabelMatcher struct {
 	// field, Optional leaves the label out. Defaults to Required.
 	// +optional
 	// +kubebuilder:default=Required
-	// +kubebuilder:validation:Enum=Optional;Required
+	// +kubebuilder:validation:Enum=Required;Optional
 	FromFieldPathPolicy string `json:"fromFieldPathPolicy,omitempty"`
 
 	// Value of the label.
@@ -197,6 +199,5 @@ type EnvironmentField struct {
 	// NonSensitive lists the secret keys that this expression may use all the
 	// same, as <input>.<key>, for example db.endpoint.
 	// +optional
-	// +listType=set
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -126,25 +126,28 @@ const (
 //
 // A v1 Secret is secrets.<name>; anything else is sources.<name>.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.matchName) ? 1 : 0) + (has(self.nameExpression) ? 1 : 0) + (has(self.matchLabels) ? 1 : 0) <= 1",message="at most one of matchName, nameExpression and matchLabels may be set"
-// +kubebuilder:validation:XValidation:rule="!(has(self.scope) && self.scope == 'Cluster' && has(self.__namespace__))",message="namespace must not be set when scope is Cluster"
-// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",message="namespace must not be set beside the nameExpression of a Secret: it lies in the composite's own namespace"
-// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.scope) && self.scope == 'Cluster')",message="a Secret's scope is Namespaced"
+// +kubebuilder:validation:XValidation:rule="[has(self.matchName), has(self.nameExpression), has(self.matchLabels)].filter(x, x).size() <= 1",message="at most one of matchName, nameExpression and matchLabels may be set"
+// +kubebuilder:validation:XValidation:rule="!(has(self.scope) && self.scope == 'Cluster' && has(self.__namespace__))",fieldPath=".namespace",message="must not be set when scope is Cluster"
+// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set beside the nameExpression of a Secret, which lies in the composite's own namespace: use matchName, or leave the namespace out"
+// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.scope) && self.scope == 'Cluster')",fieldPath=".scope",message="must be Namespaced for a Secret"
 type Source struct {
 	// Name of the source in expressions. It must not be composite or environment.
 	// Unless matchName, nameExpression or
 	// matchLabels is set it is the name of the object, too.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!(self in ['composite', 'environment'])",message="must not be composite or environment, which extract has for inputs of its own"
+	// +kubebuilder:validation:XValidation:rule="self != 'composite'",message="must not be composite, which extract has for an input of its own: rename it"
+	// +kubebuilder:validation:XValidation:rule="self != 'environment'",message="must not be environment, which extract has for an input of its own: rename it"
 	Name string `json:"name"`
 
 	// APIVersion of the object, for example v1.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:example=v1
 	APIVersion string `json:"apiVersion"`
 
 	// Kind of the object, for example ConfigMap.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:example=ConfigMap
 	Kind string `json:"kind"`
 
 	// Scope of the kind. Defaults to Namespaced.
@@ -186,8 +189,9 @@ type Source struct {
 // A Variable is a named expression.
 type Variable struct {
 	// Name of the variable, a CEL identifier.
-	// +kubebuilder:validation:Pattern=`^[_a-zA-Z][_a-zA-Z0-9]*$`
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[_a-zA-Z][_a-zA-Z0-9]*$')",message="must have letters, digits and '_' only, and not begin with a digit: expressions read it as variables.<name>"
 	Name string `json:"name"`
 
 	// Value of the variable, of any type.
@@ -198,7 +202,7 @@ type Variable struct {
 
 // A SecretExport is a Secret to compose.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.data) || has(self.dataFrom)",message="at least one of data and dataFrom must be set"
+// +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless there is dataFrom"
 type SecretExport struct {
 	// Name of the export: the composition resource name of the Secret.
 	// +kubebuilder:validation:MinLength=1
@@ -215,7 +219,7 @@ type SecretExport struct {
 	// +optional
 	// +kubebuilder:default=Opaque
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="Kubernetes fills a kubernetes.io/service-account-token Secret itself"
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="Kubernetes fills a kubernetes.io/service-account-token Secret itself: use another type"
 	Type string `json:"type,omitempty"`
 
 	// Immutable makes the Secret immutable: it is held as it was created when
@@ -258,7 +262,7 @@ type SecretExport struct {
 
 // A ConfigMapExport is a ConfigMap to compose.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.data) || has(self.dataFrom)",message="at least one of data and dataFrom must be set"
+// +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless there is dataFrom"
 type ConfigMapExport struct {
 	// Name of the export: the composition resource name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
@@ -306,8 +310,8 @@ type ConfigMapExport struct {
 
 // Metadata of an object to compose.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.name) && has(self.nameExpression))",message="at most one of name and nameExpression may be set"
-// +kubebuilder:validation:XValidation:rule="!(has(self.__namespace__) && has(self.namespaceExpression))",message="at most one of namespace and namespaceExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.nameExpression)].filter(x, x).size() <= 1",message="at most one of name and nameExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.__namespace__), has(self.namespaceExpression)].filter(x, x).size() <= 1",message="at most one of namespace and namespaceExpression may be set"
 type Metadata struct {
 	// Name of the object. Fixed after creation. Defaults to the composite's name
 	// and the export's name, joined by a dash.
@@ -361,14 +365,14 @@ type Metadata struct {
 	// annotationsExpression may use all the same, as <input>.<key>, for example
 	// db.endpoint.
 	// +optional
-	// +listType=set
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
 // SecretData is one key of a Secret, or with valueMap several.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.value) != has(self.valueMap)",message="exactly one of value and valueMap must be set"
-// +kubebuilder:validation:XValidation:rule="has(self.value) == has(self.key)",message="key must be set with value, and only with value"
+// +kubebuilder:validation:XValidation:rule="[has(self.value), has(self.valueMap)].exists_one(x, x)",message="exactly one of value and valueMap must be set"
+// +kubebuilder:validation:XValidation:rule="!has(self.value) || has(self.key)",fieldPath=".key",message="must be set, for value is the value of one key"
+// +kubebuilder:validation:XValidation:rule="!(has(self.valueMap) && has(self.key)) || has(self.value)",fieldPath=".key",message="must not be set beside valueMap, which gives its keys itself"
 type SecretData struct {
 	// Key in the object.
 	// +optional
@@ -402,7 +406,6 @@ type ConfigMapData struct {
 	// NonSensitive lists the secret keys that this expression may use all the
 	// same, as <input>.<key>, for example db.endpoint.
 	// +optional
-	// +listType=set
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
@@ -427,6 +430,5 @@ type StatusField struct {
 	// NonSensitive lists the secret keys that this expression may use all the
 	// same, as <input>.<key>, for example db.endpoint.
 	// +optional
-	// +listType=set
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -8,7 +8,7 @@ package v1beta1
 // allow lists. Their objects lie in the composite's own namespace. Nothing in the
 // composite is ever a fault of this input.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.from) || (has(self.allow) && has(self.allow.secrets) && self.from in self.allow.secrets)",message="from must be one of allow.secrets"
+// +kubebuilder:validation:XValidation:rule="!has(self.from) || (has(self.allow) && has(self.allow.secrets) && self.from in self.allow.secrets)",fieldPath=".from",message="must be one of allow.secrets: add it there, or name one of them"
 type FromComposite struct {
 	// From names the composed resource whose connection details are `secret` in
 	// these expressions. Defaults to the one that allow.secrets lists, if it lists
@@ -22,7 +22,7 @@ type FromComposite struct {
 	// spec.operatorSpec.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^spec($|[.])')",message="must be spec, or below it"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^spec($|[.])')",message="must be spec, or below it: nothing else is the composite's author's"
 	FieldPath string `json:"fieldPath"`
 
 	// Allow lists what these expressions see beside the composite, and which labels

@@ -28,16 +28,22 @@ const (
 // one before, while its grace period lasts, previous.<name>.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.totp), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, totp and resource must be set"
-// +kubebuilder:validation:XValidation:rule="has(self.refreshPolicy) && self.refreshPolicy == 'Periodic' ? has(self.refreshInterval) : !has(self.refreshInterval)",message="refreshInterval must be set with refreshPolicy Periodic, and only with it"
-// +kubebuilder:validation:XValidation:rule="!has(self.keepersExpression) || (has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce')",message="keepersExpression has no effect with refreshPolicy CreatedOnce"
-// +kubebuilder:validation:XValidation:rule="!has(self.totp) || (!has(self.gracePeriod) && !has(self.__namespace__) && (!has(self.refreshPolicy) || self.refreshPolicy == 'CreatedOnce'))",message="refreshPolicy, gracePeriod and namespace must not be set for totp, which makes no generation"
-// +kubebuilder:validation:XValidation:rule="!(has(self.certificate) && has(self.certificate.renewBefore)) || (has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce')",message="renewBefore has no effect with refreshPolicy CreatedOnce"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",message="namespace has no effect on a resource: set metadata.namespace of its manifest"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.gracePeriod))",fieldPath=".gracePeriod",message="must not be set for totp, which makes no generation"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set for totp, which makes no generation"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshInterval))",fieldPath=".refreshInterval",message="must not be set for totp, which makes no generation"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.keepersExpression))",fieldPath=".keepersExpression",message="must not be set for totp, which makes no generation"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce')",fieldPath=".refreshPolicy",message="must not be set for totp, which makes no generation"
+// +kubebuilder:validation:XValidation:rule="has(self.totp) || !(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshInterval)",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !has(self.keepersExpression)",fieldPath=".keepersExpression",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && has(self.certificate.renewBefore))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace of its manifest"
 // +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",message="gracePeriod must be at most 15 times the refreshInterval"
 type Generator struct {
 	// Name of the generator in expressions, and part of the names of its generations.
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of its generations' names"
 	Name string `json:"name"`
 
 	// Password makes a password.
@@ -80,14 +86,14 @@ type Generator struct {
 	// made.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h, 100 years"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
 	// GracePeriod is how long a generation is kept after the next one took its place.
 	// Defaults to 0s.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h, 100 years"
 	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
 
 	// KeepersExpression gives a value of any type that JSON has. When it becomes
@@ -166,8 +172,9 @@ type UUIDGenerator struct{}
 
 // An SSHKeyGenerator makes a key pair: outputs privateKey and publicKey.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.bits) || (has(self.type) && self.type != 'ed25519')",message="bits must not be set for type ed25519"
-// +kubebuilder:validation:XValidation:rule="!has(self.bits) || (has(self.type) && self.bits in (self.type == 'rsa' ? [2048, 3072, 4096] : [256, 384, 521]))",message="bits must be 2048, 3072 or 4096 for rsa, and 256, 384 or 521 for ecdsa"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'ed25519') || !has(self.bits)",fieldPath=".bits",message="must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa"
+// +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'rsa') || self.bits in [2048, 3072, 4096]",fieldPath=".bits",message="must be 2048, 3072 or 4096 for type rsa"
+// +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'ecdsa') || self.bits in [256, 384, 521]",fieldPath=".bits",message="must be 256, 384 or 521 for type ecdsa"
 type SSHKeyGenerator struct {
 	// Type of the key. Defaults to ed25519.
 	// +optional
@@ -191,7 +198,7 @@ type SSHKeyGenerator struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && has(self.ca))",message="a CA signs itself: leave ca out"
 // +kubebuilder:validation:XValidation:rule="has(self.ca) || has(self.subject)",message="subject must be set for a certificate that signs itself"
-// +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && (has(self.dnsNames) || has(self.ipAddresses)))",message="a CA has no dnsNames or ipAddresses"
+// +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && (has(self.dnsNames) && size(self.dnsNames) > 0 || has(self.ipAddresses) && size(self.ipAddresses) > 0))",message="a CA has no dnsNames or ipAddresses"
 type CertificateGenerator struct {
 	// IsCA makes a CA that other certificates can be signed by.
 	// +optional
@@ -210,13 +217,11 @@ type CertificateGenerator struct {
 	// DNSNames of the certificate.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=set
 	DNSNames []string `json:"dnsNames,omitempty"`
 
 	// IPAddresses of the certificate.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=set
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 
 	// Duration of its validity. Defaults to 2160h, 90 days, and for a CA to 87600h,
@@ -252,7 +257,6 @@ type CertificateSubject struct {
 	// Organizations of the subject.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
 	// +kubebuilder:validation:items:MinLength=1
 	Organizations []string `json:"organizations,omitempty"`
 }
@@ -264,6 +268,7 @@ type TOTPGenerator struct {
 	// it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:example="secrets.db.otp"
 	SecretExpression string `json:"secretExpression"`
 
 	// Digits of the token. Defaults to 6.
@@ -289,7 +294,7 @@ type TOTPGenerator struct {
 // A ResourceGenerator composes a resource for each generation.
 // +kubebuilder:validation:XValidation:rule="!has(self.manifest) || (has(self.manifest.apiVersion) && has(self.manifest.kind) && size(self.manifest.apiVersion) > 0 && size(self.manifest.kind) > 0)",message="manifest must have apiVersion and kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.manifest) || !has(self.manifest.metadata) || !has(self.manifest.metadata.name)",message="manifest has no name: each generation has its own"
-// +kubebuilder:validation:XValidation:rule="!(has(self.manifest) && has(self.manifest.apiVersion) && has(self.manifest.kind) && self.manifest.apiVersion == 'v1' && self.manifest.kind in ['Secret', 'ConfigMap']) || has(self.readyExpression)",message="readyExpression must be set for a Secret or ConfigMap, which has no condition Ready"
+// +kubebuilder:validation:XValidation:rule="!(has(self.manifest) && has(self.manifest.apiVersion) && has(self.manifest.kind) && self.manifest.apiVersion == 'v1' && self.manifest.kind in ['Secret', 'ConfigMap']) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, for a Secret or ConfigMap has no condition Ready: write for example has(resource.data.token)"
 type ResourceGenerator struct {
 	// Manifest of the resource. It has no name: each generation has its own, unless
 	// set gives it one.

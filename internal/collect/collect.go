@@ -1,13 +1,12 @@
 // Package collect puts the keys of one object together.
 //
-// The results of an object's entries come in, one by one and in the order of
-// the input; its data comes out whole, or what each missing key waits for and
-// why others failed. A key that two entries write is refused, and both are
-// named. Nothing empty is ever collected, no value is ever in a text, and no
-// key either unless the input itself spells it: a computed one may hold data.
+// The results of an object's entries come in one by one, in the order of the input. The data of the object comes out
+// whole, or what each missing key waits for and why others failed. If two entries write one key, both are named and
+// the key is refused. Nothing empty is collected. No text holds a value, nor a key that an expression computed, which
+// may hold data.
 //
-// Bytes are counted while they come in. What no object can hold, or no message can say,
-// is not collected: ask [Collection.Ended] before the next entry is evaluated.
+// Bytes are counted while they come in. More than an object can hold, or a message can say, is not collected: ask
+// [Collection.Ended] before the next entry is evaluated.
 package collect
 
 import (
@@ -24,14 +23,9 @@ import (
 
 // An Entry is where keys come from.
 type Entry struct {
-	// Path of the entry's expression in the input.
-	Path string
-
-	// Key that the entry writes, or empty if its expression computes the keys.
-	Key string
-
-	// Optional leaves out what is missing, null or empty.
-	Optional bool
+	Path     string // of the entry's expression in the input
+	Key      string // that the entry writes, or empty if its expression computes the keys
+	Optional bool   // leaves out what is missing, null or empty
 }
 
 // A Key is one key of an entry that computes its keys.
@@ -39,23 +33,14 @@ type Key struct {
 	Name  string
 	Value sensitive.Bytes
 
-	// From is the key in words that a text may show, or nil: what the input
-	// spells, or where it came from.
+	// From is the key in words that a text may show, or nil: as the input spells it, or where it came from.
 	From fmt.Stringer
-}
-
-// name is the entry in words.
-func (e Entry) name() string {
-	if e.Key != "" {
-		return fmt.Sprintf("key %q", e.Key)
-	}
-	return e.Path
 }
 
 // A Collection is an object's data while it is put together.
 type Collection struct {
 	data     map[string]sensitive.Bytes
-	writers  map[string]writer
+	writers  map[string]writer // of each key
 	lastWins bool
 	waiting  []string
 	failed   []string
@@ -63,33 +48,22 @@ type Collection struct {
 	ended    bool
 }
 
-// New returns an empty collection, with room for n keys. A key that two entries
-// write is refused, unless the last one wins.
+// New returns an empty collection for about n keys. If two entries write one key, the last one wins or the key is
+// refused.
 func New(n int, lastWins bool) *Collection {
-	return &Collection{data: make(map[string]sensitive.Bytes, n), writers: make(map[string]writer, n), lastWins: lastWins, left: object.MaxDataBytes}
+	return &Collection{
+		data: make(map[string]sensitive.Bytes, n), writers: make(map[string]writer, n),
+		lastWins: lastWins, left: object.MaxDataBytes,
+	}
 }
 
-// Ended reports whether nothing more is collected, whatever comes.
+// Ended reports whether nothing more is collected.
 func (c *Collection) Ended() bool { return c.ended }
 
 // Bytes that were collected.
 func (c *Collection) Bytes() int { return object.MaxDataBytes - max(c.left, 0) }
 
-// failing notes why an entry failed. The last of what a message shows says that it is not
-// all.
-func (c *Collection) failing(why string) {
-	switch n := len(c.failed); {
-	case c.ended:
-	case n == limits.MessageItems-1:
-		c.failed = append(c.failed, "and more: mend these first")
-		c.ended = true
-	default:
-		c.failed = append(c.failed, why)
-	}
-}
-
-// Value collects the value of an entry's key. ok is false for an entry that has
-// no value on purpose, and err why it has none otherwise.
+// Value collects the value of an entry's key. If ok is false, the entry has no value: on purpose, or because of err.
 func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	switch {
 	case err != nil:
@@ -102,21 +76,22 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	}
 }
 
-// Map collects the keys of an entry that computes them, in their order, where
-// each has a name of its own. ok and err are as for Value. Keys with an empty
-// value wait, as those of Value do.
+// Map collects the keys of an entry that computes them, in their order. Their names must differ. ok and err are those
+// of Value, and a key with an empty value waits.
 func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 	switch {
 	case err != nil:
 		c.fail(e, err)
-		return
-	case !ok:
-		return
-	case len(keys) == 0:
+	case ok && len(keys) == 0:
 		c.wait(e, "a key")
-		return
+	case ok:
+		c.keys(e, keys)
 	}
+}
+
+func (c *Collection) keys(e Entry, keys []Key) {
 	for _, k := range keys {
+		w := writer{&e, k.From}
 		switch {
 		case c.ended:
 			return
@@ -125,22 +100,21 @@ func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 		case k.Value.Len() == 0:
 			c.wait(e, "a value that is not empty")
 		case object.ValidateKey(k.Name) != nil:
-			c.failing(writer{&e, k.From}.String() + " gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
+			c.failing(w.String() + " gives a name that no key can have: it must consist of letters, digits, " +
+				"'-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
 			return
 		default:
-			c.add(writer{&e, k.From}, k.Name, k.Value)
+			c.add(w, k.Name, k.Value)
 		}
 	}
 }
 
-// A writer is the entry that wrote a key, and what the key is called if the entry
-// computes it.
+// A writer is the entry that wrote a key, and the name of the key if the entry computes it.
 type writer struct {
 	entry *Entry
 	from  fmt.Stringer
 }
 
-// String is the writer in words.
 func (w writer) String() string {
 	switch {
 	case w.entry.Key != "":
@@ -151,7 +125,6 @@ func (w writer) String() string {
 	return w.entry.Path
 }
 
-// add a key. Two writers are both named.
 func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 	if first, ok := c.writers[key]; ok && !c.lastWins {
 		c.failing(fmt.Sprintf("%s and %s both write one key: keep one of them", first, w))
@@ -159,12 +132,12 @@ func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 	}
 	c.left += c.data[key].Len() - v.Len()
 	if c.left < 0 {
-		c.failing(fmt.Sprintf("%s: cannot hold more than %d bytes (1 MiB) of data in one object: export fewer keys or shorter values", w.entry.Path, object.MaxDataBytes))
+		c.failing(fmt.Sprintf("%s: cannot hold more than %d bytes (1 MiB) of data in one object: "+
+			"export fewer keys or shorter values", w.entry.Path, object.MaxDataBytes))
 		c.ended = true
 		return
 	}
-	c.writers[key] = w
-	c.data[key] = v
+	c.writers[key], c.data[key] = w, v
 }
 
 func (c *Collection) fail(e Entry, err error) {
@@ -176,15 +149,30 @@ func (c *Collection) fail(e Entry, err error) {
 	c.failing(err.Error())
 }
 
+// failing adds why an entry failed. The last item of a full message says that there are more.
+func (c *Collection) failing(why string) {
+	switch n := len(c.failed); {
+	case c.ended:
+	case n == limits.MessageItems-1:
+		c.failed = append(c.failed, "and more: mend these first")
+		c.ended = true
+	default:
+		c.failed = append(c.failed, why)
+	}
+}
+
 func (c *Collection) wait(e Entry, inputs ...string) {
 	if e.Optional {
 		return
 	}
-	c.waiting = append(c.waiting, e.name()+" for "+strings.Join(inputs, ", "))
+	name := e.Path
+	if e.Key != "" {
+		name = fmt.Sprintf("key %q", e.Key)
+	}
+	c.waiting = append(c.waiting, name+" for "+strings.Join(inputs, ", "))
 }
 
-// Data is what was collected: all of it, and no part of it unless Waiting and
-// Failed are empty.
+// Data is all that was collected, or nil if an entry waits or failed.
 func (c *Collection) Data() map[string]sensitive.Bytes {
 	if len(c.waiting) > 0 || len(c.failed) > 0 {
 		return nil
@@ -192,8 +180,8 @@ func (c *Collection) Data() map[string]sensitive.Bytes {
 	return c.data
 }
 
-// Waiting lists the entries that wait and what for, in the order of the input.
-// An object that would have no key at all waits, too.
+// Waiting lists the entries that wait and their missing inputs, in the order of the input. An object that would have
+// no key at all also waits.
 func (c *Collection) Waiting() []string {
 	if len(c.waiting) == 0 && len(c.failed) == 0 && len(c.data) == 0 {
 		return []string{"it has no key: no optional value is there"}

@@ -1,24 +1,23 @@
 // Package composition reads what the pipeline of a Composition composes, as far as
 // its text says so.
 //
-// A Composition comes in as it stands in a file, decoded; its steps come out, with
-// the composed resources that their inputs name, and whether there may be others.
-// No function is called, no template is rendered, and no object is looked at. What
-// cannot be read is left open, never guessed.
+// It calls no function and renders no template. What it cannot read is left open, never guessed.
 package composition
 
 import (
+	"errors"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A Composition, and the steps of its pipeline.
+// A Composition and the steps of its pipeline.
 type Composition struct {
-	// CompositeAPIVersion and CompositeKind are what it composes for.
-	CompositeAPIVersion, CompositeKind string
-
-	// Steps in the order of the pipeline.
-	Steps []Step
+	Name                               string // empty if it has none
+	CompositeAPIVersion, CompositeKind string // of its composite resources
+	Mode                               string // Pipeline, unless the Composition is for Crossplane v1
+	Steps                              []Step
 }
 
 // A Step of a pipeline.
@@ -28,95 +27,156 @@ type Step struct {
 	// Function is the name it was installed under, which says little about what it is.
 	Function string
 
-	// Input of the function as it stands, nil without one.
+	// Input of the function as it is in the file, nil without one.
 	Input map[string]any
 
-	// Index of the step in spec.pipeline.
-	Index int
+	// Err is the first field of the input that is of another type. Such a step is Opaque.
+	Err error
 
-	// Resources that the input names, in its order. Not all of them need to be
-	// composed each time.
+	// Resources that the input names, in its order. The step may compose only some of them.
 	Resources []Resource
 
 	// Opaque steps may compose more than Resources.
 	Opaque bool
 
-	// Environment is what a step of function-environment-configs looks up, as its spec
-	// has it; nil without one, and for others.
+	// Environment is the spec of a step of function-environment-configs.
 	Environment map[string]any
 
-	// Required are the names of the resources that the step itself requires.
-	Required []string
+	// Required are the resources that the step itself requires.
+	Required []Requirement
+}
+
+// Group of the API of the step's input, empty without one.
+func (s Step) Group() string {
+	apiVersion, _ := s.Input["apiVersion"].(string)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return group
 }
 
 // A Resource is a composed resource that a step names.
 type Resource struct {
-	// Name in the pipeline: the composition resource name.
-	Name string
-
-	// APIVersion and Kind after the step. Both are empty if they cannot be read.
-	APIVersion, Kind string
+	Name             string // the composition resource name
+	APIVersion, Kind string // after the step; both are empty if they cannot be read
 }
 
-// The Compositions that can be read.
+// A Requirement is a resource that the Composition requires for a step. It is selected by its labels
+// if it has no MatchName.
+type Requirement struct {
+	Name, APIVersion, Kind string
+	Namespace, MatchName   *string
+	MatchLabels            map[string]string
+}
+
+// What a Composition is in the API. A revision of it has another kind, and the same spec.
 const (
-	APIVersion = "apiextensions.crossplane.io/v1"
-	Kind       = "Composition"
+	Group        = "apiextensions.crossplane.io"
+	Kind         = "Composition"
+	kindRevision = "CompositionRevision"
 )
 
-// Read a Composition. A field that is not of its type is an error with its path; one
-// that is not there is as if it were empty. The result shares the inputs with what
-// it is read from.
+var errNoComposition = errors.New("cannot read the object: it is no Composition of " + Group + "/v1")
+
+// Read a Composition, or a revision of one. The first field of another type is an error with its
+// path, beside all that can be read. An absent field is empty. The inputs of the steps have errors
+// of their own. The result shares the inputs with c. It is nil if c is no Composition.
 func Read(c map[string]any) (*Composition, error) {
-	r := &reader{}
-	top := value{reader: r, v: c}
-	if top.field("apiVersion").text() != APIVersion || top.field("kind").text() != Kind {
+	var first decode.First
+	top := decode.Value{Raw: c, Report: first.Report}
+	group, _, _ := strings.Cut(top.Get("apiVersion").Text(), "/")
+	if kind := top.Get("kind").Text(); group != Group || kind != Kind && kind != kindRevision {
 		return nil, errNoComposition
 	}
-	spec := top.field("spec")
+	spec := top.Get("spec")
 	out := &Composition{
-		CompositeAPIVersion: spec.field("compositeTypeRef").field("apiVersion").text(),
-		CompositeKind:       spec.field("compositeTypeRef").field("kind").text(),
+		Name:                top.Get("metadata", "name").Text(),
+		CompositeAPIVersion: spec.Get("compositeTypeRef", "apiVersion").Text(),
+		CompositeKind:       spec.Get("compositeTypeRef", "kind").Text(),
+		Mode:                spec.Get("mode").Text(),
+		Steps:               readSteps(spec.Get("pipeline")),
 	}
-	for i, step := range spec.field("pipeline").list() {
-		out.Steps = append(out.Steps, readStep(step, i, out.Steps))
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return out, nil
+	return out, first.Err
 }
 
-// Closed reports whether all composed resources are known by name: no step is
-// opaque.
+// ReadSteps reads steps that are in no Composition. A field of another type is ignored.
+func ReadSteps(pipeline []any) []Step {
+	var ignored decode.First
+	return readSteps(decode.Value{Raw: pipeline, Report: ignored.Report})
+}
+
+// Closed reports whether all composed resources are known by name: no step is opaque.
 func (c *Composition) Closed() bool {
 	return !slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Opaque })
 }
 
-func readStep(v value, index int, before []Step) Step {
-	s := Step{
-		Name:     v.field("step").text(),
-		Function: v.field("functionRef").field("name").text(),
-		Input:    v.field("input").object(),
-		Index:    index,
-	}
-	for _, required := range v.field("requirements").field("requiredResources").list() {
-		if name := required.field("requirementName").text(); name != "" {
-			s.Required = append(s.Required, name)
+// InputError is the first error of a step.
+func (c *Composition) InputError() error {
+	for _, s := range c.Steps {
+		if s.Err != nil {
+			return s.Err
 		}
 	}
-	input := v.field("input")
-	group, _, _ := strings.Cut(input.field("apiVersion").text(), "/")
-	read, known := functions[group]
-	if !known {
-		s.Opaque = !strings.Contains(s.Function, autoReady)
-		return s
+	return nil
+}
+
+func readSteps(pipeline decode.Value) []Step {
+	list := pipeline.List()
+	out := make([]Step, 0, len(list))
+	for _, step := range list {
+		out = append(out, readStep(step, out))
 	}
-	read(&s, input, before)
+	return out
+}
+
+func readStep(v decode.Value, before []Step) Step {
+	input := v.Get("input")
+	s := Step{
+		Name:     v.Get("step").Text(),
+		Function: v.Get("functionRef", "name").Text(),
+		Input:    input.Object(),
+	}
+	for _, r := range v.Get("requirements", "requiredResources").List() {
+		if name := r.Get("requirementName").Text(); name != "" {
+			s.Required = append(s.Required, Requirement{
+				Name: name, APIVersion: r.Get("apiVersion").Text(), Kind: r.Get("kind").Text(),
+				Namespace: textOrNil(r.Get("namespace")), MatchName: textOrNil(r.Get("name")),
+				MatchLabels: labels(r.Get("matchLabels")),
+			})
+		}
+	}
+	var first decode.First // of the input, whose errors are the step's
+	input.Report = first.Report
+	input.Get("apiVersion").Text()
+	switch read, known := functions[s.Group()]; {
+	case read != nil:
+		read(&s, input, before)
+	case !known:
+		s.Opaque = !strings.Contains(s.Function, autoReady)
+	}
+	s.Err = first.Err
+	s.Opaque = s.Opaque || s.Err != nil
 	return s
 }
 
-// last is the kind that the steps before leave a resource with.
+func textOrNil(v decode.Value) *string {
+	if !v.Exists() {
+		return nil
+	}
+	return new(v.Text())
+}
+
+// labels returns the values of labels, or nil if there are none.
+func labels(v decode.Value) map[string]string {
+	if !v.Exists() {
+		return nil
+	}
+	out := map[string]string{}
+	for _, key := range v.Keys() {
+		out[key] = v.Get(key).Text()
+	}
+	return out
+}
+
+// last returns the kind of a resource after the steps before.
 func last(before []Step, name string) (apiVersion, kind string) {
 	for _, s := range before {
 		for _, r := range s.Resources {

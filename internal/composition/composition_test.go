@@ -54,20 +54,24 @@ spec:
     requirements:
       requiredResources:
       - {requirementName: ca, apiVersion: v1, kind: ConfigMap, name: ca}
-      - {requirementName: more, apiVersion: v1, kind: ConfigMap}
+      - {requirementName: more, apiVersion: v1, kind: ConfigMap, namespace: other, matchLabels: {a: b}}
   - step: ready
     functionRef: {name: my-function-auto-ready-v2}
 `))
+	ca, namespace := "ca", "other"
 	want := &Composition{
-		CompositeAPIVersion: "example.org/v1alpha1", CompositeKind: "Postgres",
+		Name: "postgres", Mode: "Pipeline", CompositeAPIVersion: "example.org/v1alpha1", CompositeKind: "Postgres",
 		Steps: []Step{
 			{
 				Name: "environment", Function: "envs",
 				Environment: map[string]any{"environmentConfigs": []any{map[string]any{"ref": map[string]any{"name": "first"}}}},
 			},
-			{Name: "no environment", Function: "envs", Index: 1},
-			{Name: "compose", Function: "mine", Index: 2, Opaque: true, Required: []string{"ca", "more"}},
-			{Name: "ready", Function: "my-function-auto-ready-v2", Index: 3},
+			{Name: "no environment", Function: "envs"},
+			{Name: "compose", Function: "mine", Opaque: true, Required: []Requirement{
+				{Name: "ca", APIVersion: "v1", Kind: "ConfigMap", MatchName: &ca},
+				{Name: "more", APIVersion: "v1", Kind: "ConfigMap", Namespace: &namespace, MatchLabels: map[string]string{"a": "b"}},
+			}},
+			{Name: "ready", Function: "my-function-auto-ready-v2"},
 		},
 	}
 	if err != nil {
@@ -206,7 +210,7 @@ func TestReadFaults(t *testing.T) {
 	const other = "cannot read the object: it is no Composition of apiextensions.crossplane.io/v1"
 	cases := map[string]struct{ reason, in, want string }{
 		"Empty":      {"nothing is no Composition", "{}", other},
-		"OtherKind":  {"another object is none", "{apiVersion: apiextensions.crossplane.io/v1, kind: CompositionRevision}", other},
+		"OtherKind":  {"another object is none", "{apiVersion: apiextensions.crossplane.io/v1, kind: CompositeResourceDefinition}", other},
 		"KindNumber": {"a kind is a word", "{apiVersion: apiextensions.crossplane.io/v1, kind: 4711}", other},
 		"Bare":       {"a Composition may say nothing", head + "}", ""},
 		"Nulls":      {"null is as if it were not there", head + "spec: {compositeTypeRef: null, pipeline: [null, {input: null, requirements: {requiredResources: [null]}}]}}", ""},
@@ -228,11 +232,14 @@ func TestReadFaults(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c, err := Read(decoded(t, tc.in))
+			if err == nil {
+				err = c.InputError()
+			}
 			got := ""
 			if err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" || (c == nil) != (err != nil) {
+			if diff := cmp.Diff(tc.want, got); diff != "" || (c == nil) != (tc.want == other) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -1,16 +1,17 @@
 package composition
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A function has any name that it was installed under, so it is known by the API
-// group of its input.
-var functions = map[string]func(s *Step, input value, before []Step){
+// A function is known by the API group of its input, because it can be installed under any name.
+var functions = map[string]func(s *Step, input decode.Value, before []Step){
 	"pt.fn.crossplane.io":                 patchAndTransform,
 	"conditional-pt.fn.crossplane.io":     patchAndTransform,
 	"gotemplating.fn.crossplane.io":       goTemplate,
@@ -19,71 +20,62 @@ var functions = map[string]func(s *Step, input value, before []Step){
 	"kro.fn.crossplane.io":                resourceGraph,
 	"dummy.fn.crossplane.io":              dummy,
 
-	// They change, drop or look at what others compose, write the composite's status, or
-	// read something into the context.
-	"autoready.fn.crossplane.io":                   nothing,
-	"cel.fn.crossplane.io":                         nothing,
-	"extra-resources.fn.crossplane.io":             nothing,
-	"function-status-transformer.fn.crossplane.io": nothing,
-	"managed-resource-hook.fn.crossplane.io":       nothing,
-	"shell.fn.crossplane.io":                       nothing,
-	"tag-manager.fn.crossplane.io":                 nothing,
-	"tags.fn.crossplane.io":                        nothing,
-	"unittest.fn.crossplane.io":                    nothing,
+	// They change, drop or read what others compose, write the composite's status, or write the
+	// context.
+	"autoready.fn.crossplane.io":                   nil,
+	"cel.fn.crossplane.io":                         nil,
+	"extra-resources.fn.crossplane.io":             nil,
+	"function-status-transformer.fn.crossplane.io": nil,
+	"managed-resource-hook.fn.crossplane.io":       nil,
+	"shell.fn.crossplane.io":                       nil,
+	"tag-manager.fn.crossplane.io":                 nil,
+	"tags.fn.crossplane.io":                        nil,
+	"unittest.fn.crossplane.io":                    nil,
 
-	// These two compose Usages under names that they make of others: there is nothing in a
-	// Usage to read.
-	"protection.fn.crossplane.io": nothing,
-	"sequencer.fn.crossplane.io":  nothing,
+	// They compose Usages, in which there is nothing to read.
+	"protection.fn.crossplane.io": nil,
+	"sequencer.fn.crossplane.io":  nil,
 }
 
-// autoReady is in the name of a function that composes nothing, and that most use
-// without an input to know it by.
+// autoReady is in the name of a function that composes nothing, and mostly has no input.
 const autoReady = "auto-ready"
 
-func nothing(*Step, value, []Step) {}
-
-// patchAndTransform names each resource. The Secret that it makes of all connection
-// details has a name of its own, which no expression needs.
-func patchAndTransform(s *Step, input value, before []Step) {
-	if input.field("writeConnectionSecretToRef").there() {
+func patchAndTransform(s *Step, input decode.Value, before []Step) {
+	if input.Get("writeConnectionSecretToRef").Exists() {
 		s.Opaque = true // the Secret is composed under a name of its own
 	}
-	sets := map[string]bool{} // whether one changes the kind
-	for _, set := range input.field("patchSets").list() {
-		sets[set.field("name").text()] = changesKind(set.field("patches"), nil)
+	sets := map[string]bool{} // whether a set of patches changes the kind
+	for _, set := range input.Get("patchSets").List() {
+		sets[set.Get("name").Text()] = changesKind(set.Get("patches"), nil)
 	}
-	for _, r := range input.field("resources").list() {
-		patched := changesKind(r.field("patches"), sets)
-		apiVersion, kind := typeOf(r.field("base"))
-		name := r.field("name")
-		if name.text() == "" {
+	for _, r := range input.Get("resources").List() {
+		patched := changesKind(r.Get("patches"), sets)
+		apiVersion, kind := typeOf(r.Get("base"))
+		name := r.Get("name")
+		if name.Text() == "" {
 			s.Opaque = true
 			continue
 		}
-		if !r.field("base").there() { // it patches what an earlier step composes
-			apiVersion, kind = last(before, name.text())
+		if !r.Get("base").Exists() { // it patches what an earlier step composes
+			apiVersion, kind = last(before, name.Text())
 		}
 		if patched {
 			apiVersion, kind = "", ""
 		}
-		s.Resources = append(s.Resources, Resource{Name: name.text(), APIVersion: apiVersion, Kind: kind})
+		s.Resources = append(s.Resources, Resource{Name: name.Text(), APIVersion: apiVersion, Kind: kind})
 	}
 }
 
 // changesKind reports whether one of the patches writes apiVersion or kind.
-func changesKind(patches value, sets map[string]bool) bool {
+func changesKind(patches decode.Value, sets map[string]bool) bool {
 	changes := false
-	for _, p := range patches.list() {
-		from, to, set := p.field("fromFieldPath").text(), p.field("toFieldPath").text(), p.field("patchSetName").text()
-		switch p.field("type").text() {
+	for _, p := range patches.List() {
+		from, to, set := p.Get("fromFieldPath").Text(), p.Get("toFieldPath").Text(), p.Get("patchSetName").Text()
+		switch p.Get("type").Text() {
 		case "PatchSet":
 			changes = changes || sets[set]
 		case "", "FromCompositeFieldPath", "FromEnvironmentFieldPath":
-			if to == "" {
-				to = from
-			}
-			changes = changes || isKind(to)
+			changes = changes || isKind(cmp.Or(to, from))
 		case "CombineFromComposite", "CombineFromEnvironment":
 			changes = changes || isKind(to)
 		}
@@ -100,56 +92,55 @@ func isKind(path string) bool {
 	return slices.Contains([]string{"apiVersion", "kind", "*"}, segments[0].Field)
 }
 
-// typeOf is the kind of an object, if all of it is there.
-func typeOf(object value) (apiVersion, kind string) {
-	apiVersion, kind = object.field("apiVersion").text(), object.field("kind").text()
+// typeOf returns the kind of an object, or nothing if a part of it is missing.
+func typeOf(object decode.Value) (apiVersion, kind string) {
+	apiVersion, kind = object.Get("apiVersion").Text(), object.Get("kind").Text()
 	if apiVersion == "" || kind == "" {
 		return "", ""
 	}
 	return apiVersion, kind
 }
 
-func environmentConfigs(s *Step, input value, _ []Step) {
-	s.Environment = input.field("spec").object()
+func environmentConfigs(s *Step, input decode.Value, _ []Step) {
+	s.Environment = input.Get("spec").Object()
 }
 
-// exports are this module's own. Generations, and what a composite's author asks
-// for, have names that no expression reads.
-func exports(s *Step, input value, _ []Step) {
+// exports reads this function's own input. No expression reads generations, or exports of composite
+// authors.
+func exports(s *Step, input decode.Value, _ []Step) {
 	for _, list := range []struct{ field, kind string }{{"secrets", "Secret"}, {"configMaps", "ConfigMap"}} {
-		for _, e := range input.field(list.field).list() {
-			if name := e.field("name"); name.text() != "" {
-				s.Resources = append(s.Resources, Resource{Name: name.text(), APIVersion: "v1", Kind: list.kind})
+		for _, e := range input.Get(list.field).List() {
+			if name := e.Get("name"); name.Text() != "" {
+				s.Resources = append(s.Resources, Resource{Name: name.Text(), APIVersion: "v1", Kind: list.kind})
 			}
 		}
 	}
 }
 
-// resourceGraph is of function-kro. One that is there for each item of a list is
-// several resources, whose names are made.
-func resourceGraph(s *Step, input value, _ []Step) {
-	for _, r := range input.field("resources").list() {
-		id := r.field("id")
-		apiVersion, kind := typeOf(r.field("template"))
+// resourceGraph reads the input of function-kro. A resource with forEach becomes several, whose names
+// are computed.
+func resourceGraph(s *Step, input decode.Value, _ []Step) {
+	for _, r := range input.Get("resources").List() {
+		id := r.Get("id")
+		apiVersion, kind := typeOf(r.Get("template"))
 		if strings.Contains(apiVersion+kind, "${") {
 			apiVersion, kind = "", ""
 		}
 		switch {
-		case r.field("externalRef").there():
-		case r.field("forEach").there() || id.text() == "":
+		case r.Get("externalRef").Exists():
+		case r.Get("forEach").Exists() || id.Text() == "":
 			s.Opaque = true
 		default:
-			s.Resources = append(s.Resources, Resource{Name: id.text(), APIVersion: apiVersion, Kind: kind})
+			s.Resources = append(s.Resources, Resource{Name: id.Text(), APIVersion: apiVersion, Kind: kind})
 		}
 	}
 }
 
-// dummy answers with what its input says.
-func dummy(s *Step, input value, _ []Step) {
-	resources := input.field("response").field("desired").field("resources")
-	for _, name := range slices.Sorted(maps.Keys(resources.object())) {
-		r := resources.field(name)
-		apiVersion, kind := typeOf(r.field("resource"))
+// dummy reads the response that the input has.
+func dummy(s *Step, input decode.Value, _ []Step) {
+	resources := input.Get("response", "desired", "resources")
+	for _, name := range resources.Keys() {
+		apiVersion, kind := typeOf(resources.Get(name, "resource"))
 		s.Resources = append(s.Resources, Resource{Name: name, APIVersion: apiVersion, Kind: kind})
 	}
 }

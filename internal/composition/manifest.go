@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A document of a template, line by line: it is YAML only after it was rendered.
-type document struct {
+// An object of a template. It is YAML only after it is rendered, so it is scanned line by line.
+type object struct {
 	apiVersion, kind, names scalar
 }
 
-// A scalar is what a field is set to. There are several with several branches.
+// A scalar holds the values of a field, one for each branch.
 type scalar struct {
 	literals []string
 	unknown  bool // one of them is not literal
@@ -26,7 +26,7 @@ func (s *scalar) add(literal string, ok bool) {
 	}
 }
 
-// only is the one literal that the field is always set to.
+// only returns the one literal that the field is always set to.
 func (s *scalar) only() (string, bool) {
 	if s.unknown || len(s.literals) != 1 {
 		return "", false
@@ -34,26 +34,26 @@ func (s *scalar) only() (string, bool) {
 	return s.literals[0], true
 }
 
-// resources that the document may become: one for each name.
-func (d document) resources() []Resource {
-	apiVersion, ok := d.apiVersion.only()
-	kind, known := d.kind.only()
+// resources returns what the object may become: one for each name.
+func (o *object) resources() []Resource {
+	apiVersion, ok := o.apiVersion.only()
+	kind, known := o.kind.only()
 	if strings.HasPrefix(apiVersion, goTemplateMeta) {
 		return nil
 	}
 	if !ok || !known {
 		apiVersion, kind = "", ""
 	}
-	var out []Resource
-	for _, name := range d.names.literals {
+	out := make([]Resource, 0, len(o.names.literals))
+	for _, name := range o.names.literals {
 		out = append(out, Resource{Name: name, APIVersion: apiVersion, Kind: kind})
 	}
 	return out
 }
 
-// documents of a text whose actions were taken out.
-func documents(text string) []document {
-	var out []document
+// objects returns those of a text with markers.
+func objects(text string) []*object {
+	var out []*object
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, space)
@@ -71,13 +71,12 @@ func documents(text string) []document {
 type level struct {
 	indent int
 	key    string
-	field  *scalar // nil for keys that nobody asks for
+	field  *scalar // nil for keys that are not needed
 }
 
-// scan finds the fields by their indentation, as YAML in block style has it. What
-// stands in another style is not found.
-func scan(lines []string) document {
-	var d document
+// scan finds the fields of YAML in block style by their indentation.
+func scan(lines []string) *object {
+	var o object
 	var levels []level
 	for _, line := range lines {
 		indent, content := indented(line)
@@ -91,38 +90,36 @@ func scan(lines []string) document {
 			continue
 		}
 		key, text := cutKey(content)
-		l := level{indent: indent, key: key, field: d.field(levels, key)}
+		l := level{indent: indent, key: key, field: o.field(levels, key)}
 		if l.field != nil {
 			l.field.add(literal(text))
 		}
 		levels = append(levels, l)
 	}
-	return d
+	return &o
 }
 
-// field is the one that a key below others is.
-func (d *document) field(above []level, key string) *scalar {
+// field returns the field of a key, by the keys above it.
+func (o *object) field(above []level, key string) *scalar {
 	switch {
 	case len(above) == 0 && key == "apiVersion":
-		return &d.apiVersion
+		return &o.apiVersion
 	case len(above) == 0 && key == "kind":
-		return &d.kind
+		return &o.kind
 	case len(above) == 2 && above[0].key == "metadata" && above[1].key == "annotations" && key == goTemplateName:
-		return &d.names
+		return &o.names
 	}
 	return nil
 }
 
-// indented is a line without what indents it, and without actions that leave nothing
-// at its ends.
+// indented returns the indentation of a line, and the rest without the markers at its ends.
 func indented(line string) (int, string) {
 	content := strings.TrimLeft(line, " "+string(noText))
 	indent := strings.Count(line[:len(line)-len(content)], " ")
 	return indent, strings.TrimRight(content, space+string(noText))
 }
 
-// cutKey cuts a line at the colon that ends its key. The key of a line without one is
-// the line.
+// cutKey cuts a line at the colon that ends its key. Without a colon the line is the key.
 func cutKey(line string) (key, text string) {
 	for i := range len(line) {
 		if line[i] == ':' && (i+1 == len(line) || line[i+1] == ' ' || line[i+1] == '\t') {
@@ -132,7 +129,7 @@ func cutKey(line string) (key, text string) {
 	return line, ""
 }
 
-// literal is a scalar as YAML has it on one line, if all of it is known.
+// literal returns the value of a scalar on one line, if all of it is known.
 func literal(text string) (string, bool) {
 	if strings.ContainsAny(text, markers) {
 		return "", false

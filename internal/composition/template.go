@@ -1,8 +1,12 @@
 package composition
 
 import (
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
+	"text/template/parse"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
 const (
@@ -10,28 +14,30 @@ const (
 	goTemplateMeta = "meta.gotemplating.fn.crossplane.io/" // its own objects are not composed
 )
 
-// goTemplate names the manifests of an inline template that say their name without a
-// template. There may be others, and none of these: it can loop, and decide.
-func goTemplate(s *Step, input value, _ []Step) {
+// goTemplate names the manifests of an inline template whose names are literal. There may be others,
+// and some of these may not be composed: a template has loops and branches.
+func goTemplate(s *Step, input decode.Value, _ []Step) {
 	s.Opaque = true
-	left, right := input.field("delims").field("left").text(), input.field("delims").field("right").text()
+	left, right := input.Get("delims").Get("left").Text(), input.Get("delims").Get("right").Text()
 	if left == "" || right == "" { // the function uses them only together
 		left, right = "{{", "}}"
 	}
-	inline := input.field("inline")
-	parts := append([]value{inline.field("template")}, inline.field("templates").list()...)
-	if source := input.field("source").text(); source != "Inline" {
+	inline := input.Get("inline")
+	parts := append([]decode.Value{inline.Get("template")}, inline.Get("templates").List()...)
+	if source := input.Get("source").Text(); source != "Inline" {
 		return
 	}
 	for _, part := range parts {
-		for _, doc := range documents(withoutActions(part.text(), left, right)) {
-			s.Resources = append(s.Resources, doc.resources()...)
+		for _, text := range withMarkers(part.Text(), left, right) {
+			for _, o := range objects(text) {
+				s.Resources = append(s.Resources, o.resources()...)
+			}
 		}
 	}
 	s.Resources = agreed(s.Resources)
 }
 
-// agreed leaves one of each name, whose kind is unknown if there are two of it.
+// agreed returns one resource for each name. Its kind is unknown if there are two.
 func agreed(resources []Resource) []Resource {
 	var out []Resource
 	seen := map[string]int{}
@@ -49,8 +55,7 @@ func agreed(resources []Resource) []Resource {
 	return out
 }
 
-// What stands for an action in a text whose actions were taken out: some text that
-// is not known, or none.
+// The markers of an action in the text that is scanned: for unknown text, and for no text.
 const (
 	someText = '\x00'
 	noText   = '\x01'
@@ -58,68 +63,69 @@ const (
 	space    = " \t\r\n"
 )
 
-// withoutActions replaces each action of a Go template by its marker, trims as the
-// template does, and writes the one annotation that has a function of its own.
-func withoutActions(text, left, right string) string {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, left)
-		if !found {
-			out.WriteString(text)
-			return out.String()
-		}
-		action, after, closed := cutAction(rest, right)
-		if strings.HasPrefix(action, "-") && strings.ContainsAny(action[1:min(2, len(action))], space) {
-			before, action = strings.TrimRight(before, space), action[1:]
-		}
-		if body, ok := strings.CutSuffix(action, "-"); ok && body != "" && strings.ContainsAny(body[len(body)-1:], space) {
-			after, action = strings.TrimLeft(after, space), body
-		}
-		out.WriteString(before)
-		out.WriteString(replacement(strings.Trim(action, space)))
-		if !closed {
-			return out.String()
-		}
-		text = after
+// withMarkers returns the texts of a Go template and of those that it defines, with a marker for
+// each action. A template that cannot be parsed has none.
+func withMarkers(text, left, right string) []string {
+	trees := map[string]*parse.Tree{}
+	t := parse.New("")
+	t.Mode = parse.SkipFuncCheck
+	if _, err := t.Parse(text, left, right, trees); err != nil {
+		return nil
 	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(trees)) {
+		var b strings.Builder
+		writeNode(&b, trees[name].Root)
+		out = append(out, b.String())
+	}
+	return out
 }
 
-// cutAction cuts at the delimiter that ends an action: not at one in a string or a
-// comment.
-func cutAction(text, right string) (action, after string, closed bool) {
-	quote := byte(0)
-	comment := strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(text, "-"), space), "/*")
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case comment:
-			comment = !strings.HasPrefix(text[i:], "*/")
-		case quote != 0 && c == '\\' && quote != '`':
-			i++
-		case quote != 0:
-			if c == quote {
-				quote = 0
+func writeNode(b *strings.Builder, node parse.Node) {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		if n != nil {
+			for _, child := range n.Nodes {
+				writeNode(b, child)
 			}
-		case strings.HasPrefix(text[i:], right):
-			return text[:i], text[i+len(right):], true
-		case c == '"' || c == '`' || c == '\'':
-			quote = c
 		}
+	case *parse.TextNode:
+		b.Write(n.Text)
+	case *parse.IfNode:
+		writeBranches(b, n.BranchNode)
+	case *parse.RangeNode:
+		writeBranches(b, n.BranchNode)
+	case *parse.WithNode:
+		writeBranches(b, n.BranchNode)
+	case *parse.BreakNode, *parse.ContinueNode:
+		b.WriteByte(noText)
+	case *parse.ActionNode:
+		writeAction(b, n.Pipe)
+	default:
+		b.WriteByte(someText)
 	}
-	return text, "", false
 }
 
-func replacement(action string) string {
-	word, argument, _ := strings.Cut(action, " ")
-	switch word {
-	case "if", "else", "end", "range", "with", "define", "break", "continue", "":
-		return string(noText)
-	case "setResourceNameAnnotation":
-		if name, err := strconv.Unquote(strings.Trim(argument, space)); err == nil && !strings.ContainsAny(name, "\n"+markers) {
-			return goTemplateName + ": " + name
+func writeBranches(b *strings.Builder, n parse.BranchNode) {
+	for _, branch := range []*parse.ListNode{n.List, n.ElseList} {
+		b.WriteByte(noText)
+		writeNode(b, branch)
+	}
+	b.WriteByte(noText)
+}
+
+// writeAction writes the annotation that has a function of its own.
+func writeAction(b *strings.Builder, pipe *parse.PipeNode) {
+	if len(pipe.Decl) > 0 {
+		b.WriteByte(noText)
+		return
+	}
+	args := pipe.Cmds[0].Args
+	if len(pipe.Cmds) == 1 && len(args) == 2 && args[0].String() == "setResourceNameAnnotation" {
+		if name, ok := args[1].(*parse.StringNode); ok && !strings.ContainsAny(name.Text, "\n"+markers) {
+			b.WriteString(goTemplateName + ": " + name.Text)
+			return
 		}
 	}
-	if strings.HasPrefix(action, "/*") || strings.HasPrefix(word, "$") && strings.HasPrefix(strings.TrimLeft(argument, space+":"), "=") {
-		return string(noText)
-	}
-	return string(someText)
+	b.WriteByte(someText)
 }

@@ -3,6 +3,7 @@ package composition
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func templated(text string, inputs map[string]any) map[string]any {
 		in[k] = v
 	}
 	return map[string]any{
-		"apiVersion": APIVersion, "kind": Kind,
+		"apiVersion": Group + "/v1", "kind": Kind,
 		"spec": map[string]any{"pipeline": []any{map[string]any{"input": in}}},
 	}
 }
@@ -43,8 +44,8 @@ metadata:
 )
 
 func TestTemplate(t *testing.T) {
-	replaced := func(text, old, new string) string {
-		out := strings.Replace(text, old, new, 1)
+	replaced := func(text, old, with string) string {
+		out := strings.Replace(text, old, with, 1)
 		if out == text {
 			t.Fatalf("%q is not in the manifest", old)
 		}
@@ -215,8 +216,8 @@ func FuzzTemplateIsReadAsRendered(f *testing.F) {
 		}
 	}
 	// A branch round a kind, its other branch, and a loop round all.
-	f.Add([]byte{1<<2 | 1, 5, 1<<2 | 0, 8, 1<<2 | 0, 25, 1<<2 | 0, 9})
-	f.Add([]byte{0<<2 | 1, 11, 5<<2 | 0, 9})
+	f.Add([]byte{1<<2 | 1, 5, 1 << 2, 8, 1 << 2, 25, 1 << 2, 9})
+	f.Add([]byte{0<<2 | 1, 11, 5 << 2, 9})
 	functions := template.FuncMap{"setResourceNameAnnotation": func(name string) string { return goTemplateName + ": " + name }}
 	data := map[string]any{"some": "B", "list": []string{"a", "b"}, "none": ""}
 	f.Fuzz(func(t *testing.T, choices []byte) {
@@ -257,7 +258,7 @@ func rendered(text string) []map[string]any {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
 		raw, err := documents.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		var o map[string]any

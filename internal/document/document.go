@@ -1,5 +1,5 @@
 // Package document reads YAML: the text of a file in, its documents out, each with
-// its value, and with the places in the file where the parts of the value stand.
+// its value, and with the places of the parts of the value in the file.
 //
 // The values are those that kubectl and Crossplane read, with YAML 1.1 and all. It
 // opens no file, knows nothing of what a document is for, and none of its messages
@@ -17,7 +17,7 @@ type Document struct {
 	part
 	value any
 
-	// Most documents have no fault to point at, and need no tree.
+	// Most documents have no diagnostic to point at, and need no tree.
 	once   sync.Once
 	parsed *tree
 }
@@ -27,44 +27,28 @@ type Document struct {
 type Position struct{ Line, Column int }
 
 // Parse returns the documents of a file in their order, without those that are
-// empty or null. An error is the first *Fault.
-func Parse(text string) ([]*Document, error) {
+// empty or null, and one diagnostic for each document that cannot be read.
+func Parse(text string) ([]*Document, []*Diagnostic) {
 	var out []*Document
+	var diagnostics []*Diagnostic
 	for _, p := range newFile(text).parts() {
-		d, fault := p.read()
-		if fault != nil {
-			return nil, fault
-		}
-		if d.value != nil {
-			out = append(out, d)
-		}
-	}
-	return out, nil
-}
-
-// ParseAll is Parse that goes on behind a document that cannot be read. It returns
-// one fault for each of these.
-func ParseAll(text string) ([]*Document, []*Fault) {
-	var out []*Document
-	var faults []*Fault
-	for _, p := range newFile(text).parts() {
-		switch d, fault := p.read(); {
-		case fault != nil:
-			faults = append(faults, fault)
+		switch d, diagnostic := p.read(); {
+		case diagnostic != nil:
+			diagnostics = append(diagnostics, diagnostic)
 		case d.value != nil:
 			out = append(out, d)
 		}
 	}
-	return out, faults
+	return out, diagnostics
 }
 
-func (p part) read() (*Document, *Fault) {
+func (p part) read() (*Document, *Diagnostic) {
 	d := &Document{part: p}
 	if f := p.bomb(); f != nil {
 		return nil, f
 	}
 	if err := yaml.UnmarshalStrict([]byte(p.text()), &d.value); err != nil {
-		return nil, p.fault(err)
+		return nil, p.diagnose(err)
 	}
 	if f := d.unread(); f != nil {
 		return nil, f
@@ -77,7 +61,7 @@ func (p part) read() (*Document, *Fault) {
 // Within compares with.
 func (d *Document) Value() any { return d.value }
 
-// Start is where the value begins, behind --- and comments.
+// Start is where the value begins, after --- and comments.
 func (d *Document) Start() Position { return d.file.position(d.content(d.start)) }
 
 // Line of the file, without its end; empty if the file has no such line.

@@ -171,7 +171,7 @@ func (e *encoder) block(s string, folded bool, parent int) {
 		e.silent(number + chomp[tail])
 	}
 	e.silent([]string{"", " ", " # why"}[e.choose(3)] + e.nl)
-	e.blockBody(body, folded, tail)
+	e.blockBody(body, folded)
 	for i := range tail {
 		if i > 0 || body == "" {
 			e.silent(strings.Repeat(" ", e.choose(e.indent+1)))
@@ -184,7 +184,7 @@ func (e *encoder) block(s string, folded bool, parent int) {
 	}
 }
 
-func (e *encoder) blockBody(body string, folded bool, tail int) {
+func (e *encoder) blockBody(body string, folded bool) {
 	margin := strings.Repeat(" ", e.indent)
 	wasText, wasBlank := false, false // of the last line with text
 	for i := 0; i < len(body); {

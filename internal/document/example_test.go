@@ -6,7 +6,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/document"
 )
 
-// A fault in an expression, at its second line, is shown where it stands in the file.
+// A diagnostic in an expression, at its second line, is shown at its place in the file.
 func ExampleDocument_Within() {
 	docs, err := document.Parse("kind: Exports\nsecrets:\n- data:\n  - value: |\n      secret.user +\n        secret.pasword\n")
 	if err != nil {
@@ -23,8 +23,8 @@ func ExampleDocument_Within() {
 
 // A file that cannot be read is told so without a word of it.
 func ExampleParse() {
-	_, err := document.Parse("data:\n  password: hunter2\n  password: hunter3\n")
-	fmt.Println(err)
+	_, diagnostics := document.Parse("data:\n  password: hunter2\n  password: hunter3\n")
+	fmt.Println(diagnostics[0])
 	// Output:
 	// line 3: the same key twice
 }

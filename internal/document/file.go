@@ -22,8 +22,7 @@ func newFile(text string) *file {
 	return &file{text: strings.TrimLeft(Text(text), byteOrderMark)}
 }
 
-// Text of a file in UTF-8: what has UTF-16's byte order mark, as some shells of Windows
-// write it, is converted. YAML may be that; its documents could not be told apart.
+// Text returns the text of a file in UTF-8. UTF-16, which some shells of Windows write, is converted.
 func Text(text string) string {
 	var order binary.ByteOrder
 	switch {
@@ -50,8 +49,8 @@ type part struct {
 
 func (p part) text() string { return p.file.text[p.start:p.end] }
 
-// parts of the file: one begins at each ---, and behind each line of dots. These are
-// never part of a value: a line of a block scalar is indented.
+// parts of the file: one begins at each ---, and after each line of dots. Neither is ever part of a
+// value, because the lines of a block scalar are indented.
 func (f *file) parts() []part {
 	var out []part
 	start := 0
@@ -63,16 +62,16 @@ func (f *file) parts() []part {
 			start += len(byteOrderMark)
 		}
 	}
-	for i := 0; i < len(f.text); i = lineBehind(f.text, i) {
+	for i := 0; i < len(f.text); i = lineAfter(f.text, i) {
 		switch {
 		case isMarker(f.text, i, "..."):
 			next := i + len("...")
 			if isEmptyLine(f.text, next) {
-				next = lineBehind(f.text, next)
+				next = lineAfter(f.text, next)
 			}
 			finish(i, next)
 		case isMarker(f.text, i, "---"):
-			// Directives stand above the --- of their document.
+			// Directives are above the --- of their document.
 			if state != directed && i > start {
 				finish(i, i)
 			}
@@ -93,7 +92,7 @@ const (
 	inside          // --- or a value
 )
 
-// isMarker says whether the line that begins at i is --- or ... with a blank behind.
+// isMarker reports whether the line that begins at i is --- or ... with a blank after it.
 func isMarker(text string, i int, marker string) bool {
 	if !strings.HasPrefix(text[i:], marker) {
 		return false
@@ -109,15 +108,11 @@ func isEmptyLine(text string, i int) bool {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-func pastBlanks(text string, i int) int {
-	for i < len(text) && isBlank(text[i]) {
-		i++
-	}
-	return i
-}
+func pastBlanks(text string, i int) int { return len(text) - len(strings.TrimLeft(text[i:], " \t")) }
 
-// breakAt is the length of the line break at i: 0 if there is none. YAML 1.1 has
-// three that most programs do not have.
+func pastSpaces(text string, i int) int { return len(text) - len(strings.TrimLeft(text[i:], " ")) }
+
+// breakAt returns the length of the line break at i, or 0. YAML 1.1 has three that are rare elsewhere.
 func breakAt(text string, i int) int {
 	if i >= len(text) {
 		return 0
@@ -137,7 +132,7 @@ func breakAt(text string, i int) int {
 	return 0
 }
 
-// lineEnd is where the line of i ends, and lineBehind where the next one begins.
+// lineEnd returns where the line of i ends, and lineAfter where the next one begins.
 func lineEnd(text string, i int) int {
 	for i < len(text) && breakAt(text, i) == 0 {
 		i++
@@ -145,13 +140,12 @@ func lineEnd(text string, i int) int {
 	return i
 }
 
-func lineBehind(text string, i int) int {
+func lineAfter(text string, i int) int {
 	i = lineEnd(text, i)
 	return i + breakAt(text, i)
 }
 
-// starts are the lines of the file as an editor counts them: YAML's other line breaks
-// are letters to it.
+// starts returns where each line begins. As in an editor, only ASCII has line breaks.
 func (f *file) starts() []int {
 	f.once.Do(func() {
 		f.lines = []int{0}
@@ -184,14 +178,14 @@ func (f *file) line(n int) string {
 	return strings.TrimRight(f.text[lines[n-1]:lines[n]], "\r\n")
 }
 
-// isNameByte says whether the name of an anchor may have it.
+// isNameByte reports whether the name of an anchor can have the byte.
 func isNameByte(c byte) bool {
 	return c == '-' || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// content is where a value begins, at i or behind it: behind blanks, comments, ---,
-// directives, and what tells of the value (anchor and tag).
-func (p part) content(i int) int {
+// content returns where a value begins, at i or later: after blanks, comments, ---, directives, anchors
+// and tags.
+func (p part) content(i int) int { //nolint:gocyclo // one case for each thing that is no value
 	text := p.file.text[:p.end]
 	for i < p.end {
 		newLine := i == p.start || strings.ContainsRune("\n\r", rune(text[i-1]))
@@ -205,7 +199,9 @@ func (p part) content(i int) int {
 		case newLine && isMarker(text, i, "---"):
 			i += len("---")
 		case text[i] == '&':
-			for i++; i < p.end && isNameByte(text[i]); i++ {
+			i++
+			for i < p.end && isNameByte(text[i]) {
+				i++
 			}
 		case text[i] == '!':
 			for i < p.end && !isBlank(text[i]) && breakAt(text, i) == 0 {

@@ -2,13 +2,13 @@ package document
 
 import "go.yaml.in/yaml/v3"
 
-// A Place is where a value of a document stands.
+// A Place is where a value of a document is.
 type Place struct {
-	// Key is where its key stands. An item of a list has none, nor has the document
+	// Key is where its key is. An item of a list has none, nor has the document
 	// itself: there it is where the item or the value begins.
 	Key Position
 
-	// Value is where the value begins, behind its anchor and tag. That of an alias is
+	// Value is where the value begins, after its anchor and tag. That of an alias is
 	// where its anchor is, and that of nothing is where it would be.
 	Value Position
 }
@@ -37,7 +37,7 @@ func (d *Document) find(path []any) (key, value *yaml.Node, exact bool) {
 		if v == nil {
 			return key, value, false
 		}
-		key, value = k, behindAlias(v)
+		key, value = k, aliased(v)
 	}
 	return key, value, true
 }

@@ -53,7 +53,7 @@ func (p part) lines() []int {
 	return out
 }
 
-// offset of a node in the file, behind its anchor and tag.
+// offset of a node in the file, after its anchor and tag.
 func (t *tree) offset(n *yaml.Node) int {
 	text := t.file.text[:t.end]
 	i := t.starts[max(1, min(n.Line, len(t.starts)))-1]
@@ -62,7 +62,7 @@ func (t *tree) offset(n *yaml.Node) int {
 		i += size
 	}
 	if n.Kind == yaml.ScalarNode && n.Value == "" && !isQuoted(n) {
-		return i // there is nothing behind them
+		return i // there is nothing after them
 	}
 	return t.content(i)
 }
@@ -75,8 +75,8 @@ func isQuoted(n *yaml.Node) bool {
 
 func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
-// behindAlias is what an alias stands for.
-func behindAlias(n *yaml.Node) *yaml.Node {
+// aliased is what an alias refers to.
+func aliased(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
@@ -96,13 +96,13 @@ func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 
 // merged are the mappings of a merge key, of which the first wins.
 func merged(value *yaml.Node) []*yaml.Node {
-	value = behindAlias(value)
+	value = aliased(value)
 	if value.Kind == yaml.MappingNode {
 		return []*yaml.Node{value}
 	}
 	var out []*yaml.Node
 	for _, item := range value.Content {
-		if m := behindAlias(item); m.Kind == yaml.MappingNode {
+		if m := aliased(item); m.Kind == yaml.MappingNode {
 			out = append(out, m)
 		}
 	}
@@ -111,7 +111,7 @@ func merged(value *yaml.Node) []*yaml.Node {
 
 // keyName is a key as the value of the document has it: yes is "true", 0x10 is "16".
 func keyName(key *yaml.Node) (string, bool) {
-	key = behindAlias(key)
+	key = aliased(key)
 	switch tagged := key.Style&yaml.TaggedStyle != 0; {
 	case key.Kind != yaml.ScalarNode:
 		return "", false

@@ -8,13 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Within returns where in the file a place in a string stands: a line and a column
-// (code points), from 1, of the text that the document has at the path. A fold, which
-// is a space or a line in the text, stands at the end of its line; the end of the
-// text stands behind its last letter.
+// Within returns where in the file a line and a column of the string at the path are. Both count from
+// 1, columns in code points. A fold is at the end of its line, and the end of the text is after its
+// last letter.
 //
-// Where that is not known (there is no string at the path, or no such place in it)
-// it is where the value begins, and exact is false.
+// If there is no string at the path, or no such place in it, the result is where the value begins, and
+// exact is false.
 func (d *Document) Within(line, column int, path ...any) (p Position, exact bool) {
 	_, n, found := d.find(path)
 	if n == nil {
@@ -35,7 +34,7 @@ func (d *Document) Within(line, column int, path ...any) (p Position, exact bool
 }
 
 // indexOf a line and a column, in code points; -1 if the text has no such place. The
-// place behind each line is one.
+// place after each line is one.
 func indexOf(text string, line, column int) int {
 	before := 0
 	for ; line > 1; line-- {
@@ -53,15 +52,14 @@ func indexOf(text string, line, column int) int {
 	return before + column - 1
 }
 
-// A walker reads the source of a scalar once more, led by the text that it is known
-// to mean, and notes where each code point comes from. Led by the text, it need not
-// know where the scalar ends, nor how deep it is indented.
+// A walker reads the source of a scalar again, and notes where each code point of its text comes from.
+// Because it knows the text, it need not know where the scalar ends, nor how deep it is indented.
 type walker struct {
 	text   string // of the document, up to its end
 	at     int    // in text
 	want   string // what is still to come
 	places []int  // of the code points so far
-	lost   bool   // The source says something else.
+	lost   bool   // the source means another text
 }
 
 // walk returns whether the source means the text. Then there is a place for each code
@@ -153,7 +151,7 @@ func (w *walker) lines(breaks []int, fold bool) {
 		breaks = breaks[1:]
 	}
 	for _, at := range breaks {
-		// Behind the last line there may be more than the text keeps.
+		// After the last line there may be more breaks than the text keeps.
 		if w.want == "" {
 			return
 		}
@@ -179,13 +177,13 @@ func (w *walker) quoteOnce() bool {
 	return true
 }
 
-// What a letter means behind a backslash.
+// What a letter means after a backslash.
 var escapes = map[byte]string{
 	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
 	' ': " ", '"': `"`, '\'': "'", '/': "/", '\\': `\`, 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
-// How many digits are behind a letter.
+// How many digits are after a letter.
 var digits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 func (w *walker) escape() bool {
@@ -200,7 +198,7 @@ func (w *walker) escape() bool {
 	}
 	means, size := escapes[rest[1]], 2
 	if n := digits[rest[1]]; n > 0 && len(rest) >= 2+n {
-		code, err := strconv.ParseUint(rest[2:2+n], 16, 32)
+		code, err := strconv.ParseInt(rest[2:2+n], 16, 32)
 		w.lost = w.lost || err != nil
 		means, size = string(rune(code)), 2+n
 	}

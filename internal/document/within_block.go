@@ -4,7 +4,7 @@ import "strings"
 
 // block reads a literal or a folded scalar, from its indicator.
 func (w *walker) block(folded bool) {
-	w.at = lineBehind(w.text, w.at)
+	w.at = lineAfter(w.text, w.at)
 	indent := w.indent()
 
 	var breaks []int // since the last line with text
@@ -35,8 +35,8 @@ func (w *walker) block(folded bool) {
 	w.lines(breaks, false)
 }
 
-// indent of the lines: what the first of them with text has more than the text has.
-// If there is none, all that is in front of a line break is indent.
+// indent returns how many spaces the first line with text has more than in the text. Without such a
+// line, all spaces before a line break are indentation.
 func (w *walker) indent() int {
 	at, want := w.at, w.want
 	for want != "" {
@@ -53,12 +53,12 @@ func (w *walker) indent() int {
 	return len(w.text)
 }
 
-// endOfBlock is behind its last letter: no one looks for it in the next line.
+// endOfBlock returns the place after the last letter, which is not in the next line.
 func (w *walker) endOfBlock(start int) int {
-	if len(w.places) == 0 {
+	i := len(w.places)
+	if i == 0 {
 		return start
 	}
-	i := len(w.places)
 	for i > 0 && breakAt(w.text, w.places[i-1]) > 0 {
 		i--
 	}
@@ -66,11 +66,4 @@ func (w *walker) endOfBlock(start int) int {
 		return w.places[i]
 	}
 	return w.at
-}
-
-func pastSpaces(text string, i int) int {
-	for i < len(text) && text[i] == ' ' {
-		i++
-	}
-	return i
 }

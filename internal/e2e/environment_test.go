@@ -154,7 +154,7 @@ func missingEnvironmentConfig(t *testing.T, p Peers, address string) {
 
 	files := map[string]string{}
 	for _, name := range []string{"xr.yaml", "composition.yaml", "required.yaml"} {
-		b, err := os.ReadFile(filepath.Join(example, "environment-configs", name)) //nolint:gosec // A path inside this repository.
+		b, err := os.ReadFile(filepath.Join(example, "environment-configs", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,7 +331,7 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // Nothing is lost with it.
+	defer conn.Close()
 
 	return fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(ctx, req)
 }

@@ -112,6 +112,18 @@ func readSources(t *testing.T) {
 	}
 }
 
+// overlay is the flag that builds a variant of the function.
+func overlay(t *testing.T, variant string) string {
+	t.Helper()
+
+	flag, err := Overlay(root, variant, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return flag
+}
+
 // buildFunction builds the function that is to be tested, with more flags of go build
 // or as it is published, and returns its path.
 func buildFunction(t *testing.T, flags ...string) string {
@@ -161,7 +173,7 @@ func serveFunction(t *testing.T, program, codec string, env ...string) (string, 
 	address, logged := freeAddress(t), &log{}
 
 	// Not ended by the test's context: SIGTERM is part of what is tested.
-	cmd := exec.Command(program, "serve", "--insecure", "--debug", "--address", address, "--metrics-address", "") //nolint:noctx // See above.
+	cmd := exec.Command(program, "serve", "--insecure", "--debug", "--address", address, "--metrics-address", "")
 	if codec != "" {
 		cmd.Args = append(cmd.Args, "--codec", codec)
 	}
@@ -212,7 +224,7 @@ func freeAddress(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("cannot find a free port: %v", err)
 	}
-	defer listener.Close() //nolint:errcheck // The port is free or the function says so.
+	defer listener.Close()
 
 	return listener.Addr().String()
 }
@@ -226,7 +238,7 @@ func awaitHealth(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // Nothing is lost with it.
+	defer conn.Close()
 
 	for {
 		rsp, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(true))
@@ -276,7 +288,7 @@ func examples(t *testing.T) map[string]string {
 func readObjects(t *testing.T, path string) []*unstructured.Unstructured {
 	t.Helper()
 
-	b, err := os.ReadFile(path) //nolint:gosec // A path inside this repository.
+	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

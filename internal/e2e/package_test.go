@@ -57,11 +57,11 @@ func counted(objects []*unstructured.Unstructured) map[string]int {
 func layers(t *testing.T, path string) map[string]string {
 	t.Helper()
 
-	f, err := os.Open(path) //nolint:gosec // A file of this test.
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // Only read.
+	defer f.Close()
 
 	out := map[string]string{}
 

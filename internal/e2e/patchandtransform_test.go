@@ -66,7 +66,7 @@ func (patchAndTransform) RunFunction(_ context.Context, req *fnv1.RunFunctionReq
 	desired, err := compose(req)
 	if err != nil {
 		rsp.Results = []*fnv1.Result{{Severity: fnv1.Severity_SEVERITY_FATAL, Message: err.Error()}}
-		return rsp, nil
+		return rsp, nil //nolint:nilerr // The result says it.
 	}
 
 	rsp.Desired = &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: desired}

@@ -115,7 +115,6 @@ func buildAll(ctx context.Context, progress func(text string), programs []progra
 func buildProgram(ctx context.Context, progress func(text string), tools string, p program) error {
 	module := filepath.Join(tools, p.module)
 
-	flags := []string{"-trimpath"}
 	ldflags := "-s -w"
 
 	var parts [][]byte
@@ -133,7 +132,7 @@ func buildProgram(ctx context.Context, progress func(text string), tools string,
 		ldflags += fmt.Sprintf(" -X %s=%s", versionVariable, v[1])
 	}
 
-	flags = append(flags, "-ldflags", ldflags)
+	flags := []string{"-trimpath", "-ldflags", ldflags}
 
 	if strings.HasPrefix(p.pkg, "./") { // our own, which no module has the version of
 		source, err := os.ReadFile(filepath.Join(module, p.pkg, "main.go")) //nolint:gosec // A path inside this repository.
@@ -241,7 +240,7 @@ func toolsDir(ctx context.Context) (string, error) {
 func goTool(ctx context.Context, dir string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // Its arguments are in this file.
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -55,7 +55,7 @@ func newBuilder(t *testing.T) builder {
 
 	b := builder{dir: t.TempDir()}
 
-	real, err := exec.LookPath("go")
+	goPath, err := exec.LookPath("go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,14 +69,14 @@ func newBuilder(t *testing.T) builder {
 		"go.mod":        "module example.org/hello\n",
 		"go.sum":        "",
 		"hello/main.go": "package main\n\nfunc main() { println(\"hello\") }\n",
-		"bin/go":        fmt.Sprintf(goCommand, b.path("builds"), b.path("hold"), real),
+		"bin/go":        fmt.Sprintf(goCommand, b.path("builds"), b.path("hold"), goPath),
 		"hold":          "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
 
-		if err := os.WriteFile(b.path(name), []byte(text), 0o700); err != nil { //nolint:gosec // One of them is a program.
+		if err := os.WriteFile(b.path(name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,7 +95,7 @@ func (b builder) path(name string) string { return filepath.Join(b.dir, filepath
 func (b builder) start(t *testing.T) (*exec.Cmd, *log) {
 	t.Helper()
 
-	cmd, out := exec.CommandContext(t.Context(), os.Args[0]), &log{} //nolint:gosec // This test binary.
+	cmd, out := exec.CommandContext(t.Context(), os.Args[0]), &log{}
 	cmd.Env = append(os.Environ(), toolsOf+"="+b.dir)
 	cmd.Stdout, cmd.Stderr = out, out
 

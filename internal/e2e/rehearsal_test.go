@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// rehearsal is the build tag of a function that plays one moment over and over.
+	// rehearsal is the variant of the function that plays one moment again and again.
 	rehearsal = "rehearsal"
 
 	// clockVariable names the file that such a function takes its time from.
 	clockVariable = "FUNCTION_EXPORT_NOW"
 
-	// faultVariable names the rule that a function built with the tag faults breaks.
+	// faultVariable names the rule that the variant Faults breaks.
 	faultVariable = "FUNCTION_EXPORT_FAULT"
 
 	// anyTime is when an example is that has no time of its own.
@@ -55,7 +55,7 @@ func (c clock) set(t *testing.T, dir string) string {
 	now := anyTime
 
 	if path := filepath.Join(dir, "now.txt"); exists(path) {
-		b, err := os.ReadFile(path) //nolint:gosec // A path inside this repository.
+		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,11 @@ func TestPublishedIsNoRehearsal(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		flags  []string
-		want   []string // of the variables that it knows
+		want   []string // the variables that it reads
 	}{
 		"Published": {reason: "who could set its clock or its randomness would know each password, and who could switch a rule off would lose one"},
-		"Rehearsal": {reason: "else it would not be seen in the one that is published", flags: []string{"-tags", rehearsal}, want: []string{clockVariable}},
-		"Faults":    {reason: "else it would not be seen in the one that is published", flags: []string{"-tags", "faults"}, want: []string{faultVariable}},
+		"Rehearsal": {reason: "else it would not be seen in the one that is published", flags: []string{overlay(t, rehearsal)}, want: []string{clockVariable}},
+		"Faults":    {reason: "else it would not be seen in the one that is published", flags: []string{overlay(t, Faults)}, want: []string{faultVariable}},
 	}
 
 	for name, tc := range cases {
@@ -107,8 +107,8 @@ func TestPublishedIsNoRehearsal(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if !bytes.Contains(image, []byte("go build ")) || regexp.MustCompile(`-tags|GOFLAGS|faults|`+rehearsal).Match(image) {
-		t.Error("the Dockerfile must build the function, and without a tag")
+	if !bytes.Contains(image, []byte("go build ")) || regexp.MustCompile(`-tags|-overlay|GOFLAGS`).Match(image) {
+		t.Error("the Dockerfile must build the function as it is, without tags and overlays")
 	}
 }
 

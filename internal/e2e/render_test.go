@@ -32,7 +32,7 @@ func TestRender(t *testing.T) {
 	}
 
 	clock := newClock(t)
-	program := buildFunction(t, "-tags", rehearsal)
+	program := buildFunction(t, overlay(t, rehearsal))
 	address, logged := serveFunction(t, program, "", clock.env()...)
 	other, otherLogged := serveFunction(t, program, "proto", clock.env()...)
 	targets := map[string]string{
@@ -207,14 +207,14 @@ func checkGolden(t *testing.T, path, got string) {
 	t.Helper()
 
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // A file of the repository.
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 
 		return
 	}
 
-	want, err := os.ReadFile(path) //nolint:gosec // A path inside this repository.
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%v: write it with -update, and read it before you believe it", err)
 	}

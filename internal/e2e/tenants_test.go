@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -252,7 +253,7 @@ func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructur
 		return wire.Of(s)
 	}
 	at := map[string]any{"address": "db.example.org", "port": 5432}
-	req := &plan.Request{
+	req := &reconcile.Request{
 		Observation: observation.Observation{
 			Composite: observation.Resource{Object: object(composite.Object)},
 			Resources: map[string]observation.Resource{"db": {
@@ -263,7 +264,7 @@ func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructur
 		Found: map[string][]wire.Struct{},
 	}
 
-	result, err := p.Run(context.Background(), req)
+	result, err := reconcile.Run(context.Background(), p, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructur
 		req.Found[r.Key()] = nil
 	}
 
-	if result, err = p.Run(context.Background(), req); err != nil {
+	if result, err = reconcile.Run(context.Background(), p, req); err != nil {
 		t.Fatal(err)
 	}
 
@@ -284,9 +285,9 @@ func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructur
 
 	for _, o := range result.Objects {
 		switch {
-		case !o.Tenant && o.State != plan.Available:
+		case !o.Author && o.State != reconcile.Available:
 			t.Errorf("the Composition's own %q is %s: %s", o.Name, o.State, o.Message)
-		case o.State != plan.Available:
+		case o.State != reconcile.Available:
 			faults = append(faults, o.Message)
 		}
 	}

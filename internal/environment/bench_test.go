@@ -77,7 +77,7 @@ func BenchmarkMerge500KiB(b *testing.B) {
 // As many EnvironmentConfigs as fit into a message, none of which is copied twice.
 func BenchmarkMergeMany(b *testing.B) {
 	l, selectors := merging(b, 1, "{}")
-	l.sources[0].finder = multiple{max: 1 << 20, sortBy: nameOfObject}
+	l.sources[0].by = chosen{many: true, max: 1 << 20, sortBy: mustParse("metadata.name")}
 	var configs []wire.Struct
 	for i := range 4000 {
 		configs = append(configs, wire.Of(fields(b, fmt.Sprintf("{metadata: {name: c%04d}, data: {all: {k%d: 1, l%d: {m: 2}}, n%d: 3}}", i, i, i, i))))

@@ -2,24 +2,20 @@ package environment
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/budget"
-	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
 const labelHelp = "use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
 
-func TestCompileFaults(t *testing.T) {
+func TestCompileDiagnostics(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     string
@@ -43,16 +39,10 @@ func TestCompileFaults(t *testing.T) {
 			in:     `{defaultData: [{}]}`,
 			want:   []string{"defaultData: must be a JSON object"},
 		},
-		"NothingSet": {
-			reason: "the default type needs a reference, and says what else there is",
-			in:     `{environmentConfigs: [{}, {selector: {}}, {type: Selector}, {type: Selector, ref: {name: a}}, {ref: {}}]}`,
-			want: []string{
-				"environmentConfigs[0].ref: must be set for type Reference: name an EnvironmentConfig, or set type to Selector",
-				"environmentConfigs[1].ref: must be set for type Reference: name an EnvironmentConfig, or set type to Selector",
-				"environmentConfigs[2].selector: must be set for type Selector",
-				"environmentConfigs[3].selector: must be set for type Selector",
-				"environmentConfigs[4].ref.name: must be set",
-			},
+		"Incomplete": {
+			reason: "the definition refuses what is missing, and other words",
+			in: `{environmentConfigs: [{}, {selector: {}}, {type: Selector}, {type: other, ref: {}}, {ref: {}},
+				{type: Selector, selector: {mode: other, matchLabels: [{}, {type: Value}, {type: other}]}}]}`,
 		},
 		"Names": {
 			reason: "Crossplane would fail on a name that no object can have",
@@ -63,43 +53,17 @@ func TestCompileFaults(t *testing.T) {
 				"environmentConfigs[1].ref.name: is no name of an object: it may not be '..'",
 			},
 		},
-		"Words": {
-			reason: "a word that is none of those known is refused, not taken for the default; in the order of the input",
-			in: `{
-				policy: {resolution: Always},
-				environmentConfigs: [
-					{type: selector, toFieldPath: "a["},
-					{type: Selector, selector: {mode: Many, matchLabels: [{type: value, key: a}, {key: b, valueFromFieldPath: c, fromFieldPathPolicy: Always}]}},
-				],
-			}`,
-			want: []string{
-				"environmentConfigs[0].type: must be Reference or Selector",
-				"environmentConfigs[0].toFieldPath: cannot be parsed as a field path: unterminated '[' at position 1",
-				"environmentConfigs[1].selector.mode: must be Single or Multiple",
-				"environmentConfigs[1].selector.matchLabels[0].type: must be FromCompositeFieldPath, FromEnvironmentFieldPath or Value",
-				"environmentConfigs[1].selector.matchLabels[1].fromFieldPathPolicy: must be Required or Optional",
-				"policy.resolution: must be Required or Optional",
-			},
-		},
 		"Labels": {
-			reason: "a label must be one, and have a value",
+			reason: "a label has a certain form",
 			in: `{environmentConfigs: [{type: Selector, selector: {matchLabels: [
-				{valueFromFieldPath: a},
 				{key: two words, valueFromFieldPath: a},
 				{key: A.b/c/d, type: Value, value: two words},
-				{key: a, value: b},
-				{key: a, type: FromEnvironmentFieldPath, value: b},
-				{key: a, type: Value, valueFromFieldPath: b},
 				{key: example.org/a_b, type: Value, value: ""},
 			]}}]}`,
 			want: []string{
-				"environmentConfigs[0].selector.matchLabels[0].key: must be set",
+				"environmentConfigs[0].selector.matchLabels[0].key: is no key of a label: " + labelHelp + "; a DNS name and a slash may stand before",
 				"environmentConfigs[0].selector.matchLabels[1].key: is no key of a label: " + labelHelp + "; a DNS name and a slash may stand before",
-				"environmentConfigs[0].selector.matchLabels[2].key: is no key of a label: " + labelHelp + "; a DNS name and a slash may stand before",
-				"environmentConfigs[0].selector.matchLabels[2].value: is no value of a label: " + labelHelp,
-				"environmentConfigs[0].selector.matchLabels[3].valueFromFieldPath: must be set for type FromCompositeFieldPath: name a field, or set type to Value",
-				"environmentConfigs[0].selector.matchLabels[4].valueFromFieldPath: must be set for type FromEnvironmentFieldPath: name a field, or set type to Value",
-				"environmentConfigs[0].selector.matchLabels[5].value: must be set for type Value",
+				"environmentConfigs[0].selector.matchLabels[1].value: is no value of a label: " + labelHelp,
 			},
 		},
 		"Paths": {
@@ -121,19 +85,13 @@ func TestCompileFaults(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l, faults := Compile(section, fromYAML[*v1beta1.Environment](t, tc.in))
+			l, list := Compile(section, fromYAML[*v1beta1.Environment](t, tc.in))
 			var want []string
 			for _, w := range tc.want {
 				want = append(want, "environment."+w)
 			}
-			if diff := cmp.Diff(want, texts(faults)); diff != "" || (l == nil) != (len(want) > 0) {
+			if diff := cmp.Diff(want, texts(list)); diff != "" || (l == nil) != (len(want) > 0) {
 				t.Errorf("%s: lookup %v, -want, +got:\n%s", tc.reason, l, diff)
-			}
-			for _, f := range faults {
-				missing := strings.HasPrefix(f.Detail, "must be set")
-				if f.BadValue != (field.OmitValueType{}) || missing != (f.Type == field.ErrorTypeRequired) || !missing && f.Type != field.ErrorTypeInvalid {
-					t.Errorf("%s: type %q, value %v", f.Field, f.Type, f.BadValue)
-				}
 			}
 		})
 	}
@@ -144,47 +102,10 @@ func TestCompileNothing(t *testing.T) {
 		"Nil": nil, "Null": {DefaultData: &runtime.RawExtension{Raw: []byte(" null\n")}}, "NoBytes": {DefaultData: &runtime.RawExtension{}},
 	} {
 		l := compiled(t, in)
-		got, faults := l.Merge(budget.New(context.Background()), nil, nil, nil)
-		if len(faults) > 0 || len(got.GetFields()) != 2 {
-			t.Errorf("%s: %v, %v", name, got, faults)
+		got, list := l.Merge(budget.New(context.Background()), nil, nil, nil)
+		if len(list) > 0 || len(got.GetFields()) != 2 {
+			t.Errorf("%s: %v, %v", name, got, list)
 		}
-	}
-}
-
-func TestCompileLongLists(t *testing.T) {
-	matchers := func(n int) []v1beta1.EnvironmentLabelMatcher {
-		return make([]v1beta1.EnvironmentLabelMatcher, n)
-	}
-	for name, tc := range map[string]struct {
-		reason string
-		in     v1beta1.Environment
-		want   string
-	}{
-		"Sources": {
-			reason: "none of the items is looked at",
-			in:     v1beta1.Environment{EnvironmentConfigs: make([]v1beta1.EnvironmentSource, limits.ListItems+1)},
-			want:   "environment.environmentConfigs",
-		},
-		"Labels": {
-			reason: "none of the items is looked at",
-			in: v1beta1.Environment{EnvironmentConfigs: []v1beta1.EnvironmentSource{{
-				Type: v1beta1.EnvironmentSourceSelector, Selector: &v1beta1.EnvironmentSelector{MatchLabels: matchers(limits.ListItems + 1)},
-			}}},
-			want: "environment.environmentConfigs[0].selector.matchLabels",
-		},
-	} {
-		_, faults := Compile(section, &tc.in)
-		want := []string{tc.want + ": has 65 items, over the limit of 64: split the input into several pipeline steps"}
-		if diff := cmp.Diff(want, texts(faults)); diff != "" || faults[0].Type != field.ErrorTypeTooMany {
-			t.Errorf("%s: %s: %v -want, +got:\n%s", name, tc.reason, faults, diff)
-		}
-	}
-	full := v1beta1.Environment{}
-	for i := range limits.ListItems {
-		full.EnvironmentConfigs = append(full.EnvironmentConfigs, v1beta1.EnvironmentSource{Ref: &v1beta1.EnvironmentRef{Name: fmt.Sprint(i)}})
-	}
-	if l := compiled(t, &full); len(l.sources) != limits.ListItems {
-		t.Errorf("a list of %d items gave %d", limits.ListItems, len(l.sources))
 	}
 }
 
@@ -198,9 +119,9 @@ func TestLookupIsImmutable(t *testing.T) {
 	s := in.EnvironmentConfigs[0].Selector
 	*s.MinMatch, *s.MaxMatch, *s.MatchLabels[0].Value, in.DefaultData.Raw[2] = 5, 0, "c", 'x'
 	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
-	got, faults := l.Merge(budget.New(context.Background()), nil, asked, readAll(t, wiretest.Decoded, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
+	got, list := l.Merge(budget.New(context.Background()), nil, asked, readAll(t, wiretest.Decoded, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
 	want := fields(t, `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: 1, b: 2}`)
-	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || len(faults) > 0 || asked[0].Labels["a"] != "b" {
-		t.Errorf("asked for %v, %v, -want, +got:\n%s", asked[0], faults, diff)
+	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || len(list) > 0 || asked[0].Labels["a"] != "b" {
+		t.Errorf("asked for %v, %v, -want, +got:\n%s", asked[0], list, diff)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
@@ -119,11 +120,11 @@ func fromYAML[T any](t testing.TB, text string) T {
 	return out
 }
 
-// texts of the faults, as a user sees them.
-func texts(faults field.ErrorList) []string {
+// texts of the diagnostics, as a user sees them.
+func texts(list diagnostic.List) []string {
 	var out []string
-	for _, f := range faults {
-		out = append(out, f.Field+": "+f.Detail)
+	for _, d := range list {
+		out = append(out, d.Error())
 	}
 	return out
 }

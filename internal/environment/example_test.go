@@ -14,14 +14,14 @@ import (
 )
 
 func Example() {
-	lookup, faults := environment.Compile(field.NewPath("environment"), &v1beta1.Environment{
+	lookup, list := environment.Compile(field.NewPath("environment"), &v1beta1.Environment{
 		EnvironmentConfigs: []v1beta1.EnvironmentSource{
 			{Ref: &v1beta1.EnvironmentRef{Name: "network"}, ToFieldPath: "network"},
 			{Ref: &v1beta1.EnvironmentRef{Name: "accounts"}},
 		},
 	})
-	if len(faults) > 0 {
-		fmt.Println(faults)
+	if len(list) > 0 {
+		fmt.Println(list)
 		return
 	}
 	var composite, before wire.Struct // of the request
@@ -30,9 +30,9 @@ func Example() {
 
 	// Crossplane finds one of them.
 	config, _ := structpb.NewStruct(map[string]any{"data": map[string]any{"cidr": "10.0.0.0/8"}})
-	_, faults = lookup.Merge(budget.New(context.Background()), before.Proto(), selectors, [][]wire.Struct{{wire.Of(config)}, nil})
-	for _, f := range faults {
-		fmt.Println(f.Field + ": " + f.Detail)
+	_, list = lookup.Merge(budget.New(context.Background()), before.Proto(), selectors, [][]wire.Struct{{wire.Of(config)}, nil})
+	for _, d := range list {
+		fmt.Println(d)
 	}
 	// Output:
 	// network accounts

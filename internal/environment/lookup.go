@@ -1,114 +1,113 @@
 // Package environment finds and merges EnvironmentConfigs.
 //
-// A section of the input comes in once and is compiled into a [Lookup]. Then, for
-// each composite, that says what to ask Crossplane for, and merges what was found
-// with the environment of earlier steps. It gives what function-environment-configs
-// gives for the same input, but for four things: EnvironmentConfigs are merged in the
-// order of the list even where they go to different paths, those without data give
-// nothing, a label from the environment is one of earlier steps, and an input that
-// could never work is refused when it is compiled.
+// A section of the input is compiled into a [Lookup], which says for each composite what to ask
+// Crossplane for, and merges what was found with the environment of earlier steps. The result is that
+// of function-environment-configs for the same input, with four exceptions: EnvironmentConfigs are
+// merged in the order of the list even if they go to different paths, those without data are ignored,
+// a label from the environment is one of earlier steps, and an input that could never work is refused
+// when it is compiled.
 //
-// Messages name field paths, EnvironmentConfigs and their labels, and hold no other
-// data of an environment, some of which is not for everyone.
+// Messages name field paths, EnvironmentConfigs and their labels. They hold no other data of an
+// environment, because some of it may be confidential.
 package environment
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// maxIndex of a list in a toFieldPath, whose elements before it are made, too. It
-// is the one of function-environment-configs.
+// maxIndex of a list in a toFieldPath, as in function-environment-configs. The elements before it are
+// created.
 const maxIndex = 1024
 
-// A Lookup is the part of an environment that needs no expression: all but set,
-// compiled. It is immutable, and safe for concurrent use.
+// labelText says how the name of a label, and its value, are written.
+const labelText = "use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
+
+// A Lookup is the compiled part of an environment that needs no expression: everything but set. It is
+// immutable, and safe for concurrent use.
 type Lookup struct {
 	at       *field.Path
+	policy   *field.Path // which makes references optional
+	optional bool
 	defaults *structpb.Struct
 	sources  []source
 }
 
 // A source is one item of environmentConfigs.
 type source struct {
-	at     *field.Path
-	finder finder
-	to     Path // zero is the top
+	at *field.Path
+	to Path   // zero is the top
+	by chosen // the EnvironmentConfigs that are asked for
 }
 
-// A finder says what to ask for, and what to take of the answer.
-type finder interface {
-	// selector returns nil if nothing is to be asked for.
-	selector(composite, before wire.Struct) (*Selector, field.ErrorList)
+// chosen are the EnvironmentConfig of a name, or those that have the labels. If there may be many, at
+// least min and at most max are merged, in the order of sortBy.
+type chosen struct {
+	at     *field.Path // of the ref's name, or of the selector
+	name   string
+	labels []matcher
 
-	// choose returns what is merged, in this order. It does not change found.
-	choose(asked *Selector, found []wire.Struct) ([]wire.Struct, *field.Error)
+	many     bool
+	min, max uint64
+	sortBy   Path
 }
 
-// A Selector is what Crossplane is asked for: the EnvironmentConfig of a Name, or all
-// that have the Labels. One of the two is set.
+// A matcher is a label whose value is text, or is at path.
+type matcher struct {
+	at       *field.Path // of the valueFromFieldPath
+	key      string
+	text     string
+	before   bool // in the environment, otherwise in the composite
+	path     Path
+	optional bool
+}
+
+// A Selector is what Crossplane is asked for: the EnvironmentConfig with the Name, or all that have the
+// Labels. One of the two is set.
 type Selector struct {
 	Name   string
 	Labels map[string]string
 }
 
-// Compile compiles a section of the input, which lies at path and may be nil, or
-// returns all its faults in the order of the fields.
-func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, field.ErrorList) {
+// Compile compiles a section of the input, which is at path and may be nil. It returns what is wrong
+// with it, in the order of the fields, beyond what its definition refuses.
+func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, diagnostic.List) {
+	l := &Lookup{at: path, policy: path.Child("policy", "resolution")}
 	if in == nil {
-		return &Lookup{at: path}, nil
+		return l, nil
 	}
-	c := &compiler{policy: path.Child("policy", "resolution")}
-	if in.Policy != nil {
-		c.optional = in.Policy.Resolution == v1beta1.Optional
+	c := &compiler{}
+	l.optional = in.Policy != nil && in.Policy.Resolution == v1beta1.Optional
+	l.defaults = c.defaults(path.Child("defaultData"), in.DefaultData)
+	for i, s := range in.EnvironmentConfigs {
+		l.sources = append(l.sources, c.source(path.Child("environmentConfigs").Index(i), s))
 	}
-	l := &Lookup{at: path, defaults: c.defaults(path.Child("defaultData"), in.DefaultData)}
-	at := path.Child("environmentConfigs")
-	for i, s := range in.EnvironmentConfigs[:c.length(at, len(in.EnvironmentConfigs))] {
-		l.sources = append(l.sources, c.source(at.Index(i), s))
-	}
-	if in.Policy != nil {
-		c.oneOf(c.policy, in.Policy.Resolution, v1beta1.Required, v1beta1.Optional)
-	}
-	if len(c.faults) > 0 {
-		return nil, c.faults
+	if len(c.list) > 0 {
+		return nil, c.list
 	}
 	return l, nil
 }
 
-// Selectors returns what to ask Crossplane for, one item for each that is listed. It
-// is nil where nothing is to be asked for, since none of its labels has a value.
-// before is the environment as earlier steps left it, or none. The same arguments
-// give the same selectors.
-func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, field.ErrorList) {
-	out := make([]*Selector, 0, len(l.sources))
-	var faults field.ErrorList
-	for _, s := range l.sources {
-		asked, fs := s.finder.selector(composite, before)
-		out = append(out, asked)
-		faults = append(faults, fs...)
-	}
-	if len(faults) > 0 {
-		return nil, faults
-	}
-	return out, nil
-}
+// A compiler collects the diagnostics of an input.
+type compiler struct{ list diagnostic.List }
 
-// A compiler collects the faults of an input.
-type compiler struct {
-	policy   *field.Path
-	optional bool
-	faults   field.ErrorList
+func (c *compiler) refuse(at *field.Path, format string, args ...any) {
+	c.list = append(c.list, wrong(at, format, args...))
 }
 
 func (c *compiler) defaults(at *field.Path, raw *runtime.RawExtension) *structpb.Struct {
@@ -117,76 +116,134 @@ func (c *compiler) defaults(at *field.Path, raw *runtime.RawExtension) *structpb
 	}
 	s := &structpb.Struct{}
 	if err := s.UnmarshalJSON(raw.Raw); err != nil { // whose text may hold data
-		c.fault(at, "must be a JSON object")
+		c.refuse(at, "must be a JSON object")
 	}
 	return s
 }
 
 func (c *compiler) source(at *field.Path, in v1beta1.EnvironmentSource) source {
 	s := source{at: at}
-	switch c.oneOf(at.Child("type"), in.Type, v1beta1.EnvironmentSourceReference, v1beta1.EnvironmentSourceSelector) {
-	case v1beta1.EnvironmentSourceReference:
-		s.finder = c.reference(at.Child("ref"), in.Ref)
-	case v1beta1.EnvironmentSourceSelector:
-		s.finder = c.selector(at.Child("selector"), in.Selector)
+	switch {
+	case in.Type == v1beta1.EnvironmentSourceSelector && in.Selector != nil:
+		s.by = c.selector(at.Child("selector"), in.Selector)
+	case in.Type != v1beta1.EnvironmentSourceSelector && in.Ref != nil:
+		s.by = chosen{at: at.Child("ref", "name"), name: in.Ref.Name}
+		for _, why := range path.IsValidPathSegmentName(in.Ref.Name) {
+			c.refuse(s.by.at, "is no name of an object: it %s", why)
+		}
 	}
-	if in.ToFieldPath == "" {
-		return s
-	}
-	at = at.Child("toFieldPath")
-	s.to = c.path(at, in.ToFieldPath)
+	s.to = c.path(at.Child("toFieldPath"), in.ToFieldPath)
 	if i := s.to.largestIndex(); i > maxIndex {
-		c.fault(at, "has the index %d, over the limit of %d", i, maxIndex)
+		c.refuse(at.Child("toFieldPath"), "has the index %d, over the limit of %d", i, maxIndex)
 	}
 	return s
 }
 
+func (c *compiler) selector(at *field.Path, in *v1beta1.EnvironmentSelector) chosen {
+	out := chosen{at: at, many: in.Mode == v1beta1.EnvironmentSelectorMultiple, max: math.MaxUint64}
+	if in.MaxMatch != nil {
+		out.max = *in.MaxMatch
+	}
+	if in.MinMatch != nil {
+		out.min = *in.MinMatch
+	}
+	if out.many {
+		out.sortBy = c.path(at.Child("sortByFieldPath"), cmp.Or(in.SortByFieldPath, "metadata.name"))
+	}
+	for i, m := range in.MatchLabels {
+		out.labels = append(out.labels, c.matcher(at.Child("matchLabels").Index(i), m))
+	}
+	return out
+}
+
+func (c *compiler) matcher(at *field.Path, in v1beta1.EnvironmentLabelMatcher) matcher {
+	m := matcher{
+		at: at.Child("valueFromFieldPath"), key: in.Key, before: in.Type == v1beta1.EnvironmentLabelFromEnvironment,
+		optional: in.FromFieldPathPolicy == v1beta1.Optional,
+	}
+	if in.Key != "" && len(validation.IsQualifiedName(in.Key)) > 0 {
+		c.refuse(at.Child("key"), "is no key of a label: %s; a DNS name and a slash may stand before", labelText)
+	}
+	switch {
+	case in.Type != v1beta1.EnvironmentLabelValue:
+		m.path = c.path(m.at, in.ValueFromFieldPath)
+	case in.Value != nil:
+		m.optional, m.text = false, *in.Value
+		if len(validation.IsValidLabelValue(m.text)) > 0 {
+			c.refuse(at.Child("value"), "is no value of a label: %s", labelText)
+		}
+	}
+	return m
+}
+
+// path parses a path. An empty one is the top, where it is not refused by the definition.
 func (c *compiler) path(at *field.Path, text string) Path {
+	if text == "" {
+		return Path{}
+	}
 	p, err := ParsePath(text)
 	if err != nil {
-		c.fault(at, "%s", err)
+		c.refuse(at, "%s", err)
 	}
 	return p
 }
 
-// oneOf returns the word, the first of those it may be if it is empty, and nothing
-// if it is none of them.
-func (c *compiler) oneOf(at *field.Path, word string, known ...string) string {
-	switch {
-	case word == "":
-		return known[0]
-	case slices.Contains(known, word):
-		return word
+// Selectors returns what to ask Crossplane for, one item for each that is listed. An item is nil if
+// none of its labels has a value. before is the environment of earlier steps, or empty. The same
+// arguments always give the same selectors.
+func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, diagnostic.List) {
+	out := make([]*Selector, len(l.sources))
+	var list diagnostic.List
+	for i, s := range l.sources {
+		if s.by.name != "" {
+			out[i] = &Selector{Name: s.by.name}
+			continue
+		}
+		labels := map[string]string{} // the last of two with the same key counts
+		for _, m := range s.by.labels {
+			v, ok, d := m.value(composite, before)
+			if d != nil {
+				list = append(list, d)
+			} else if ok {
+				labels[m.key] = v
+			}
+		}
+		if len(labels) > 0 {
+			out[i] = &Selector{Labels: labels}
+		}
 	}
-	last := len(known) - 1
-	c.fault(at, "must be %s or %s", strings.Join(known[:last], ", "), known[last])
-	return ""
-}
-
-// length returns how many items to look at: of a list over its limit none.
-func (c *compiler) length(at *field.Path, n int) int {
-	if n <= limits.ListItems {
-		return n
+	if len(list) > 0 {
+		return nil, list
 	}
-	f := invalid(at, "has %d items, over the limit of %d: split the input into several pipeline steps", n, limits.ListItems)
-	f.Type = field.ErrorTypeTooMany
-	c.faults = append(c.faults, f)
-	return 0
+	return out, nil
 }
 
-func (c *compiler) fault(at *field.Path, format string, args ...any) {
-	c.faults = append(c.faults, invalid(at, format, args...))
+// value of the label. It is not ok if the label is left out.
+func (m matcher) value(composite, before wire.Struct) (text string, ok bool, d *diagnostic.Diagnostic) {
+	if m.path.isTop() {
+		return m.text, true, nil
+	}
+	in, name := composite, "the composite"
+	if m.before {
+		in, name = before, "the environment of earlier steps"
+	}
+	v, _ := Get(in, m.path)
+	switch kind := v.Kind(); {
+	case kind == wire.Text && len(validation.IsValidLabelValue(v.Text())) == 0:
+		return v.Text(), true, nil
+	case kind == wire.Text:
+		return "", false, wrong(m.at, "what %s has at %q is no value of a label: %s", name, m.path, labelText)
+	case m.optional:
+		return "", false, nil
+	case kind == wire.Absent || kind == wire.Null:
+		return "", false, wrong(m.at, "%s has nothing at %q: set it, or set fromFieldPathPolicy to Optional", name, m.path)
+	}
+	return "", false, wrong(m.at,
+		"what %s has at %q is not a string: use a field that is one, or set fromFieldPathPolicy to Optional", name, m.path)
 }
 
-// missing is a fault that may be another one's, which says why it is missing.
-func (c *compiler) missing(at *field.Path, detail string) {
-	f := invalid(at, "%s", detail)
-	f.Type = field.ErrorTypeRequired
-	c.faults = append(c.faults, f)
-}
-
-func invalid(at *field.Path, format string, args ...any) *field.Error {
-	return &field.Error{Type: field.ErrorTypeInvalid, Field: at.String(), BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)}
+func wrong(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
+	return &diagnostic.Diagnostic{Path: at.String(), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
 }
 
 // several joins the first few, sorted, and counts the rest.
@@ -196,4 +253,47 @@ func several(items []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(items[:limits.MessageItems], ", "), n)
 	}
 	return strings.Join(items, ", ")
+}
+
+// Asked is what an item of environmentConfigs asks for, before there is a composite.
+type Asked struct {
+	// Path of the item.
+	Path string
+
+	// Name of the EnvironmentConfig, or Labels: just one of them is set.
+	Name   string
+	Labels []AskedLabel
+}
+
+// An AskedLabel is a label whose value is Text, or the value of a field.
+type AskedLabel struct {
+	Key, Text string
+
+	// Field that has the value: of the environment of earlier steps, or of the composite. It is empty
+	// for a Text.
+	Field       string
+	Environment bool
+
+	// Optional is set if the label is left out while the field has no value.
+	Optional bool
+}
+
+// Asked returns what the lookup asks for, in the order of the input.
+func (l *Lookup) Asked() []Asked {
+	if l == nil {
+		return nil
+	}
+	out := make([]Asked, 0, len(l.sources))
+	for _, s := range l.sources {
+		a := Asked{Path: s.at.String(), Name: s.by.name}
+		for _, m := range s.by.labels {
+			label := AskedLabel{Key: m.key, Text: m.text, Optional: m.optional}
+			if !m.path.isTop() {
+				label.Field, label.Environment = m.path.String(), m.before
+			}
+			a.Labels = append(a.Labels, label)
+		}
+		out = append(out, a)
+	}
+	return out
 }

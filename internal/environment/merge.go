@@ -7,104 +7,103 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// What an environment is that does not say so itself.
+// The type of an environment that has none.
 const (
 	apiVersion = "internal.crossplane.io/v1alpha1"
 	kind       = "Environment"
 )
 
-// Merge the environment. before is the environment as earlier steps left it, or nil;
-// selectors are all that [Lookup.Selectors] gave, and found[i] the EnvironmentConfigs
-// that selectors[i] found, in any order: what is found for nil is not looked at.
+// Merge the environment. before is the environment of earlier steps, or nil; selectors are what
+// [Lookup.Selectors] returned, and found[i] the EnvironmentConfigs that selectors[i] found, in any
+// order. What is found for nil is ignored.
 //
-// The EnvironmentConfigs are merged as listed, the later ones over the earlier, then
-// that over before, and that over the default data: objects are merged, anything
-// else is replaced. It matters that they are merged with each other first: what
-// a scalar replaced in one of them, another one's object brings back.
+// The EnvironmentConfigs are merged as listed, the later ones over the earlier ones, then that over
+// before, and that over the default data: objects are merged, anything else is replaced. They must be
+// merged with each other first: what a scalar replaced in one of them, the object of another restores.
 //
-// All faults come at once, in the order of the list. Nothing that comes in is
-// changed. The result shares with it, and with the Lookup, what is the same, up to
-// all of before: do not write to it, but use [Set] and [Remove]. What the budget does not
-// pay for is a fault.
-func (l *Lookup) Merge(b *budget.Budget, before *structpb.Struct, selectors []*Selector, found [][]wire.Struct) (*structpb.Struct, field.ErrorList) {
+// Merge returns all diagnostics, in the order of the list. It changes no argument. The result shares
+// with them and with the Lookup what is the same, so do not write to it: use [Set] and [Remove]. An
+// environment that exceeds the budget is a diagnostic.
+func (l *Lookup) Merge(b *budget.Budget, before *structpb.Struct, selectors []*Selector, found [][]wire.Struct) (
+	*structpb.Struct, diagnostic.List,
+) {
 	m := merger{own: map[*structpb.Struct]bool{}, budget: b}
 	var configs *structpb.Struct
-	var faults field.ErrorList
-	for i, s := range l.sources {
-		if selectors[i] == nil {
+	var list diagnostic.List
+	for i, asked := range selectors {
+		if asked == nil {
 			continue
 		}
-		data, fault := s.data(b, selectors[i], found[i])
-		if fault != nil {
-			faults = append(faults, fault)
+		s := l.sources[i]
+		data, d := l.data(b, s, asked, found[i])
+		if d != nil {
+			list = append(list, d)
 		}
 		for _, d := range data {
 			configs = m.merge(configs, d)
 		}
 		if m.spent != nil {
-			faults = append(faults, spent(s.at, m.spent))
+			list = append(list, spent(s.at, m.spent))
 			break
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(list) > 0 {
+		return nil, list
 	}
 	all := m.identify(m.merge(l.defaults, m.merge(before, configs)))
 	if m.spent != nil {
-		return nil, field.ErrorList{spent(l.at, m.spent)}
+		return nil, diagnostic.List{spent(l.at, m.spent)}
 	}
 	return all, nil
 }
 
-// spent says that the budget does not pay for it.
-func spent(at *field.Path, err error) *field.Error {
-	return invalid(at, "was stopped: %s: merge fewer or smaller EnvironmentConfigs", err)
+// spent says that the budget is exceeded.
+func spent(at *field.Path, err error) *diagnostic.Diagnostic {
+	return wrong(at, "was stopped: %s: merge fewer or smaller EnvironmentConfigs", err)
 }
 
-// data to merge, where it goes to.
-func (s source) data(b *budget.Budget, asked *Selector, found []wire.Struct) ([]*structpb.Struct, *field.Error) {
-	if err := b.Spend(budget.Counted(sortWeighs*len(found), 0)); err != nil {
+// data returns what is merged for a source, at its path.
+func (l *Lookup) data(b *budget.Budget, s source, asked *Selector, found []wire.Struct) ([]*structpb.Struct, *diagnostic.Diagnostic) {
+	if err := b.Spend(budget.Counted(sortCost*len(found), 0)); err != nil {
 		return nil, spent(s.at, err)
 	}
-	chosen, fault := s.finder.choose(asked, found)
-	if fault != nil {
-		return nil, fault
+	configs, d := l.choose(s.by, asked, found)
+	if d != nil {
+		return nil, d
 	}
 	var out []*structpb.Struct
-	for _, c := range chosen {
+	for _, c := range configs {
 		switch d := c.Get("data"); d.Kind() {
 		case wire.Object:
-			if err := b.Decode(d.Size() + configWeighs); err != nil {
+			if err := b.Decode(d.Size() + configCost); err != nil {
 				return nil, spent(s.at, err)
 			}
 			out = append(out, s.to.holding(d.Proto()))
-		case wire.Absent, wire.Null: // it has none
+		case wire.Absent, wire.Null:
 		default:
-			return nil, invalid(s.at, "data of EnvironmentConfig %q must be an object", nameOf(c))
+			return nil, wrong(s.at, "data of EnvironmentConfig %q must be an object", nameOf(c))
 		}
 	}
 	return out, nil
 }
 
-// A merger knows the structs that it made itself, and so may write to: each is
-// copied once, however much is merged into it.
+// A merger writes only to the structs that it created: each is copied once, however much is merged into
+// it.
 type merger struct {
 	own    map[*structpb.Struct]bool
 	budget *budget.Budget
-	spent  error // why no more is merged, nil as long as more is
+	spent  error // why no more is merged
 }
 
-// fieldsPerThing are merged, or copied, in the time that a thing of the budget takes.
-const fieldsPerThing = 2
-
-// configWeighs is how many bytes an EnvironmentConfig weighs by itself.
-const configWeighs = 100
-
-// sortWeighs is how many things an EnvironmentConfig weighs that is sorted among others.
-const sortWeighs = 4
+const (
+	fieldsPerThing = 2   // fields that are merged, or copied, for the cost of a thing of the budget
+	configCost     = 100 // bytes that an EnvironmentConfig costs by itself
+	sortCost       = 4   // things that an EnvironmentConfig costs that is sorted
+)
 
 // merge what is over into what is under, either of which may be nil.
 func (m *merger) merge(under, over *structpb.Struct) *structpb.Struct {

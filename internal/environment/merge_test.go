@@ -121,7 +121,7 @@ func TestMergeAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// The default data is the lookup's own, and has to be the same for the next one.
+// The default data is the lookup's own, and must be the same for the next one.
 func TestMergeKeepsDefaults(t *testing.T) {
 	l, selectors := merging(t, 1, "{a: {b: 1}}")
 	for _, config := range []string{"{c: 1}", "{a: {d: 1}}", "{a: 5}"} {

@@ -13,11 +13,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// The longest path.
-const maxFieldPath = 512
+const maxFieldPath = 512 // characters
 
-// A Path of a field in an object, for example widgets.list[0] or
-// metadata.labels[example.org/team]. It is immutable, and made by [ParsePath].
+// A Path of a field in an object, for example widgets.list[0] or metadata.labels[example.org/team]. It
+// is immutable. [ParsePath] returns one.
 type Path struct{ segments fieldpath.Segments }
 
 // ParsePath parses a path. Its errors read after the field that holds it, as in
@@ -66,10 +65,9 @@ func Fits(s wire.Struct, p Path) bool {
 	return free
 }
 
-// Set returns the environment, which may be nil, with the value at the path. What is
-// not on the way there is shared. Objects and lists on the way are made where there
-// is nothing or null; an index may be one of the list, or the one behind its last.
-// A value of nil is null. An error names paths, and no data.
+// Set returns the environment, which may be nil, with the value at the path. It shares what is not on
+// the way there. Objects and lists on the way are created if they are absent or null. An index must be
+// in the list, or the next one. A nil value is null. An error names paths, and no data.
 func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, error) {
 	if v == nil {
 		v = structpb.NewNullValue()
@@ -81,14 +79,14 @@ func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, err
 	return out.GetStructValue(), nil
 }
 
-// Remove returns the environment without the path, or as it is if there is nothing.
-// What is not on the way there is shared. What held the field stays, even if it is
-// empty now. An element of a list becomes null, so that the others keep their index.
+// Remove returns the environment without the value at the path. It shares what is not on the way there.
+// What held the value stays, even if it is empty now. An item of a list becomes null, so that the
+// others keep their index.
 func Remove(env *structpb.Struct, p Path) *structpb.Struct {
 	return p.remove(structpb.NewStructValue(env), 0).GetStructValue()
 }
 
-// isTop reports whether it is the zero path, which is the object itself.
+// isTop reports whether the path is zero, which is the object itself.
 func (p Path) isTop() bool { return len(p.segments) == 0 }
 
 func (p Path) largestIndex() (largest uint) {
@@ -98,8 +96,7 @@ func (p Path) largestIndex() (largest uint) {
 	return largest
 }
 
-// find the value at the path, if there is one. If not, free reports whether nothing
-// else is on the way.
+// find returns the value at the path. If there is none, free reports whether it could be set.
 func (p Path) find(s wire.Struct) (v wire.Value, free bool) {
 	v = wire.OfStruct(s)
 	for _, segment := range p.segments {
@@ -154,8 +151,7 @@ func (p Path) remove(old *structpb.Value, depth int) *structpb.Value {
 	return with(old, s, now)
 }
 
-// child is what v has at a segment, nil if nothing. It is free if v is an object or a
-// list that the segment fits to, or nothing yet.
+// child returns what v has at a segment, or nil. It is free if the segment fits to v, or v is nothing.
 func child(v *structpb.Value, s fieldpath.Segment) (c *structpb.Value, free bool) {
 	switch k := v.GetKind().(type) {
 	case nil, *structpb.Value_NullValue:
@@ -174,7 +170,7 @@ func child(v *structpb.Value, s fieldpath.Segment) (c *structpb.Value, free bool
 	return nil, false
 }
 
-// with returns a copy of v that has c at a segment, and none or null if that is nil.
+// with returns a copy of v that has c at a segment. If c is nil, a field is removed and an item is null.
 func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.Value {
 	if s.Type == fieldpath.SegmentIndex {
 		if c == nil {
@@ -198,8 +194,8 @@ func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.V
 	return structpb.NewStructValue(&structpb.Struct{Fields: fields})
 }
 
-// holding is an object with nothing but v at the path, v itself at the top. A list on
-// the way has null before it.
+// holding returns an object with only v at the path, or v itself at the top. The items of a list before
+// it are null.
 func (p Path) holding(v *structpb.Value) *structpb.Struct {
 	for _, s := range slices.Backward(p.segments) {
 		if s.Type == fieldpath.SegmentField {

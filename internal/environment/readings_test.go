@@ -27,3 +27,11 @@ func readList(t testing.TB, read wiretest.Reading, found []*structpb.Struct) []w
 	}
 	return out
 }
+
+func mustParse(path string) Path {
+	p, err := ParsePath(path)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}

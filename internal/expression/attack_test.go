@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crossplane-contrib/function-export/internal/attack"
 	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -25,8 +25,8 @@ const (
 	attackBytes = 256 << 20
 )
 
-// hostileWorld is the composite that the attacks read, and two Secrets of 1 MiB.
-func hostileWorld(t testing.TB) *observation.Observation {
+// hostileObservation is the composite that the attacks read, and two Secrets of 1 MiB.
+func hostileObservation(t testing.TB) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
 		Composite: observation.Resource{Object: wire.Of(attack.Composite()), Details: observation.Details{"a": []byte(strings.Repeat("a", 1<<20))}},
@@ -34,10 +34,10 @@ func hostileWorld(t testing.TB) *observation.Observation {
 	}
 }
 
-// The law: whatever a tenant writes, and whatever stands in its composite, an
+// The law: whatever a composite author writes, and whatever the composite holds, an
 // expression is refused, stopped or finished within bounded time and memory.
 func TestAttacksEnd(t *testing.T) {
-	o := hostileWorld(t)
+	o := hostileObservation(t)
 	results := make([]spent, 0, 200)
 	for name, text := range attack.Expressions(limits.ExpressionCharacters) {
 		t.Run(name, func(t *testing.T) {

@@ -21,10 +21,10 @@ var honest = map[string]string{
 	"filter500": "resource.items.filter(i, i.port > 200).size() > 0 ? 'y' : 'n'",
 }
 
-// many is the world, with 500 items.
+// many is the sample observation, with 500 items.
 func many(t testing.TB) *observation.Observation {
 	t.Helper()
-	o := world(t)
+	o := sampleObservation(t)
 	items := &structpb.ListValue{}
 	for i := range 500 {
 		items.Values = append(items.Values, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
@@ -75,5 +75,24 @@ func BenchmarkGuards(b *testing.B) {
 				sink = v
 			}
 		})
+	}
+}
+
+// A composite waits at each reconcile until its resources are there.
+func BenchmarkWaiting(b *testing.B) {
+	text := "'%s:%s@%s'.format([secret.user, secret['pass-word'], resource.status.address.host]) + " +
+		"composite.spec.?a.orValue('x')"
+	x, wrong := env.Compile(expression.Source{Text: text, Path: "p", From: "db", Want: expression.WantText})
+	vars, err := cel.NewActivation(map[string]any{
+		"secret": map[string]string{}, "resource": map[string]any{"status": map[string]any{}},
+		"composite": map[string]any{"spec": map[string]any{}},
+	})
+	if x == nil || err != nil {
+		b.Fatal(wrong, err)
+	}
+	for b.Loop() {
+		if _, err := x.Evaluate(context.Background(), vars, budget.New(context.Background())); err == nil {
+			b.Fatal("it does not wait")
+		}
 	}
 }

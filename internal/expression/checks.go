@@ -3,6 +3,7 @@ package expression
 import (
 	"regexp/syntax"
 
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -24,31 +25,33 @@ const (
 )
 
 // checks of the functions whose work or result can be larger than what the meter
-// takes for any call: one unit, and one for each 64 bytes of text that it gives.
+// takes for any call: one unit, and one for each 64 bytes of text that it returns.
 var checks = map[string]check{ //nolint:gochecknoglobals // a table
-	"_==_":             checkEqual,
-	"_!=_":             checkEqual,
-	"@in":              checkIn,
-	"_+_":              checkAdd,
-	orderedCall:        checkOrdered,
-	"format":           produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
-	"join":             produces(joinBytes),
-	"replace":          produces(replaceBytes),
-	"json.encode":      visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
-	"yaml.encode":      visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
-	"json.decode":      visits(func(a []ref.Val) int64 { return 4 * textLen(a[0]) }),
-	"yaml.decode":      checkYAML,
-	"split":            visits(func(a []ref.Val) int64 { return textLen(a[0]) * 16 }),
-	"indexOf":          visits(searchVisits),
-	"lastIndexOf":      visits(searchVisits),
-	"flatten":          visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
-	"optional.unwrap":  visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }), // prints what is no optional
-	"unwrapOpt":        visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) }),
-	"cel.@mapInsert":   checkInsert,
+	operators.Equals:    checkEqual,
+	operators.NotEquals: checkEqual,
+	operators.In:        visits(inVisits),
+	operators.Add:       checkAdd,
+	orderedCall:         checkOrdered,
+	"format":            produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
+	"join":              produces(joinBytes),
+	"replace":           produces(replaceBytes),
+	"json.encode":       weighed,
+	"yaml.encode":       visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
+	"json.decode":       visits(func(a []ref.Val) int64 { return 4 * textLen(a[0]) }),
+	"yaml.decode":       checkYAML,
+	"split":             visits(func(a []ref.Val) int64 { return textLen(a[0]) * 16 }),
+	"indexOf":           visits(searchVisits),
+	"lastIndexOf":       visits(searchVisits),
+	"flatten":           weighed,
+	"optional.unwrap":   weighed, // prints what is no optional
+	"unwrapOpt":         weighed,
+	// The key of an entry of transformMap, or the entries of transformMapEntry: a key that is in
+	// the map already is printed.
+	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
 	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
 	sortByCall:         visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
 	"slice":            visits(func(a []ref.Val) int64 { return size(a[0]) }),
-	"lists.range":      visits(func(a []ref.Val) int64 { n, _ := a[0].(types.Int); return min(int64(n), limits.RangeElements) }),
+	"lists.range":      visits(rangeVisits),
 	"distinct":         visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),
 	"sets.contains":    visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
 	"sets.equivalent":  visits(func(a []ref.Val) int64 { return 2 * pairs(a[0], a[1]) }),
@@ -77,26 +80,26 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 }
 
 // linear is the check of a function that looks at its first operand so many
-// times, and gives no more than that.
+// times, and returns no more than that.
 func linear(times int64) check {
 	return visits(func(a []ref.Val) int64 { return times * (textLen(a[0]) + size(a[0])) })
 }
 
+var weighed = visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) })
+
 func visits(count func([]ref.Val) int64) check {
-	return func(args []ref.Val) (int64, string) {
-		n := count(args)
-		if n < 0 || n > limits.CallVisits {
-			return limits.CallVisits, refusedVisits
-		}
-		return n, ""
-	}
+	return atMost(limits.CallVisits, refusedVisits, count)
 }
 
 func produces(count func([]ref.Val) int64) check {
+	return atMost(limits.CallBytes, refusedBytes, count)
+}
+
+func atMost(limit int64, refused string, count func([]ref.Val) int64) check {
 	return func(args []ref.Val) (int64, string) {
 		n := count(args)
-		if n < 0 || n > limits.CallBytes {
-			return limits.CallBytes, refusedBytes
+		if n < 0 || n > limit {
+			return limit, refused
 		}
 		return n, ""
 	}
@@ -111,41 +114,35 @@ func checkEqual(a []ref.Val) (int64, string) {
 	})(a)
 }
 
-func checkIn(a []ref.Val) (int64, string) {
+func inVisits(a []ref.Val) int64 {
 	if _, ok := a[1].(traits.Mapper); ok {
-		return 1 + textLen(a[0]), ""
+		return min(1+textLen(a[0]), limits.CallVisits)
 	}
 	if isScalar(a[0]) {
-		return visits(func(a []ref.Val) int64 { return size(a[1]) })(a)
+		return size(a[1])
 	}
-	return visits(func(a []ref.Val) int64 {
-		return weigh(a[1], limits.CallVisits) + (size(a[1])+1)*min(weigh(a[0], limits.CallVisits), 64)
-	})(a)
+	return weigh(a[1], limits.CallVisits) + (size(a[1])+1)*min(weigh(a[0], limits.CallVisits), 64)
 }
 
 func checkAdd(a []ref.Val) (int64, string) {
-	if n := textLen(a[0]) + textLen(a[1]); n > 0 {
-		if n > limits.CallBytes {
-			return n, refusedBytes
-		}
+	if n := textLen(a[0]) + textLen(a[1]); n > limits.CallBytes {
+		return n, refusedBytes
+	} else if n > 0 {
 		return n, ""
 	}
-	if _, ok := a[0].(traits.MutableLister); ok {
+	switch a[0].(type) {
+	case traits.MutableLister:
 		return size(a[1]), "" // the accumulator of a comprehension
-	}
-	if _, ok := a[0].(traits.Lister); ok {
-		n := size(a[0]) + size(a[1])
-		if n > limits.CallElements {
-			return n, refusedElements
-		}
-		return n, ""
+	case traits.Lister:
+		return checkElements(size(a[0]) + size(a[1]))
 	}
 	return 1, ""
 }
 
 // checkOrdered refuses an iteration that is too long.
-func checkOrdered(a []ref.Val) (int64, string) {
-	n := size(a[0])
+func checkOrdered(a []ref.Val) (int64, string) { return checkElements(size(a[0])) }
+
+func checkElements(n int64) (int64, string) {
 	if n > limits.CallElements {
 		return n, refusedElements
 	}
@@ -153,11 +150,15 @@ func checkOrdered(a []ref.Val) (int64, string) {
 }
 
 func checkYAML(a []ref.Val) (int64, string) {
-	n := 16 * textLen(a[0])
 	if textLen(a[0]) > limits.YAMLBytes {
-		return n, refusedVisits
+		return 16 * textLen(a[0]), refusedVisits
 	}
-	return n, ""
+	return 16 * textLen(a[0]), ""
+}
+
+func rangeVisits(a []ref.Val) int64 {
+	n, _ := a[0].(types.Int)
+	return min(int64(n), limits.RangeElements)
 }
 
 func joinBytes(a []ref.Val) int64 {
@@ -183,12 +184,6 @@ func pairs(a, b ref.Val) int64 {
 		return n * m
 	}
 	return n*m + min(n*weighNodes(b, limits.CallVisits), m*weighNodes(a, limits.CallVisits))
-}
-
-// checkInsert looks at the key of an entry of transformMap, or at the entries of
-// transformMapEntry: a key that is there already is printed.
-func checkInsert(a []ref.Val) (int64, string) {
-	return visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) })(a)
 }
 
 func checkRegex(a []ref.Val) (int64, string) {
@@ -293,7 +288,7 @@ func weighBy(v ref.Val, most, bytes int64) int64 {
 		if t.HasValue() {
 			n += weighBy(t.GetValue(), most-n, bytes)
 		}
-	case keyOrderedFoldable:
+	case KeyOrdered:
 		Each(t, func(k, e ref.Val) bool {
 			n += weighBy(k, most-n, bytes)
 			n += weighBy(e, most-n, bytes)

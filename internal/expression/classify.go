@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,40 +11,31 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/containers"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// missingError is the unexported type of cel-go's error for a missing key or
-// index, taken from one: it is compared by type, since its text holds the key.
-var missingError = func() reflect.Type { //nolint:gochecknoglobals // a constant that has to be computed
-	env, err := cel.NewEnv(cel.Variable("m", cel.MapType(cel.StringType, cel.StringType)))
-	if err != nil {
-		return nil
+// missingError is the unexported type of cel-go's error for a missing key or index. It is compared
+// by type, because its text contains the key.
+var missingError = func() reflect.Type { //nolint:gochecknoglobals // a constant that must be computed
+	attributes := interpreter.NewAttributeFactory(containers.DefaultContainer, types.DefaultTypeAdapter, nil)
+	key, err := attributes.NewQualifier(nil, 0, "missing", false)
+	if err == nil {
+		_, err = key.Qualify(interpreter.EmptyActivation(), map[string]string{})
 	}
-	a, iss := env.Compile(`m.missing`)
-	if iss.Err() != nil {
-		return nil
-	}
-	p, err := env.Program(a)
-	if err != nil {
-		return nil
-	}
-	_, _, err = p.Eval(map[string]any{"m": map[string]string{}})
 	return causeType(err)
 }()
 
 // causeType is the type of the innermost error.
 func causeType(err error) reflect.Type {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return reflect.TypeOf(err)
-		}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
 	}
+	return reflect.TypeOf(err)
 }
 
 // classify tells what is missing from what is broken. Only types and positions
@@ -70,7 +62,7 @@ func (x *Expression) classify(vars cel.Activation, p *program, err error) error 
 		}
 		return x.failedAt(p.stoppedAt, x.callText(p.stoppedAt)+" was stopped: "+cancelled.Message)
 	case errors.As(err, &interrupted):
-		return x.failedAt(0, "was stopped: "+overBudget)
+		return x.stopped()
 	case errors.As(err, &celErr):
 		return x.classifyNode(vars, p, celErr)
 	}
@@ -120,15 +112,15 @@ func (x *Expression) classifyNode(vars cel.Activation, p *program, err *types.Er
 // all are there.
 func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing bool) error {
 	var failed error
-	var absent, all []string
+	absent, all := make([]string, 0, len(x.byNode[id])), make([]string, 0, len(x.byNode[id]))
 	for _, i := range x.byNode[id] {
 		r := x.references[i]
-		all = append(all, r.text(x.source.from()))
-		switch n, end := walk(vars, r); end {
+		all = append(all, x.name(r))
+		switch n, _, end := walk(vars, r); end {
 		case endAbsent:
-			absent = append(absent, r.upTo(n+1).text(x.source.from()))
+			absent = append(absent, x.name(r.upTo(n+1)))
 		case endScalar:
-			failed = x.failedAt(id, fmt.Sprintf("cannot select %s: %s is not an object", r.upTo(n+1).text(x.source.from()), r.upTo(n).text(x.source.from())))
+			failed = x.failedAt(id, fmt.Sprintf("cannot select %s: %s is not an object", x.name(r.upTo(n+1)), x.name(r.upTo(n))))
 		case endPresent, endUnknown:
 		}
 	}
@@ -155,21 +147,17 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) 
 	if node == nil || node.Kind() != ast.CallKind {
 		return x.failedAt(id, "failed")
 	}
-	c := node.AsCall()
-	operands := c.Args()
-	if c.IsMemberFunction() {
-		operands = append([]ast.Expr{c.Target()}, operands...)
-	}
-	kinds := make([]string, 0, len(operands))
-	for _, o := range operands {
+	var kinds []string
+	for _, o := range operandsOf(node.AsCall()) {
 		kinds = append(kinds, x.operandType(vars, o))
 	}
-	reason := fmt.Sprintf("%s failed on %s", callName(c.FunctionName()), strings.Join(kinds, " and "))
+	fn := node.AsCall().FunctionName()
+	reason := fmt.Sprintf("%s failed on %s", callName(fn), strings.Join(kinds, " and "))
 	number := slices.Contains(kinds, "int") || slices.Contains(kinds, "double")
-	if c.FunctionName() == "_+_" && number && slices.Contains(kinds, "string") {
+	switch {
+	case fn == operators.Add && number && slices.Contains(kinds, "string"):
 		reason += ": wrap the number in string(...)"
-	}
-	if fn := c.FunctionName(); fn == "_/_" || fn == "_%_" {
+	case fn == operators.Divide, fn == operators.Modulo:
 		reason += ": the divisor is zero, or one of them is no number"
 	}
 	return x.failedAt(id, reason)
@@ -180,7 +168,7 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) 
 func (x *Expression) operandType(vars cel.Activation, o ast.Expr) string {
 	for _, i := range x.byNode[asWritten(o).ID()] {
 		r := x.references[i]
-		if v, end := follow(vars, r); end == endPresent && !r.presence {
+		if _, v, end := walk(vars, r); end == endPresent && !r.presence {
 			return v.Type().TypeName()
 		}
 	}
@@ -202,7 +190,7 @@ func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
 	for _, r := range x.references {
 		root, ok := vars.ResolveName(r.Variable)
 		if ok && ids[r.node] && !r.presence && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
-			out = append(out, r.text(x.source.from()))
+			out = append(out, x.name(r))
 		}
 	}
 	return out
@@ -220,18 +208,18 @@ func isOptionalValue(e ast.Expr) bool {
 	return e != nil && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() && e.AsCall().FunctionName() == "value"
 }
 
-// callNames are the operators whose function name no one writes.
+// callNames are the functions that people call something else.
 var callNames = map[string]string{ //nolint:gochecknoglobals // a table
-	"_+_": "+", "_-_": "-", "_*_": "*", "_/_": "/", "_%_": "%", "-_": "-", "!_": "!", "_==_": "==", "_!=_": "!=",
-	"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in", "_[_]": "[]", "_?_:_": "?:", "_&&_": "&&", "_||_": "||",
-	orderedCall: "the iteration", optionalCall: "an optional entry", sortByCall: "sortBy", "cel.@mapInsert": "an entry of the map",
+	operators.Index: "[]", operators.Conditional: "?:", orderedCall: "the iteration",
+	optionalCall: "an optional entry", sortByCall: "sortBy", "cel.@mapInsert": "an entry of the map",
 }
 
 func callName(function string) string {
 	if n, ok := callNames[function]; ok {
 		return n
 	}
-	return function
+	operator, _ := operators.FindReverse(function)
+	return cmp.Or(operator, function)
 }
 
 func (x *Expression) callText(id int64) string {
@@ -241,14 +229,22 @@ func (x *Expression) callText(id int64) string {
 	return "it"
 }
 
+// stopped is the failure of an evaluation that the budget does not pay for.
+func (x *Expression) stopped() *Failed { return x.failedAt(0, "was stopped: "+overBudget) }
+
 // failedAt places a reason at a node. Node 0 is the whole expression.
 func (x *Expression) failedAt(id int64, reason string) *Failed {
-	path := x.source.Path
-	if _, ok := x.ast.SourceInfo().GetOffsetRange(id); ok && id != 0 {
-		l := x.ast.SourceInfo().GetStartLocation(id)
-		path = fmt.Sprintf("%s:%d:%d", path, l.Line(), l.Column()+1)
+	line, column := x.position(id)
+	return &Failed{Path: x.source.wrongAt(line, column, "").Place(), Reason: reason}
+}
+
+// position of a node, or 0 if it has none.
+func (x *Expression) position(id int64) (line, column int) {
+	if _, ok := x.ast.SourceInfo().GetOffsetRange(id); !ok || id == 0 {
+		return 0, 0
 	}
-	return &Failed{Path: path, Reason: reason}
+	l := x.ast.SourceInfo().GetStartLocation(id)
+	return l.Line(), l.Column() + 1
 }
 
 func (x *Expression) node(id int64) (found ast.Expr) {
@@ -268,7 +264,7 @@ func (x *Expression) below(node ast.Expr) string {
 	ids := nodesOf(node)
 	for _, r := range x.references {
 		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
-			return "an element of " + r.text(x.source.from())
+			return "an element of " + x.name(r)
 		}
 	}
 	return "a computed value of " + x.source.Path
@@ -280,19 +276,20 @@ func (x *Expression) lenient() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range x.references {
 		if !r.strict() {
-			out[r.text(x.source.from())] = true
+			out[x.name(r)] = true
 		}
 	}
 	return out
 }
 
-// absent lists the paths that are missing for sure.
+// absent are the paths of [Expression.Absent] in words.
 func (x *Expression) absent(vars cel.Activation) []string {
-	var out []string
-	for _, r := range x.Absent(vars) {
-		out = append(out, r.text(x.source.from()))
+	absent := x.Absent(vars)
+	names := make([]string, 0, len(absent))
+	for _, r := range absent {
+		names = append(names, x.name(r))
 	}
-	return out
+	return names
 }
 
 // Absent are the paths that are missing for sure, each up to the step that is: read in
@@ -301,10 +298,10 @@ func (x *Expression) Absent(vars cel.Activation) []Reference {
 	lenient := x.lenient()
 	var out []Reference
 	for _, r := range x.references {
-		if !r.strict() || r.branch || lenient[r.text(x.source.from())] {
+		if !r.strict() || r.branch || lenient[x.name(r)] {
 			continue
 		}
-		if n, end := walk(vars, r); end == endAbsent {
+		if n, _, end := walk(vars, r); end == endAbsent {
 			out = append(out, r.upTo(n+1))
 		}
 	}

@@ -1,24 +1,25 @@
 package expression
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 // A Want is what the result of an expression is for.
 type Want int
 
-// What results are for. Each says which static types it takes; a dyn is judged
-// when it is evaluated.
+// What results are for. Each takes some static types. A dyn is checked when it is evaluated.
 const (
 	WantAny     Want = iota // a variable: anything
 	WantText                // a value: string or bytes
@@ -29,7 +30,7 @@ const (
 	WantBool                // a condition: bool
 )
 
-// A Source is the text of an expression, and where it stands.
+// A Source is the text of an expression, and where it is in the input.
 type Source struct {
 	// Text of the expression.
 	Text string
@@ -46,6 +47,9 @@ type Source struct {
 
 	// Want is what the result is for.
 	Want Want
+
+	// Note is added to what is wrong with the type of the result, in brackets.
+	Note string
 }
 
 // own stands for From in texts.
@@ -58,79 +62,72 @@ func (s Source) from() string {
 	return s.From
 }
 
-// A Fault is one reason why a source does not compile.
-type Fault struct {
-	// Path of the field in the input, with :line:column where the fault has one.
-	// Both count from 1.
-	Path string
-
-	// Message says what is wrong, and how to mend it.
-	Message string
-
-	// Mistyped is set if all that is wrong is the type of the result.
-	Mistyped bool
-
-	// Unknown is the name of a variable, if it is that there is none.
-	Unknown string
-}
-
 // An Expression is a compiled source. It is immutable, and safe for concurrent
 // use.
 type Expression struct {
 	source     Source
-	several    string // of the environment
-	ast        *ast.AST
+	env        *Environment
+	checked    *cel.Ast
+	ast        *ast.AST // of checked
 	references []Reference
-	loops      bool            // has a comprehension, other than cel.bind and its like
 	byNode     map[int64][]int // node id -> indices of the references that its value may be
 	programs   sync.Pool       // of *program
 }
 
-// Compile compiles the source. It returns all faults that one pass finds, in
-// the order of their positions, or an expression. Of syntax there is one fault: those
-// behind it would be of the same mistake.
+// Compile returns an expression, or all diagnostics that one pass finds, in the order of their
+// positions. Of syntax errors it returns the first one. declared returns how an expression spells
+// what the input declares under a name, or nothing. It is called for variables that do not exist.
 //
-// The limits on the source are checked before its types are, which takes the
-// most time of all and cannot be interrupted.
-func (e *Environment) Compile(s Source) (x *Expression, faults []Fault) {
+// The limits on the source are checked before its types, because checking types takes most of the
+// time and cannot be interrupted.
+func (e *Environment) Compile(s Source, declared ...func(name string) string) (x *Expression, wrong diagnostic.List) {
 	defer func() {
 		if r := recover(); r != nil { // cel-go panics on some regular expressions
-			x, faults = nil, []Fault{{Path: s.Path, Message: "cannot be compiled: the CEL compiler failed on it"}}
+			x, wrong = nil, diagnostic.List{s.wrong("cannot be compiled: the CEL compiler failed on it")}
 		}
 	}()
 
-	if n := len([]rune(s.Text)); n > limits.ExpressionCharacters {
-		return nil, []Fault{{Path: s.Path, Message: fmt.Sprintf("has %d characters, over the limit of %d: %s", n, limits.ExpressionCharacters, e.shorten)}}
+	if n := utf8.RuneCountInString(s.Text); n > limits.ExpressionCharacters {
+		wrong := s.wrong("has %d characters, over the limit of %d: %s", n, limits.ExpressionCharacters, e.shorten)
+		return nil, diagnostic.List{wrong}
 	}
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
 	if iss.Err() != nil {
-		return nil, []Fault{syntaxFault(s, sortedErrors(iss.Errors())[0])}
+		return nil, diagnostic.List{syntaxDiagnostic(s, sortedErrors(iss.Errors())[0])}
 	}
-	if f := e.checkShape(s, parsed.NativeRep()); f != nil {
-		return nil, []Fault{*f}
+	if d := e.checkSize(s, parsed.NativeRep()); d != nil {
+		return nil, diagnostic.List{d}
 	}
 	orderRanges(parsed.NativeRep())
-	meant := hint(parsed.NativeRep())
 	checked, iss := e.env.Check(parsed)
 	if iss.Err() != nil {
-		if len(s.Text) <= limits.ExplainedCharacters {
-			if faults := e.mismatches(s); len(faults) > 0 {
-				return nil, withHint(faults, meant)
-			}
-		}
-		return nil, withHint(issueFaults(s, iss), meant)
+		return nil, e.diagnose(s, iss.Errors(), declared)
 	}
 	if msg := s.Want.refuse(checked.OutputType(), e.several); msg != "" {
-		return nil, []Fault{{Path: s.Path + ":1:1", Message: msg, Mistyped: true}}
+		if s.Note != "" {
+			msg += " (" + s.Note + ")"
+		}
+		return nil, diagnostic.List{s.wrongAt(1, 1, msg)}
 	}
 	return e.plan(s, checked)
 }
 
-func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, []Fault) {
-	x := &Expression{source: s, several: e.several, ast: checked.NativeRep(), byNode: map[int64][]int{}}
+// wrong is a diagnostic about the whole source.
+func (s Source) wrong(format string, args ...any) *diagnostic.Diagnostic {
+	return s.wrongAt(0, 0, fmt.Sprintf(format, args...))
+}
+
+func (s Source) wrongAt(line, column int, message string) *diagnostic.Diagnostic {
+	d := &diagnostic.Diagnostic{Path: s.Path, Line: line, Column: column, Rule: diagnostic.Expression, Message: message}
+	if line == 0 {
+		d.Rule = diagnostic.Input // of the field
+	}
+	return d
+}
+
+func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, diagnostic.List) {
+	x := &Expression{source: s, env: e, checked: checked, ast: checked.NativeRep(), byNode: map[int64][]int{}}
 	x.references = findReferences(x.ast)
-	loops, _ := nesting(x.ast.Expr())
-	x.loops = loops > 0
 	for i, r := range x.references {
 		x.byNode[r.node] = append(x.byNode[r.node], i)
 	}
@@ -141,43 +138,26 @@ func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, []Fault) {
 		}
 		return p
 	}
-	// Plan one now, so that a fault shows when the input is compiled.
+	// Plan one now, so that a failure shows when the input is compiled.
 	p := x.programs.Get()
 	if _, failed := p.(error); failed {
-		return nil, []Fault{{Path: s.Path, Message: "cannot be planned: the CEL compiler failed on it"}}
+		return nil, diagnostic.List{s.wrong("cannot be planned: the CEL compiler failed on it")}
 	}
 	x.programs.Put(p)
 	return x, nil
 }
 
+// name of a reference in the source of the expression.
+func (x *Expression) name(r Reference) string { return r.text(x.source.from()) }
+
 // Source the expression was compiled from.
 func (x *Expression) Source() Source { return x.source }
-
-// issueFaults are what validators find.
-func issueFaults(s Source, iss *cel.Issues) []Fault {
-	errs := sortedErrors(iss.Errors())
-	out := make([]Fault, 0, len(errs))
-	for _, err := range errs {
-		path := s.Path
-		if err.Location.Line() > 0 {
-			path = fmt.Sprintf("%s:%d:%d", s.Path, err.Location.Line(), err.Location.Column()+1)
-		}
-		f := Fault{Path: path, Message: explainLiteral(strings.Join(strings.Fields(strings.TrimSuffix(err.Message, " (in container '')")), " "))}
-		if !slices.Contains(out, f) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
 
 // sortedErrors are in the order of their positions.
 func sortedErrors(errs []*cel.Error) []*cel.Error {
 	errs = slices.Clone(errs)
 	slices.SortStableFunc(errs, func(a, b *cel.Error) int {
-		if c := a.Location.Line() - b.Location.Line(); c != 0 {
-			return c
-		}
-		return a.Location.Column() - b.Location.Column()
+		return cmp.Or(a.Location.Line()-b.Location.Line(), a.Location.Column()-b.Location.Column())
 	})
 	return errs
 }
@@ -186,34 +166,26 @@ func sortedErrors(errs []*cel.Error) []*cel.Error {
 // the input has several keys.
 func (w Want) refuse(t *cel.Type, several string) string {
 	t = withoutOptional(t)
-	one := func(want string) string {
-		return fmt.Sprintf("must return %s, but returns %s%s", want, withArticle(cel.FormatCELType(t)), mend(t, several))
-	}
+	want, hint, ok := "a string", conversionHint(t, several), isKind(t, types.DynKind, types.AnyKind)
 	switch w {
 	case WantAny:
-		return ""
+		ok = true
 	case WantText:
-		if !isKind(t, types.DynKind, types.AnyKind, types.StringKind, types.BytesKind) {
-			return one("a string")
-		}
+		ok = ok || isKind(t, types.StringKind, types.BytesKind)
 	case WantString:
-		if !isKind(t, types.DynKind, types.AnyKind, types.StringKind) {
-			return one("a string")
-		}
+		ok = ok || isKind(t, types.StringKind)
 	case WantTextMap, WantLabels:
-		if !isKind(t, types.DynKind, types.AnyKind) && !isTextMap(t, w == WantTextMap) {
-			return fmt.Sprintf("must return a map(string, string), but returns %s%s", withArticle(cel.FormatCELType(t)), mendMap(t))
-		}
+		want, hint, ok = "a map(string, string)", mapHint(t), ok || isTextMap(t, w == WantTextMap)
 	case WantJSON:
-		if isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind) {
-			return one("a value that JSON has")
-		}
+		want = "a value that JSON has"
+		ok = !isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind)
 	case WantBool:
-		if !isKind(t, types.DynKind, types.AnyKind, types.BoolKind) {
-			return fmt.Sprintf("must return true or false, but returns %s: compare it with something", withArticle(cel.FormatCELType(t)))
-		}
+		want, hint, ok = "true or false", ": compare it with something", ok || isKind(t, types.BoolKind)
 	}
-	return ""
+	if ok {
+		return ""
+	}
+	return fmt.Sprintf("must return %s, but returns %s%s", want, withArticle(cel.FormatCELType(t)), hint)
 }
 
 // withoutOptional is what an optional holds.
@@ -228,23 +200,22 @@ func isTextMap(t *cel.Type, bytes bool) bool {
 	if !isKind(t, types.MapKind) || len(t.Parameters()) != 2 {
 		return false
 	}
-	k, v := t.Parameters()[0], t.Parameters()[1]
-	v = withoutOptional(v)
-	values := []types.Kind{types.DynKind, types.AnyKind, types.StringKind, types.TypeParamKind}
-	if bytes {
-		values = append(values, types.BytesKind)
+	isText := func(t *cel.Type) bool {
+		return isKind(t, types.DynKind, types.AnyKind, types.StringKind, types.TypeParamKind)
 	}
-	return isKind(k, types.DynKind, types.AnyKind, types.StringKind, types.TypeParamKind) && isKind(v, values...)
+	key, value := t.Parameters()[0], withoutOptional(t.Parameters()[1])
+	return isText(key) && (isText(value) || bytes && isKind(value, types.BytesKind))
 }
 
 func isKind(t *cel.Type, kinds ...types.Kind) bool {
 	return slices.Contains(kinds, t.Kind())
 }
 
-// mend says how a value of type t becomes a string.
-func mend(t *cel.Type, several string) string {
-	switch t.Kind() {
-	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.TimestampKind, types.DurationKind, types.BytesKind:
+// conversionHint says how a value of type t becomes a string.
+func conversionHint(t *cel.Type, several string) string {
+	switch t.Kind() { //nolint:exhaustive // no hint for all others
+	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.BytesKind,
+		types.TimestampKind, types.DurationKind:
 		return ": wrap it in string(...)"
 	case types.ListKind:
 		return ": join it with .join(',') or json.encode(...)"
@@ -256,80 +227,40 @@ func mend(t *cel.Type, several string) string {
 	return ""
 }
 
-// mendMap says how a map becomes one of strings.
-func mendMap(t *cel.Type) string {
+// mapHint says how a map becomes one of strings.
+func mapHint(t *cel.Type) string {
 	if isKind(t, types.MapKind) && len(t.Parameters()) == 2 {
 		return ": wrap its values in string(...)"
 	}
 	return ": write for example {'key': 'value'}"
 }
 
-// checkShape refuses what would take too long to check.
-func (e *Environment) checkShape(s Source, a *ast.AST) *Fault {
-	if n := ast.NodeCount(a); n > limits.ExpressionNodes {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d nodes, over the limit of %d: %s", n, limits.ExpressionNodes, e.shorten)}
+// checkSize refuses what would take too long to check.
+func (e *Environment) checkSize(s Source, a *ast.AST) *diagnostic.Diagnostic {
+	n := sizeOf(a)
+	for _, size := range []struct {
+		n, limit int
+		text     string
+	}{
+		{n.nodes, limits.ExpressionNodes, "has %d nodes"},
+		{n.comprehensions, limits.Comprehensions, "has %d comprehensions"},
+		{n.empty, limits.EmptyLiterals, "has %d empty lists and maps"},
+		{n.loops, limits.ComprehensionNesting, "nests %d comprehensions"},
+		{n.binds, limits.BindNesting, "nests %d cel.bind"},
+	} {
+		if size.n > size.limit {
+			return s.wrong(size.text+", over the limit of %d: %s", size.n, size.limit, e.shorten)
+		}
 	}
-	count := countNodes(a.Expr())
-	if n := count.comprehensions; n > limits.Comprehensions {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d comprehensions, over the limit of %d: %s", n, limits.Comprehensions, e.shorten)}
-	}
-	if n := count.empty; n > limits.EmptyLiterals {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("has %d empty lists and maps, over the limit of %d: %s", n, limits.EmptyLiterals, e.shorten)}
-	}
-	loops, binds := nesting(a.Expr())
-	if loops > limits.ComprehensionNesting {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d comprehensions, over the limit of %d: %s", loops, limits.ComprehensionNesting, e.shorten)}
-	}
-	if binds > limits.BindNesting {
-		return &Fault{Path: s.Path, Message: fmt.Sprintf("nests %d cel.bind, over the limit of %d: %s", binds, limits.BindNesting, e.shorten)}
-	}
-	if bulkOf(a.Expr()) > limits.ExpressionBulk {
-		return &Fault{Path: s.Path, Message: "has local variables that stand for too much: one that uses another one several times multiplies it: " + e.shorten}
+	if checkingCost(a.Expr()) > limits.ExpressionCheckingCost {
+		return s.wrong("has local variables that stand for too much: "+
+			"one that uses another one several times multiplies it: %s", e.shorten)
 	}
 	return nil
-}
-
-// nesting returns how deep comprehensions and binds nest below e. The range of a
-// comprehension counts as inside of it, so that a chain counts, too.
-func nesting(e ast.Expr) (loops, binds int) {
-	inner := func(children ...ast.Expr) {
-		for _, c := range children {
-			l, b := nesting(c)
-			loops, binds = max(loops, l), max(binds, b)
-		}
-	}
-	switch e.Kind() {
-	case ast.CallKind:
-		if e.AsCall().IsMemberFunction() {
-			inner(e.AsCall().Target())
-		}
-		inner(e.AsCall().Args()...)
-	case ast.SelectKind:
-		inner(e.AsSelect().Operand())
-	case ast.ListKind:
-		inner(e.AsList().Elements()...)
-	case ast.MapKind:
-		for _, x := range e.AsMap().Entries() {
-			inner(x.AsMapEntry().Key(), x.AsMapEntry().Value())
-		}
-	case ast.StructKind:
-		for _, x := range e.AsStruct().Fields() {
-			inner(x.AsStructField().Value())
-		}
-	case ast.ComprehensionKind:
-		c := e.AsComprehension()
-		inner(c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
-		if isBind(c) {
-			return loops, binds + 1
-		}
-		return loops + 1, binds
-	}
-	return loops, binds
 }
 
 // isBind reports whether a comprehension is what cel.bind, optMap and
 // optFlatMap expand to: a fold over an empty list literal.
 func isBind(c ast.ComprehensionExpr) bool {
-	r := c.IterRange()
-	return r.Kind() == ast.ListKind && r.AsList().Size() == 0
+	return c.IterRange().Kind() == ast.ListKind && c.IterRange().AsList().Size() == 0
 }

@@ -52,30 +52,15 @@ const (
 	sortByCall   = "@sortByAssociatedKeys"
 )
 
-// Version pins of the libraries: a new version of one can change what an
-// expression means.
-const (
-	stringsVersion   = 5 // prints numbers exactly: 1e7 is 10000000
-	mathVersion      = 2
-	listsVersion     = 3
-	setsVersion      = 0
-	encodersVersion  = 0 // without its json.encode, which protojson spaces at random
-	bindingsVersion  = 0 // without cel.block, an optimizer's internal
-	regexVersion     = 0
-	twoVarVersion    = 0
-	optionalsVersion = 2
-)
-
 // An Environment compiles expressions. It is safe for concurrent use, and takes
 // so long to make that a process has one.
 type Environment struct {
 	env     *cel.Env
 	guards  guards
-	keys    *Environment
-	tenants *Environment
-	making  *Environment
 	shorten string // what to do about an expression that is too large
 	several string // how the input has several keys, if it has a way of its own
+
+	keys, authors, generations *Environment
 
 	functions    sync.Once // for CheckTypes
 	functionsEnv *checker.Env
@@ -85,29 +70,29 @@ type Environment struct {
 // Keys is the environment of key expressions, which see Key and nothing else.
 func (e *Environment) Keys() *Environment { return e.keys }
 
-// Tenants is the environment of expressions that the composite's author writes:
+// Authors is the environment of expressions that the composite's author writes:
 // without sources, context and variables.
-func (e *Environment) Tenants() *Environment { return e.tenants }
+func (e *Environment) Authors() *Environment { return e.authors }
 
-// Making is the environment of expressions that make a generation: with Generation.
-func (e *Environment) Making() *Environment { return e.making }
+// Generations is the environment of expressions that create a generation: with Generation.
+func (e *Environment) Generations() *Environment { return e.generations }
 
 // NewEnvironment makes the environment. An error is a defect of the program.
 func NewEnvironment() (*Environment, error) {
 	stringMap := cel.MapType(cel.StringType, cel.StringType)
+	secretMaps := cel.MapType(cel.StringType, stringMap)
 	dynMap := cel.MapType(cel.StringType, cel.DynType)
 
-	tenants := []cel.EnvOption{
+	authors := []cel.EnvOption{
 		cel.Variable(Composite, cel.DynType),
 		cel.Variable(Resource, cel.DynType),
 		cel.Variable(Self, cel.DynType),
 		cel.Variable(Secret, stringMap),
 		cel.Variable(Resources, dynMap),
-		cel.Variable(Secrets, cel.MapType(cel.StringType, stringMap)),
+		cel.Variable(Secrets, secretMaps),
 		cel.Variable(Env, dynMap),
 	}
-	secretMaps := cel.MapType(cel.StringType, stringMap)
-	all := append(slices.Clone(tenants),
+	all := append(slices.Clip(authors),
 		cel.Variable(Sources, dynMap),
 		cel.Variable(Context, dynMap),
 		cel.Variable(Variables, dynMap),
@@ -118,11 +103,11 @@ func NewEnvironment() (*Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.making, err = newEnvironment(append(slices.Clone(all), cel.Variable(Generation, dynMap))...); err != nil {
+	if e.generations, err = newEnvironment(append(slices.Clip(all), cel.Variable(Generation, dynMap))...); err != nil {
 		return nil, err
 	}
-	e.making.shorten = "split it into variables"
-	if e.tenants, err = newEnvironment(tenants...); err != nil {
+	e.generations.shorten = "split it into variables"
+	if e.authors, err = newEnvironment(authors...); err != nil {
 		return nil, err
 	}
 	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
@@ -133,25 +118,25 @@ func NewEnvironment() (*Environment, error) {
 }
 
 func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
-	env, err := cel.NewEnv(append([]cel.EnvOption{
-		cel.OptionalTypes(cel.OptionalTypesVersion(optionalsVersion)),
+	// The versions are fixed: a new version of a library can change what an expression means.
+	options := []cel.EnvOption{
+		cel.OptionalTypes(cel.OptionalTypesVersion(2)),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.EnableIdentifierEscapeSyntax(),
 		cel.ParserRecursionLimit(limits.ExpressionRecursion),
 		cel.ParserExpressionSizeLimit(limits.ExpressionCharacters),
 		cel.ASTValidators(literalValidator{}),
-		ext.Strings(ext.StringsVersion(stringsVersion)),
-		ext.Encoders(ext.EncodersVersion(encodersVersion)),
-		ext.Math(ext.MathVersion(mathVersion)),
-		ext.Lists(ext.ListsVersion(listsVersion), ext.ListsMaxRangeSize(limits.RangeElements)),
-		ext.Sets(ext.SetsVersion(setsVersion)),
-		ext.Bindings(ext.BindingsVersion(bindingsVersion)),
-		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(twoVarVersion)),
-		ext.Regex(ext.RegexVersion(regexVersion)),
-		library(),
-		ordered(),
-	}, variables...)...)
+		ext.Strings(ext.StringsVersion(5)),   // prints numbers exactly: 1e7 is 10000000
+		ext.Encoders(ext.EncodersVersion(0)), // without its json.encode, which protojson spaces at random
+		ext.Math(ext.MathVersion(2)),
+		ext.Lists(ext.ListsVersion(3), ext.ListsMaxRangeSize(limits.RangeElements)),
+		ext.Sets(ext.SetsVersion(0)),
+		ext.Bindings(ext.BindingsVersion(0)), // without cel.block, an optimizer's internal
+		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(0)),
+		ext.Regex(ext.RegexVersion(0)),
+	}
+	env, err := cel.NewEnv(slices.Concat(options, library(), ordered(), variables)...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make CEL environment: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
@@ -44,12 +45,12 @@ func TestTenantsEnvironmentIsFrozen(t *testing.T) {
 		"variable context: map(string, dyn)", "variable sources: map(string, dyn)", "variable variables: map(string, dyn)",
 		"variable generated: map(string, map(string, string))", "variable previous: map(string, map(string, string))",
 	}
-	differ(t, env.CEL(), env.Tenants().CEL(), lacks)
+	differ(t, env.CEL(), env.Authors().CEL(), lacks)
 }
 
 // The environment of what makes a generation has a variable more, and nothing else.
 func TestMakingEnvironmentIsFrozen(t *testing.T) {
-	differ(t, env.Making().CEL(), env.CEL(), []string{"variable generation: map(string, dyn)"})
+	differ(t, env.Generations().CEL(), env.CEL(), []string{"variable generation: map(string, dyn)"})
 }
 
 // differ reports if some is not all without what it lacks.
@@ -72,34 +73,34 @@ func TestVariablesOfGenerators(t *testing.T) {
 		tenants = "there are composite, environment, resource, resources, secret, secrets, self"
 		all     = "there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables"
 	)
-	undeclared := func(variable, others string) []expression.Fault {
-		return []expression.Fault{{Path: "here:1:1", Message: "there is no variable " + variable + " here: " + others, Unknown: variable}}
+	undeclared := func(variable, others string) diagnostic.List {
+		return diagnostic.List{{Path: "here", Line: 1, Column: 1, Rule: diagnostic.Expression, Message: "there is no variable " + variable + " here: " + others}}
 	}
 	cases := map[string]struct {
 		reason string
 		env    *expression.Environment
 		text   string
-		want   []expression.Fault
+		want   diagnostic.List
 	}{
-		"Generated":         {"an export reads outputs", env, "generated.db.password", nil},
-		"Previous":          {"and those of the generation before", env, "previous.?db.?password.orValue('')", nil},
-		"Generation":        {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation", all)},
-		"MakingNumber":      {"that is there for", env.Making(), "generation.number", nil},
-		"MakingID":          {"", env.Making(), "generation.id", nil},
-		"MakingGenerated":   {"with all else: a generator may read another one", env.Making(), "generated.db.password + variables.x + sources.y.z + context.w", nil},
-		"MakingPrevious":    {"", env.Making(), "previous.?db.?password", nil},
-		"TenantsGenerated":  {"the composite's author has no generators", env.Tenants(), "generated.db.password", undeclared("generated", tenants)},
-		"TenantsPrevious":   {"", env.Tenants(), "previous.?db.?password", undeclared("previous", tenants)},
-		"TenantsGeneration": {"", env.Tenants(), "generation.number", undeclared("generation", tenants)},
-		"TenantsAbsolute":   {"a dot in front is no way around", env.Tenants(), ".generated.db.password", []expression.Fault{{Path: "here:1:2", Message: "there is no variable .generated here: " + tenants, Unknown: ".generated"}}},
-		"KeysGenerated":     {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "there is only key")},
+		"Generated":            {"an export reads outputs", env, "generated.db.password", nil},
+		"Previous":             {"and those of the generation before", env, "previous.?db.?password.orValue('')", nil},
+		"Generation":           {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation", all)},
+		"GenerationsNumber":    {"that is there for", env.Generations(), "generation.number", nil},
+		"GenerationsID":        {"", env.Generations(), "generation.id", nil},
+		"GenerationsGenerated": {"with all else: a generator may read another one", env.Generations(), "generated.db.password + variables.x + sources.y.z + context.w", nil},
+		"GenerationsPrevious":  {"", env.Generations(), "previous.?db.?password", nil},
+		"AuthorsGenerated":     {"the composite's author has no generators", env.Authors(), "generated.db.password", undeclared("generated", tenants)},
+		"AuthorsPrevious":      {"", env.Authors(), "previous.?db.?password", undeclared("previous", tenants)},
+		"AuthorsGeneration":    {"", env.Authors(), "generation.number", undeclared("generation", tenants)},
+		"AuthorsAbsolute":      {"a dot in front is no way around", env.Authors(), ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable .generated here: " + tenants}}},
+		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "there is only key")},
 		"GeneratedIsText": {
 			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
-			[]expression.Fault{{Path: "here:1:23", Message: "+ does not take string and int: wrap what is no string in string(...)"}},
+			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression, Message: "+ does not take string and int: wrap what is no string in string(...)"}},
 		},
 		"PreviousIsText": {
 			"", env, "previous.db.password + 1",
-			[]expression.Fault{{Path: "here:1:22", Message: "+ does not take string and int: wrap what is no string in string(...)"}},
+			diagnostic.List{{Path: "here", Line: 1, Column: 22, Rule: diagnostic.Expression, Message: "+ does not take string and int: wrap what is no string in string(...)"}},
 		},
 	}
 	for name, tc := range cases {

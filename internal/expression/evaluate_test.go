@@ -39,9 +39,9 @@ func object(t testing.TB, s string) wire.Struct {
 	return wire.Of(out)
 }
 
-// world is what the expressions of these tests see: the composed resource db is
+// sampleObservation is what the expressions of these tests see: the composed resource db is
 // there, gone is not.
-func world(t testing.TB) *observation.Observation {
+func sampleObservation(t testing.TB) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
 		Composite: observation.Resource{Object: object(t, `
@@ -181,7 +181,7 @@ func TestEvaluate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := evaluate(t, world(t), tc.text, tc.from)
+			got, err := evaluate(t, sampleObservation(t), tc.text, tc.from)
 			var waiting *expression.Waiting
 			var failed *expression.Failed
 			switch {
@@ -222,7 +222,7 @@ func TestTextMap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			x := compile(t, tc.text, expression.WantTextMap, "db")
-			v, err := x.Evaluate(context.Background(), world(t).Scope("db", nil), budget.New(context.Background()))
+			v, err := x.Evaluate(context.Background(), sampleObservation(t).Scope("db", nil), budget.New(context.Background()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,7 +255,7 @@ func TestJSON(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := world(t)
+			o := sampleObservation(t)
 			o.Resources["db"].Details["bin"] = []byte("\xff\xfe")
 			x := compile(t, tc.text, expression.WantJSON, "db")
 			v, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))
@@ -289,7 +289,7 @@ func TestEvaluateIsDeterministic(t *testing.T) {
 		"json.encode(resource.metadata.labels.transformMapEntry(k, v, {k + '2': v}).map(k, k))",
 		"json.encode(cel.bind(m, resource.metadata.labels.transformMap(k, v, v), m.map(k, [1, 2].map(i, k))))",
 	} {
-		o, seen := world(t), map[string]bool{}
+		o, seen := sampleObservation(t), map[string]bool{}
 		for range 60 {
 			got, err := evaluate(t, o, text, "db")
 			if err != nil {
@@ -318,7 +318,7 @@ func TestErrorsHoldNoData(t *testing.T) {
 		if len(faults) > 0 {
 			continue // refused before it runs
 		}
-		v, err := x.Evaluate(context.Background(), world(t).Scope("db", nil), budget.New(context.Background()))
+		v, err := x.Evaluate(context.Background(), sampleObservation(t).Scope("db", nil), budget.New(context.Background()))
 		if err == nil {
 			_, _, err = x.Text(v, budget.New(context.Background()))
 		}
@@ -336,7 +336,7 @@ func BenchmarkEvaluate(b *testing.B) {
 		"url":    "'postgres://%s:%s@%s:%d/app'.format([secret.username, url.queryEscape(secret.password), resource.status.host, resource.spec.port])",
 	} {
 		b.Run(name, func(b *testing.B) {
-			x, o := compile(b, text, expression.WantText, "db"), world(b)
+			x, o := compile(b, text, expression.WantText, "db"), sampleObservation(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				v, err := x.Evaluate(context.Background(), o.Scope("db", nil), budget.New(context.Background()))

@@ -14,7 +14,7 @@ type Need int
 const (
 	// Optional: the expression can do without.
 	Optional Need = iota
-	// Conditional: it waits, if it comes that far. The input stands in a branch.
+	// Conditional: it waits, if it comes that far. The input is in a branch.
 	Conditional
 	// Required: it waits.
 	Required
@@ -48,7 +48,7 @@ func (x *Expression) Reads() []Read {
 	out := &reads{lenient: x.lenient()}
 	var leading []Read
 	for _, r := range x.references {
-		read := Read{Reference: r, Text: r.text(x.source.from()), Branched: r.branch}
+		read := Read{Reference: r, Text: x.name(r), Branched: r.branch}
 		if r.strict() {
 			read.Need = out.needOf(read)
 		} else if l, ok := x.leading(r); ok {
@@ -65,7 +65,7 @@ func (x *Expression) Reads() []Read {
 	return out.list
 }
 
-// leading is what a reference that may be absent leads through, and has to be there.
+// leading is what a reference that may be absent leads through. It must be there.
 func (x *Expression) leading(r Reference) (Read, bool) {
 	n := slices.IndexFunc(r.Path, func(s Step) bool { return s.optional })
 	if n < 0 {
@@ -76,7 +76,7 @@ func (x *Expression) leading(r Reference) (Read, bool) {
 	switch {
 	case n > 0:
 		r = r.upTo(n)
-		return Read{Reference: r, Text: r.text(x.source.from()), Branched: r.branch}, true
+		return Read{Reference: r, Text: x.name(r), Branched: r.branch}, true
 	case local && x.source.From != "" && !x.source.Own:
 		r.Variable, r.Path = Resources, []Step{{Key: x.source.From}}
 		return Read{Reference: r, Text: r.text(""), Branched: r.branch}, true
@@ -115,15 +115,11 @@ func (l *reads) needs(r Read) bool {
 	return slices.ContainsFunc(l.list, func(o Read) bool {
 		rest, below := strings.CutPrefix(o.Text, r.Text)
 		if r.Variable == Resources && len(r.Path) == 1 && !below {
-			rest, below = strings.CutPrefix(o.Text, PathText(Secrets, stepText(r.Path[0])))
+			name, _ := r.Path[0].Key.(string)
+			rest, below = strings.CutPrefix(o.Text, PathText(Secrets, name))
 		}
 		return below && (rest == "" || rest[0] == '.' || rest[0] == '[') && o.Need >= r.Need
 	})
-}
-
-func stepText(s Step) string {
-	k, _ := s.Key.(string)
-	return k
 }
 
 // A SpelledKey is a key of a map literal.
@@ -149,4 +145,16 @@ func (x *Expression) Spelled() (keys []SpelledKey, all bool) {
 		}
 	}
 	return keys, all
+}
+
+// Keys are those that the expression spells and that are in its result for sure.
+func (x *Expression) Keys() []string {
+	var out []string
+	spelled, _ := x.Spelled()
+	for _, k := range spelled {
+		if !k.Optional {
+			out = append(out, k.Name)
+		}
+	}
+	return out
 }

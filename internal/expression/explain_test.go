@@ -42,6 +42,7 @@ func TestReads(t *testing.T) {
 		"Chosen":      {"So is what is below what a condition chooses.", "(composite.a ? resource : composite.b).host", []string{"composite.a required", "resources.db.host conditional", "composite.b.host conditional"}},
 		"ChosenBound": {"Also through a local variable.", "cel.bind(x, composite.a ? resource : composite.b, x.host)", []string{"composite.a required", "resources.db.host conditional", "composite.b.host conditional"}},
 		"Bind":        {"A local variable is what it stands for.", "cel.bind(x, resource.spec, x.port)", []string{"resources.db.spec.port required"}},
+		"BindChosen":  {"A condition chooses only where it is.", "cel.bind(x, secret.a, (composite.b ? x : '') + x)", []string{"composite.b required", "secrets.db.a required"}},
 		"Shadow":      {"A local variable of the name of another one is not that.", "[1].map(secret, secret)", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestSpelled(t *testing.T) {
 	}
 }
 
-// without is the world without one input, and whether it had that.
+// without is the sample observation without one input, and whether it had that.
 func without(t *testing.T, o *observation.Observation, r expression.Read) bool {
 	t.Helper()
 	var keys []string
@@ -157,7 +158,7 @@ func TestNeedsAreTrue(t *testing.T) {
 	for _, text := range texts {
 		x := compile(t, text, expression.WantAny, "db")
 		for _, r := range x.Reads() {
-			o := world(t)
+			o := sampleObservation(t)
 			if _, ended := used(t, o, x); !ended || !without(t, o, r) {
 				continue
 			}

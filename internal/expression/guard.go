@@ -74,11 +74,10 @@ func implementation(b *functions.Overload) functions.FunctionOp {
 }
 
 func (g guards) of(call interpreter.InterpretableCall) (functions.FunctionOp, error) {
-	if op := g[call.Function()+"/"+call.OverloadID()]; op != nil {
-		return op, nil
-	}
-	if op := g[call.Function()]; op != nil {
-		return op, nil
+	for _, name := range []string{call.Function() + "/" + call.OverloadID(), call.Function()} {
+		if op := g[name]; op != nil {
+			return op, nil
+		}
 	}
 	return nil, fmt.Errorf("cannot guard function %q: no implementation", call.Function())
 }
@@ -125,7 +124,7 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		if !ok {
 			return i, nil
 		}
-		look, ok := checks[call.Function()]
+		check, ok := checks[call.Function()]
 		if !ok {
 			return meteredCall{call, p}, nil
 		}
@@ -140,15 +139,15 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 			op = flatSum(op)
 		}
 		times := max(1, p.bodies[call.ID()]) // an iteration is paid for before it begins
-		guarded := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(a ...ref.Val) ref.Val {
-			n, refused := look(a)
+		guarded := func(a ...ref.Val) ref.Val {
+			n, refused := check(a)
 			p.spend(n * times / 8)
 			if refused != "" {
 				p.stop(call.ID(), refused)
 			}
 			return op(a...)
-		})
-		return meteredCall{guarded, p}, nil
+		}
+		return meteredCall{interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), guarded), p}, nil
 	}
 }
 
@@ -171,20 +170,16 @@ func flatSum(add functions.FunctionOp) functions.FunctionOp {
 	}
 }
 
-// compiledMatch is a matches whose literal pattern is compiled now.
+// compiledMatch is a matches whose literal pattern is compiled now, or nil.
 func compiledMatch(call interpreter.InterpretableCall) functions.FunctionOp {
 	if call.Function() != "matches" || len(call.Args()) != 2 {
 		return nil
 	}
 	c, ok := call.Args()[1].(interpreter.InterpretableConst)
-	if !ok {
+	if !ok || c.Value().Type() != types.StringType {
 		return nil
 	}
-	pattern, ok := c.Value().(types.String)
-	if !ok {
-		return nil
-	}
-	re, err := regexp.Compile(string(pattern))
+	re, err := regexp.Compile(textOf(c.Value()))
 	if err != nil {
 		return nil
 	}
@@ -213,7 +208,7 @@ func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return v
 }
 
-// explain looks whether a call that failed had a null to work on: then it waits
+// explain notes whether a call that failed had a null as an operand: then the expression waits
 // for an input. Its operands are evaluated again, which gives the same.
 func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter.ExecutionFrame) {
 	p.explaining = true
@@ -248,8 +243,8 @@ func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
 	return m.Exec(interpreter.AsFrame(a))
 }
 
-// spend takes fuel, and looks at the clock now and then: CEL itself does so
-// between the steps of a comprehension only.
+// spend takes fuel, and sometimes checks the clock: CEL itself does so only between the steps of
+// a comprehension.
 func (p *program) spend(n int64) {
 	p.fuel -= n
 	if p.fuel < 0 {

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -24,22 +24,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// library declares the functions that exports need and CEL's libraries lack:
-//
-//	url.queryEscape(string) -> string        for a user name, a password, a query
-//	url.pathEscape(string) -> string         for a segment of a path
-//	json.encode(dyn) -> string               sorted keys, no HTML escapes, whole numbers exact
-//	json.decode(string) -> dyn
-//	yaml.encode(dyn) -> string               sorted keys
-//	yaml.decode(string) -> dyn               one document
-//	sha256(string|bytes) -> string           in hexadecimal
-//	dockerconfigjson(registry, username, password string) -> string
-//
-// Their errors say no more than which function failed: what they fail on may be
-// a secret.
-func library() cel.EnvOption {
+// library declares the functions that exports need and CEL's libraries lack. Their errors say no
+// more than which function failed: its operand may be a secret. CEL calls an overload with operands
+// of its types only.
+func library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
-	fns := []cel.EnvOption{
+	return []cel.EnvOption{
 		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
 		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
 		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
@@ -47,30 +37,26 @@ func library() cel.EnvOption {
 		cel.Function("yaml.encode", cel.Overload("yaml_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeYAML))),
 		cel.Function("yaml.decode", cel.Overload("yaml_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeYAML))),
 		cel.Function("sha256",
-			cel.Overload("sha256_string", []*cel.Type{str}, str, cel.UnaryBinding(hash)),
-			cel.Overload("sha256_bytes", []*cel.Type{cel.BytesType}, str, cel.UnaryBinding(hash))),
+			cel.Overload("sha256_string", []*cel.Type{str}, str, text(hash)),
+			cel.Overload("sha256_bytes", []*cel.Type{cel.BytesType}, str, text(hash))),
 		cel.Function("dockerconfigjson",
 			cel.Overload("dockerconfigjson", []*cel.Type{str, str, str}, str, cel.FunctionBinding(dockerConfig))),
 	}
-	return func(e *cel.Env) (*cel.Env, error) {
-		var err error
-		for _, f := range fns {
-			if e, err = f(e); err != nil {
-				return nil, err
-			}
-		}
-		return e, nil
+}
+
+// textOf a string or bytes.
+func textOf(v ref.Val) string {
+	switch t := v.(type) {
+	case types.String:
+		return string(t)
+	case types.Bytes:
+		return string(t)
 	}
+	return ""
 }
 
 func text(f func(string) string) cel.OverloadOpt {
-	return cel.UnaryBinding(func(v ref.Val) ref.Val {
-		s, ok := v.(types.String)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(v)
-		}
-		return types.String(f(string(s)))
-	})
+	return cel.UnaryBinding(func(v ref.Val) ref.Val { return types.String(f(textOf(v))) })
 }
 
 // queryEscape escapes all but letters, digits and -_.~ in percent form, so that
@@ -80,40 +66,30 @@ func queryEscape(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
-func hash(v ref.Val) ref.Val {
-	var sum [sha256.Size]byte
-	switch t := v.(type) {
-	case types.String:
-		sum = sha256.Sum256([]byte(t))
-	case types.Bytes:
-		sum = sha256.Sum256(t)
-	default:
-		return types.MaybeNoSuchOverloadErr(v)
-	}
-	return types.String(hex.EncodeToString(sum[:]))
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
 }
 
 func dockerConfig(args ...ref.Val) ref.Val {
-	var s [3]string
-	for i, a := range args {
-		t, ok := a.(types.String)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(a)
-		}
-		s[i] = string(t)
-	}
+	registry, username, password := textOf(args[0]), textOf(args[1]), textOf(args[2])
 	type auth struct {
 		Username string `json:"username"`
 		Password string `json:"password"`
 		Auth     string `json:"auth"`
 	}
-	b, err := marshal(map[string]any{"auths": map[string]auth{
-		s[0]: {s[1], s[2], base64.StdEncoding.EncodeToString([]byte(s[1] + ":" + s[2]))},
+	return encoded(map[string]any{"auths": map[string]auth{
+		registry: {username, password, base64.StdEncoding.EncodeToString([]byte(username + ":" + password))},
 	}})
+}
+
+// encoded is a value as JSON: keys are sorted, whole numbers exact, and nothing is escaped for HTML.
+func encoded(v any) ref.Val {
+	s, err := marshal(v)
 	if err != nil {
 		return types.NewErr("cannot encode JSON")
 	}
-	return types.String(b)
+	return types.String(s)
 }
 
 func marshal(v any) (string, error) {
@@ -131,11 +107,7 @@ func encodeJSON(v ref.Val) ref.Val {
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	s, err := marshal(n)
-	if err != nil {
-		return types.NewErr("cannot encode JSON")
-	}
-	return types.String(s)
+	return encoded(n)
 }
 
 func encodeYAML(v ref.Val) ref.Val {
@@ -145,13 +117,17 @@ func encodeYAML(v ref.Val) ref.Val {
 		return encoded // why it cannot be
 	}
 	if depth(string(s)) > limits.YAMLDepth {
-		return types.WrapErr(&Failed{Reason: "cannot encode YAML nested more than " + strconv.Itoa(limits.YAMLDepth) + " deep"})
+		return failf("cannot encode YAML nested more than %d deep", limits.YAMLDepth)
 	}
 	b, err := yaml.JSONToYAML([]byte(s))
 	if err != nil {
 		return types.NewErr("cannot encode YAML")
 	}
 	return types.String(b)
+}
+
+func failf(format string, args ...any) ref.Val {
+	return types.WrapErr(&Failed{Reason: fmt.Sprintf(format, args...)})
 }
 
 // depth of the objects and lists in a JSON text.
@@ -175,14 +151,10 @@ func depth(text string) (deepest int) {
 }
 
 func decodeYAML(v ref.Val) ref.Val {
-	s, ok := v.(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(v)
+	if tooManyAliases(textOf(v)) {
+		return failf("cannot decode YAML whose aliases give more than %d bytes", limits.ResultBytes)
 	}
-	if tooManyAliases(string(s)) {
-		return types.WrapErr(&Failed{Reason: "cannot decode YAML whose aliases give more than " + strconv.Itoa(limits.ResultBytes) + " bytes"})
-	}
-	b, err := yaml.YAMLToJSON([]byte(s))
+	b, err := yaml.YAMLToJSON([]byte(textOf(v)))
 	if err != nil {
 		return types.NewErr("cannot decode YAML")
 	}
@@ -191,13 +163,13 @@ func decodeYAML(v ref.Val) ref.Val {
 
 // tooManyAliases reports whether a document is too large once its aliases are
 // written out. The parser bounds how many it follows, but not how much text they
-// stand for: 64 KiB can become 300 MB.
+// repeat: 64 KiB can become 300 MB.
 func tooManyAliases(document string) bool {
 	if !strings.Contains(document, "&") || !strings.Contains(document, "*") {
 		return false
 	}
 	var v any
-	if err := goyaml.Unmarshal([]byte(document), &v); err != nil { //nolint:staticcheck // another name of what sigs.k8s.io/yaml reads with
+	if err := goyaml.Unmarshal([]byte(document), &v); err != nil {
 		return false // decoding fails in the same way
 	}
 	return spendYAML(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes}) != nil
@@ -224,17 +196,10 @@ func spendYAML(v any, c *counter) error {
 }
 
 func decodeJSON(v ref.Val) ref.Val {
-	s, ok := v.(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(v)
-	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(s)))
+	dec := json.NewDecoder(strings.NewReader(textOf(v)))
 	dec.UseNumber()
 	var n any
-	if err := dec.Decode(&n); err != nil {
-		return types.NewErr("cannot decode JSON")
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	if dec.Decode(&n) != nil || !errors.Is(dec.Decode(new(any)), io.EOF) { // or something follows
 		return types.NewErr("cannot decode JSON")
 	}
 	n, err := exact(n)
@@ -257,7 +222,7 @@ func exact(v any) (any, error) {
 			return i, nil
 		}
 		f, err := t.Float64()
-		if err != nil || (f == math.Trunc(f) && isDigits(t.String())) {
+		if err != nil || (f == math.Trunc(f) && strings.Trim(t.String(), "-0123456789") == "") {
 			return nil, errNumber
 		}
 		return f, nil
@@ -277,15 +242,6 @@ func exact(v any) (any, error) {
 	return v, nil
 }
 
-func isDigits(s string) bool {
-	for _, r := range s {
-		if r != '-' && (r < '0' || r > '9') {
-			return false
-		}
-	}
-	return true
-}
-
 // A counter bounds a result while it is converted, and pays for it. It pays nothing
 // without a budget: the call that converts was paid for.
 type counter struct {
@@ -301,10 +257,10 @@ func (c *counter) spend(bytes int) error {
 	c.nodes--
 	c.bytes -= bytes
 	if c.nodes < 0 {
-		return &Failed{Reason: "gives more than " + strconv.Itoa(limits.ResultNodes) + " values"}
+		return &Failed{Reason: fmt.Sprintf("gives more than %d values", limits.ResultNodes)}
 	}
 	if c.bytes < 0 {
-		return &Failed{Reason: "gives more than " + strconv.Itoa(limits.ResultBytes) + " bytes"}
+		return &Failed{Reason: fmt.Sprintf("gives more than %d bytes", limits.ResultBytes)}
 	}
 	return nil
 }
@@ -326,7 +282,7 @@ func native(v ref.Val, c *counter) (any, error) {
 	case types.Uint:
 		return uint64(t), nil
 	case types.Double:
-		if math.IsNaN(float64(t)) || math.IsInf(float64(t), 0) {
+		if !isFinite(float64(t)) {
 			return nil, &Failed{Reason: "gives a number that JSON does not have"}
 		}
 		return float64(t), nil
@@ -342,17 +298,24 @@ func native(v ref.Val, c *counter) (any, error) {
 	case traits.Mapper:
 		return nativeMap(t, c)
 	case traits.Lister:
-		out := make([]any, 0, min(size(t), int64(max(c.nodes, 0))))
-		for it := t.Iterator(); it.HasNext() == types.True; {
-			e, err := native(it.Next(), c)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, e)
-		}
-		return out, nil
+		return nativeList(t, c)
 	}
-	return nil, &Failed{Reason: "gives a " + v.Type().TypeName() + ", which JSON does not have: wrap it in string(...)"}
+	return nil, &Failed{Reason: "gives a " + v.Type().TypeName() +
+		", which JSON does not have: wrap it in string(...)"}
+}
+
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+func nativeList(l traits.Lister, c *counter) (any, error) {
+	out := make([]any, 0, min(size(l), int64(max(c.nodes, 0))))
+	for it := l.Iterator(); it.HasNext() == types.True; {
+		e, err := native(it.Next(), c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 func nativeMap(m traits.Mapper, c *counter) (any, error) {
@@ -361,7 +324,8 @@ func nativeMap(m traits.Mapper, c *counter) (any, error) {
 		k := it.Next()
 		s, ok := k.(types.String)
 		if !ok {
-			return nil, &Failed{Reason: "gives a map whose keys are " + k.Type().TypeName() + ", which JSON does not have: wrap them in string(...)"}
+			return nil, &Failed{Reason: "gives a map whose keys are " + k.Type().TypeName() +
+				", which JSON does not have: wrap them in string(...)"}
 		}
 		e, ok := m.Find(k)
 		if !ok && e == nil { // else it is not there yet

@@ -1,8 +1,6 @@
 package expression
 
 import (
-	"cmp"
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -30,26 +28,18 @@ func (literalValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, 
 		if e.Kind() != ast.CallKind {
 			return
 		}
-		c := e.AsCall()
-		args := c.Args()
-		if c.IsMemberFunction() {
-			args = append([]ast.Expr{c.Target()}, args...)
-		}
-		switch c.FunctionName() {
+		switch operands := operandsOf(e.AsCall()); e.AsCall().FunctionName() {
 		case "matches", "regex.replace", "regex.extract", "regex.extractAll":
-			validatePattern(args, iss)
+			validatePattern(operands, iss)
 		case "format":
-			validateFormat(args, iss)
+			validateFormat(operands, iss)
 		}
 	}))
 }
 
 func literalString(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	s, ok := e.AsLiteral().(types.String)
-	return string(s), ok
+	s, ok := literalKey(e).(string)
+	return s, ok
 }
 
 func validatePattern(args []ast.Expr, iss *cel.Issues) {
@@ -60,21 +50,21 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 	if !ok {
 		return
 	}
-	if len(pattern) > limits.RegexCharacters {
-		iss.ReportErrorAtID(args[1].ID(), "regular expression has %d characters, over the limit of %d", len(pattern), limits.RegexCharacters)
+	refuse := func(format string, a ...any) { iss.ReportErrorAtID(args[1].ID(), format, a...) }
+	if n := len(pattern); n > limits.RegexCharacters {
+		refuse("regular expression has %d characters, over the limit of %d", n, limits.RegexCharacters)
 		return
 	}
-	n, err := regexInstructions(pattern)
-	if err != nil {
-		iss.ReportErrorAtID(args[1].ID(), "is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		return
-	}
-	if n > limits.RegexInstructions {
-		iss.ReportErrorAtID(args[1].ID(), "regular expression has %d instructions, over the limit of %d", n, limits.RegexInstructions)
+	switch n, err := regexInstructions(pattern); {
+	case err != nil:
+		refuse("is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	case n > limits.RegexInstructions:
+		refuse("regular expression has %d instructions, over the limit of %d", n, limits.RegexInstructions)
 	}
 }
 
-var clause = regexp.MustCompile(`%%|%(\.[0-9]+)?[a-zA-Z]`)
+// clause of a format.
+var clause = regexp.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
 
 // validateFormat refuses a literal double under %d. Whole numbers of the data
 // are ints, so that such a literal is a slip.
@@ -82,55 +72,16 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 	if len(args) != 2 || args[1].Kind() != ast.ListKind {
 		return
 	}
-	format, ok := literalString(args[0])
-	if !ok {
-		return
-	}
-	values := args[1].AsList().Elements()
-	for _, c := range clause.FindAllString(format, -1) {
-		if c == "%%" {
-			continue
-		}
-		if len(values) == 0 {
+	format, _ := literalString(args[0])
+	clauses := clause.FindAllString(strings.ReplaceAll(format, "%%", ""), -1)
+	for i, v := range args[1].AsList().Elements() {
+		if i == len(clauses) {
 			return
 		}
-		v := values[0]
-		values = values[1:]
-		if !strings.HasSuffix(c, "d") || v.Kind() != ast.LiteralKind {
-			continue
-		}
-		if _, ok := v.AsLiteral().(types.Double); ok {
+		if v.Kind() == ast.LiteralKind && v.AsLiteral().Type() == types.DoubleType && strings.HasSuffix(clauses[i], "d") {
 			iss.ReportErrorAtID(v.ID(), "%%d takes whole numbers, and this is a double: write %%f, or wrap it in int(...)")
 		}
 	}
-}
-
-// Texts of CEL's own validator of format.
-var (
-	tooManyValues = regexp.MustCompile(`^too many arguments supplied to string\.format \(expected (\d+), got (\d+)\)$`)
-	noClause      = regexp.MustCompile(`unrecognized formatting clause "(.)"$`)
-	notForClause  = regexp.MustCompile(`^error during formatting: (.*) clause can only be used on (.*), was given (.*)$`)
-)
-
-// clauses of format, by how CEL's validator calls them.
-var clauses = map[string]string{"decimal": "%d", "fixed-point": "%f", "scientific": "%e", "binary": "%b", "octal": "%o", "hex": "%x", "string": "%s"} //nolint:gochecknoglobals // a table
-
-// explainLiteral says in words what CEL's own validators say.
-func explainLiteral(said string) string {
-	if m := tooManyValues.FindStringSubmatch(said); m != nil {
-		return fmt.Sprintf("format has %s values for %s %% in its text: write one %%s for each", m[2], m[1])
-	}
-	if m := noClause.FindStringSubmatch(said); m != nil {
-		return fmt.Sprintf("format has no %%%s: write %%s for any value, %%d for whole numbers, and %%%% for a percent sign", m[1])
-	}
-	if m := notForClause.FindStringSubmatch(said); m != nil {
-		name := cmp.Or(clauses[m[1]], "a "+m[1]+" clause")
-		return fmt.Sprintf("%s takes %s, and this is %s: write %%s, or convert it", name, m[2], withArticle(m[3]))
-	}
-	if strings.HasPrefix(said, "index ") && strings.HasSuffix(said, " out of range") {
-		return "format has fewer values than there are % in its text: write one value for each, and %% for a percent sign"
-	}
-	return said
 }
 
 func validateMap(m ast.MapExpr, iss *cel.Issues) {
@@ -142,20 +93,4 @@ func validateMap(m ast.MapExpr, iss *cel.Issues) {
 		}
 		seen[k] = seen[k] || ok
 	}
-}
-
-// Keys are those that the expression spells, if it is a map literal: they are in
-// its result for sure, but for those of optional entries, which are left out
-// here.
-func (x *Expression) Keys() []string {
-	if x.ast.Expr().Kind() != ast.MapKind {
-		return nil
-	}
-	var out []string
-	for _, e := range x.ast.Expr().AsMap().Entries() {
-		if k, ok := literalString(e.AsMapEntry().Key()); ok && !e.AsMapEntry().IsOptional() {
-			out = append(out, k)
-		}
-	}
-	return out
 }

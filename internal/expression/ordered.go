@@ -11,17 +11,13 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// KeyOrdered is a map that iterates in the order of its keys by itself.
+// KeyOrdered is a map that iterates in the order of its keys by itself. Its entries are quicker to
+// go through than to look up.
 type KeyOrdered interface {
 	traits.Mapper
+	traits.Foldable
 	// KeyOrdered does nothing. It marks the type.
 	KeyOrdered()
-}
-
-// keyOrderedFoldable is one whose entries are quicker to go through than to look up.
-type keyOrderedFoldable interface {
-	KeyOrdered
-	traits.Foldable
 }
 
 // Each calls f for each entry of a map whose keys and values are CEL's, until f is false.
@@ -42,20 +38,11 @@ func (f folder) FoldEntry(k, v any) bool {
 // from it, would change on every reconcile. The call is also where an iteration
 // is paid for, before it begins. The value of each optional entry and element is
 // wrapped in the other: cel-go prints one that is no optional, however large.
-func ordered() cel.EnvOption {
+func ordered() []cel.EnvOption {
 	t := cel.TypeParamType("T")
-	functions := []cel.EnvOption{
+	return []cel.EnvOption{
 		cel.Function(orderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(order))),
 		cel.Function(optionalCall, cel.Overload("export_optional", []*cel.Type{t}, t, cel.UnaryBinding(optional))),
-	}
-	return func(e *cel.Env) (*cel.Env, error) {
-		var err error
-		for _, f := range functions {
-			if e, err = f(e); err != nil {
-				return nil, err
-			}
-		}
-		return e, nil
 	}
 }
 
@@ -87,17 +74,14 @@ func orderRanges(a *ast.AST) {
 			info.SetOffsetRange(next, r)
 		}
 		e.SetKindCase(fac.NewCall(0, function, fac.CopyExpr(e)))
-		call := true
+		call := next
 		e.RenumberIDs(func(id int64) int64 { // begins with the call
-			if call {
-				call = false
-				return next
-			}
+			id, call = cmp.Or(call, id), 0
 			return id
 		})
 	}
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		switch e.Kind() {
+		switch e.Kind() { //nolint:exhaustive // the others contain neither
 		case ast.ComprehensionKind:
 			if c := e.AsComprehension(); !isBind(c) {
 				wrap(orderedCall, c.IterRange())
@@ -153,7 +137,7 @@ func (m orderedMap) KeyOrdered() {}
 
 // Iterator walks the keys in their order.
 func (m orderedMap) Iterator() traits.Iterator {
-	return types.NewRefValList(types.DefaultTypeAdapter, m.keys).(traits.Lister).Iterator()
+	return types.NewRefValList(types.DefaultTypeAdapter, m.keys).Iterator()
 }
 
 // Fold walks the entries in the order of their keys.

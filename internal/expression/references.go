@@ -1,11 +1,16 @@
 package expression
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
 // A Reference is one use that an expression can make of a variable: which path
@@ -37,15 +42,7 @@ func (s Step) Any() bool { return s.Key == nil }
 
 // strict reports whether absence anywhere on the path makes the use fail.
 func (r Reference) strict() bool {
-	if r.presence {
-		return false
-	}
-	for _, s := range r.Path {
-		if s.optional {
-			return false
-		}
-	}
-	return true
+	return !r.presence && !slices.ContainsFunc(r.Path, func(s Step) bool { return s.optional })
 }
 
 // text is the reference in CEL's words, where from stands in for the variables
@@ -98,9 +95,8 @@ func isIdentifier(s string) bool {
 }
 
 // References that the expression can make, over all branches, in the order of
-// the source. Uses of variables that comprehensions and cel.bind declare are
-// followed to what they stand for, and never taken for a use of a variable of
-// the same name.
+// the source. Uses of variables that comprehensions and cel.bind declare are followed to their
+// values, and are never taken for a use of a variable of the same name.
 func (x *Expression) References() []Reference { return x.references }
 
 // A path is what the value of a node may be: a variable, or something below it.
@@ -110,18 +106,17 @@ type path struct {
 	branch   bool // only if something else is so
 }
 
-// chosen are paths of which a condition takes one.
-func chosen(ps []path) []path {
-	for i := range ps {
-		ps[i].branch = true
-	}
-	return ps
+func (p path) then(s Step) path {
+	return path{p.variable, append(slices.Clip(p.steps), s), p.branch}
 }
 
-func (p path) then(s Step) path {
-	steps := make([]Step, len(p.steps), len(p.steps)+1)
-	copy(steps, p.steps)
-	return path{p.variable, append(steps, s), p.branch}
+// below are the paths one step below others.
+func below(ps []path, s Step) []path {
+	out := make([]path, 0, len(ps))
+	for _, p := range ps {
+		out = append(out, p.then(s))
+	}
+	return out
 }
 
 // A scope maps a local variable to the paths that its value may be. No paths:
@@ -145,7 +140,7 @@ func (s *scope) find(name string) ([]path, bool) {
 type tracer struct {
 	types  map[int64]*types.Type // of the tree's nodes
 	out    []Reference
-	branch int // how many conditions the node stands under
+	branch int // how many conditions are above the node
 }
 
 func findReferences(a *ast.AST) []Reference {
@@ -155,7 +150,8 @@ func findReferences(a *ast.AST) []Reference {
 }
 
 func (t *tracer) add(p path, node int64, presence, iterated bool) {
-	t.out = append(t.out, Reference{Variable: p.variable, Path: p.steps, presence: presence, iterated: iterated, branch: t.branch > 0 || p.branch, node: node})
+	branch := t.branch > 0 || p.branch
+	t.out = append(t.out, Reference{p.variable, p.steps, presence, iterated, branch, node})
 }
 
 // use walks e, and records what its value may be as used.
@@ -174,7 +170,7 @@ func (t *tracer) under(e ast.Expr, s *scope) {
 // paths walks e, and returns what its value may be. What is used along the way
 // is recorded; what is returned is not.
 func (t *tracer) paths(e ast.Expr, s *scope) []path {
-	switch e.Kind() {
+	switch e.Kind() { //nolint:exhaustive // a literal uses nothing
 	case ast.IdentKind:
 		return t.identPaths(e, s)
 	case ast.SelectKind:
@@ -213,57 +209,62 @@ func (t *tracer) identPaths(e ast.Expr, s *scope) []path {
 
 func (t *tracer) selectPaths(e ast.Expr, s *scope) []path {
 	sel := e.AsSelect()
-	ps := t.paths(sel.Operand(), s)
-	out := make([]path, 0, len(ps))
-	for _, p := range ps {
-		p = p.then(Step{Key: sel.FieldName()})
-		if sel.IsTestOnly() {
-			t.add(p, e.ID(), true, false)
-			continue
-		}
-		out = append(out, p)
+	ps := below(t.paths(sel.Operand(), s), Step{Key: sel.FieldName()})
+	if !sel.IsTestOnly() {
+		return ps
 	}
-	return out
+	for _, p := range ps {
+		t.add(p, e.ID(), true, false)
+	}
+	return nil
 }
 
 func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 	c := e.AsCall()
-	args := c.Args()
-	switch fn := c.FunctionName(); {
-	case fn == "_[_]", fn == "_[?_]", fn == "_?._":
-		return t.indexPaths(args, fn != "_[_]", s)
-	case fn == "_?_:_":
+	args := operandsOf(c)
+	form := c.FunctionName()
+	if c.IsMemberFunction() {
+		form = fmt.Sprintf(".%s/%d", form, len(c.Args()))
+	}
+	switch form {
+	case operators.Index, operators.OptIndex, operators.OptSelect:
+		return t.indexPaths(args, form != operators.Index, s)
+	case operators.Conditional:
 		t.use(args[0], s)
-		t.branch++
-		defer func() { t.branch-- }()
-		return chosen(append(t.paths(args[1], s), t.paths(args[2], s)...))
-	case fn == "_&&_", fn == "_||_":
+		return append(t.chosen(args[1], s), t.chosen(args[2], s)...)
+	case operators.LogicalAnd, operators.LogicalOr:
 		for _, a := range args {
 			t.under(a, s) // either side may decide alone
 		}
 		return nil
-	case isIdentity(c):
+	case ".value/0":
 		return t.paths(args[0], s)
-	case fn == "value" && c.IsMemberFunction() && len(args) == 0:
-		return t.paths(c.Target(), s)
-	case (fn == "or" || fn == "orValue") && c.IsMemberFunction() && len(args) == 1:
-		ps := t.paths(c.Target(), s)
-		t.branch++
-		defer func() { t.branch-- }()
-		return append(ps, chosen(t.paths(args[0], s))...)
-	case fn == "hasValue" && c.IsMemberFunction() && len(args) == 0:
-		for _, p := range t.paths(c.Target(), s) {
+	case ".or/1", ".orValue/1":
+		return append(t.paths(args[0], s), t.chosen(args[1], s)...)
+	case ".hasValue/0":
+		for _, p := range t.paths(args[0], s) {
 			t.add(p, e.ID(), true, false)
 		}
 		return nil
 	}
-	if c.IsMemberFunction() {
-		t.use(c.Target(), s)
+	if isIdentity(c) {
+		return t.paths(args[0], s)
 	}
 	for _, a := range args {
 		t.use(a, s)
 	}
 	return nil
+}
+
+// chosen are the paths of what a condition chooses.
+func (t *tracer) chosen(e ast.Expr, s *scope) []path {
+	t.branch++
+	ps := slices.Clone(t.paths(e, s))
+	t.branch--
+	for i := range ps {
+		ps[i].branch = true
+	}
+	return ps
 }
 
 // asWritten is e without the call that Compile wrapped it in.
@@ -288,23 +289,16 @@ func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
 	if step.Any() {
 		t.use(args[1], s)
 	}
-	ps := t.paths(args[0], s)
-	out := make([]path, 0, len(ps))
-	for _, p := range ps {
-		out = append(out, p.then(step))
-	}
-	return out
+	return below(t.paths(args[0], s), step)
 }
 
 func literalKey(e ast.Expr) any {
 	if e.Kind() != ast.LiteralKind {
 		return nil
 	}
-	switch v := e.AsLiteral().(type) {
-	case types.String:
-		return string(v)
-	case types.Int:
-		return int64(v)
+	switch v := e.AsLiteral().Value().(type) {
+	case string, int64:
+		return v
 	}
 	return nil // a uint or double may be an index as well: any key
 }
@@ -314,11 +308,10 @@ func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
 		return t.paths(c.Result(), &scope{c.AccuVar(), t.paths(c.AccuInit(), s), s})
 	}
 	ranged := t.paths(c.IterRange(), s)
-	elements := make([]path, 0, len(ranged))
 	for _, p := range ranged {
 		t.add(p, asWritten(c.IterRange()).ID(), false, true)
-		elements = append(elements, p.then(Step{}))
 	}
+	elements := below(ranged, Step{})
 	t.use(c.AccuInit(), s)
 
 	// One variable is the element of a list or the key of a map: take it for the
@@ -346,5 +339,22 @@ func PathText(variable string, keys ...string) string {
 	return r.text("")
 }
 
-// Place of a reference: the path of the expression, with line and column.
-func (x *Expression) Place(r Reference) string { return x.failedAt(r.node, "").Path }
+// A Place is one in the text of an expression. Line and Column are 0 for all of it.
+type Place struct {
+	Path         string
+	Line, Column int
+}
+
+// Wrong is a diagnostic at the place.
+func (p Place) Wrong(message string) *diagnostic.Diagnostic {
+	return Source{Path: p.Path}.wrongAt(p.Line, p.Column, message)
+}
+
+// String is the path, with the line and the column.
+func (p Place) String() string { return p.Wrong("").Place() }
+
+// Place of a reference.
+func (x *Expression) Place(r Reference) Place {
+	line, column := x.position(r.node)
+	return Place{x.source.Path, line, column}
+}

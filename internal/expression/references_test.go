@@ -179,7 +179,7 @@ func (w *writer) root() string {
 func (w *writer) key() string { return w.of("password", "username", "db", "spec", "name", "none") }
 
 // value writes an expression of any type. Its types are dyn where it can.
-func (w *writer) value(depth int) string { //nolint:gocyclo // a grammar
+func (w *writer) value(depth int) string {
 	e := func() string { return w.value(depth - 1) }
 	loop := func(n int, format string) string {
 		names := []string{w.name(), w.name()}[:n]
@@ -311,12 +311,12 @@ func covers(r expression.Reference, variable string, path ...string) bool {
 	return true
 }
 
-// otherPasswords are what the one secret of otherWorld may be. An empty one is
+// otherPasswords are what the one secret of secretObservation may be. An empty one is
 // not there.
 var otherPasswords = []string{"app", "two words", "password", "1", ""}
 
-func secretWorld(t testing.TB, password string) (*observation.Observation, ref.Val) {
-	o := world(t)
+func secretObservation(t testing.TB, password string) (*observation.Observation, ref.Val) {
+	o := sampleObservation(t)
 	d := observation.Details{"username": []byte("app"), "name": []byte("one"), "password": []byte(password)}
 	if password == "" {
 		delete(d, "password")
@@ -332,9 +332,9 @@ func FuzzSecretDependenceIsFound(f *testing.F) {
 	for i := range uint64(500) {
 		f.Add(i, uint8(i%5))
 	}
-	first, variables := secretWorld(f, "canary")
+	first, variables := secretObservation(f, "canary")
 	f.Fuzz(func(t *testing.T, seed uint64, depth uint8) {
-		w := &writer{Rand: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // a test
+		w := &writer{Rand: rand.New(rand.NewPCG(seed, 0))}
 		text := w.value(int(depth % 6))
 		x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db"})
 		if len(faults) > 0 {
@@ -345,7 +345,7 @@ func FuzzSecretDependenceIsFound(f *testing.F) {
 			t.Skip()
 		}
 		for _, p := range otherPasswords {
-			second, _ := secretWorld(t, p)
+			second, _ := secretObservation(t, p)
 			got := result(x, second, variables)
 			if got == want || strings.Contains(got, "stopped") {
 				continue

@@ -1,7 +1,9 @@
 package expression
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -38,7 +40,7 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	}
 	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b}
 	if b.Spend(size(m)) != nil { // which sorting them takes
-		return nil, false, x.failedAt(0, "was stopped: "+overBudget)
+		return nil, false, x.stopped()
 	}
 	out := make(map[string]sensitive.Bytes, min(size(m), limits.DataItems))
 	sorted, ok := order(m).(traits.Mapper)
@@ -69,18 +71,24 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 
 // object is a result as a map. It is false for optional.none().
 func (x *Expression) object(v ref.Val, wrong string) (traits.Mapper, bool, error) {
-	v, ok := present(v)
-	if !ok {
-		return nil, false, nil
-	}
-	if v == types.NullValue {
-		return nil, false, x.null()
+	v, ok, err := x.some(v)
+	if err != nil || !ok {
+		return nil, false, err
 	}
 	m, ok := v.(traits.Mapper)
 	if !ok {
 		return nil, false, x.failedAt(0, wrong+typeName(v))
 	}
 	return m, true, nil
+}
+
+// some is a result that is not null, without the optional around it. It is false for optional.none().
+func (x *Expression) some(v ref.Val) (ref.Val, bool, error) {
+	v, ok := present(v)
+	if v == types.NullValue {
+		return nil, false, x.null()
+	}
+	return v, ok, nil
 }
 
 // Name is a result as a name. It is false for optional.none(); errors are those
@@ -92,12 +100,9 @@ func (x *Expression) Name(v ref.Val, b *budget.Budget) (string, bool, error) {
 
 // Bool is a result as a condition. optional.none() is false; errors are those of Text.
 func (x *Expression) Bool(v ref.Val) (bool, error) {
-	v, ok := present(v)
-	if !ok {
-		return false, nil
-	}
-	if v == types.NullValue {
-		return false, x.null()
+	v, ok, err := x.some(v)
+	if err != nil || !ok {
+		return false, err
 	}
 	b, ok := v.(types.Bool)
 	if !ok {
@@ -109,12 +114,10 @@ func (x *Expression) Bool(v ref.Val) (bool, error) {
 // Entries of a result that is a map, without looking at them; 0 of any other one.
 func (x *Expression) Entries(v ref.Val) int {
 	v, _ = present(v)
-	m, ok := v.(traits.Mapper)
-	if !ok {
-		return 0
+	if m, ok := v.(traits.Mapper); ok {
+		return int(size(m))
 	}
-	n, _ := m.Size().(types.Int)
-	return int(n)
+	return 0
 }
 
 // Labels is a result as labels or annotations. It is false for optional.none();
@@ -138,19 +141,17 @@ const jsonWeighs = 3
 // JSON is a result as a field. It is false for optional.none(). The value is a
 // copy. An error is a *Failed for what JSON does not have.
 func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, error) {
-	v, ok := present(v)
-	if !ok {
-		return nil, false, nil
-	}
-	if v == types.NullValue {
-		return nil, false, x.null()
+	v, ok, err := x.some(v)
+	if err != nil || !ok {
+		return nil, false, err
 	}
 	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b, weigh: jsonWeighs})
 	if err != nil {
 		return nil, false, x.placed(err)
 	}
 	if !exactIntegers(n) {
-		return nil, false, x.failedAt(0, "gives a whole number over 2^53, which JSON cannot hold exactly: wrap it in string(...)")
+		return nil, false, x.failedAt(0, "gives a whole number over 2^53, which JSON cannot hold exactly: "+
+			"wrap it in string(...)")
 	}
 	out, err := structpb.NewValue(n)
 	if err != nil { // a string that is not UTF-8
@@ -159,18 +160,46 @@ func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, e
 	return out, true, nil
 }
 
+// Members are the members of a result that is an object: strings as they are,
+// null as the empty text, all else as JSON. The error is *Waiting for a null, and
+// *Failed for what is no object.
+func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.Bytes, bool, error) {
+	m, ok, err := x.object(v, "must give an object, but gives ")
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	n, err := nativeMap(m, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b, weigh: jsonWeighs})
+	if err != nil {
+		return nil, false, x.placed(err)
+	}
+	members, _ := n.(map[string]any)
+	out := make(map[string]sensitive.Bytes, len(members))
+	for k, e := range members {
+		switch t := e.(type) {
+		case nil:
+			out[k] = sensitive.Bytes{}
+		case string:
+			out[k] = sensitive.FromString(t)
+		default:
+			s, err := marshal(e)
+			if err != nil {
+				return nil, false, x.failedAt(0, "gives what JSON does not have")
+			}
+			out[k] = sensitive.FromString(s)
+		}
+	}
+	return out, true, nil
+}
+
 // present is what an optional holds.
 func present(v ref.Val) (ref.Val, bool) {
-	for {
-		o, ok := v.(*types.Optional)
-		if !ok {
-			return v, true
-		}
+	for o, ok := v.(*types.Optional); ok; o, ok = v.(*types.Optional) {
 		if !o.HasValue() {
 			return nil, false
 		}
 		v = o.GetValue()
 	}
+	return v, true
 }
 
 func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
@@ -189,13 +218,15 @@ func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
 	case *types.Err:
 		return sensitive.Bytes{}, x.placed(t)
 	}
-	return sensitive.Bytes{}, x.failedAt(0, "must return a string, but returns "+typeName(v)+mend(typeOf(v), x.several))
+	t, _ := v.Type().(*types.Type)
+	return sensitive.Bytes{}, x.failedAt(0, "must return a string, but returns "+typeName(v)+
+		conversionHint(cmp.Or(t, types.DynType), x.env.several))
 }
 
 // null waits: a null in what is observed is a field that has no value yet.
 func (x *Expression) null() error {
 	if is := x.byNode[x.ast.Expr().ID()]; len(is) == 1 && !x.references[is[0]].presence {
-		return NewWaiting(x.references[is[0]].text(x.source.from()))
+		return NewWaiting(x.name(x.references[is[0]]))
 	}
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }
@@ -203,24 +234,16 @@ func (x *Expression) null() error {
 // placed gives an error from below the place of the expression.
 func (x *Expression) placed(err error) error {
 	var waiting *Waiting
-	if errors.As(err, &waiting) {
-		return waiting
-	}
 	var failed *Failed
-	if errors.As(err, &failed) && failed.Path == "" {
+	switch {
+	case errors.As(err, &waiting):
+		return waiting
+	case !errors.As(err, &failed):
+		return x.failedAt(0, "failed")
+	case failed.Path == "":
 		return x.failedAt(0, failed.Reason)
 	}
-	if failed != nil {
-		return failed
-	}
-	return x.failedAt(0, "failed")
-}
-
-func typeOf(v ref.Val) *types.Type {
-	if t, ok := v.Type().(*types.Type); ok {
-		return t
-	}
-	return types.DynType
+	return failed
 }
 
 func typeName(v ref.Val) string {
@@ -243,11 +266,7 @@ func exactIntegers(v any) bool {
 			}
 		}
 	case []any:
-		for _, e := range t {
-			if !exactIntegers(e) {
-				return false
-			}
-		}
+		return !slices.ContainsFunc(t, func(e any) bool { return !exactIntegers(e) })
 	}
 	return true
 }

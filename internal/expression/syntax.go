@@ -2,35 +2,38 @@ package expression
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
+
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// syntaxFault says in words what CEL's parser says in those of its grammar. It is
-// about the first error alone: those behind it are of the same mistake.
-func syntaxFault(s Source, err *cel.Error) Fault {
+// syntaxDiagnostic says in plain words what CEL's parser says in terms of its grammar. It is
+// about the first error alone: later ones follow from the same mistake.
+func syntaxDiagnostic(s Source, err *cel.Error) *diagnostic.Diagnostic {
 	c := newScript(s.Text)
 	at := c.offset(err.Location.Line(), err.Location.Column())
-	message, at := c.explain(strings.Join(strings.Fields(err.Message), " "), at)
+	message, at := c.explain(explainCEL(err.Message), at)
 	if err.Location.Line() < 1 {
-		return Fault{Path: s.Path, Message: message}
+		return s.wrong("%s", message)
 	}
 	line, column := c.position(at)
-	return Fault{Path: fmt.Sprintf("%s:%d:%d", s.Path, line, column), Message: message}
+	return s.wrongAt(line, column, message)
 }
 
 // A script is a source in tokens.
 type script struct {
-	runes  []rune
+	text   string
 	tokens []token
 }
 
 type token struct {
 	text string
-	at   int // in code points
+	at   int // in bytes
 	kind tokenKind
 }
 
@@ -41,23 +44,35 @@ const (
 	word
 	number
 	quoted
-	unclosed // a text without its second quote
+	unclosed // a text without its closing quote
 )
 
-func (t token) end() int { return t.at + len([]rune(t.text)) }
+// Brackets, in the same order.
+const (
+	opening = "([{"
+	closing = ")]}"
+)
 
-// isValue reports whether a value can end, or begin, with the token.
-func (t token) isValue(end bool) bool {
-	if t.kind != symbol || t.text == "" {
-		return t.kind != unclosed && t.text != ""
-	}
-	if end {
-		return strings.Contains(")]}", t.text)
-	}
-	return strings.Contains("([{", t.text)
+func (t token) end() int { return t.at + len(t.text) }
+
+// is reports whether a token is one of the brackets.
+func (t token) is(brackets string) bool {
+	return t.text != "" && strings.Contains(brackets, t.text)
 }
 
-// String is the token in texts.
+// closedBy is the bracket that closes t, or nothing if t is empty.
+func (t token) closedBy() string {
+	i := strings.Index(opening, t.text)
+	return closing[i : i+len(t.text)]
+}
+
+// isValue reports whether a value can end with the token, or begin with it, if those brackets
+// end or begin one.
+func (t token) isValue(brackets string) bool {
+	return t.kind == word || t.kind == number || t.kind == quoted || t.is(brackets)
+}
+
+// String is the token in messages.
 func (t token) String() string {
 	const most = 32
 	if r := []rune(t.text); len(r) > most {
@@ -66,123 +81,87 @@ func (t token) String() string {
 	return t.text
 }
 
+// Texts in double quotes. A group of each is the closing quote. Like CEL's, a text in one quote
+// ends with its line.
+const (
+	rawText     = `(?:[rR][rRbB]?|[bB][rR])(?:"{3}.*?(?:("{3})|\z)|"[^\n"]*(")?)`
+	escapedText = `[bB]{0,2}(?:"{3}(?:\\.|[^\\])*?(?:("{3})|\\?\z)|"(?:\\.|[^\\\n"])*(?:(")|\\\z)?)`
+)
+
+// lexer matches a token: a blank or comment (group 1), a text (group 2, with a group for each
+// closing quote), a word, a number, or a symbol. A no-break space is a symbol.
+var lexer = func() *regexp.Regexp {
+	texts := rawText + "|" + escapedText
+	texts += "|" + strings.ReplaceAll(texts, `"`, `'`)
+	return regexp.MustCompile(`(?s)\x{a0}|([\s\v\x{85}\pZ]|//[^\n]*)|(` + texts +
+		`)|([a-zA-Z_]\w*)|([0-9][\w.]*|\.[0-9][\w.]*)|&&|\|\||[=!<>]=|.`)
+}()
+
 func newScript(text string) *script {
-	c := &script{runes: []rune(text)}
-	for at := 0; at < len(c.runes); {
-		r := c.runes[at]
+	c := &script{text: text}
+	for _, m := range lexer.FindAllStringSubmatchIndex(text, -1) {
+		t := token{text: text[m[0]:m[1]], at: m[0]}
+		groups := m[2:]
+		last := len(groups) - 4 // of word and number
 		switch {
-		case unicode.IsSpace(r) && r != '\u00a0':
-			at++
+		case groups[0] >= 0:
 			continue
-		case strings.HasPrefix(string(c.runes[at:min(len(c.runes), at+2)]), "//"):
-			for at < len(c.runes) && c.runes[at] != '\n' {
-				at++
-			}
-			continue
+		case groups[2] >= 0 && slices.Max(groups[4:last]) < 0:
+			t.kind = unclosed
+		case groups[2] >= 0:
+			t.kind = quoted
+		case groups[last] >= 0:
+			t.kind = word
+		case groups[last+2] >= 0:
+			t.kind = number
 		}
-		t := c.token(at)
 		c.tokens = append(c.tokens, t)
-		at = t.end()
 	}
 	return c
 }
 
-func isWord(r rune) bool {
-	return r == '_' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
-}
-
-func (c *script) token(at int) token {
-	if end, closed := c.quotedText(at); end > 0 {
-		kind := quoted
-		if !closed {
-			kind = unclosed
-		}
-		return token{string(c.runes[at:end]), at, kind}
+// offset in bytes of a line, from 1, and a column in characters, from 0.
+func (c *script) offset(line, column int) (at int) {
+	for ; line > 1; line-- {
+		at += strings.IndexByte(c.text[at:], '\n') + 1
 	}
-	end := at + 1
-	first := c.runes[at]
-	next := rune(0)
-	if end < len(c.runes) {
-		next = c.runes[end]
+	for ; column > 0 && at < len(c.text); column-- {
+		_, width := utf8.DecodeRuneInString(c.text[at:])
+		at += width
 	}
-	kind := symbol
-	switch {
-	case isWord(first), first == '.' && unicode.IsDigit(next):
-		kind = word
-		if unicode.IsDigit(first) || first == '.' {
-			kind = number
-		}
-		for end < len(c.runes) && (isWord(c.runes[end]) || kind == number && c.runes[end] == '.') {
-			end++
-		}
-	case slices.Contains([]string{"&&", "||", "==", "!=", "<=", ">="}, string([]rune{first, next})):
-		end++
-	}
-	return token{string(c.runes[at:end]), at, kind}
-}
-
-// quotedText is where a text ends that begins here, and whether it is closed; 0 if
-// none begins. Like CEL's, one in single quotes ends with its line.
-func (c *script) quotedText(at int) (end int, closed bool) {
-	i, raw := at, false
-	for i < len(c.runes) && i < at+2 && strings.ContainsRune("rRbB", c.runes[i]) {
-		raw = raw || c.runes[i] == 'r' || c.runes[i] == 'R'
-		i++
-	}
-	if i >= len(c.runes) || c.runes[i] != '\'' && c.runes[i] != '"' {
-		return 0, false
-	}
-	quote := string(c.runes[i])
-	if strings.HasPrefix(string(c.runes[i:min(len(c.runes), i+3)]), strings.Repeat(quote, 3)) {
-		quote = strings.Repeat(quote, 3)
-	}
-	for i += len(quote); i < len(c.runes); i++ {
-		switch {
-		case strings.HasPrefix(string(c.runes[i:min(len(c.runes), i+len(quote))]), quote):
-			return i + len(quote), true
-		case c.runes[i] == '\n' && len(quote) == 1:
-			return i, false
-		case c.runes[i] == '\\' && !raw:
-			i++
-		}
-	}
-	return len(c.runes), false
-}
-
-// offset of a line, from 1, and a column, from 0.
-func (c *script) offset(line, column int) int {
-	at := 0
-	for ; line > 1 && at < len(c.runes); at++ {
-		if c.runes[at] == '\n' {
-			line--
-		}
-	}
-	return min(at+column, len(c.runes))
+	return at
 }
 
 // position of an offset: its line and column, from 1.
 func (c *script) position(at int) (line, column int) {
-	before := string(c.runes[:at])
-	return 1 + strings.Count(before, "\n"), at - len([]rune(before[:strings.LastIndexByte(before, '\n')+1])) + 1
+	before := c.text[:at]
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
-// explain an error at an offset. The mistake may stand elsewhere.
+var lastWord = regexp.MustCompile(`\w*$`)
+
+// nameBefore is the offset of the function name in front of the bracket at an offset.
+func (c *script) nameBefore(at int) int {
+	if !strings.HasPrefix(c.text[at:], "(") {
+		return at
+	}
+	return lastWord.FindStringIndex(c.text[:at])[0]
+}
+
+// explain what CEL says about an offset. The mistake may be elsewhere.
 func (c *script) explain(said string, at int) (message string, where int) {
+	if !strings.HasPrefix(said, grammarMessage) {
+		return said, at
+	}
 	i := slices.IndexFunc(c.tokens, func(t token) bool { return t.end() > at })
 	if i < 0 {
 		i = len(c.tokens)
-	}
-	if reserved, ok := strings.CutPrefix(said, "reserved identifier: "); ok {
-		return explainReserved(reserved), at
-	}
-	if grammar, ok := strings.CutPrefix(said, "Syntax error: "); !ok || strings.Contains(grammar, "limit") {
-		return explainParser(said), at
 	}
 	if message, j := c.foreign(min(i+1, len(c.tokens))); message != "" {
 		return message, c.tokens[j].at
 	}
 	if i == len(c.tokens) {
-		return c.endsEarly(said), len(c.runes)
+		return c.endsEarly(strings.HasSuffix(said, noColonMessage)), len(c.text)
 	}
 	if i > 0 && c.tokens[i-1].text == "not" {
 		return "not is no operator: write ! in front of the value", c.tokens[i-1].at
@@ -190,103 +169,66 @@ func (c *script) explain(said string, at int) (message string, where int) {
 	return c.unexpected(i), c.tokens[i].at
 }
 
-// explainParser explains what is not of grammar.
-func explainParser(said string) string {
-	switch {
-	case strings.Contains(said, "invalid argument to has()"):
-		return "has() takes a field: write for example has(resource.status.host)"
-	case strings.Contains(said, "argument must be a simple name"), strings.Contains(said, "must be an identifier"), strings.Contains(said, "must be a simple name"):
-		return said + ": a name for each element comes first, as in list.map(x, x.name)"
-	case strings.Contains(said, "limit"), strings.Contains(said, "recursion"):
-		return "is nested too deep: split it into variables"
-	case strings.HasPrefix(said, "invalid ") && strings.HasSuffix(said, " literal"):
-		return said + ": it does not fit into 64 bits"
-	}
-	return said
-}
-
-func explainReserved(name string) string {
-	switch name {
-	case "if":
-		return "there is no if: write condition ? one : other"
-	case "let", "var", "const":
-		return fmt.Sprintf("there is no %s: an expression is one value; put parts of it under variables", name)
-	case "for", "while", "loop":
-		return fmt.Sprintf("there is no %s: write list.map(x, x.name) or list.filter(x, x.ready)", name)
-	case "return":
-		return "there is no return: leave it out"
-	}
-	return fmt.Sprintf("%s is a reserved word, which no variable is called: write what it is a field of, for example composite.metadata.%s", name, name)
+// foreignOperators are two tokens that are next to each other in other languages.
+var foreignOperators = map[string]string{ //nolint:gochecknoglobals // a table
+	"{{": "{{ }} is of Go templates, and this is CEL: write what is inside as an expression, " +
+		"for example resources.db.status.host",
+	"${":  "${ is of other templates, and this is CEL: write 'text' + value, or 'text %s'.format([value])",
+	"$(":  "$( is of other templates, and this is CEL: write 'text' + value, or 'text %s'.format([value])",
+	"??":  "?? is no operator: for a default write for example resource.?status.?host.orValue('none')",
+	"?.":  "?. is no operator: write the dot first, as in resource.?status.?host",
+	"===": "=== is no operator: write ==",
+	"!==": "!== is no operator: write !=",
+	"=>":  "there is no =>: write list.map(x, x.name)",
 }
 
 // foreign finds what other languages have among the first n tokens.
 func (c *script) foreign(n int) (message string, at int) {
 	for i, t := range c.tokens[:n] {
-		next := token{}
 		if i+1 < len(c.tokens) && c.tokens[i+1].at == t.end() {
-			next = c.tokens[i+1]
-		}
-		switch t.text + next.text {
-		case "{{":
-			return "{{ }} is of Go templates, and this is CEL: write what is inside as an expression, for example resources.db.status.host", i
-		case "${", "$(":
-			return fmt.Sprintf("%s is of other templates, and this is CEL: write 'text' + value, or 'text %%s'.format([value])", t.text+next.text), i
-		case "??":
-			return "?? is no operator: for a default write for example resource.?status.?host.orValue('none')", i
-		case "?.":
-			return "?. is no operator: write the dot first, as in resource.?status.?host", i
-		case "===", "!==":
-			return t.text + "= is no operator: write " + t.text, i
-		case "=>":
-			return "there is no =>: write list.map(x, x.name)", i
+			if text, ok := foreignOperators[t.text+c.tokens[i+1].text]; ok {
+				return text, i
+			}
 		}
 		if t.kind == unclosed {
-			return fmt.Sprintf("a text begins here, and does not end: close it with %s", strings.TrimLeft(t.text, "rRbB")[:1]), i
+			return "a text begins here, and does not end: close it with " + strings.TrimLeft(t.text, "rRbB")[:1], i
 		}
-		if t.kind == quoted {
-			if bad := badEscape(t.text); bad != "" {
-				return fmt.Sprintf("%s means nothing in a text: write %s for a backslash, or r in front of the text", bad, `\`+bad), i
-			}
+		if bad := badEscape(t.text); t.kind == quoted && bad != "" {
+			return bad + ` means nothing in a text: write \` + bad + " for a backslash, or r in front of the text", i
 		}
 	}
 	return "", 0
 }
 
-// badEscape is the first backslash, and what is behind it, that no text can have.
+// escape is a backslash and what it escapes.
+var escape = regexp.MustCompile(`(?s)\\.`)
+
+// badEscape is the first escape that CEL does not know in a text.
 func badEscape(text string) string {
-	if strings.ContainsAny(text[:1], "rR") || strings.ContainsAny(text[:min(2, len(text))], "rR") && text[0] != '\'' && text[0] != '"' {
+	if prefix, _, _ := strings.Cut(strings.ReplaceAll(text, `"`, `'`), `'`); strings.ContainsAny(prefix, "rR") {
 		return ""
 	}
-	runes := []rune(text)
-	for i := 0; i+1 < len(runes); i++ {
-		if runes[i] != '\\' {
-			continue
+	for _, e := range escape.FindAllString(text, -1) {
+		if !strings.ContainsAny(e[1:], "abfnrtv\\?\"'`xXuU01234567") {
+			return e
 		}
-		if !strings.ContainsRune("abfnrtv\\?\"'`xXuU01234567", runes[i+1]) {
-			return string(runes[i : i+2])
-		}
-		i++
 	}
 	return ""
 }
 
-// open brackets in front of a token.
-func (c *script) open(i int) []token {
-	var out []token
+// open is the innermost bracket that is open in front of a token. Its text is empty if there is none.
+func (c *script) open(i int) token {
+	open := []token{{}}
 	for _, t := range c.tokens[:i] {
 		switch {
-		case t.kind != symbol:
-		case strings.Contains("([{", t.text):
-			out = append(out, t)
-		case strings.Contains(")]}", t.text) && len(out) > 0:
-			out = out[:len(out)-1]
+		case t.is(opening):
+			open = append(open, t)
+		case t.is(closing) && len(open) > 1:
+			open = open[:len(open)-1]
 		}
 	}
-	return out
+	return open[len(open)-1]
 }
-
-// closing are the brackets that close others.
-var closing = map[string]string{"(": ")", "[": "]", "{": "}"} //nolint:gochecknoglobals // a table
 
 func (c *script) notClosed(t token) string {
 	line, column := c.position(t.at)
@@ -294,66 +236,74 @@ func (c *script) notClosed(t token) string {
 }
 
 // endsEarly says what is missing at the end.
-func (c *script) endsEarly(said string) string {
+func (c *script) endsEarly(noColon bool) string {
 	if len(c.tokens) == 0 {
 		return "holds no expression: write one, or leave the field out"
 	}
-	last := c.tokens[len(c.tokens)-1]
-	open := c.open(len(c.tokens))
+	last, open := c.tokens[len(c.tokens)-1], c.open(len(c.tokens))
 	switch {
-	case !last.isValue(true) && !strings.Contains("([{", last.text):
+	case !last.isValue(closing) && !last.is(opening):
 		return fmt.Sprintf("ends too early: a value is missing behind %s", last)
-	case len(open) > 0:
-		t := open[len(open)-1]
-		return fmt.Sprintf("ends too early: %s: write %s", c.notClosed(t), closing[t.text])
-	case strings.HasSuffix(said, "expecting ':'"):
+	case open.text != "":
+		return fmt.Sprintf("ends too early: %s: write %s", c.notClosed(open), open.closedBy())
+	case noColon:
 		return "ends too early: behind condition ? one comes : other"
 	}
 	return "ends too early: something is missing at its end"
 }
 
-// What other languages have for an operator, and single characters that CEL does not
-// know.
+// What other languages have for an operator, and single characters that CEL does not know.
 var instead = map[string]string{ //nolint:gochecknoglobals // a table
-	"&": "& is no operator: write &&", "and": "and is no operator: write &&", "or": "or is no operator: write ||",
-	"=": "= is no operator: write ==", "is": "is is no operator: write ==", "|": "| is no operator: write || for or, and name(value) for a function",
+	"&": "& is no operator: write &&", "and": "and is no operator: write &&",
+	"|":  "| is no operator: write || for or, and name(value) for a function",
+	"or": "or is no operator: write ||", "=": "= is no operator: write ==", "is": "is is no operator: write ==",
 	"for": "there is no for: write list.map(x, x.name) or list.filter(x, x.ready)",
-	"#":   "# begins no comment: write //", ";": "; ends nothing: leave it out", "$": "$ is part of no name: leave it out",
-	"`": "` quotes no text: write '", "‘": "‘ is no quote: write '", "’": "’ is no quote: write '", "“": "“ is no quote: write \"", "”": "” is no quote: write \"",
+	"#":   "# begins no comment: write //", ";": "; ends nothing: leave it out",
+	"$": "$ is part of no name: leave it out", "`": "` quotes no text: write '",
+	"‘": "‘ is no quote: write '", "’": "’ is no quote: write '",
+	"“": "“ is no quote: write \"", "”": "” is no quote: write \"",
 	"\u00a0": "a blank that is none (U+00A0, no-break space) stands here: write a plain one",
 }
 
-// unexpected says what a token is, that cannot stand where it does, or what is missing
-// in front of it.
+// textInQuotes is the hint for text that is not in quotes.
+const textInQuotes = "text in quotes of its own, as in "
+
+// unexpected says why a token cannot be where it is, or what is missing in front of it.
 func (c *script) unexpected(i int) string {
-	t := c.tokens[i]
-	before := token{}
+	t, before, open := c.tokens[i], token{}, c.open(i)
 	if i > 0 {
 		before = c.tokens[i-1]
 	}
-	open := c.open(i)
-	if text, ok := instead[t.text]; ok && t.kind != quoted {
+	switch text, ok := instead[t.text]; {
+	case ok:
 		return text
-	}
-	switch {
-	case t.kind == symbol && strings.Contains(")]}", t.text) && len(open) == 0:
+	case !t.is(closing) || open.closedBy() == t.text:
+		return c.misplaced(t, before, open)
+	case open.text == "":
 		return fmt.Sprintf("there is one %s too many: leave it out", t)
-	case t.kind == symbol && strings.Contains(")]}", t.text) && closing[open[len(open)-1].text] != t.text:
-		last := open[len(open)-1]
-		return fmt.Sprintf("%s: write %s in front of %s", c.notClosed(last), closing[last.text], t)
-	case t.kind == number && strings.HasPrefix(t.text, ".") && before.isValue(true):
-		return fmt.Sprintf("%s selects nothing: write [%s] for an element of a list", t, t.text[1:])
-	case t.text == "," && len(open) == 0:
-		return "gives more than one value: join them with +, or write [ ] around a list"
-	case t.text == ":" && len(open) == 0:
-		return "unexpected : in an expression: write text in quotes of its own, as in \"'https://host:443'\""
-	case i > 0 && before.isValue(true) && t.isValue(false):
-		return fmt.Sprintf("unexpected %s behind %s: write an operator between them, such as +, and text in quotes of its own, as in \"'some text'\"", t, before)
-	case !t.isValue(false) && !before.isValue(true):
-		return fmt.Sprintf("a value is missing in front of %s", t)
-	case len(open) > 0:
-		last := open[len(open)-1]
-		return fmt.Sprintf("unexpected %s: %s: write %s in front of it, or a comma", t, c.notClosed(last), closing[last.text])
 	}
-	return fmt.Sprintf("unexpected %s: leave it out, or write text in quotes of its own, as in \"'some text'\"", t)
+	return fmt.Sprintf("%s: write %s in front of %s", c.notClosed(open), open.closedBy(), t)
+}
+
+// misplaced says what does not fit of a token, the one before it, and the bracket that is open.
+func (c *script) misplaced(t, before, open token) string {
+	afterValue, beginsValue := before.isValue(closing), t.isValue(opening)
+	switch {
+	case afterValue && t.kind == number && t.text[0] == '.':
+		return fmt.Sprintf("%s selects nothing: write [%s] for an element of a list", t, t.text[1:])
+	case t.text == "," && open.text == "":
+		return "gives more than one value: join them with +, or write [ ] around a list"
+	case t.text == ":" && open.text == "":
+		return "unexpected : in an expression: write " + textInQuotes + "\"'https://host:443'\""
+	case afterValue && beginsValue:
+		return fmt.Sprintf("unexpected %s behind %s: write an operator between them, such as +, and %s\"'some text'\"",
+			t, before, textInQuotes)
+	}
+	if !beginsValue && !afterValue {
+		return fmt.Sprintf("a value is missing in front of %s", t)
+	}
+	if open.text != "" {
+		return fmt.Sprintf("unexpected %s: %s: write %s in front of it, or a comma", t, c.notClosed(open), open.closedBy())
+	}
+	return fmt.Sprintf("unexpected %s: leave it out, or write %s\"'some text'\"", t, textInQuotes)
 }

@@ -63,7 +63,7 @@ func TestFaultsInWords(t *testing.T) {
 			_, faults := env.Compile(expression.Source{Text: tc.text, Path: "here", Want: expression.WantText})
 			got := make([]string, 0, len(faults))
 			for _, f := range faults {
-				got = append(got, f.Path+": "+f.Message)
+				got = append(got, f.Error())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)

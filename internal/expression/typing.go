@@ -3,8 +3,8 @@ package expression
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
@@ -12,6 +12,9 @@ import (
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // Objects are object types: which fields each has.
@@ -20,7 +23,7 @@ type Objects interface {
 	Has(name string) bool
 	// Field is the type of a field, and whether there may be one.
 	Field(name, field string) (*types.Type, bool)
-	// Lacks says that there is no such field, and how to mend it.
+	// Lacks says that there is no such field, and a hint what to write.
 	Lacks(name, field string) string
 }
 
@@ -37,15 +40,23 @@ type Typing struct {
 	Values func(Reference) []string
 }
 
-// CheckTypes looks for what can never work, now that types are known: a field that
-// is not there, a string where a number is, a comparison that cannot hold. It
+// noObjects are no object types: of no variable more is known than what it is
+// declared as.
+type noObjects struct{}
+
+func (noObjects) Has(string) bool                          { return false }
+func (noObjects) Field(string, string) (*types.Type, bool) { return nil, false }
+func (noObjects) Lacks(string, string) string              { return "" }
+
+// CheckTypes looks for what can never work, once types are known: a field that
+// does not exist, a string where a number is, a comparison that cannot hold. It
 // returns the type of the result, in which objects are object types. The order of
-// the faults says nothing.
+// the diagnostics says nothing.
 //
 // CEL's checker takes an object for something else than a map, which at run time it
-// is: what it has against objects that are compared, iterated, measured or given
-// where a map could be is no fault. What dyn() is written around is not looked at.
-func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, []Fault) {
+// is: what it reports about objects that are compared, iterated, measured or passed
+// where a map could be is not diagnosed. What dyn() is written around is not looked at.
+func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnostic.List) {
 	s := x.source
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
 	if iss.Err() != nil {
@@ -53,35 +64,52 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, []Fault)
 	}
 	tree := parsed.NativeRep()
 	selectKeys(tree)
-	env, err := e.checker(t)
-	if err != nil {
-		return types.DynType, nil // a defect, and none of the input
+	c, errs := e.check(s, tree, t)
+	if c == nil {
+		return types.DynType, nil
 	}
-	checked, errs := checker.Check(tree, common.NewStringSource(s.Text, s.Path), env)
-	c, text := typeCheck{t, checked}, newScript(s.Text)
-	var faults []Fault
-	for _, err := range errs.GetErrors() {
+	var out diagnostic.List
+	for _, err := range errs {
 		if message := c.explain(err); message != "" && !c.mayWork(err.ExprID) {
-			line, column := text.position(text.nameBefore(text.offset(err.Location.Line(), err.Location.Column())))
-			faults = append(faults, Fault{Path: fmt.Sprintf("%s:%d:%d", s.Path, line, column), Message: message})
+			out = append(out, c.at(err, message))
 		}
 	}
-	faults = append(faults, x.checkValues(t)...)
-	result := checked.GetType(tree.Expr().ID())
+	out = append(out, x.checkValues(t)...)
+	result := c.GetType(tree.Expr().ID())
 	plain := c.plain(result)
 	for plain != withoutOptional(plain) {
 		plain = withoutOptional(plain) // of one inside of another
 	}
-	if message := s.Want.refuse(plain, e.several); message != "" && len(faults) == 0 {
-		faults = append(faults, Fault{Path: s.Path + ":1:1", Message: message, Mistyped: true})
+	if message := s.Want.refuse(plain, e.several); message != "" && len(out) == 0 {
+		out = append(out, s.wrongAt(1, 1, message))
 	}
-	return result, faults
+	for _, d := range out {
+		d.Rule = diagnostic.Type
+	}
+	return result, out
+}
+
+// check runs CEL's checker over the tree of a source, and returns what it found, in the
+// order of the source. It returns nothing if the checker cannot be made, which is a defect
+// of the program.
+func (e *Environment) check(s Source, tree *ast.AST, t Typing) (*typeCheck, []*cel.Error) {
+	env, err := e.checker(t)
+	if err != nil {
+		return nil, nil
+	}
+	checked, errs := checker.Check(tree, common.NewStringSource(s.Text, s.Path), env)
+	c := &typeCheck{t, checked, e, s, newScript(s.Text), map[int64]ast.NavigableExpr{}}
+	for _, n := range ast.MatchDescendants(ast.NavigateAST(checked), ast.AllMatcher()) {
+		c.nodes[n.ID()] = n
+	}
+	return c, sortedErrors(errs.GetErrors())
 }
 
 // checker is CEL's, with what is known.
 func (e *Environment) checker(t Typing) (*checker.Env, error) {
 	e.functions.Do(func() {
-		e.functionsEnv, e.functionsErr = checker.NewEnv(containers.DefaultContainer, e.env.CELTypeProvider(), checker.CrossTypeNumericComparisons(true))
+		e.functionsEnv, e.functionsErr = checker.NewEnv(containers.DefaultContainer, e.env.CELTypeProvider(),
+			checker.CrossTypeNumericComparisons(true))
 		for _, f := range e.env.Functions() {
 			if e.functionsErr == nil {
 				e.functionsErr = e.functionsEnv.AddFunctions(f)
@@ -152,47 +180,37 @@ func selectKeys(a *ast.AST) {
 }
 
 // checkValues refuses a comparison with a string that a value never is.
-func (x *Expression) checkValues(t Typing) []Fault {
+func (x *Expression) checkValues(t Typing) diagnostic.List {
 	if t.Values == nil {
 		return nil
 	}
-	var faults []Fault
+	var out diagnostic.List
 	ast.PostOrderVisit(x.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.CallKind {
+		what := "can never hold"
+		switch {
+		case isCall(e, operators.NotEquals):
+			what = "always holds"
+		case !isCall(e, operators.Equals):
 			return
 		}
-		fn, args := e.AsCall().FunctionName(), e.AsCall().Args()
-		if fn != operators.Equals && fn != operators.NotEquals {
-			return
-		}
+		args := e.AsCall().Args()
 		for i, a := range args {
-			literal, ok := literalKey(a).(string)
+			literal, ok := literalString(a)
 			other := asWritten(args[1-i])
 			refs := x.byNode[other.ID()]
-			if _, _, selects := selection(other); !ok || !selects || len(refs) != 1 || x.references[refs[0]].presence {
+			if _, _, selects := selection(other); !ok || !selects || len(refs) != 1 || hasDyn(other) {
 				continue
 			}
-			values := t.Values(x.references[refs[0]])
-			if hasDyn(other) || len(values) == 0 || slices.Contains(values, literal) {
+			r := x.references[refs[0]]
+			if r.presence {
 				continue
 			}
-			what := "can never hold"
-			if fn == operators.NotEquals {
-				what = "always holds"
+			if values := t.Values(r); len(values) > 0 && !slices.Contains(values, literal) {
+				line, column := x.position(a.ID())
+				message := fmt.Sprintf("%s: %s is never '%s': it is one of %s", what, x.name(r), literal, suggest.List(values))
+				out = append(out, x.source.wrongAt(line, column, message))
 			}
-			f := x.failedAt(a.ID(), fmt.Sprintf("%s: %s is never '%s': it is one of %s", what, x.references[refs[0]].text(x.source.from()), literal, someOf(values)))
-			faults = append(faults, Fault{Path: f.Path, Message: f.Reason})
 		}
 	}))
-	return faults
-}
-
-// valuesListed are so many that a reader finds the one that was meant.
-const valuesListed = 12
-
-func someOf(values []string) string {
-	if n := len(values) - valuesListed; n > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(values[:valuesListed], ", "), n)
-	}
-	return strings.Join(values, ", ")
+	return out
 }

@@ -10,33 +10,65 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// A typeCheck explains what CEL's checker found.
+// A typeCheck explains what CEL's checker found in the tree of a source.
 type typeCheck struct {
 	Typing
 	*ast.AST
+
+	env    *Environment
+	source Source
+	text   *script
+	nodes  map[int64]ast.NavigableExpr // of the tree
 }
 
-// explain an error of the checker. It is empty for one that is no fault.
-func (c typeCheck) explain(err *common.Error) string {
-	e := c.node(err.ExprID)
+// at is a diagnostic at an error. One of a call is at its name, not at its bracket.
+func (c *typeCheck) at(err *common.Error, message string) *diagnostic.Diagnostic {
+	line, column := c.text.position(c.text.nameBefore(c.text.offset(err.Location.Line(), err.Location.Column())))
+	return c.source.wrongAt(line, column, message)
+}
+
+// isPlaceError reports whether an error at a node is about its place in another one: the
+// node by itself is right. The checker gives what is wrong the type of an error, or for a
+// selection, any type.
+func (c *typeCheck) isPlaceError(e ast.Expr) bool {
+	if e.Kind() != ast.SelectKind && !isCall(e, operators.OptSelect) {
+		return c.typeOf(e).Kind() != types.ErrorKind
+	}
+	operand, field, _ := selection(e)
+	switch of := withoutOptional(c.typeOf(operand)); of.Kind() { //nolint:exhaustive // all others have no fields
+	case types.MapKind, types.DynKind, types.ErrorKind, types.TypeParamKind:
+		return true
+	case types.StructKind:
+		_, ok := c.Objects.Field(of.TypeName(), field)
+		return ok
+	}
+	return false
+}
+
+// explain an error of the checker. It is empty for one that is none.
+func (c *typeCheck) explain(err *common.Error) string {
+	e := c.nodes[err.ExprID]
 	if e == nil {
 		return ""
 	}
 	t := c.GetType(err.ExprID)
 	operand, field, selects := selection(e)
 	switch {
-	// Of one node there can be two errors: of itself, and of its place in another.
-	case strings.HasPrefix(err.Message, "expression of type"):
+	case c.isPlaceError(e):
+		parent, ok := e.Parent()
+		if !ok || parent.Kind() != ast.ComprehensionKind || parent.AsComprehension().IterRange().ID() != e.ID() {
+			return fmt.Sprintf("must be true or false, but is %s: compare it with something", c.aType(t))
+		}
 		if c.involves(t) {
 			return "" // a map, whose keys are walked
 		}
-		return fmt.Sprintf("cannot be walked: it is %s, and no list or map", withArticle(c.typeText(t)))
-	case strings.HasPrefix(err.Message, "expected type"):
-		return fmt.Sprintf("must be true or false, but is %s: compare it with something", withArticle(c.typeText(t)))
+		return fmt.Sprintf("cannot be walked: it is %s, and no list or map", c.aType(t))
 	case selects:
-		return c.explainSelection(c.GetType(operand.ID()), field)
+		return c.explainSelection(c.typeOf(operand), field)
 	case e.Kind() == ast.CallKind:
 		return c.explainCall(e.AsCall())
 	}
@@ -47,21 +79,21 @@ func (c typeCheck) explain(err *common.Error) string {
 // types are those of the values: one of several values is chosen, whose types differ,
 // numbers of two types are compared, or lists and maps, which are equal if they are
 // empty.
-func (c typeCheck) mayWork(id int64) bool {
-	e := c.node(id)
+func (c *typeCheck) mayWork(id int64) bool {
+	e := c.nodes[id]
 	if e == nil || e.Kind() != ast.CallKind {
 		return false
 	}
 	call := e.AsCall()
 	switch fn := call.FunctionName(); fn {
 	case operators.Conditional:
-		return isKind(c.GetType(call.Args()[0].ID()), types.BoolKind, types.DynKind, types.ErrorKind)
+		return isKind(c.typeOf(call.Args()[0]), types.BoolKind, types.DynKind, types.ErrorKind)
 	case operators.Equals, operators.NotEquals:
-		a, b := c.GetType(call.Args()[0].ID()), c.GetType(call.Args()[1].ID())
+		a, b := c.typeOf(call.Args()[0]), c.typeOf(call.Args()[1])
 		return isNumber(a) && isNumber(b) || a.Kind() == b.Kind() && isKind(a, types.ListKind, types.MapKind)
 	case operators.In:
-		list := c.GetType(call.Args()[1].ID())
-		return len(list.Parameters()) > 0 && isNumber(c.GetType(call.Args()[0].ID())) && isNumber(list.Parameters()[0])
+		list := c.typeOf(call.Args()[1])
+		return len(list.Parameters()) > 0 && isNumber(c.typeOf(call.Args()[0])) && isNumber(list.Parameters()[0])
 	case "or", "orValue":
 		return call.IsMemberFunction()
 	default:
@@ -94,15 +126,6 @@ func hasDyn(e ast.Expr) bool {
 	return false
 }
 
-func (c typeCheck) node(id int64) (found ast.Expr) {
-	ast.PostOrderVisit(c.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.ID() == id {
-			found = e
-		}
-	}))
-	return found
-}
-
 // selection is what a node selects, of what.
 func selection(e ast.Expr) (operand ast.Expr, field string, ok bool) {
 	if e.Kind() == ast.SelectKind {
@@ -119,7 +142,7 @@ func selection(e ast.Expr) (operand ast.Expr, field string, ok bool) {
 	return nil, "", false
 }
 
-func (c typeCheck) explainSelection(of *types.Type, field string) string {
+func (c *typeCheck) explainSelection(of *types.Type, field string) string {
 	of = withoutOptional(of)
 	switch {
 	case of.Kind() == types.StructKind && c.Objects.Has(of.TypeName()):
@@ -127,9 +150,10 @@ func (c typeCheck) explainSelection(of *types.Type, field string) string {
 	case of.Kind() == types.NullTypeKind:
 		return "" // as of an object that is not there
 	case of.Kind() == types.ListKind:
-		return fmt.Sprintf("cannot select %s of a list: select one of its elements first, for example [0], or walk it with map or filter", field)
+		return fmt.Sprintf("cannot select %s of a list: select one of its elements first, for example [0], "+
+			"or walk it with map or filter", field)
 	}
-	return fmt.Sprintf("cannot select %s of what is %s", field, withArticle(c.typeText(of)))
+	return fmt.Sprintf("cannot select %s of what is %s", field, c.aType(of))
 }
 
 // withArticle is a type in a sentence.
@@ -140,47 +164,69 @@ func withArticle(t string) string {
 	return "a " + t
 }
 
-// arithmetic are the operators that no object ever has.
-var arithmetic = map[string]bool{ //nolint:gochecknoglobals // a table
-	operators.Add: true, operators.Subtract: true, operators.Multiply: true, operators.Divide: true, operators.Modulo: true, operators.Negate: true,
-	operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true, operators.LogicalNot: true,
+// aType is a type in a sentence, as people call it.
+func (t Typing) aType(of *types.Type) string { return withArticle(t.typeText(of)) }
+
+func (c *typeCheck) typeOf(e ast.Expr) *types.Type { return c.GetType(e.ID()) }
+
+func (c *typeCheck) typesOf(all []ast.Expr) []*types.Type {
+	out := make([]*types.Type, 0, len(all))
+	for _, e := range all {
+		out = append(out, c.typeOf(e))
+	}
+	return out
 }
 
-func (c typeCheck) explainCall(call ast.CallExpr) string {
-	operands := slices.Clone(call.Args())
-	if call.IsMemberFunction() {
-		operands = append([]ast.Expr{call.Target()}, operands...)
+// operandsOf a call are its target, if it has one, and its arguments.
+func operandsOf(call ast.CallExpr) []ast.Expr {
+	if !call.IsMemberFunction() {
+		return call.Args()
 	}
-	names := make([]string, 0, len(operands))
-	objects, null, lists := false, false, true
-	for _, o := range operands {
-		t := c.GetType(o.ID())
+	return append([]ast.Expr{call.Target()}, call.Args()...)
+}
+
+// arithmetic are the operators that no object ever has.
+var arithmetic = []string{ //nolint:gochecknoglobals // a table
+	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate,
+	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.LogicalNot,
+}
+
+// explainCall says which operands a call does not take. It is empty if it may take them.
+func (c *typeCheck) explainCall(call ast.CallExpr) string {
+	fn, operands := call.FunctionName(), operandsOf(call)
+	have := c.typesOf(operands)
+	objects := slices.ContainsFunc(have, c.involves)
+	switch fn {
+	case operators.Equals, operators.NotEquals, operators.In:
+		scalar := slices.ContainsFunc(have, isComparable)
+		if slices.ContainsFunc(have, isNull) || objects && (fn == operators.In || !scalar) {
+			return "" // anything may be null, and only a scalar is never equal to an object
+		}
+		format := map[string]string{
+			operators.In:        "can never hold: %s is looked for in %s%s",
+			operators.Equals:    "can never hold: it compares %s with %s%s",
+			operators.NotEquals: "always holds: it compares %s with %s%s",
+		}[fn]
+		return fmt.Sprintf(format, c.aType(have[0]), c.aType(have[1]), c.convert(operands))
+	case operators.Conditional:
+		if !isKind(have[0], types.BoolKind, types.DynKind, types.ErrorKind) {
+			return fmt.Sprintf("the condition of ?: is %s: compare it with something", c.aType(have[0]))
+		}
+		if objects {
+			return ""
+		}
+		return fmt.Sprintf("gives %s or %s: make both the same type, or write dyn(...) around one",
+			c.aType(have[1]), c.aType(have[2]))
+	}
+	isList := func(t *types.Type) bool { return t.Kind() == types.ListKind }
+	if fn == operators.Add && isList(have[0]) && isList(have[1]) || objects && !slices.Contains(arithmetic, fn) {
+		return ""
+	}
+	names := make([]string, 0, len(have))
+	for _, t := range have {
 		names = append(names, c.typeText(t))
-		objects = objects || c.involves(t)
-		null = null || isNull(t)
-		lists = lists && t.Kind() == types.ListKind
 	}
-	fn := call.FunctionName()
-	equality := fn == operators.Equals || fn == operators.NotEquals || fn == operators.In
-	switch {
-	case equality && null: // null is a value that anything may have
-		return ""
-	case lists && fn == operators.Add: // whatever is in them
-		return ""
-	case fn == operators.Conditional && !isKind(c.GetType(operands[0].ID()), types.BoolKind, types.DynKind, types.ErrorKind):
-		return fmt.Sprintf("the condition of ?: is %s: compare it with something", withArticle(names[0]))
-	case objects && fn != operators.Equals && fn != operators.NotEquals && !arithmetic[fn], objects && equality && !c.againstScalar(operands):
-		return ""
-	case equality && fn == operators.In:
-		return fmt.Sprintf("can never hold: %s is looked for in %s", withArticle(names[0]), withArticle(names[1])) + c.convert(operands)
-	case equality && fn == operators.Equals:
-		return fmt.Sprintf("can never hold: it compares %s with %s", withArticle(names[0]), withArticle(names[1])) + c.convert(operands)
-	case equality:
-		return fmt.Sprintf("always holds: it compares %s with %s", withArticle(names[0]), withArticle(names[1])) + c.convert(operands)
-	case fn == operators.Conditional:
-		return fmt.Sprintf("gives %s or %s: make both the same type, or write dyn(...) around one", withArticle(names[1]), withArticle(names[2]))
-	}
-	return fmt.Sprintf("%s does not take %s", callName(fn), strings.Join(names, " and ")) + mendCall(fn, names)
+	return fmt.Sprintf("%s does not take %s%s", callName(fn), strings.Join(names, " and "), callHint(fn, names))
 }
 
 // isNull reports whether a type is that of null, or of a list of it.
@@ -188,20 +234,17 @@ func isNull(t *types.Type) bool {
 	return t.Kind() == types.NullTypeKind || slices.ContainsFunc(t.Parameters(), isNull)
 }
 
-// againstScalar reports whether one of the operands is a scalar, which no object is
-// equal to.
-func (c typeCheck) againstScalar(operands []ast.Expr) bool {
-	return slices.ContainsFunc(operands, func(o ast.Expr) bool {
-		return isKind(c.GetType(o.ID()), types.StringKind, types.IntKind, types.BoolKind, types.DoubleKind, types.BytesKind)
-	})
+// isComparable reports whether a type is that of a scalar that people compare with others.
+func isComparable(t *types.Type) bool {
+	return isKind(t, types.StringKind, types.IntKind, types.BoolKind, types.DoubleKind, types.BytesKind)
 }
 
 // convert says how a string is compared with a number or a boolean.
-func (c typeCheck) convert(operands []ast.Expr) string {
+func (c *typeCheck) convert(operands []ast.Expr) string {
 	for i, o := range operands[:2] {
 		other := operands[1-i]
-		scalar := c.typeText(c.GetType(o.ID()))
-		if !slices.Contains([]string{"int", "double", "bool"}, scalar) || !slices.Contains([]string{"string", "list(string)"}, c.typeText(c.GetType(other.ID()))) {
+		scalar, text := c.typeText(c.typeOf(o)), c.typeText(c.typeOf(other))
+		if !slices.Contains([]string{"int", "double", "bool"}, scalar) || text != "string" && text != "list(string)" {
 			continue
 		}
 		switch {
@@ -215,7 +258,7 @@ func (c typeCheck) convert(operands []ast.Expr) string {
 	return ""
 }
 
-func mendCall(fn string, names []string) string {
+func callHint(fn string, names []string) string {
 	switch number := slices.Contains(names, "int") || slices.Contains(names, "double"); {
 	case fn == operators.Add && slices.Contains(names, "string") && (number || slices.Contains(names, "bool")):
 		return ": wrap what is no string in string(...)"
@@ -226,7 +269,7 @@ func mendCall(fn string, names []string) string {
 }
 
 // involves reports whether objects are in a type.
-func (c typeCheck) involves(t *types.Type) bool {
+func (c *typeCheck) involves(t *types.Type) bool {
 	return t.Kind() == types.StructKind && c.Objects.Has(t.TypeName()) || slices.ContainsFunc(t.Parameters(), c.involves)
 }
 
@@ -247,15 +290,15 @@ func (t Typing) plain(of *types.Type) *types.Type {
 	return of
 }
 
-// Misfit says that an expression does not return what a field takes, and how to mend
-// it. An optional is what it may hold.
+// Misfit says that an expression does not return what a field takes, and a hint what
+// to write. An optional is what it may hold.
 func (t Typing) Misfit(returned *types.Type, field string, want *types.Type) string {
 	returned = t.plain(withoutOptional(returned))
 	how := ""
 	if isKind(want, types.StringKind) {
-		how = mend(returned, "")
+		how = conversionHint(returned, "")
 	}
-	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.typeText(returned)), field, withArticle(t.typeText(want)), how)
+	return fmt.Sprintf("returns %s, but %s is %s%s", t.aType(returned), field, t.aType(want), how)
 }
 
 // typeText is a type for people.

@@ -48,7 +48,7 @@ func checkTypes(t testing.TB, text string, want expression.Want) (string, []stri
 	result, faults := env.CheckTypes(compile(t, text, want, ""), typing())
 	var out []string
 	for _, f := range faults {
-		out = append(out, f.Path+": "+f.Message)
+		out = append(out, f.Error())
 	}
 	slices.Sort(out)
 	return result.String(), out

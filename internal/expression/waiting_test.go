@@ -18,11 +18,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// canary stands in each text and key of fullWorld that expressions can read, and
+// canary is in each text and key of fullObservation that expressions can read, and
 // in no expression.
 const canary = "CANARY"
 
-func fullWorld(t testing.TB) *observation.Observation {
+func fullObservation(t testing.TB) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
 		Composite: observation.Resource{Object: object(t, `{spec: {name: CANARY-xr, size: 3}}`)},
@@ -43,7 +43,7 @@ status:
 
 // text writes an expression that gives a string wherever everything it reads is
 // there, and that cannot fail.
-func (w *writer) text(depth int) string { //nolint:gocyclo // a grammar
+func (w *writer) text(depth int) string {
 	e := func() string { return w.text(depth - 1) }
 	leaf := func() string {
 		return w.of("resource.status.host", "resource.spec.name", "resources.db.status.host", "resources.cache.status.host", "composite.spec.name",
@@ -121,15 +121,15 @@ func removals(o *observation.Observation) []func(*observation.Observation) {
 	below = func(at func(*observation.Observation) *structpb.Value, v *structpb.Value) {
 		for k, e := range v.GetStructValue().GetFields() {
 			out = append(out,
-				func(o *observation.Observation) { delete(at(o).GetStructValue().Fields, k) },
+				func(o *observation.Observation) { delete(at(o).GetStructValue().GetFields(), k) },
 				func(o *observation.Observation) { at(o).GetStructValue().Fields[k] = structpb.NewNullValue() })
-			below(func(o *observation.Observation) *structpb.Value { return at(o).GetStructValue().Fields[k] }, e)
+			below(func(o *observation.Observation) *structpb.Value { return at(o).GetStructValue().GetFields()[k] }, e)
 		}
 		for i, e := range v.GetListValue().GetValues() {
 			out = append(out,
-				func(o *observation.Observation) { l := at(o).GetListValue(); l.Values = l.Values[:i] },
+				func(o *observation.Observation) { l := at(o).GetListValue(); l.Values = l.GetValues()[:i] },
 				func(o *observation.Observation) { at(o).GetListValue().Values[i] = structpb.NewNullValue() })
-			below(func(o *observation.Observation) *structpb.Value { return at(o).GetListValue().Values[i] }, e)
+			below(func(o *observation.Observation) *structpb.Value { return at(o).GetListValue().GetValues()[i] }, e)
 		}
 	}
 	below(func(o *observation.Observation) *structpb.Value {
@@ -175,9 +175,9 @@ func FuzzMissingWaits(f *testing.F) {
 	for i := range uint64(200) {
 		f.Add(i, uint8(i%4))
 	}
-	full := fullWorld(f)
+	full := fullObservation(f)
 	f.Fuzz(func(t *testing.T, seed uint64, depth uint8) {
-		w := &writer{Rand: rand.New(rand.NewPCG(seed, 2))} //nolint:gosec // a test
+		w := &writer{Rand: rand.New(rand.NewPCG(seed, 2))}
 		text := w.text(int(depth % 5))
 		x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db", Want: expression.WantText})
 		if len(faults) > 0 {
@@ -206,12 +206,12 @@ func FuzzErrorsHoldNoData(f *testing.F) {
 	for i := range uint64(500) {
 		f.Add(i, uint8(i%6))
 	}
-	o := fullWorld(f)
+	o := fullObservation(f)
 	r := o.Resources["db"]
 	r.Object.Proto().Fields["username"] = structpb.NewStringValue("CANARY-field")
 	r.Object.Proto().Fields["password"] = structpb.NewStructValue(object(f, `{CANARY-key: {CANARY-key: CANARY-value}, name: CANARY-name, db: [CANARY-1, 2]}`).Proto())
 	f.Fuzz(func(t *testing.T, seed uint64, depth uint8) {
-		w := &writer{Rand: rand.New(rand.NewPCG(seed, 3))} //nolint:gosec // a test
+		w := &writer{Rand: rand.New(rand.NewPCG(seed, 3))}
 		text := w.value(int(depth % 6))
 		for _, want := range []expression.Want{expression.WantAny, expression.WantText, expression.WantTextMap, expression.WantJSON} {
 			x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db", Want: want})
@@ -251,7 +251,7 @@ func TestExpressionsAreShared(t *testing.T) {
 		"string(resource.spec.name.getFullYear())":                              "here:1:38: getFullYear failed on string",
 		"lists.range(400).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here:1:33: join was stopped: its result would be too large",
 	}
-	o := fullWorld(t)
+	o := fullObservation(t)
 	var wg sync.WaitGroup
 	for text, want := range texts {
 		x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db"})

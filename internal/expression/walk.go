@@ -22,18 +22,8 @@ const (
 	endUnknown            // the source does not say which key
 )
 
-// walk follows a path through the data, and returns how many steps are there.
-func walk(vars cel.Activation, r Reference) (int, end) {
-	n, _, e := steps(vars, r)
-	return n, e
-}
-
-func follow(vars cel.Activation, r Reference) (ref.Val, end) {
-	_, v, e := steps(vars, r)
-	return v, e
-}
-
-func steps(vars cel.Activation, r Reference) (int, ref.Val, end) {
+// walk follows a path through the data. It returns how many steps are there, and the value if all are.
+func walk(vars cel.Activation, r Reference) (int, ref.Val, end) {
 	root, ok := vars.ResolveName(r.Variable)
 	if !ok {
 		return 0, nil, endUnknown
@@ -81,14 +71,14 @@ func stepInto(m traits.Mapper, s Step) (ref.Val, end) {
 	if !ok {
 		return nil, endUnknown
 	}
-	v, found := m.Find(types.String(k))
-	if v != nil && types.IsError(v) {
+	switch v, found := m.Find(types.String(k)); {
+	case v != nil && types.IsError(v):
 		return nil, endUnknown
-	}
-	if !found {
+	case !found:
 		return nil, endAbsent
+	default:
+		return v, endPresent
 	}
-	return v, endPresent
 }
 
 // someNull reports whether a path leads to null, for one of the elements where

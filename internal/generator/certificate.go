@@ -2,7 +2,12 @@ package generator
 
 import (
 	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -20,120 +25,117 @@ import (
 
 // Limits of a certificate.
 const (
-	// A shorter life would be over before all that use the certificate have the next
-	// one, a longer one is a mistake.
+	// A shorter life would be over before everything that uses the certificate has the next one. A longer one is a
+	// mistake.
 	minDuration = time.Hour
 	maxDuration = 100 * 365 * 24 * time.Hour
 
-	// minRenewal is how much of its life is left at least when it is renewed, since
-	// Crossplane does that no sooner than it reconciles, and how much of it is over, or
-	// each reconcile would make another one.
+	// minRenewal is how much of its life must be left at the renewal, because Crossplane renews it only when it
+	// reconciles. As much must be over, or each reconcile would make another certificate.
 	minRenewal = 5 * time.Minute
 
-	// maxName of a subject is what RFC 5280 says of common names and organizations, in
-	// characters.
+	// maxName is the limit of RFC 5280 for common names and organizations, in characters.
 	maxName = 64
 
-	// maxOrganizations is the one of the input's schema.
+	// maxOrganizations is the limit of the input's schema.
 	maxOrganizations = 16
 
-	// maxDNSName and maxLabel are those of RFC 1035, in bytes.
+	// The limits of RFC 1035, in bytes.
 	maxDNSName = 253
 	maxLabel   = 63
 )
 
-// A Certificate makes certificates and their keys. It is immutable, and safe for
-// concurrent use.
+// A Certificate makes certificates and their keys. It is immutable, and safe for concurrent use.
 type Certificate struct {
 	// template lacks the serial number and the validity.
 	template x509.Certificate
 
 	ca                    string
-	newKey                keyMaker
+	newKey                keyFunc
 	duration, renewBefore time.Duration
 }
 
-// CompileCertificate compiles a section of the input, which lies at the path, or
-// returns all its faults. Whether there is a generator of the CA's name is not looked
-// at: see [Certificate.FaultOf].
+// CompileCertificate compiles a section of the input at a path, or returns all that is wrong with it. It does not check
+// the generator of the CA: see [Certificate.CheckCA].
 func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Certificate, field.ErrorList) {
-	k := &certificateCompiler{at: at, out: &Certificate{ca: in.CA, newKey: certificateKeyMaker(in.KeyType)}}
+	k := &certificateCompiler{in: in, out: &Certificate{ca: in.CA, newKey: certificateKey(in.KeyType)}}
 	if in.IsCA && in.CA != "" {
-		k.fault(at.Child("ca"), "must not be set for a CA, which signs itself")
+		k.refuse(at.Child("ca"), "must not be set for a CA, which signs itself")
 	}
-	k.subject(at.Child("subject"), in.Subject)
-	k.dnsNames(at.Child("dnsNames"), in.DNSNames)
-	k.ipAddresses(at.Child("ipAddresses"), in.IPAddresses)
-	k.named(in)
-	k.times(in)
+	k.subject(at.Child("subject"))
+	k.dnsNames(at.Child("dnsNames"))
+	k.ipAddresses(at.Child("ipAddresses"))
+	k.named(at)
+	k.times(at)
 	if k.out.newKey == nil {
-		k.fault(at.Child("keyType"), "must be ecdsa, rsa or ed25519")
+		k.refuse(at.Child("keyType"), "must be ecdsa, rsa or ed25519")
 	}
-	if len(k.faults) > 0 {
-		return nil, k.faults
+	if len(k.errs) > 0 {
+		return nil, k.errs
 	}
-	k.usages(in)
+	k.usages()
 	return k.out, nil
 }
 
-// CA is the name of the generator whose certificate signs, or nothing for one that
-// signs itself.
+// CA is the name of the generator whose certificate signs, or empty for a certificate that signs itself.
 func (c *Certificate) CA() string { return c.ca }
 
-// FaultOf is why ca cannot sign this certificate, which lies at the path, or nil.
-func (c *Certificate) FaultOf(at *field.Path, ca *Certificate) *field.Error {
+// CheckCA is why ca cannot sign this certificate at the path, or nil.
+func (c *Certificate) CheckCA(at *field.Path, ca *Certificate) *field.Error {
 	switch {
 	case !ca.template.IsCA:
-		return fault(at.Child("ca"), "names a certificate that is no CA: set its isCA to true")
+		return invalid(at.Child("ca"), "names a certificate that is no CA: set its isCA to true")
 	case bytes.Equal(c.template.RawSubject, ca.template.RawSubject):
-		return fault(at.Child("subject"), "is the subject of the CA, too, as if it signed itself: give it another commonName")
+		return invalid(at.Child("subject"), "is the subject of the CA, too, as if it signed itself: "+
+			"give it another commonName")
 	}
 	return nil
 }
 
-// A certificateCompiler fills in a certificate, and collects the faults of its input.
+// A certificateCompiler fills in a certificate.
 type certificateCompiler struct {
-	at     *field.Path
-	out    *Certificate
-	faults field.ErrorList
+	refusals
+
+	in  *v1beta1.CertificateGenerator
+	out *Certificate
 }
 
-func (k *certificateCompiler) subject(at *field.Path, in *v1beta1.CertificateSubject) {
+func (k *certificateCompiler) subject(at *field.Path) {
 	var name pkix.Name
-	if in != nil {
+	if in := k.in.Subject; in != nil {
 		name = pkix.Name{CommonName: in.CommonName, Organization: in.Organizations}
-	}
-	if in != nil && name.CommonName == "" && len(name.Organization) == 0 {
-		k.fault(at, "must have commonName or organizations, or be left out")
+		if name.CommonName == "" && len(name.Organization) == 0 {
+			k.refuse(at, "must have commonName or organizations, or be left out")
+		}
 	}
 	if why := wrongText(name.CommonName, maxName); why != "" {
-		k.fault(at.Child("commonName"), "%s", why)
+		k.refuse(at.Child("commonName"), "%s", why)
 	}
 	if n := len(name.Organization); n > maxOrganizations {
-		k.fault(at.Child("organizations"), "has %d items, over the limit of %d", n, maxOrganizations)
+		k.refuse(at.Child("organizations"), "has %d items, over the limit of %d", n, maxOrganizations)
 		return
 	}
 	for i, o := range name.Organization {
 		if why := wrongText(o, maxName); why != "" {
-			k.fault(at.Child("organizations").Index(i), "%s", why)
+			k.refuse(at.Child("organizations").Index(i), "%s", why)
 		} else if o == "" {
-			k.fault(at.Child("organizations").Index(i), "must not be empty")
+			k.refuse(at.Child("organizations").Index(i), "must not be empty")
 		}
 	}
 	der, err := asn1.Marshal(name.ToRDNSequence())
-	if err != nil && len(k.faults) == 0 {
-		k.fault(at, "cannot be encoded")
+	if err != nil && len(k.errs) == 0 {
+		k.refuse(at, "cannot be encoded")
 	}
 	k.out.template.RawSubject = der
 }
 
-func (k *certificateCompiler) dnsNames(at *field.Path, names []string) {
-	for i, name := range names[:k.length(at, len(names))] {
+func (k *certificateCompiler) dnsNames(at *field.Path) {
+	for i, name := range k.bounded(at, k.in.DNSNames) {
 		if why := wrongDNSName(name); why != "" {
-			k.fault(at.Index(i), "%s", why)
+			k.refuse(at.Index(i), "%s", why)
 		}
 	}
-	k.out.template.DNSNames = slices.Clone(names)
+	k.out.template.DNSNames = slices.Clone(k.in.DNSNames)
 }
 
 func wrongDNSName(name string) string {
@@ -149,98 +151,98 @@ func wrongDNSName(name string) string {
 	}
 	for label := range strings.SplitSeq(rest, ".") {
 		if !isLabel(label) {
-			return fmt.Sprintf("is no DNS name: each of its labels must have 1 to %d letters, digits and '-', and not start or end with '-'", maxLabel)
+			return fmt.Sprintf("is no DNS name: each of its labels must have 1 to %d letters, digits and '-', "+
+				"and not start or end with '-'", maxLabel)
 		}
 	}
 	return ""
 }
 
 func isLabel(s string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	const letters = lowerCase + upperCase + allDigits
 	return s != "" && len(s) <= maxLabel && s[0] != '-' && s[len(s)-1] != '-' && strings.Trim(s, letters+"-") == ""
 }
 
-func (k *certificateCompiler) ipAddresses(at *field.Path, addresses []string) {
-	for i, text := range addresses[:k.length(at, len(addresses))] {
+func (k *certificateCompiler) ipAddresses(at *field.Path) {
+	for i, text := range k.bounded(at, k.in.IPAddresses) {
 		a, err := netip.ParseAddr(text)
 		switch {
 		case err != nil:
-			k.fault(at.Index(i), "is no IP address, as 10.0.0.1 or fd00::1 is")
+			k.refuse(at.Index(i), "is no IP address, as 10.0.0.1 or fd00::1 is")
 		case a.Zone() != "":
-			k.fault(at.Index(i), "has a zone, which is of one host only: leave out what follows the '%%'")
+			k.refuse(at.Index(i), "has a zone, which is of one host only: leave out what follows the '%%'")
 		default:
 			k.out.template.IPAddresses = append(k.out.template.IPAddresses, a.AsSlice())
 		}
 	}
 }
 
-// named is whether the certificate says who it is of, and who signed it.
-func (k *certificateCompiler) named(in *v1beta1.CertificateGenerator) {
-	switch names := len(in.DNSNames) + len(in.IPAddresses); {
-	case in.IsCA && names > 0:
-		k.fault(k.at.Child("isCA"), "must not be set with dnsNames or ipAddresses: a CA only signs, so make another certificate with them whose ca it is")
-	case in.CA == "" && in.Subject == nil:
-		k.fault(k.at.Child("subject"), "must be set for a certificate that signs itself, and so names its issuer: set commonName")
-	case in.Subject == nil && names == 0:
-		k.fault(k.at, "is of nobody: set subject.commonName, dnsNames or ipAddresses")
+// named checks that the certificate says whose it is, and who signed it.
+func (k *certificateCompiler) named(at *field.Path) {
+	switch names := len(k.in.DNSNames) + len(k.in.IPAddresses); {
+	case k.in.IsCA && names > 0:
+		k.refuse(at.Child("isCA"), "must not be set with dnsNames or ipAddresses: a CA only signs, "+
+			"so make another certificate with them whose ca it is")
+	case k.in.CA == "" && k.in.Subject == nil:
+		k.refuse(at.Child("subject"), "must be set for a certificate that signs itself, and so names its issuer: "+
+			"set commonName")
+	case k.in.Subject == nil && names == 0:
+		k.refuse(at, "is of nobody: set subject.commonName, dnsNames or ipAddresses")
 	}
 }
 
-func (k *certificateCompiler) times(in *v1beta1.CertificateGenerator) {
-	c := k.out
+func (k *certificateCompiler) times(at *field.Path) {
+	duration := 2160 * time.Hour
 	switch {
-	case in.Duration != nil:
-		c.duration = in.Duration.Duration
-	case in.IsCA:
-		c.duration = 87600 * time.Hour
-	default:
-		c.duration = 2160 * time.Hour
+	case k.in.Duration != nil:
+		duration = k.in.Duration.Duration
+	case k.in.IsCA:
+		duration = 87600 * time.Hour
 	}
-	if c.duration < minDuration || c.duration > maxDuration {
-		k.fault(k.at.Child("duration"), "is %s: must be from %s to %s, 100 years", DurationText(c.duration), DurationText(minDuration), DurationText(maxDuration))
+	if duration < minDuration || duration > maxDuration {
+		k.refuse(at.Child("duration"), "is %s: must be from %s to %s, 100 years",
+			DurationText(duration), DurationText(minDuration), DurationText(maxDuration))
 		return
 	}
-	c.renewBefore = c.duration / 3
-	if in.RenewBefore != nil {
-		c.renewBefore = in.RenewBefore.Duration
+	renewBefore := duration / 3
+	if k.in.RenewBefore != nil {
+		renewBefore = k.in.RenewBefore.Duration
 	}
-	if most := c.duration - minRenewal; c.renewBefore < minRenewal || c.renewBefore > most {
-		k.fault(k.at.Child("renewBefore"), "is %s: must be from %s to %s with the duration of %s",
-			DurationText(c.renewBefore), DurationText(minRenewal), DurationText(most), DurationText(c.duration))
+	if most := duration - minRenewal; renewBefore < minRenewal || renewBefore > most {
+		k.refuse(at.Child("renewBefore"), "is %s: must be from %s to %s with the duration of %s",
+			DurationText(renewBefore), DurationText(minRenewal), DurationText(most), DurationText(duration))
 	}
+	k.out.duration, k.out.renewBefore = duration, renewBefore
 }
 
-// usages are narrow: a CA signs certificates that are no CAs, others serve and call.
-func (k *certificateCompiler) usages(in *v1beta1.CertificateGenerator) {
+// usages are narrow: a CA signs certificates that are no CAs, other certificates serve and call.
+func (k *certificateCompiler) usages() {
 	t := &k.out.template
 	t.BasicConstraintsValid = true
-	if in.IsCA {
+	if k.in.IsCA {
 		t.IsCA, t.MaxPathLenZero = true, true
 		t.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
 		return
 	}
 	t.KeyUsage = x509.KeyUsageDigitalSignature
-	if in.KeyType == "rsa" {
+	if k.in.KeyType == "rsa" {
 		t.KeyUsage |= x509.KeyUsageKeyEncipherment // for TLS 1.2 without forward secrecy
 	}
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 }
 
-// length returns how many items to look at: of a list over its limit none.
-func (k *certificateCompiler) length(at *field.Path, n int) int {
-	if n <= limits.ListItems {
-		return n
+// bounded returns a list, or nothing if it is over its limit.
+func (k *certificateCompiler) bounded(at *field.Path, list []string) []string {
+	if len(list) <= limits.ListItems {
+		return list
 	}
-	k.fault(at, "has %d items, over the limit of %d: make another certificate with some of them", n, limits.ListItems)
-	return 0
+	k.refuse(at, "has %d items, over the limit of %d: make another certificate with some of them",
+		len(list), limits.ListItems)
+	return nil
 }
 
-func (k *certificateCompiler) fault(at *field.Path, format string, args ...any) {
-	k.faults = append(k.faults, fault(at, format, args...))
-}
-
-// certificateKeyMaker returns nil for a type that is unknown.
-func certificateKeyMaker(keyType string) keyMaker {
+// certificateKey returns nil for an unknown type.
+func certificateKey(keyType string) keyFunc {
 	switch keyType {
 	case "", "ecdsa":
 		return ecdsaKey(elliptic.P256())
@@ -250,4 +252,21 @@ func certificateKeyMaker(keyType string) keyMaker {
 		return ed25519Key
 	}
 	return nil
+}
+
+// A keyFunc makes a private key of one type and size, from the system's randomness: since Go 1.26 it accepts no other.
+// Tests replace it with testing/cryptotest.
+type keyFunc func() (crypto.Signer, error)
+
+func ed25519Key() (crypto.Signer, error) {
+	_, key, err := ed25519.GenerateKey(nil)
+	return key, err
+}
+
+func ecdsaKey(curve elliptic.Curve) keyFunc {
+	return func() (crypto.Signer, error) { return ecdsa.GenerateKey(curve, rand.Reader) }
+}
+
+func rsaKey(bits int) keyFunc {
+	return func() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, bits) }
 }

@@ -241,7 +241,7 @@ func TestCertificateFaultOfCA(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if f := certificate(t, tc.in).FaultOf(field.NewPath("generators").Index(1).Child("certificate"), certificate(t, tc.ca)); f != nil {
+			if f := certificate(t, tc.in).CheckCA(field.NewPath("generators").Index(1).Child("certificate"), certificate(t, tc.ca)); f != nil {
 				got = f.Field + ": " + f.Detail
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

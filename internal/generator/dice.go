@@ -9,20 +9,19 @@ import (
 	"slices"
 )
 
-// fairTries of a draw: a fair source needs as many once in 2^128 draws.
+// fairTries of a draw: a fair source needs more once in 2^128 draws.
 const fairTries = 128
 
 var errUnfair = errors.New("the source of randomness is not random: 128 draws in a row were out of range")
 
-// dice are unbiased, and give no more than zeros once random has failed: look at err
-// before you use what they gave.
+// dice are unbiased. Once random has failed they return zeros: check err before you use them.
 type dice struct {
 	random io.Reader
 	tries  int // that are left for this draw
 	err    error
 }
 
-// Read is for one try of rand.Int, which reads once for each.
+// Read serves one try of rand.Int, which reads once for each.
 func (d *dice) Read(b []byte) (int, error) {
 	if d.tries == 0 {
 		return 0, errUnfair
@@ -41,7 +40,7 @@ func (d *dice) belowBig(n *big.Int) *big.Int {
 		return new(big.Int)
 	}
 	d.tries = fairTries
-	x, err := rand.Int(d, n) // whose tries are in range with even odds or better
+	x, err := rand.Int(d, n) // each of its tries is in range with even odds or better
 	if err != nil {
 		d.err = err
 		return new(big.Int)
@@ -51,7 +50,7 @@ func (d *dice) belowBig(n *big.Int) *big.Int {
 
 func (d *dice) below(n int) int { return int(d.belowBig(big.NewInt(int64(n))).Int64()) }
 
-// draw draws n characters, in a random order.
+// draw returns n characters in a random order.
 func (d *dice) draw(from string, n int, allowRepeat bool) []rune {
 	pool, out := []rune(from), make([]rune, n)
 	for i := range out {

@@ -1,30 +1,24 @@
-// Package generator makes credentials, and says what becomes of the generations
-// that were made.
+// Package generator makes credentials, and decides what happens to the generations that were made.
 //
-// A generation is a composed resource: an immutable Secret, or the resource that
-// makes the credential. What is observed of a generator's generations comes in, and
-// the time; which of them to keep, with which state, whether to make another one,
-// and which one is in use goes out. Nothing is remembered in between: the state is
-// that of the generations. Randomness and time are arguments. No secret is in any
-// text made here.
+// A generation is a composed resource: an immutable Secret, or the resource that makes the credential. The observed
+// generations of a generator and the time come in. Out comes which of them to keep in which state, whether to make
+// another one, and which one is current. Nothing is remembered in between: the state is that of the generations.
+// Randomness and time are arguments. No text made here holds a secret.
 //
 // # One generation after the other
 //
-// A new generation is made, then stored by Crossplane, then observed and ready, then
-// adopted: its resource is marked, and only when the mark is observed its value is
-// what generated gives. When all exports were observed with that value, the former
-// generation is flagged. When it was observed as flagged for the grace period it is
-// dropped, and Crossplane deletes it. Each step waits for the one before to be
-// observed, so that it does not matter where a reconcile stops, which replica goes
+// A new generation is made, then stored by Crossplane, then observed and ready, then adopted: its resource is marked.
+// When the mark is observed, generated returns its value. When all exports were observed with that value, the former
+// generation is flagged. When it was observed as flagged for the grace period it is dropped, and Crossplane deletes it.
+// Each step waits until the one before is observed. So it does not matter where a reconcile stops, which replica goes
 // on, or how old the observation is.
 //
 // # What is a generation
 //
-// Other people can create objects that look like a generation. [Trusted] tells which
-// objects are generations: those that exports recorded, and those that prove with a code
-// that their maker knew the value of a former one. What the composite does not list is
-// neither adopted nor given. A generation that it does not list stays desired until it
-// does, because otherwise Crossplane would forget it.
+// Other people can create objects that look like a generation. [Trusted] tells which objects are generations: those
+// that exports recorded, and those that prove with a code that their maker knew the value of a former one. A generation
+// that the composite does not list is neither adopted nor used, but stays desired until the composite lists it, because
+// otherwise Crossplane would forget it.
 package generator
 
 import (
@@ -38,100 +32,84 @@ import (
 
 // A Generation is what is observed of one generation.
 type Generation struct {
-	// Number counts from 1. It is never used twice while a generation of that number
-	// is there.
+	// Number counts from 1. Two generations that exist at once never have the same number.
 	Number int
 
-	// Kind of what made it. A generator that is of another kind by now follows it with
-	// a new generation.
+	// Kind of the generator that made it. If the generator has another kind now, a new generation follows.
 	Kind string
 
-	// Made is when.
 	Made time.Time
 
-	// SpecHash and KeepersHash are of what it was made from, Rotation what the
-	// composite's annotation asked for then.
+	// SpecHash and KeepersHash are hashes of what it was made from, Rotation of what the composite's annotation requested
+	// then, and GracePeriod is what the generator had.
 	SpecHash, KeepersHash, Rotation string
+	GracePeriod                     time.Duration
 
-	// GracePeriod that the generator had.
-	GracePeriod time.Duration
+	Adopted bool // its value was chosen to be used
 
-	// Adopted is set once its value was chosen to be used.
-	Adopted bool
-
-	// Flagged is when the next generation had taken its place, or zero. Retired is set
-	// if there is no next one, for the generator left the input.
+	// Flagged is when the next generation had taken its place, or zero. Retired is set if there is no next one, because
+	// the generator left the input.
 	Flagged time.Time
 	Retired bool
 
-	// Ready says that it can be used.
-	Ready bool
+	Ready   bool
+	RenewAt time.Time // when another one must follow it, or zero
 
-	// RenewAt is when it has to be followed, or zero.
-	RenewAt time.Time
-
-	// Exported says that something that is exported has its value: that of this very
-	// object, and not of another one that had its number.
+	// Exported says that an export has the value of this very object, and not of another one that had its number.
 	Exported bool
 
-	// Unlisted is set if the composite does not list it among its resources. It is kept
-	// until the composite does, and it is not adopted or given before.
+	// Unlisted is set if the composite does not list it among its resources. It is kept until the composite does, and is
+	// not adopted or used before.
 	Unlisted bool
 
-	// Unproven is set if [Trusted] does not know that it is a generation. It is kept for
-	// the grace period, because its state may have been changed by somebody else. It is
-	// not adopted, and it is not given.
+	// Unproven is set if [Trusted] does not know that it is a generation. It is not adopted and not used. It is kept for
+	// the grace period, because somebody else may have changed its state.
 	Unproven bool
 }
 
-// A Want is what a generator wants by now.
-type Want struct {
+// Desired is what decides about the generations of a generator, beside themselves.
+type Desired struct {
 	Policy                          v1beta1.RefreshPolicy
 	Interval, GracePeriod           time.Duration
 	Kind                            string
 	SpecHash, KeepersHash, Rotation string
 
-	// Unknown is set while something that it is made from is not known: it makes none,
-	// and keeps what there is.
+	// Unknown is set while an input of the generator is not known: no generation is made, and all are kept.
 	Unknown bool
 
-	// Used is the highest number that is known to have been used, beside those of the
-	// generations that there are, or 0.
+	// Used is the highest number that is known to have been used, beside those of the existing generations, or 0.
 	Used int
 }
 
 // A Step is what to do about the generations of one generator.
 type Step struct {
-	// Keep are the generations to desire, by number, with the state they shall have.
-	// One that was observed and is not among them is dropped.
+	// Keep are the generations to desire, by number, with their desired state. Other observed ones are dropped.
 	Keep []Generation
 
-	// Make is the number of a generation to make, or 0.
-	Make int
+	Make int // the number of a generation to make, or 0
 
-	// Current is the number of the generation that generated gives, Previous of the
-	// one that previous gives, and Pending of one that is not adopted yet. 0 is none.
+	// Current is the number of the generation whose value is generated, Previous of the one whose value is previous, and
+	// Pending of one that is not adopted yet. 0 is none.
 	Current, Previous, Pending int
 
-	// Due is when the next step is, if nothing happens before, or zero.
-	Due time.Time
+	Due time.Time // when the next step is, if nothing happens before, or zero
 }
 
-// Next is the step to take, for a generator, or for one that left the input if want is
-// nil. The order of the generations does not matter; two have never one number.
-func Next(want *Want, have []Generation, now time.Time) Step {
+// Next is the step to take for a generator, or for one that left the input if desired is nil. The order of the
+// generations does not matter, but their numbers must differ.
+func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:gocyclo // the rules, in their order
 	have = slices.SortedFunc(slices.Values(have), func(a, b Generation) int { return a.Number - b.Number })
-	if want == nil {
+	if desired == nil {
 		return retire(have, now)
 	}
 	var s Step
-	next := want.Used + 1
+	next := desired.Used + 1
 	if len(have) > 0 {
 		next = max(next, have[len(have)-1].Number+1)
 	}
-	have = s.keepUnproven(have, want.GracePeriod, now)
+	have = s.keepUnproven(have, desired.GracePeriod, now)
 	for i, g := range have {
-		have[i] = want.restore(g)
+		have[i] = desired.restore(g)
 	}
 	var last Generation
 	if len(have) > 0 {
@@ -139,46 +117,45 @@ func Next(want *Want, have []Generation, now time.Time) Step {
 	}
 	used := inUse(have)
 	former := max(used.Number-1, replaced(have)) // up to it another one took their place
-	if last.Number <= former || last.Number > used.Number && !want.makes(last, used) {
+	if last.Number <= former || last.Number > used.Number && !desired.makes(last, used) {
 		last = used
 	}
 	if last.Number <= former {
 		last = Generation{}
 	}
-	if !used.Unlisted && !used.flagged() { // else its generator is back: it is given when the flag is off
+	if !used.Unlisted && !used.flagged() { // otherwise its generator is back: it is used when the flag is off
 		s.Current = used.Number
 	}
 	if last.Number > s.Current {
 		s.Pending = last.Number
 	}
-	if !want.Unknown && want.asks(last, used.Number, now) {
+	if !desired.Unknown && desired.asks(last, used.Number, now) {
 		s.Make = next
 	}
 	for _, g := range have {
 		switch {
 		case g.Number > former && (g.Number == last.Number || g.Number == used.Number || g.lost() && used.Number == 0):
-			s.Keep = append(s.Keep, want.adopt(g))
+			s.Keep = append(s.Keep, desired.adopt(g))
 		case g.Number > former && g.lost():
 			g.Retired = true // because the last one has not taken its place yet
-			s.keepFormer(g, want.GracePeriod, now)
+			s.keepFormer(g, desired.GracePeriod, now)
 		case g.Unlisted: // Crossplane deletes it only after the composite lists it
 			s.Keep = append(s.Keep, g)
 		case g.Adopted, g.Exported, g.lost(), !g.Flagged.IsZero():
 			if g.Retired { // a flag from when the generator was gone: it was used since
 				g.Flagged, g.Retired = time.Time{}, false
 			}
-			s.keepFormer(g, want.GracePeriod, now)
+			s.keepFormer(g, desired.GracePeriod, now)
 		default:
 			// Never adopted, and superseded: nobody has it.
 		}
 	}
 	slices.SortFunc(s.Keep, func(a, b Generation) int { return a.Number - b.Number })
-	s.due(want, last, used.Number)
+	s.due(desired, last, used.Number)
 	return s
 }
 
-// keepUnproven keeps those that nobody knows to be generations for the grace period, and
-// returns the others.
+// keepUnproven keeps those that are not known to be generations for the grace period, and returns the others.
 func (s *Step) keepUnproven(have []Generation, grace time.Duration, now time.Time) []Generation {
 	proven := make([]Generation, 0, len(have))
 	for _, g := range have {
@@ -193,9 +170,8 @@ func (s *Step) keepUnproven(have []Generation, grace time.Duration, now time.Tim
 	return proven
 }
 
-// makes reports whether the policy makes a generation like g while used is in use. If it
-// does not, g is not adopted.
-func (w Want) makes(g, used Generation) bool {
+// makes reports whether the policy makes a generation like g while used is in use. Otherwise g is not adopted.
+func (w Desired) makes(g, used Generation) bool {
 	switch {
 	case w.Unknown, used.Number == 0, used.lost(), g.lost(), g.Adopted, g.Exported:
 		return true
@@ -204,11 +180,12 @@ func (w Want) makes(g, used Generation) bool {
 	case w.once():
 		return false
 	}
-	return w.Policy == v1beta1.Periodic || changed(g.SpecHash, used.SpecHash) || changed(g.KeepersHash, used.KeepersHash) || !used.RenewAt.IsZero()
+	return w.Policy == v1beta1.Periodic || !used.RenewAt.IsZero() ||
+		changed(g.SpecHash, used.SpecHash) || changed(g.KeepersHash, used.KeepersHash)
 }
 
-// inUse is the last generation that was adopted, and that none has taken the place of:
-// that one may only be out of sight. What is exported was adopted, whatever it says.
+// inUse is the last generation that was adopted and not replaced: its successor may only be out of sight. An exported
+// generation was adopted, whatever its state says.
 func inUse(have []Generation) Generation {
 	former := replaced(have)
 	for _, g := range slices.Backward(have) {
@@ -219,7 +196,7 @@ func inUse(have []Generation) Generation {
 	return Generation{}
 }
 
-// replaced is the last generation that another one took the place of, by its flag.
+// replaced is the number of the last generation whose flag says that another one took its place.
 func replaced(have []Generation) int {
 	for _, g := range slices.Backward(have) {
 		if g.flagged() && !g.Retired && (g.Adopted || g.lost()) {
@@ -229,15 +206,14 @@ func replaced(have []Generation) int {
 	return 0
 }
 
-// flagged reports whether a flag counts: it does not on what is exported.
+// flagged reports whether a flag counts: it does not on an exported generation.
 func (g Generation) flagged() bool { return !g.Flagged.IsZero() && !g.Exported }
 
-// lost reports whether a generation has lost its state: nobody knows whether it was
-// adopted, or how old it is.
+// lost reports whether a generation has lost its state: it is not known whether it was adopted, or how old it is.
 func (g Generation) lost() bool { return g.Made.IsZero() }
 
-// restore the state of a generation that has lost it, as if it were made by now.
-func (w Want) restore(g Generation) Generation {
+// restore the state of a generation that has lost it, as if it were made now.
+func (w Desired) restore(g Generation) Generation {
 	if g.SpecHash == "" {
 		g.Kind, g.Rotation, g.SpecHash = cmp.Or(g.Kind, w.Kind), w.Rotation, w.SpecHash
 	}
@@ -246,16 +222,15 @@ func (w Want) restore(g Generation) Generation {
 }
 
 // adopt is a generation that is in use, or will be.
-func (w Want) adopt(g Generation) Generation {
+func (w Desired) adopt(g Generation) Generation {
 	g.Flagged, g.Retired = time.Time{}, false
 	g.Adopted = g.Adopted || g.Ready && !g.Unlisted || g.Exported
 	g.GracePeriod = w.GracePeriod
 	return g
 }
 
-// asks reports whether another generation is wanted after the last one, which is zero
-// if there is none, or none but such that another one took the place of.
-func (w Want) asks(last Generation, used int, now time.Time) bool {
+// asks reports whether another generation is wanted after the last one, which is zero if all were replaced.
+func (w Desired) asks(last Generation, used int, now time.Time) bool {
 	switch {
 	case last.Number == 0:
 		return true
@@ -273,10 +248,10 @@ func (w Want) asks(last Generation, used int, now time.Time) bool {
 	return w.Policy == v1beta1.Periodic && !now.Before(last.Made.Add(w.Interval))
 }
 
-// replaces reports whether the last generation was made from something else than is
-// wanted by now. One that never became ready may be so for what it was made from, and can
-// be mended under each policy; but not with each reconcile.
-func (w Want) replaces(last Generation, used int) bool {
+// replaces reports whether the last generation was made from something else than is wanted now. One that never became
+// ready may be so because of what it was made from. So a change replaces it under each policy, but not with each
+// reconcile.
+func (w Desired) replaces(last Generation, used int) bool {
 	respecified := changed(w.SpecHash, last.SpecHash)
 	switch {
 	case last.Number > used && !last.Ready && respecified:
@@ -287,18 +262,17 @@ func (w Want) replaces(last Generation, used int) bool {
 	return changed(w.KeepersHash, last.KeepersHash) || w.Policy == v1beta1.OnChange && respecified
 }
 
-func (w Want) once() bool { return w.Policy == v1beta1.CreatedOnce || w.Policy == "" }
+func (w Desired) once() bool { return w.Policy == v1beta1.CreatedOnce || w.Policy == "" }
 
-// changed reports whether something is known to be another than it was.
+// changed reports whether something is known to have changed.
 func changed(is, was string) bool { return is != "" && was != "" && is != was }
 
-// keepFormer keeps a generation that another one took the place of, until its grace
-// period is over. It is flagged once nothing that is exported has its value.
+// keepFormer keeps a replaced generation until its grace period is over. It is flagged once no export has its value.
 func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	switch {
 	case g.Exported:
 		g.Flagged = time.Time{}
-	case g.Flagged.IsZero(), g.Flagged.After(now): // by a clock that was ahead
+	case g.Flagged.IsZero(), g.Flagged.After(now): // a clock was ahead
 		g.Flagged, g.GracePeriod = now, grace
 		s.sooner(now.Add(grace))
 	case now.Before(g.Flagged.Add(g.GracePeriod)):
@@ -313,8 +287,8 @@ func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	}
 }
 
-// retire all generations of a generator that left the input. If it comes back the one
-// in use is in use again, but none that had been followed.
+// retire all generations of a generator that left the input. If the generator comes back, the one in use is in use
+// again, but not those that had been replaced.
 func retire(have []Generation, now time.Time) Step {
 	var s Step
 	used := inUse(have).Number
@@ -329,8 +303,8 @@ func retire(have []Generation, now time.Time) Step {
 	return s
 }
 
-// due looks ahead to what the time alone brings.
-func (s *Step) due(w *Want, last Generation, used int) {
+// due finds the next step that time alone causes.
+func (s *Step) due(w *Desired, last Generation, used int) {
 	switch {
 	case s.Make > 0 || w.Unknown || last.Number == 0:
 	case last.Number > used:

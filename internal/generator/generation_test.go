@@ -43,8 +43,8 @@ func flagged(at time.Time) func(g *generator.Generation) {
 }
 
 // wanted is what the generations of gen were made from, and changes to it.
-func wanted(policy v1beta1.RefreshPolicy, changes ...func(w *generator.Want)) *generator.Want {
-	w := &generator.Want{
+func wanted(policy v1beta1.RefreshPolicy, changes ...func(w *generator.Desired)) *generator.Desired {
+	w := &generator.Desired{
 		Policy: policy, GracePeriod: 10 * time.Minute, Kind: "password", SpecHash: "s", KeepersHash: "k",
 	}
 	if policy == v1beta1.Periodic {
@@ -56,17 +56,25 @@ func wanted(policy v1beta1.RefreshPolicy, changes ...func(w *generator.Want)) *g
 	return w
 }
 
-func spec(hash string) func(w *generator.Want) { return func(w *generator.Want) { w.SpecHash = hash } }
-func keepers(hash string) func(w *generator.Want) {
-	return func(w *generator.Want) { w.KeepersHash = hash }
+func spec(hash string) func(w *generator.Desired) {
+	return func(w *generator.Desired) { w.SpecHash = hash }
 }
-func kind(kind string) func(w *generator.Want) { return func(w *generator.Want) { w.Kind = kind } }
-func rotate(to string) func(w *generator.Want) { return func(w *generator.Want) { w.Rotation = to } }
-func grace(d time.Duration) func(w *generator.Want) {
-	return func(w *generator.Want) { w.GracePeriod = d }
+func keepers(hash string) func(w *generator.Desired) {
+	return func(w *generator.Desired) { w.KeepersHash = hash }
 }
-func used(number int) func(w *generator.Want) { return func(w *generator.Want) { w.Used = number } }
-func unknown(w *generator.Want)               { w.Unknown, w.SpecHash, w.KeepersHash = true, "", "" }
+func kind(kind string) func(w *generator.Desired) {
+	return func(w *generator.Desired) { w.Kind = kind }
+}
+func rotate(to string) func(w *generator.Desired) {
+	return func(w *generator.Desired) { w.Rotation = to }
+}
+func grace(d time.Duration) func(w *generator.Desired) {
+	return func(w *generator.Desired) { w.GracePeriod = d }
+}
+func used(number int) func(w *generator.Desired) {
+	return func(w *generator.Desired) { w.Used = number }
+}
+func unknown(w *generator.Desired) { w.Unknown, w.SpecHash, w.KeepersHash = true, "", "" }
 
 // TestNextMakes says when another generation is made after the one that is in use.
 func TestNextMakes(t *testing.T) {
@@ -74,7 +82,7 @@ func TestNextMakes(t *testing.T) {
 	renew := func(g *generator.Generation) { g.RenewAt = at(30) }
 	cases := map[string]struct {
 		reason string
-		want   *generator.Want
+		want   *generator.Desired
 		last   []func(g *generator.Generation)
 		now    time.Time
 		makes  bool
@@ -139,7 +147,7 @@ func TestNext(t *testing.T) {
 	left := flagged(at(15)) // time of it
 	cases := map[string]struct {
 		reason string
-		want   *generator.Want
+		want   *generator.Desired
 		have   gens
 		step   generator.Step
 	}{

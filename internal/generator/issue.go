@@ -27,12 +27,11 @@ const (
 	privateKeyBlock  = "PRIVATE KEY" // PKCS #8
 )
 
-// skew is how much earlier than it is made a certificate becomes valid, for those
-// whose clock is late.
+// skew is how much earlier than it is made a certificate becomes valid, because some clocks are late.
 const skew = 5 * time.Minute
 
-// serialBytes of a serial number: 128 bits of randomness, which no two certificates of
-// a CA share. RFC 5280 allows 20 bytes.
+// serialBytes of a serial number: 128 bits of randomness, which no two certificates of a CA share. RFC 5280 allows 20
+// bytes.
 const serialBytes = 16
 
 var (
@@ -44,12 +43,12 @@ var (
 // Keys are the names of the outputs.
 func (c *Certificate) Keys() []string { return []string{tlsCert, tlsKey, caCert} }
 
-// Make makes a certificate and its key. The issuer is that of [Certificate.CA], or nil
-// for a certificate that signs itself, which is its own ca.crt.
+// Make makes a certificate and its key. One that signs itself is its own ca.crt.
 //
 // It is valid from five minutes before now, and for the duration after, but not
 // outside of the validity of the issuer. An issuer that is not valid now is an error.
-func (c *Certificate) Make(now time.Time, issuer *Issuer) (Outputs, error) {
+func (c *Certificate) Make(from From) (Outputs, error) {
+	now, issuer := from.Now, from.Issuer
 	t := c.template
 	t.NotBefore, t.NotAfter = now.Add(-skew), now.Add(c.duration)
 	t.SerialNumber = newSerial()
@@ -71,8 +70,7 @@ func (c *Certificate) Make(now time.Time, issuer *Issuer) (Outputs, error) {
 	return encode(der, key, issuer)
 }
 
-// limit is whether the issuer can sign the certificate, whose validity it cuts to the
-// issuer's.
+// limit checks that the issuer can sign the certificate, and cuts its validity to the issuer's.
 func (c *Certificate) limit(t *x509.Certificate, now time.Time, issuer *Issuer) error {
 	switch {
 	case issuer == nil && c.ca == "":
@@ -81,18 +79,22 @@ func (c *Certificate) limit(t *x509.Certificate, now time.Time, issuer *Issuer) 
 		return errNoIssuer
 	case c.ca == "":
 		return errOwnIssuer
-	case bytes.Equal(t.RawSubject, issuer.cert.RawSubject):
+	}
+	ca := issuer.cert
+	switch {
+	case bytes.Equal(t.RawSubject, ca.RawSubject):
 		return errSameName
-	case now.Before(issuer.cert.NotBefore):
-		return fmt.Errorf("cannot sign with a CA that is not valid before %s", issuer.cert.NotBefore.Format(time.RFC3339))
-	case !now.Before(issuer.cert.NotAfter):
-		return fmt.Errorf("cannot sign with a CA that was valid until %s: make another generation of it", issuer.cert.NotAfter.Format(time.RFC3339))
+	case now.Before(ca.NotBefore):
+		return fmt.Errorf("cannot sign with a CA that is not valid before %s", ca.NotBefore.Format(time.RFC3339))
+	case !now.Before(ca.NotAfter):
+		return fmt.Errorf("cannot sign with a CA that was valid until %s: make another generation of it",
+			ca.NotAfter.Format(time.RFC3339))
 	}
-	if t.NotBefore.Before(issuer.cert.NotBefore) {
-		t.NotBefore = issuer.cert.NotBefore
+	if t.NotBefore.Before(ca.NotBefore) {
+		t.NotBefore = ca.NotBefore
 	}
-	if t.NotAfter.After(issuer.cert.NotAfter) {
-		t.NotAfter = issuer.cert.NotAfter
+	if t.NotAfter.After(ca.NotAfter) {
+		t.NotAfter = ca.NotAfter
 	}
 	return nil
 }
@@ -123,24 +125,81 @@ func newSerial() *big.Int {
 	return new(big.Int).SetBytes(b)
 }
 
-// RenewAt is when a generation with these outputs has to be followed by another one:
-// renewBefore the end of its validity. One that ends with its CA is followed at its
-// end, and not before: until there is another CA another one would end then, too.
-// An error holds nothing of the outputs.
+// RenewAt is when another generation must follow the one with these outputs: renewBefore the end of its validity. A
+// certificate that ends with its CA is followed only at its end, because until there is another CA the next one would
+// also end then. An error holds nothing of the outputs.
 func (c *Certificate) RenewAt(o Outputs) (time.Time, error) {
 	cert, err := parseCertificate(o, tlsCert)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if c.ca == "" {
-		return cert.NotAfter.Add(-c.renewBefore), nil
-	}
-	ca, err := parseCertificate(o, caCert)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if !cert.NotAfter.Before(ca.NotAfter) {
-		return cert.NotAfter, nil
+	if c.ca != "" {
+		ca, err := parseCertificate(o, caCert)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if !cert.NotAfter.Before(ca.NotAfter) {
+			return cert.NotAfter, nil
+		}
 	}
 	return cert.NotAfter.Add(-c.renewBefore), nil
+}
+
+// An Issuer is a CA's certificate and key. It is immutable, and safe for concurrent use.
+type Issuer struct {
+	cert *x509.Certificate
+	key  func() crypto.Signer // a function, because fmt would print a key in a field
+}
+
+var errNoKey = fmt.Errorf("%s is no private key in PEM and PKCS #8", tlsKey)
+
+// ParseIssuer reads a CA from the outputs of one of its generations, which somebody may have changed since. It does not
+// check the validity. An error holds nothing of the outputs.
+func ParseIssuer(o Outputs) (*Issuer, error) {
+	cert, err := parseCertificate(o, tlsCert)
+	if err != nil {
+		return nil, err
+	}
+	if !cert.IsCA || cert.KeyUsage&x509.KeyUsageCertSign == 0 {
+		return nil, errors.New(tlsCert + " is no certificate of a CA")
+	}
+	der, _ := onlyBlock(o[tlsKey].Reveal(), privateKeyBlock)
+	parsed, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil { // which may hold some of the key
+		return nil, errNoKey
+	}
+	key, ok := parsed.(crypto.Signer)
+	if !ok {
+		return nil, errors.New(tlsKey + " is a key that cannot sign")
+	}
+	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok || !public.Equal(cert.PublicKey) {
+		return nil, errors.New(tlsKey + " is not the key of " + tlsCert)
+	}
+	return &Issuer{cert: cert, key: func() crypto.Signer { return key }}, nil
+}
+
+// IssuedBy reports whether the issuer signed the certificate in o. It is false once the CA has another generation, and
+// for outputs without a certificate.
+func (c *Certificate) IssuedBy(o Outputs, issuer *Issuer) bool {
+	cert, err := parseCertificate(o, tlsCert)
+	return err == nil && bytes.Equal(cert.RawIssuer, issuer.cert.RawSubject) && cert.CheckSignatureFrom(issuer.cert) == nil
+}
+
+func parseCertificate(o Outputs, key string) (*x509.Certificate, error) {
+	if der, ok := onlyBlock(o[key].Reveal(), certificateBlock); ok {
+		if cert, err := x509.ParseCertificate(der); err == nil { // the error may hold some of it
+			return cert, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is no certificate in PEM", key)
+}
+
+// onlyBlock is the content of the one PEM block there is.
+func onlyBlock(text []byte, kind string) (der []byte, ok bool) {
+	b, rest := pem.Decode(text)
+	if b == nil || b.Type != kind || len(bytes.TrimSpace(rest)) > 0 {
+		return nil, false
+	}
+	return b.Bytes, true
 }

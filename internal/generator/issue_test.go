@@ -32,7 +32,7 @@ var noon = time.Date(2026, 7, 1, 12, 0, 0, 999, time.FixedZone("", 7200))
 
 func mustMake(t testing.TB, c *Certificate, now time.Time, issuer *Issuer) Outputs {
 	t.Helper()
-	o, err := c.Make(now, issuer)
+	o, err := c.Make(From{Now: now, Issuer: issuer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,13 +292,13 @@ func TestCertificateMakeErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o, err := certificate(t, tc.in).Make(tc.now, tc.issuer)
+			o, err := certificate(t, tc.in).Make(From{Now: tc.now, Issuer: tc.issuer})
 			if err == nil || err.Error() != tc.want || o != nil {
 				t.Errorf("%s\n%v, %v", tc.reason, o, err)
 			}
 		})
 	}
-	if _, err := certificate(t, leafInput).Make(noon.Add(time.Hour-time.Second), root); err != nil {
+	if _, err := certificate(t, leafInput).Make(From{Now: noon.Add(time.Hour - time.Second), Issuer: root}); err != nil {
 		t.Errorf("the last second of a CA: %s", err)
 	}
 }
@@ -339,7 +339,7 @@ func TestParseIssuerErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := func(s string) sensitive.Bytes { return sensitive.FromString(s) }
+	text := sensitive.FromString
 	several := text(string(root[tlsCert].Reveal()) + string(other[tlsCert].Reveal()))
 	const noCert, noKey = "tls.crt is no certificate in PEM", "tls.key is no private key in PEM and PKCS #8"
 	cases := map[string]struct {
@@ -452,7 +452,7 @@ func TestCertificateConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			o, err := c.Make(noon, issuer)
+			o, err := c.Make(From{Now: noon, Issuer: issuer})
 			if err != nil {
 				t.Error(err)
 				return
@@ -491,7 +491,7 @@ func FuzzCompileCertificateMakesWhatParses(f *testing.F) {
 			in.CA, issuer = "root", issuerOf(t, mustMake(t, root, at, nil))
 		}
 		c, faults := CompileCertificate(field.NewPath("certificate"), in)
-		if len(faults) > 0 || signed && c.FaultOf(nil, root) != nil {
+		if len(faults) > 0 || signed && c.CheckCA(nil, root) != nil {
 			return
 		}
 		o := mustMake(t, c, at, issuer)

@@ -37,7 +37,7 @@ const maxSkew = 3 * time.Second
 
 // A function is what answers Crossplane: the machine, and what is around it.
 type function struct {
-	next  func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step
+	next  func(want *generator.Desired, have []generator.Generation, now time.Time) generator.Step
 	trust func(claims []generator.Claim, known generator.Known) generator.Trust
 }
 
@@ -106,7 +106,7 @@ type export struct {
 
 // A version of the composite: what is asked for, and which objects it lists.
 type version struct {
-	want generator.Want
+	want generator.Desired
 	gone bool // the generator is not in the input
 	refs []int
 
@@ -131,8 +131,8 @@ type moment struct {
 	stored []found
 }
 
-// A world has one composite, which has one generator, whose value two Secrets export.
-type world struct {
+// A cluster has one composite, which has one generator, whose value two Secrets export.
+type cluster struct {
 	setting
 	fn  function
 	rng *rand.Rand
@@ -174,49 +174,49 @@ type event struct {
 var happenings = []struct {
 	name  string
 	often int
-	do    func(w *world)
+	do    func(w *cluster)
 }{
-	{"reconcile", 45, (*world).reconcile},
-	{"calm", 0, (*world).calm}, // a reconcile in which nothing goes wrong, to see whether that was the cause
-	{"wait", 16, (*world).wait},
-	{"ready", 10, (*world).readiness},
-	{"rotate", 5, func(w *world) { n := w.name("rotation"); w.edit(func(v *version) { v.want.Rotation = n }) }},
-	{"unrotate", 1, func(w *world) { w.edit(func(v *version) { v.want.Rotation = "" }) }},
-	{"spec", 4, func(w *world) {
+	{"reconcile", 45, (*cluster).reconcile},
+	{"calm", 0, (*cluster).calm}, // a reconcile in which nothing goes wrong, to see whether that was the cause
+	{"wait", 16, (*cluster).wait},
+	{"ready", 10, (*cluster).readiness},
+	{"rotate", 5, func(w *cluster) { n := w.name("rotation"); w.edit(func(v *version) { v.want.Rotation = n }) }},
+	{"unrotate", 1, func(w *cluster) { w.edit(func(v *version) { v.want.Rotation = "" }) }},
+	{"spec", 4, func(w *cluster) {
 		n := w.name("spec")
 		w.edit(func(v *version) { v.want.SpecHash, v.edits = n, v.edits+1 })
 	}},
-	{"keepers", 3, func(w *world) {
+	{"keepers", 3, func(w *cluster) {
 		k := pick(w.rng, "keepers", "other", "")
 		w.edit(func(v *version) { v.want.KeepersHash, v.edits = k, v.edits+1 })
 	}},
-	{"kind", 2, func(w *world) {
+	{"kind", 2, func(w *cluster) {
 		k := pick(w.rng, "password", "uuid")
 		w.edit(func(v *version) { v.want.Kind, v.asked = k, v.asked+1 })
 	}},
-	{"policy", 3, func(w *world) {
+	{"policy", 3, func(w *cluster) {
 		p := pick(w.rng, v1beta1.CreatedOnce, v1beta1.Periodic, v1beta1.OnChange)
 		w.edit(func(v *version) { v.want.Policy, v.edits = p, v.edits+1 })
 	}},
-	{"grace", 2, func(w *world) {
+	{"grace", 2, func(w *cluster) {
 		d := pick(w.rng, 0, time.Minute, 10*time.Minute)
 		w.edit(func(v *version) { v.want.GracePeriod = d })
 	}},
-	{"interval", 1, func(w *world) {
+	{"interval", 1, func(w *cluster) {
 		d := pick(w.rng, 5*time.Minute, time.Hour)
 		w.edit(func(v *version) { v.want.Interval, v.edits = d, v.edits+1 })
 	}},
-	{"unknown", 2, func(w *world) { w.edit(func(v *version) { v.want.Unknown = !v.want.Unknown }) }},
-	{"gone", 3, func(w *world) { w.edit(func(v *version) { v.gone, v.asked = !v.gone, v.asked+1 }) }},
-	{"hold", 2, func(w *world) { e := &w.exports[w.rng.IntN(len(w.exports))]; e.held = !e.held }},
-	{"jump", 2, func(w *world) { w.jumped += time.Duration(w.rng.IntN(3600)) * time.Second }},
-	{"failover", 2, func(w *world) { // another process of Crossplane goes on, with a cache that may be older
+	{"unknown", 2, func(w *cluster) { w.edit(func(v *version) { v.want.Unknown = !v.want.Unknown }) }},
+	{"gone", 3, func(w *cluster) { w.edit(func(v *version) { v.gone, v.asked = !v.gone, v.asked+1 }) }},
+	{"hold", 2, func(w *cluster) { e := &w.exports[w.rng.IntN(len(w.exports))]; e.held = !e.held }},
+	{"jump", 2, func(w *cluster) { w.jumped += time.Duration(w.rng.IntN(3600)) * time.Second }},
+	{"failover", 2, func(w *cluster) { // another process of Crossplane goes on, with a cache that may be older
 		if !w.cached {
 			w.seen = 0
 		}
 	}},
-	{"fumble", 4, (*world).fumble},
-	{"attack", 4, (*world).attack},
+	{"fumble", 4, (*cluster).fumble},
+	{"attack", 4, (*cluster).attack},
 }
 
 func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
@@ -254,8 +254,8 @@ type mistake struct {
 }
 
 // before is a machine that sees something else than what there is.
-func before(change func(want *generator.Want, g *generator.Generation, now time.Time)) function {
-	return function{trust: generator.Trusted, next: func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step {
+func before(change func(want *generator.Desired, g *generator.Generation, now time.Time)) function {
+	return function{trust: generator.Trusted, next: func(want *generator.Desired, have []generator.Generation, now time.Time) generator.Step {
 		have = slices.Clone(have)
 		for i := range have {
 			change(want, &have[i], now)
@@ -265,8 +265,8 @@ func before(change func(want *generator.Want, g *generator.Generation, now time.
 }
 
 // after is a machine that does something else than what it should.
-func after(change func(s *generator.Step, want *generator.Want, have []generator.Generation, now time.Time)) function {
-	return function{trust: generator.Trusted, next: func(want *generator.Want, have []generator.Generation, now time.Time) generator.Step {
+func after(change func(s *generator.Step, want *generator.Desired, have []generator.Generation, now time.Time)) function {
+	return function{trust: generator.Trusted, next: func(want *generator.Desired, have []generator.Generation, now time.Time) generator.Step {
 		s := generator.Next(want, have, now)
 		change(&s, want, have, now)
 		return s
@@ -300,7 +300,7 @@ func observed(have []generator.Generation, number int) generator.Generation {
 func mistakes() map[string]mistake {
 	type (
 		step = *generator.Step
-		want = *generator.Want
+		want = *generator.Desired
 		gens = []generator.Generation
 		gen  = *generator.Generation
 	)
@@ -428,7 +428,7 @@ func mistakes() map[string]mistake {
 				}
 			}
 		})},
-		"MistakesTheFormerForOneThatIsBack": {"had taken its place", before(func(w want, g gen, _ time.Time) {
+		"MistakesTheFormerForOneThatIsBack": {"had taken its place", before(func(_ want, g gen, _ time.Time) {
 			g.Retired = g.Retired || !g.Flagged.IsZero()
 		})},
 		"GivesNoPrevious": {"there is no previous", after(func(s step, _ want, _ gens, _ time.Time) { s.Previous = 0 })},
@@ -513,7 +513,7 @@ func history(seed uint64) []event {
 
 // run a history, and give the law that it broke, or nothing.
 func run(fn function, seed uint64, events []event, log *[]string) string {
-	w := newWorld(fn, seed, log)
+	w := newCluster(fn, seed, log)
 	for _, e := range events {
 		w.pcg.Seed(e.seed, 2)
 		for _, h := range happenings {
@@ -561,10 +561,10 @@ func shortest(fn function, seed uint64) string {
 	return strings.Join(log, "\n")
 }
 
-// newWorld is before the first reconcile.
-func newWorld(fn function, seed uint64, log *[]string) *world {
+// newCluster is before the first reconcile.
+func newCluster(fn function, seed uint64, log *[]string) *cluster {
 	pcg := rand.NewPCG(seed, 0)
-	w := &world{fn: fn, rng: rand.New(pcg), pcg: pcg, now: midnight, log: log}
+	w := &cluster{fn: fn, rng: rand.New(pcg), pcg: pcg, now: midnight, log: log}
 	w.setting = setting{
 		skew:    pick(w.rng, 0, 0, maxSkew),
 		lag:     pick(w.rng, 0, 10*time.Second, 10*time.Minute),
@@ -575,7 +575,7 @@ func newWorld(fn function, seed uint64, log *[]string) *world {
 	}
 	w.cached = w.cached && !w.fumbled
 	w.attacked = !w.cached && w.percent(40)
-	v := version{at: w.now, want: generator.Want{
+	v := version{at: w.now, want: generator.Desired{
 		Policy:      pick(w.rng, "", v1beta1.CreatedOnce, v1beta1.Periodic, v1beta1.OnChange),
 		Interval:    pick(w.rng, 5*time.Minute, time.Hour),
 		GracePeriod: pick(w.rng, 0, time.Minute, 10*time.Minute),
@@ -588,14 +588,14 @@ func newWorld(fn function, seed uint64, log *[]string) *world {
 	return w
 }
 
-func (w *world) logf(format string, args ...any) {
+func (w *cluster) logf(format string, args ...any) {
 	if w.log != nil {
 		*w.log = append(*w.log, fmt.Sprintf("%8s ", w.now.Sub(midnight).Truncate(time.Second))+fmt.Sprintf(format, args...))
 	}
 }
 
 // fail keeps the first law that was broken.
-func (w *world) fail(format string, args ...any) {
+func (w *cluster) fail(format string, args ...any) {
 	if w.broken == "" {
 		w.broken = fmt.Sprintf(format, args...)
 		w.logf("BROKEN: %s", w.broken)
@@ -603,30 +603,30 @@ func (w *world) fail(format string, args ...any) {
 }
 
 // expect is fail for a law that does not hold of what is read from a cache.
-func (w *world) expect(format string, args ...any) {
+func (w *cluster) expect(format string, args ...any) {
 	if !w.cached {
 		w.fail(format, args...)
 	}
 }
 
-func (w *world) percent(n int) bool { return w.rng.IntN(100) < n }
+func (w *cluster) percent(n int) bool { return w.rng.IntN(100) < n }
 
-func (w *world) name(what string) string {
+func (w *cluster) name(what string) string {
 	w.names++
 	return what + "-" + strconv.Itoa(w.names)
 }
 
-func (w *world) latest() *version { return &w.versions[len(w.versions)-1] }
+func (w *cluster) latest() *version { return &w.versions[len(w.versions)-1] }
 
 // edit the composite, which gives another version of it.
-func (w *world) edit(change func(v *version)) {
+func (w *cluster) edit(change func(v *version)) {
 	v := *w.latest()
 	v.at = w.now
 	change(&v)
 	w.versions = append(w.versions, v)
 }
 
-func (w *world) find(number int) *stored {
+func (w *cluster) find(number int) *stored {
 	for _, s := range w.stored {
 		if s.Number == number {
 			return s
@@ -635,7 +635,7 @@ func (w *world) find(number int) *stored {
 	return nil
 }
 
-func (w *world) has(value int) *stored {
+func (w *cluster) has(value int) *stored {
 	for _, s := range w.stored {
 		if s.value == value {
 			return s
@@ -644,24 +644,24 @@ func (w *world) has(value int) *stored {
 	return nil
 }
 
-func (w *world) isExported(value int) bool {
+func (w *cluster) isExported(value int) bool {
 	return slices.ContainsFunc(w.exports[:], func(e export) bool { return e.value == value })
 }
 
-func (w *world) remove(s *stored) {
+func (w *cluster) remove(s *stored) {
 	w.stored = slices.DeleteFunc(slices.Clone(w.stored), func(o *stored) bool { return o == s })
 	w.changed()
 }
 
 // changed remembers how the generations are by now.
-func (w *world) changed() {
+func (w *cluster) changed() {
 	if w.cached {
 		w.past = append(w.past, moment{w.now, w.live()})
 	}
 }
 
 // live is what the API server would say.
-func (w *world) live() []found {
+func (w *cluster) live() []found {
 	out := make([]found, len(w.stored))
 	for i, s := range w.stored {
 		out[i] = found{s, s.Generation, s.surplus}
@@ -671,7 +671,7 @@ func (w *world) live() []found {
 
 // What happens.
 
-func (w *world) wait() {
+func (w *cluster) wait() {
 	d := pick(w.rng, 10*time.Second, 2*time.Minute, 20*time.Minute, 3*time.Hour)
 	d = time.Duration(w.rng.Int64N(int64(d)))
 	w.now = w.now.Add(d)
@@ -679,7 +679,7 @@ func (w *world) wait() {
 }
 
 // readiness of a generation changes.
-func (w *world) readiness() {
+func (w *cluster) readiness() {
 	if len(w.stored) == 0 || !w.slow {
 		return
 	}
@@ -692,7 +692,7 @@ func (w *world) readiness() {
 }
 
 // fumble is what people should not do to a generation.
-func (w *world) fumble() {
+func (w *cluster) fumble() {
 	if !w.fumbled || len(w.stored) == 0 {
 		return
 	}
@@ -708,7 +708,7 @@ func (w *world) fumble() {
 	s.Generation, s.stripped, s.follows = generator.Generation{Number: s.Number, Ready: s.Ready}, true, nil
 }
 
-func (w *world) calm() {
+func (w *cluster) calm() {
 	s := w.setting
 	w.skew, w.lag, w.crashes, w.seen, w.seenPast = 0, 0, 0, len(w.versions)-1, max(0, len(w.past)-1)
 	w.reconcile()
@@ -718,7 +718,7 @@ func (w *world) calm() {
 // attack is what somebody can do who may create and delete Secrets and edit annotations,
 // and may not edit the composite. Such a Secret looks like a generation in all that can be
 // known without the values.
-func (w *world) attack() {
+func (w *cluster) attack() {
 	if !w.attacked {
 		return
 	}
@@ -751,13 +751,13 @@ func (w *world) attack() {
 
 // edited is an object whose annotations somebody changed: its seal does not fit any more,
 // so that whatever they say now is not believed.
-func (w *world) edited(s *stored) {
+func (w *cluster) edited(s *stored) {
 	w.logf("attack: edited %d", s.Number)
 	s.Generation, s.stripped, s.follows = generator.Generation{Number: s.Number, Ready: s.Ready}, true, nil
 	w.lost = true
 }
 
-func (w *world) highest() int {
+func (w *cluster) highest() int {
 	out := 0
 	for _, s := range w.stored {
 		out = max(out, s.Number)
@@ -771,11 +771,11 @@ const stale = 15 * time.Minute
 
 // reconcile once, as Crossplane v2.4 does: what it reads may be old, it deletes first,
 // then stores what the composite lists, then applies in any order.
-func (w *world) reconcile() {
+func (w *cluster) reconcile() {
 	v := w.read()
 	have, known := w.observe(v)
 	w.known = len(known.Recorded) > 0
-	trust := w.fn.trust(w.claims(v, have), known)
+	trust := w.fn.trust(w.claims(have), known)
 	if trust.Impostor != nil && w.isYoung(trust.Impostor.UID, known, have) {
 		w.logf("the composite may list more by now: nothing is changed")
 		return
@@ -806,20 +806,20 @@ func (w *world) reconcile() {
 
 // isStale reports whether nothing is known of a generator, and there is a young object
 // that the composite does not list: it may be the first generation.
-func (w *world) isStale(have []found, known generator.Known, trust generator.Trust) bool {
+func (w *cluster) isStale(have []found, known generator.Known, trust generator.Trust) bool {
 	return len(trust.Proven)+len(known.Recorded) == 0 && slices.ContainsFunc(have, func(f found) bool {
 		return f.state.Unlisted && w.now.Before(f.created.Add(stale))
 	})
 }
 
 // isYoung reports whether the recorded generation was just created.
-func (w *world) isYoung(uid string, known generator.Known, have []found) bool {
+func (w *cluster) isYoung(uid string, known generator.Known, have []found) bool {
 	_, recorded := known.Recorded[uid]
 	return recorded && slices.ContainsFunc(have, func(f found) bool { return f.id() == uid && w.now.Before(f.created.Add(stale)) })
 }
 
 // paused is the step while another object has the number of the generation in use.
-func (w *world) paused(have []found) generator.Step {
+func (w *cluster) paused(have []found) generator.Step {
 	var s generator.Step
 	for _, f := range have {
 		if !f.state.Unlisted {
@@ -832,7 +832,7 @@ func (w *world) paused(have []found) generator.Step {
 func (f found) id() string { return strconv.Itoa(f.uid) }
 
 // claims are what the generations say, and what is known of them.
-func (w *world) claims(v version, have []found) []generator.Claim {
+func (w *cluster) claims(have []found) []generator.Claim {
 	out := make([]generator.Claim, len(have))
 	for i, f := range have {
 		out[i] = generator.Claim{
@@ -854,7 +854,7 @@ func (w *world) claims(v version, have []found) []generator.Claim {
 }
 
 // valueOf a generation, or of what was exported of it.
-func (w *world) valueOf(uid string, have []found) int {
+func (w *cluster) valueOf(uid string, have []found) int {
 	for _, f := range have {
 		if f.id() == uid {
 			return f.value
@@ -869,7 +869,7 @@ func (w *world) valueOf(uid string, have []found) int {
 }
 
 // read the composite from the cache, in which nothing grows older.
-func (w *world) read() version {
+func (w *cluster) read() version {
 	w.seen = w.old(w.seen, len(w.versions), func(i int) time.Time { return w.versions[i].at })
 	if late := len(w.versions) - 1 - w.seen; late > 0 {
 		w.logf("sees the composite as it was %d versions ago, with %v", late, w.versions[w.seen].refs)
@@ -878,7 +878,7 @@ func (w *world) read() version {
 }
 
 // old is one of n that is not older than the lag, nor than the one seen.
-func (w *world) old(seen, n int, at func(i int) time.Time) int {
+func (w *cluster) old(seen, n int, at func(i int) time.Time) int {
 	oldest := n - 1
 	for oldest > seen && at(oldest).After(w.now.Add(-w.lag)) {
 		oldest--
@@ -891,7 +891,7 @@ func (w *world) old(seen, n int, at func(i int) time.Time) int {
 
 // observe the generations. Crossplane looks twice for one that the composite lists, and
 // the function looks up what has a recorded number, or one of the next ones.
-func (w *world) observe(v version) ([]found, generator.Known) {
+func (w *cluster) observe(v version) ([]found, generator.Known) {
 	all := w.live()
 	if w.cached && len(w.past) > 0 {
 		w.seenPast = w.old(w.seenPast, len(w.past), func(i int) time.Time { return w.past[i].at })
@@ -940,10 +940,10 @@ func (w *world) observe(v version) ([]found, generator.Known) {
 
 // call the function, which any replica answers: the answer to the last call of a
 // reconcile counts, so that the others are only seen by the laws.
-func (w *world) call(v version, have, unlisted []found) (generator.Step, time.Time) {
-	var want *generator.Want
+func (w *cluster) call(v version, have, unlisted []found) (generator.Step, time.Time) {
+	var want *generator.Desired
 	if !v.gone {
-		want = new(generator.Want)
+		want = new(generator.Desired)
 		if *want = v.want; want.Unknown {
 			want.SpecHash, want.KeepersHash = "", ""
 		}
@@ -987,7 +987,7 @@ func (w *world) call(v version, have, unlisted []found) (generator.Step, time.Ti
 }
 
 // apply what is desired, unless the reconcile is lost on the way.
-func (w *world) apply(v version, step generator.Step, have []found, now time.Time) {
+func (w *cluster) apply(v version, step generator.Step, have []found, now time.Time) {
 	var desired []int
 	var writes []func()
 	for _, g := range step.Keep {
@@ -1033,7 +1033,7 @@ func (w *world) apply(v version, step generator.Step, have []found, now time.Tim
 	}
 }
 
-func (w *world) crash() bool {
+func (w *cluster) crash() bool {
 	if w.percent(w.crashes) {
 		w.logf("the reconcile is lost")
 		return true
@@ -1043,7 +1043,7 @@ func (w *world) crash() bool {
 
 // drop deletes a generation that is not desired. It reports whether the reconcile goes
 // on: it does not after a crash, nor if what was seen of the object is old.
-func (w *world) drop(f found) bool {
+func (w *cluster) drop(f found) bool {
 	s := w.find(f.Number)
 	if s != f.stored {
 		return true
@@ -1064,7 +1064,7 @@ func (w *world) drop(f found) bool {
 
 // keep applies a generation with its state. Its data is known, so that one that is not
 // there any more is made once more; of a resource it will be other data.
-func (w *world) keep(f found, g generator.Generation, v version) {
+func (w *cluster) keep(f found, g generator.Generation, v version) {
 	s := f.stored
 	g.Exported, g.Unlisted, g.Unproven = false, false, false
 	is := w.find(g.Number)
@@ -1111,7 +1111,7 @@ func (w *world) keep(f found, g generator.Generation, v version) {
 }
 
 // followed are the values of the generations that there are, and of what was exported.
-func (w *world) followed(have []found) map[int]int {
+func (w *cluster) followed(have []found) map[int]int {
 	out := map[int]int{}
 	for _, e := range w.exports {
 		if e.uid != 0 {
@@ -1127,7 +1127,7 @@ func (w *world) followed(have []found) map[int]int {
 }
 
 // create stores a new generation, with new data.
-func (w *world) create(v version, number int, now time.Time, follows map[int]int) {
+func (w *cluster) create(v version, number int, now time.Time, follows map[int]int) {
 	g := generator.Generation{
 		Number: number, Kind: v.want.Kind, Made: now, GracePeriod: v.want.GracePeriod,
 		SpecHash: v.want.SpecHash, KeepersHash: v.want.KeepersHash, Rotation: v.want.Rotation,
@@ -1156,7 +1156,7 @@ func (w *world) create(v version, number int, now time.Time, follows map[int]int
 }
 
 // export applies a Secret with the value of what is current.
-func (w *world) export(e *export, v version, current int, have []found) {
+func (w *cluster) export(e *export, v version, current int, have []found) {
 	i := slices.IndexFunc(have, func(f found) bool { return f.Number == current })
 	switch {
 	case e.held || !v.gone && i < 0:
@@ -1183,14 +1183,14 @@ func (w *world) export(e *export, v version, current int, have []found) {
 	have[i].wasUsed = true
 }
 
-func (w *world) letGo(e *export) {
+func (w *cluster) letGo(e *export) {
 	if s := w.has(e.value); s != nil {
 		s.unheld = w.now
 	}
 }
 
 // quiet lets all settle, with Crossplane well, and looks at what is left.
-func (w *world) quiet() {
+func (w *cluster) quiet() {
 	w.logf("quiet from now on")
 	w.setting = setting{slow: w.slow, cached: w.cached}
 	for i := range w.exports {
@@ -1228,7 +1228,7 @@ func (w *world) quiet() {
 }
 
 // expel what the conflicts name: people delete what was forged.
-func (w *world) expel() {
+func (w *cluster) expel() {
 	for _, s := range slices.Clone(w.stored) {
 		if s.forged && slices.ContainsFunc(w.exports[:], func(e export) bool { return e.number == s.Number && e.uid != s.uid }) {
 			w.logf("people delete the forged %d", s.Number)
@@ -1276,7 +1276,7 @@ func keeps(s generator.Step, number int) bool {
 // checkExport: the value of an export changes only to that of a generation that is
 // stored, adopted and was ready, and never back. (Only if people take away the newer one
 // an older one may be given again, unless the newer one had taken its place.)
-func (w *world) checkExport(e *export, f found) {
+func (w *cluster) checkExport(e *export, f found) {
 	s, newest := f.stored, w.has(e.newest)
 	switch {
 	case s.forged && !s.wasUsed && (w.known || f.state.Unlisted):
@@ -1298,7 +1298,7 @@ func (w *world) checkExport(e *export, f found) {
 
 // checkDrop: nothing is deleted that is exported, and nothing that was in use before its
 // grace period is over since it was flagged, and since it was exported.
-func (w *world) checkDrop(s *stored) {
+func (w *cluster) checkDrop(s *stored) {
 	early := func(since time.Time) bool { return w.now.Before(since.Add(s.grace - 2*maxSkew)) }
 	switch {
 	case w.isExported(s.value):
@@ -1315,7 +1315,7 @@ func (w *world) checkDrop(s *stored) {
 
 // checkReason: a generation is made because something asks for it since the last one
 // was made, and however many do, one is made.
-func (w *world) checkReason(v version) {
+func (w *cluster) checkReason(v version) {
 	policy := cmp.Or(v.want.Policy, v1beta1.CreatedOnce)
 	switch {
 	case w.made == 0, w.lost, w.disturbed, v.asked != w.basis.asked:
@@ -1329,7 +1329,7 @@ func (w *world) checkReason(v version) {
 }
 
 // neverUsed reports whether the generation that was made last was not adopted, ever.
-func (w *world) neverUsed() bool {
+func (w *cluster) neverUsed() bool {
 	s := w.has(w.made)
 	return s != nil && !s.wasAdopted
 }
@@ -1337,7 +1337,7 @@ func (w *world) neverUsed() bool {
 // checkStep: a step keeps what is there, once, and at most one that waits to be adopted.
 // It makes none in the place of another. Current does not go back, nor away; previous is
 // what was current, as long as that is kept.
-func (w *world) checkStep(v version, step generator.Step, have []found) {
+func (w *cluster) checkStep(v version, step generator.Step, have []found) {
 	get := func(n int) *stored {
 		if i := slices.IndexFunc(have, func(f found) bool { return f.Number == n }); i >= 0 {
 			return have[i].stored
@@ -1372,7 +1372,7 @@ func (w *world) checkStep(v version, step generator.Step, have []found) {
 }
 
 // checkDue: when nothing else is to do, time alone brings nothing before it is due.
-func (w *world) checkDue(want *generator.Want, step generator.Step, have []generator.Generation, now time.Time) {
+func (w *cluster) checkDue(want *generator.Desired, step generator.Step, have []generator.Generation, now time.Time) {
 	if step.Make > 0 || len(step.Keep) != len(have) {
 		return
 	}
@@ -1390,7 +1390,7 @@ func (w *world) checkDue(want *generator.Want, step generator.Step, have []gener
 	}
 }
 
-func (w *world) checkCurrent(cur *stored, have []found) {
+func (w *cluster) checkCurrent(cur *stored, have []found) {
 	last := w.has(w.current)
 	switch {
 	case last == nil || last.stripped || w.attacked && !w.known:
@@ -1407,7 +1407,7 @@ func (w *world) checkCurrent(cur *stored, have []found) {
 	}
 }
 
-func (w *world) checkPrevious(step generator.Step, cur *stored, get func(int) *stored) {
+func (w *cluster) checkPrevious(step generator.Step, cur *stored, get func(int) *stored) {
 	if step.Previous == 0 {
 		for _, g := range step.Keep {
 			if s := get(g.Number); s.wasAdopted && g.Adopted && !s.back && !s.stripped && !s.forged && cur != nil && g.Number < cur.Number {
@@ -1426,7 +1426,7 @@ func (w *world) checkPrevious(step generator.Step, cur *stored, get func(int) *s
 
 // checkEnd: in the end there is one generation, and perhaps one that never gets ready.
 // It is what was asked for, and exported. Of a generator that is gone none is left.
-func (w *world) checkEnd() {
+func (w *cluster) checkEnd() {
 	v := w.latest()
 	w.stored = slices.DeleteFunc(w.stored, func(s *stored) bool { // what is not listed is left alone
 		return !slices.Contains(v.refs, s.Number) && (s.forged || !s.wasUsed)

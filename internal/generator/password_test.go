@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -258,7 +259,7 @@ func TestCompilePasswordFaults(t *testing.T) {
 			if p == nil {
 				return
 			}
-			if out, err := p.Make(seeded(1)); err != nil || len(out) != len(p.Keys()) {
+			if out, err := p.Make(From{Random: seeded(1)}); err != nil || len(out) != len(p.Keys()) {
 				t.Errorf("%s: what compiles cannot be made: %v", tc.reason, err)
 			}
 		})
@@ -320,7 +321,7 @@ func TestMakePassword(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := compiledPassword(t, passwordInput(t, tc.in))
-			out, err := p.Make(seeded(1))
+			out, err := p.Make(From{Random: seeded(1)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -371,7 +372,7 @@ func TestPasswordSourceFails(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, in := range []string{`{secretKeys: [a, b]}`, `{secretKeys: [a, b], allowRepeat: true}`} {
-				out, err := compiledPassword(t, passwordInput(t, in)).Make(tc.random())
+				out, err := compiledPassword(t, passwordInput(t, in)).Make(From{Random: tc.random()})
 				if !errors.Is(err, tc.want) || !strings.HasPrefix(err.Error(), "cannot make a password: ") {
 					t.Errorf("%s: got error %v", tc.reason, err)
 				}
@@ -388,11 +389,11 @@ func TestPasswordSourceFails(t *testing.T) {
 func TestPasswordReadsWholeDraws(t *testing.T) {
 	p := compiledPassword(t, passwordInput(t, `{length: 1024, digits: 0, symbols: 0, allowRepeat: true}`))
 	source := func() io.Reader { return io.MultiReader(io.LimitReader(always(0xff), 128), seeded(1)) }
-	want, err := p.Make(source())
+	want, err := p.Make(From{Random: source()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Make(iotest.OneByteReader(source()))
+	got, err := p.Make(From{Random: iotest.OneByteReader(source())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +403,7 @@ func TestPasswordReadsWholeDraws(t *testing.T) {
 }
 
 func TestPasswordsAreSecret(t *testing.T) {
-	out, err := compiledPassword(t, passwordInput(t, `{}`)).Make(rand.Reader)
+	out, err := compiledPassword(t, passwordInput(t, `{}`)).Make(From{Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,16 +453,16 @@ func repeats(flags byte) *bool {
 
 // wrong says why a password, without prefix and suffix, is none that was asked for.
 func wrong(in *v1beta1.PasswordGenerator, password string) string {
-	length := int(valueOr(in.Length, 24))
-	digits, symbols := int(valueOr(in.Digits, uint64(length/4))), int(valueOr(in.Symbols, uint64(length/4)))
+	length := int(ptr.Deref(in.Length, 24))
+	digits, symbols := int(ptr.Deref(in.Digits, uint64(length/4))), int(ptr.Deref(in.Symbols, uint64(length/4)))
 	is, seen := classes(password), map[rune]bool{}
 	upper, lower := strings.Count(is, "U"), strings.Count(is, "L")
 	for _, r := range password {
-		if passwordClass(r) == 'S' && !strings.ContainsRune(valueOr(in.SymbolCharacters, "~!@#$%^&*()_+`-={}|[]\\:\"<>?,./"), r) {
+		if passwordClass(r) == 'S' && !strings.ContainsRune(ptr.Deref(in.SymbolCharacters, "~!@#$%^&*()_+`-={}|[]\\:\"<>?,./"), r) {
 			return "it has a symbol that is none"
 		}
 		spelled := in.AllowRepeat == nil && in.SymbolCharacters != nil && symbols > distinct(*in.SymbolCharacters)
-		if seen[r] && !valueOr(in.AllowRepeat, spelled && passwordClass(r) == 'S') {
+		if seen[r] && !ptr.Deref(in.AllowRepeat, spelled && passwordClass(r) == 'S') {
 			return "it has a character twice"
 		}
 		seen[r] = true
@@ -515,7 +516,7 @@ func made(t *testing.T, in string, n int) []string {
 	p, random := compiledPassword(t, passwordInput(t, in)), seeded(7)
 	out := make([]string, n)
 	for i := range out {
-		o, err := p.Make(random)
+		o, err := p.Make(From{Random: random})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -765,13 +766,13 @@ func FuzzPasswordKeepsItsShape(f *testing.F) {
 		if len(faults) > 0 {
 			t.Fatalf("a password with faults: %v", faults.ToAggregate())
 		}
-		out, err := p.Make(seeded(seed))
+		out, err := p.Make(From{Random: seeded(seed)})
 		if err != nil {
 			t.Fatalf("cannot make what compiles: %v", err)
 		}
 		checkPasswords(t, in, p, out)
 		for name, random := range map[string]io.Reader{"finite": bytes.NewReader(entropy), "zeros": always(0), "ones": always(0xff)} {
-			out, err := p.Make(random)
+			out, err := p.Make(From{Random: random})
 			switch {
 			case err == nil:
 				checkPasswords(t, in, p, out)
@@ -838,7 +839,7 @@ func BenchmarkMakePassword(b *testing.B) {
 			p := compiledPassword(b, passwordInput(b, in))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Make(rand.Reader); err != nil {
+				if _, err := p.Make(From{Random: rand.Reader}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -47,7 +47,7 @@ func written(t *testing.T, o Outputs, key string) string {
 func TestSSHKeyBySSHKeygen(t *testing.T) {
 	for name, tc := range sshKinds {
 		t.Run(name, func(t *testing.T) {
-			o, err := sshKey(t, &tc.in).Make()
+			o, err := sshKey(t, &tc.in).Make(From{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// The annotations of a generation, and its labels.
+// The annotations of a generation.
 const (
 	annotationGenerator  = object.StatePrefix + "generator"
 	annotationGeneration = object.StatePrefix + "generation"
@@ -20,15 +21,16 @@ const (
 	annotationKeepers    = object.StatePrefix + "keepers-hash"
 	annotationFlagged    = object.StatePrefix + "flagged-for-gc-time"
 	annotationState      = object.StatePrefix + "generator-state"
+)
 
-	// LabelGenerator is the label with the name of the generator, and LabelGeneration the
-	// one with the number.
+// LabelGenerator is the label with the name of the generator, and LabelGeneration the one with the number.
+const (
 	LabelGenerator  = object.StatePrefix + "generator"
 	LabelGeneration = object.StatePrefix + "generation"
-
-	// AnnotationGenerated is of what is exported: which generations its values are of.
-	AnnotationGenerated = object.StatePrefix + "generated"
 )
+
+// AnnotationGenerated of an export says which generations its values belong to.
+const AnnotationGenerated = object.StatePrefix + "generated"
 
 // A Reference names a generation so that it is known when it is gone.
 type Reference struct {
@@ -44,31 +46,29 @@ type Reference struct {
 type Followed struct {
 	Reference
 
-	// Codes are what [Code] returned for the two, with each value that the former one is
-	// known by. A kind of resource that is no Secret carries none.
+	// Codes are what [Code] returned for the two, with each value that the former one is known by. Only Secrets have
+	// codes.
 	Codes []string `json:"codes,omitempty"`
 }
 
-// A Record is what is kept of a generation, in the annotations of its resource.
+// A Record is what the annotations of a generation's resource hold.
 type Record struct {
 	Generation
 
-	// Follows are the generations that were there when this one was made.
+	Generator string // its name
+
+	// Follows are the generations that existed when this one was made.
 	Follows []Followed
 
-	// Surplus is set if the composite did not list the resource when it was found: it is
-	// deleted once the composite lists it.
+	// Surplus is set if the composite did not list the resource when it was found: it is deleted once it is listed.
 	Surplus bool
 
-	// Generator is the name of the generator.
-	Generator string
-
-	// Resource is what the generation was made from: the generator in the input, or for
-	// a composed resource its manifest. It is JSON without a secret.
+	// Resource is what the generation was made from, as JSON without a secret: the generator in the input, or the
+	// manifest of a composed resource.
 	Resource json.RawMessage
 }
 
-// state is what generator-state holds, as JSON.
+// state is the JSON in the annotation generator-state.
 type state struct {
 	Resource json.RawMessage `json:"resource,omitempty"`
 	State    inState         `json:"state"`
@@ -87,32 +87,28 @@ type inState struct {
 
 // Annotations of the record. The same record has the same annotations.
 func (r Record) Annotations() map[string]string {
-	out := map[string]string{annotationGenerator: r.Generator, annotationGeneration: strconv.Itoa(r.Number)}
-	put := func(key, value string) {
-		if value != "" {
-			out[key] = value
-		}
-	}
-	put(annotationMade, formatTime(r.Made))
-	put(annotationSpec, r.SpecHash)
-	put(annotationKeepers, r.KeepersHash)
-	put(annotationFlagged, formatTime(r.Flagged))
 	s := state{Resource: r.Resource, Follows: r.Follows, State: inState{
-		Kind: r.Kind, Rotation: r.Rotation, Adopted: r.Adopted, Flagged: !r.Flagged.IsZero(), Retired: r.Retired, Surplus: r.Surplus,
+		Kind: r.Kind, Rotation: r.Rotation, Adopted: r.Adopted, Flagged: !r.Flagged.IsZero(), Retired: r.Retired,
+		Surplus: r.Surplus,
 	}}
 	if r.GracePeriod != 0 {
 		s.State.GracePeriod = r.GracePeriod.String()
 	}
 	text, err := s.text()
-	if err != nil { // of a Resource that is not JSON
+	if err != nil { // Resource is not JSON
 		s.Resource = nil
 		text, _ = s.text()
 	}
-	put(annotationState, text)
+	out := map[string]string{
+		annotationGenerator: r.Generator, annotationGeneration: strconv.Itoa(r.Number), annotationState: text,
+		annotationMade: formatTime(r.Made), annotationFlagged: formatTime(r.Flagged),
+		annotationSpec: r.SpecHash, annotationKeepers: r.KeepersHash,
+	}
+	maps.DeleteFunc(out, func(key, value string) bool { return value == "" && key != annotationGenerator })
 	return out
 }
 
-// text does not escape what HTML would: it would be six times as long.
+// text does not escape HTML: it would be six times as long.
 func (s state) text() (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -121,9 +117,8 @@ func (s state) text() (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// ReadRecord reads the annotations of a generation. What is not there, or is not what
-// [Record.Annotations] writes, stays zero: people can edit them. The generator and the
-// number are the caller's to know.
+// ReadRecord reads the annotations of a generation, except for the generator and the number. A part that is missing, or
+// that [Record.Annotations] would not write, stays zero: people can edit annotations.
 func ReadRecord(annotations map[string]string) Record {
 	var s state
 	if json.Unmarshal([]byte(annotations[annotationState]), &s) != nil {
@@ -135,35 +130,31 @@ func ReadRecord(annotations map[string]string) Record {
 	}
 	flagged := parseTime(annotations[annotationFlagged])
 	if s.State.Kind != "" && !s.State.Flagged {
-		flagged = time.Time{} // somebody else's, which server-side apply leaves where it is
+		flagged = time.Time{} // it is somebody else's, and server-side apply does not remove it
 	}
 	return Record{Resource: s.Resource, Follows: s.Follows, Surplus: s.State.Surplus, Generation: Generation{
-		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired, GracePeriod: grace,
-		Made: parseTime(annotations[annotationMade]), Flagged: flagged,
+		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired,
+		GracePeriod: grace, Made: parseTime(annotations[annotationMade]), Flagged: flagged,
 		SpecHash: annotations[annotationSpec], KeepersHash: annotations[annotationKeepers],
 	}}
 }
 
-// Key names a generation that waits to be dropped: a hash of what it was made from and
-// of its state, as in External Secrets' generator state.
+// Key names a generation that waits to be dropped: a hash of its state and of what it was made from, as in External
+// Secrets' generator state.
 func (r Record) Key() string {
 	return Hash(string(r.Resource), r.Kind, strconv.Itoa(r.Number), formatTime(r.Made))
 }
 
-// hashBytes of a hash are shown: enough to tell what changed.
-const hashBytes = 16
-
-// Hash of texts: none of them is secret, and none alone in it is a value of anybody's.
+// Hash of texts that are not secret. Its first 16 bytes are enough to tell what changed.
 func Hash(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {
-		_, _ = h.Write([]byte(strconv.Itoa(len(t)) + ":" + t)) // which never fails
+		writeSized(h, []byte(t))
 	}
-	return hex.EncodeToString(h.Sum(nil)[:hashBytes])
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// formatTime is empty for the zero time. Fractions of a second stay, for a grace period
-// must not be over too early.
+// formatTime is empty for the zero time. It keeps fractions of a second: a grace period must not end too early.
 func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -172,9 +163,6 @@ func formatTime(t time.Time) string {
 }
 
 func parseTime(s string) time.Time {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.RFC3339Nano, s) // zero if it is none
 	return t.UTC()
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
@@ -19,59 +20,56 @@ const (
 	publicKey  = "publicKey"
 )
 
-// maxComment is the one of the input's schema, in characters.
+// maxComment is the limit of the input's schema, in characters.
 const maxComment = 256
 
 // sshSizes are the sizes in bits of the types that have several.
 var sshSizes = map[string]struct {
-	makers map[uint64]keyMaker
-	usual  uint64
-	known  string
+	keys     map[uint64]keyFunc
+	standard uint64
+	known    string
 }{
-	"rsa":   {map[uint64]keyMaker{2048: rsaKey(2048), 3072: rsaKey(3072), 4096: rsaKey(4096)}, 3072, "2048, 3072 or 4096"},
-	"ecdsa": {map[uint64]keyMaker{256: ecdsaKey(elliptic.P256()), 384: ecdsaKey(elliptic.P384()), 521: ecdsaKey(elliptic.P521())}, 256, "256, 384 or 521"},
+	"rsa": {map[uint64]keyFunc{2048: rsaKey(2048), 3072: rsaKey(3072), 4096: rsaKey(4096)}, 3072, "2048, 3072 or 4096"},
+	"ecdsa": {
+		map[uint64]keyFunc{256: ecdsaKey(elliptic.P256()), 384: ecdsaKey(elliptic.P384()), 521: ecdsaKey(elliptic.P521())},
+		256, "256, 384 or 521",
+	},
 }
 
 // An SSHKey makes key pairs. It is immutable, and safe for concurrent use.
 type SSHKey struct {
-	newKey  keyMaker
+	newKey  keyFunc
 	comment string
 }
 
-// CompileSSHKey compiles a section of the input, which lies at the path, or returns
-// all its faults in the order of the fields.
+// CompileSSHKey compiles a section of the input at a path, or returns all that is wrong with it.
 func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (*SSHKey, field.ErrorList) {
-	var faults field.ErrorList
-	newKey, err := sshKeyMaker(at, in)
-	if err != nil {
-		faults = append(faults, err)
-	}
+	var r refusals
+	newKey := r.sshKey(at, in)
 	if why := wrongText(in.Comment, maxComment); why != "" {
-		faults = append(faults, fault(at.Child("comment"), "%s", why))
+		r.refuse(at.Child("comment"), "%s", why)
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(r.errs) > 0 {
+		return nil, r.errs
 	}
 	return &SSHKey{newKey: newKey, comment: in.Comment}, nil
 }
 
-func sshKeyMaker(at *field.Path, in *v1beta1.SSHKeyGenerator) (keyMaker, *field.Error) {
-	if in.Type == "" || in.Type == "ed25519" {
-		if in.Bits != nil {
-			return nil, fault(at.Child("bits"), "must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa")
-		}
-		return ed25519Key, nil
+func (r *refusals) sshKey(at *field.Path, in *v1beta1.SSHKeyGenerator) keyFunc {
+	size, ok := sshSizes[in.Type]
+	bits := ptr.Deref(in.Bits, size.standard)
+	switch newKey := size.keys[bits]; {
+	case in.Type != "" && in.Type != "ed25519" && !ok:
+		r.refuse(at.Child("type"), "must be ed25519, rsa or ecdsa")
+	case !ok && in.Bits != nil:
+		r.refuse(at.Child("bits"), "must not be set for type ed25519, which has one size: "+
+			"leave it out, or set type to rsa or ecdsa")
+	case ok && newKey == nil:
+		r.refuse(at.Child("bits"), "is %d: must be %s for type %s", bits, size.known, in.Type)
+	case ok:
+		return newKey
 	}
-	s, ok := sshSizes[in.Type]
-	if !ok {
-		return nil, fault(at.Child("type"), "must be ed25519, rsa or ecdsa")
-	}
-	bits := valueOr(in.Bits, s.usual)
-	newKey, ok := s.makers[bits]
-	if !ok {
-		return nil, fault(at.Child("bits"), "is %d: must be %s for type %s", bits, s.known, in.Type)
-	}
-	return newKey, nil
+	return ed25519Key
 }
 
 // Keys are the names of the outputs.
@@ -80,7 +78,7 @@ func (k *SSHKey) Keys() []string { return []string{privateKey, publicKey} }
 // Make makes a key pair. The private key is in OpenSSH's own format, not encrypted;
 // the public key is a line of an authorized_keys file, without its newline: APIs that
 // take such a key give it back without one. The comment is in both.
-func (k *SSHKey) Make() (Outputs, error) {
+func (k *SSHKey) Make(From) (Outputs, error) {
 	key, err := k.newKey()
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a key: %w", err)

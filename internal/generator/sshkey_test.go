@@ -168,7 +168,7 @@ func TestSSHKeyParsesBack(t *testing.T) {
 	for name, tc := range sshKinds {
 		t.Run(name, func(t *testing.T) {
 			k := sshKey(t, &tc.in)
-			o, err := k.Make()
+			o, err := k.Make(From{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +211,7 @@ func TestSSHKeyRandomness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := sshKey(t, &in)
 			made := func() []byte {
-				o, err := k.Make()
+				o, err := k.Make(From{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -239,7 +239,7 @@ func TestSSHKeyConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			o, err := k.Make()
+			o, err := k.Make(From{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -258,7 +258,7 @@ func BenchmarkSSHKeyMake(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			k := sshKey(b, &in)
 			for b.Loop() {
-				if _, err := k.Make(); err != nil {
+				if _, err := k.Make(From{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -2,7 +2,7 @@ package generator
 
 import (
 	"crypto/hmac"
-	"crypto/sha1" // what authenticator apps use: as an HMAC it is not broken
+	"crypto/sha1" //nolint:gosec // authenticator apps use it: as an HMAC it is not broken
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base32"
@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
@@ -27,8 +28,7 @@ const (
 	validUntil = "validUntil"
 )
 
-// A shorter period would be over before its token was used, a longer one makes a
-// password of it.
+// A shorter period would be over before its token was used. A longer one would make a password of it.
 const (
 	minPeriod = 5 * time.Second
 	maxPeriod = time.Hour
@@ -38,65 +38,56 @@ var hashes = map[string]func() hash.Hash{"": sha1.New, "SHA1": sha1.New, "SHA256
 
 var errSecret = errors.New("the shared secret is not base32, or is empty")
 
-// A TOTP computes one-time passwords by RFC 6238. It is immutable, and safe for
-// concurrent use.
+// A TOTP computes one-time passwords by RFC 6238. It is immutable, and safe for concurrent use.
 type TOTP struct {
 	hash   func() hash.Hash
 	digits int
 	period int64 // seconds
 }
 
-// CompileTOTP compiles a section of the input, which lies at the path, but for its
-// expression, or returns all its faults in the order of the fields.
+// CompileTOTP compiles a section of the input at a path, except for its expression, or returns all that is wrong with
+// it.
 func CompileTOTP(at *field.Path, in *v1beta1.TOTPGenerator) (*TOTP, field.ErrorList) {
-	var faults field.ErrorList
-	digits := valueOr(in.Digits, 6)
+	var r refusals
+	digits := ptr.Deref(in.Digits, 6)
 	if digits < 6 || digits > 8 {
-		faults = append(faults, fault(at.Child("digits"), "is %d: must be 6, 7 or 8", digits))
+		r.refuse(at.Child("digits"), "is %d: must be 6, 7 or 8", digits)
 	}
-	period := valueOr(in.Period, metav1.Duration{Duration: 30 * time.Second}).Duration
-	if why := wrongPeriod(period); why != "" {
-		faults = append(faults, fault(at.Child("period"), "is %s: %s", DurationText(period), why))
+	period := ptr.Deref(in.Period, metav1.Duration{Duration: 30 * time.Second}).Duration
+	switch is := DurationText(period); {
+	case period < minPeriod || period > maxPeriod:
+		r.refuse(at.Child("period"), "is %s: must be from %s to %s", is, DurationText(minPeriod), DurationText(maxPeriod))
+	case period%time.Second != 0:
+		r.refuse(at.Child("period"), "is %s: must be whole seconds", is)
 	}
 	newHash, ok := hashes[in.Algorithm]
 	if !ok {
-		faults = append(faults, fault(at.Child("algorithm"), "must be SHA1, SHA256 or SHA512"))
+		r.refuse(at.Child("algorithm"), "must be SHA1, SHA256 or SHA512")
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(r.errs) > 0 {
+		return nil, r.errs
 	}
+	//nolint:gosec // digits are 6 to 8
 	return &TOTP{hash: newHash, digits: int(digits), period: int64(period / time.Second)}, nil
-}
-
-func wrongPeriod(p time.Duration) string {
-	switch {
-	case p < minPeriod || p > maxPeriod:
-		return fmt.Sprintf("must be from %s to %s", DurationText(minPeriod), DurationText(maxPeriod))
-	case p%time.Second != 0:
-		return "must be whole seconds"
-	}
-	return ""
 }
 
 // Keys are the names of the outputs.
 func (t *TOTP) Keys() []string { return []string{token, validUntil} }
 
-// Make computes the token of a moment from the shared secret in base32, as apps show
-// it: in groups or not, in either case, padded or not. What the token has left is
-// from a second to the period, in whole seconds, rounded up: after that time there is
-// another one, and until then all outputs stay the same. No error holds any of the secret.
+// Make computes the token of a moment from the shared secret in base32, as apps show it: in groups or not, in either
+// case, padded or not. left is how long all outputs stay the same, from a second to the period, in whole seconds,
+// rounded up. No error holds any of the secret.
 func (t *TOTP) Make(secret string, now time.Time) (o Outputs, left time.Duration, err error) {
 	key, err := sharedSecret(secret)
 	if err != nil {
 		return nil, 0, err
 	}
 	step, over := now.Unix()/t.period, now.Unix()%t.period
-	seconds := t.period - over
 	o = Outputs{
-		token:      sensitive.FromString(t.code(key, uint64(step))),
+		token:      sensitive.FromString(t.code(key, uint64(step))), //nolint:gosec // after 1970
 		validUntil: sensitive.FromString(time.Unix((step+1)*t.period, 0).UTC().Format(time.RFC3339)),
 	}
-	return o, time.Duration(seconds) * time.Second, nil
+	return o, time.Duration(t.period-over) * time.Second, nil
 }
 
 // code is the HOTP of RFC 4226, section 5.3, with the hash of RFC 6238.
@@ -114,13 +105,13 @@ func sharedSecret(s string) ([]byte, error) {
 		switch {
 		case r == '-' || unicode.IsSpace(r):
 			return -1
-		case 'a' <= r && r <= 'z': // and no letter that is one of these only in upper case
+		case 'a' <= r && r <= 'z': // strings.ToUpper also maps letters outside of ASCII to these
 			return r - 'a' + 'A'
 		}
 		return r
 	}, s)
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(s, "="))
-	if err != nil || len(key) == 0 { // the error tells an offset, which is nobody's business
+	if err != nil || len(key) == 0 { // the error has an offset, which tells about the secret
 		return nil, errSecret
 	}
 	return key, nil

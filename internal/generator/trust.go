@@ -1,64 +1,59 @@
 package generator
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// A Claim is what an object says of itself, and what is true of it, before anybody believes
-// that it is a generation.
+// A Claim is what an object says of itself, and what is true of it, before it is trusted to be a generation.
 type Claim struct {
 	Number int
+	UID    string // of the object
 
-	// UID of the object.
-	UID string
-
-	// Listed is set if the composite lists the object among its resources. Only the
-	// composite's controller writes that list.
+	// Listed is set if the composite lists the object among its resources. Only the composite's controller writes that
+	// list.
 	Listed bool
 
-	// Whole is set if the object is what a step makes: controlled by the composite,
-	// immutable, and with just the outputs of the generator.
+	// Whole is set if the object is what a step makes: controlled by the composite, immutable, and with just the outputs
+	// of the generator.
 	Whole bool
 
-	// Adopted and Flagged are the state of the object. Lost is set if the state was
-	// changed by somebody else, or is gone.
+	// Adopted and Flagged are the state of the object. Lost is set if somebody else changed the state, or it is gone.
 	Adopted, Flagged, Lost bool
 
-	// Follows are the UIDs of the generations that were there when this one was made.
+	// Follows are the UIDs of the generations that existed when this one was made.
 	Follows []string
 
-	// Proves reports whether the object carries a code keyed with the values of the
-	// generation that has this UID. It is nil for a kind of object that carries none.
+	// Proves reports whether the object has a code that is keyed with the values of the generation with this UID. It is
+	// nil for a kind of object that has no codes.
 	Proves func(former string) bool
 }
 
-// Known is what is known of a generator from objects that are not its generations.
+// Known is what objects that are not its generations tell about a generator.
 type Known struct {
-	// Recorded are the generations in use that exports recorded: their numbers by their
-	// UIDs. Former are the UIDs of those that exports recorded as former ones.
+	// Recorded are the generations in use that exports recorded: their numbers by their UIDs. Former are the UIDs of
+	// those that exports recorded as former ones.
 	Recorded map[string]int
 	Former   map[string]bool
 
-	// Accepted are the UIDs of objects that the owner of the composite accepts.
-	Accepted map[string]bool
+	Accepted map[string]bool // the UIDs of objects that the owner of the composite accepts
 }
 
 // A Trust says which objects are generations.
 type Trust struct {
-	// Proven are the UIDs of those that are.
-	Proven map[string]bool
+	Proven map[string]bool // the UIDs of the generations
 
-	// Impostor is the object that has the number of the generation in use, and that is
-	// not the recorded one or is not listed. It may be nil. While there is one, nothing may
-	// be changed.
+	// Impostor, unless it is nil, is an object that has the number of the generation in use, and that is not the recorded
+	// one or is not listed. While it exists, nothing may be changed.
 	Impostor *Claim
 }
 
 // Trusted finds the generations among the objects that look like one.
 //
-// An object is a generation if the owner of the composite accepts it, or if an export
-// recorded its UID and the composite lists it. Those that it follows are generations,
-// because only a step writes that. The next one is a generation if it is whole and proves
-// that its maker knew the value of one before. The first generation of all has nothing to
-// prove that with: it must be listed and whole.
+// An object is a generation if the owner of the composite accepts it, or if an export recorded its UID and the
+// composite lists it. The objects that it follows are generations, because only a step writes that. The next object is
+// a generation if it is whole and proves that its maker knew the value of one before. The first generation of all
+// cannot prove that: it must be listed and whole.
 func Trusted(claims []Claim, known Known) Trust {
 	claims = slices.SortedFunc(slices.Values(claims), func(a, b Claim) int { return a.Number - b.Number })
 	t := Trust{Proven: map[string]bool{}}
@@ -86,18 +81,18 @@ func Trusted(claims []Claim, known Known) Trust {
 	return t
 }
 
-// first is the generation that everything else is judged by while nothing is recorded: the
-// one in use, as far as its state says so.
+// first is the generation that the others are compared with while nothing is recorded: the one in use, as far as its
+// state says so.
 func first(claims []Claim) (Claim, bool) {
-	const former, changed, whole = 0, 1, 2
-	rank := func(c Claim) int {
+	const former, changed, unchanged = 0, 1, 2
+	state := func(c Claim) int {
 		switch {
 		case c.Lost:
 			return changed
 		case c.Flagged:
 			return former
 		}
-		return whole
+		return unchanged
 	}
 	claims = slices.DeleteFunc(slices.Clone(claims), func(c Claim) bool {
 		return !c.Listed || !c.Whole || c.Flagged && !c.Adopted // which was not proven before
@@ -106,18 +101,15 @@ func first(claims []Claim) (Claim, bool) {
 		return Claim{}, false
 	}
 	return slices.MaxFunc(claims, func(a, b Claim) int {
-		d, later := rank(a)-rank(b), a.Number-b.Number
-		switch {
-		case d != 0:
-			return d
-		case rank(a) == whole: // later ones can prove that they follow
-			return -later
+		later := a.Number - b.Number
+		if state(a) == unchanged { // later ones can prove that they follow
+			later = -later
 		}
-		return later
+		return cmp.Or(state(a)-state(b), later)
 	}), true
 }
 
-// proveFormer proves those that proven ones follow.
+// proveFormer proves the objects that proven ones follow.
 func (t *Trust) proveFormer(claims []Claim) {
 	followed := map[string]bool{}
 	for _, c := range slices.Backward(claims) {
@@ -132,8 +124,7 @@ func (t *Trust) proveFormer(claims []Claim) {
 	}
 }
 
-// proveNext proves those that follow a proven one, or one that an export recorded and that is
-// gone.
+// proveNext proves the objects that follow a proven one, or one that an export recorded and that is gone.
 func (t *Trust) proveNext(claims []Claim, known Known) {
 	before := map[string]bool{} // proven ones with a lower number
 	for _, c := range claims {

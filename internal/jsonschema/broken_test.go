@@ -26,7 +26,11 @@ func TestBroken(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(read(t, path)), &tc); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{tc.At}, refused(exports, tc.Input)); diff != "" {
+			want := []string{tc.At}
+			if tc.At == "" {
+				want = nil // only the function checks it
+			}
+			if diff := cmp.Diff(want, refused(exports, tc.Input)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.Reason, diff)
 			}
 			if function(tc.Input) == nil {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,7 +14,9 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/definition"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
 // A mutation of an input, made in place.
@@ -85,7 +89,7 @@ type mutator struct {
 	schema   map[string]any
 	samples  map[string]any // by their kinds of path
 	exports  *jsonschema.Schema
-	function func(any) field.ErrorList
+	function func(any) diagnostic.List
 }
 
 func newMutator(t testing.TB) *mutator {
@@ -126,13 +130,16 @@ var beyond = regexp.MustCompile(strings.Join([]string{
 	"there is no generator", "names a certificate that is no CA", "must be one of allow.secrets", "secret data, which flows",
 	"must be set for the environment", "over the length of", "there shall be 4 symbols", "must be an object whose values are strings",
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
+	// Rules that compare several fields:
+	"for type rsa", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "for totp", "beside valueMap", "beside the nameExpression",
+	"an empty one removes",
 }, "|"))
 
 // agree fails unless the schema and the function both take an input, or both refuse it.
 func (m *mutator) agree(t *testing.T, input any, what string) {
 	t.Helper()
 	faults := m.function(input)
-	structural := slices.ContainsFunc(faults, func(f *field.Error) bool { return !beyond.MatchString(f.Error()) })
+	structural := slices.ContainsFunc(faults, func(f *diagnostic.Diagnostic) bool { return !beyond.MatchString(f.Error()) })
 	schema := refused(m.exports, input)
 	if structural && schema == nil {
 		t.Errorf("%s: the function refuses it, and the schema does not: %v", what, faults)
@@ -194,4 +201,162 @@ func FuzzSchemaAgreesWithFunction(f *testing.F) {
 		other.make()
 		m.agree(t, input, one.name+", "+other.name)
 	})
+}
+
+// broken are the rules, by their texts, that do not hold for a value or one inside it.
+func broken(s *definition.Schema, value any, out map[string]bool) {
+	if n, ok := value.(float64); ok {
+		value = int64(n)
+	}
+	for _, r := range s.Rules {
+		if holds, err := r.Holds(whole(value)); err == nil && !holds {
+			out[r.Text] = true
+		}
+	}
+	switch value := value.(type) {
+	case []any:
+		for _, v := range value {
+			if s.Items != nil {
+				broken(s.Items, v, out)
+			}
+		}
+	case map[string]any:
+		for name, v := range value {
+			if below := cmp.Or(s.Properties[name], s.AdditionalProperties); below != nil {
+				broken(below, v, out)
+			}
+		}
+	}
+}
+
+// whole makes integers of the numbers of an input, as Kubernetes has them.
+func whole(value any) any {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	out := maps.Clone(object)
+	for name, v := range out {
+		if n, ok := v.(float64); ok {
+			out[name] = int64(n)
+		}
+	}
+	return out
+}
+
+// Each rule of the definition is broken by an input here or in the corpus of broken inputs,
+// and the function refuses each input that breaks one.
+func TestRulesAreEnforced(t *testing.T) {
+	m := newMutator(t)
+	told := map[string]bool{}
+	try := func(what string, input any) {
+		found := map[string]bool{}
+		broken(definition.Exports(), input, found)
+		if len(found) > 0 && len(m.function(input)) == 0 {
+			t.Errorf("%s: the function accepts it, but these do not hold: %v", what, slices.Sorted(maps.Keys(found)))
+		}
+		maps.Copy(told, found)
+	}
+	_, all := m.input(t)
+	for i := range all {
+		input, all := m.input(t)
+		all[i].make()
+		try(all[i].name, input)
+	}
+	paths, err := filepath.Glob("testdata/broken/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		file, _ := documents(t, read(t, path))[0].(map[string]any)
+		try(path, file["input"])
+	}
+	for _, body := range []string{
+		"ttl: 25h", "sources: [{name: composite, apiVersion: v1, kind: ConfigMap}]",
+		"generators: [{name: A, uuid: {}}]",
+		"generators: [{name: a, sshKey: {type: ecdsa, bits: 2048}}]",
+		"generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 59s}]",
+		"generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, gracePeriod: 16h}]",
+		"generators: [{name: a, uuid: {}, gracePeriod: -1s}]",
+		"generators: [{name: a, certificate: {subject: {commonName: a}, duration: 59m, renewBefore: 4m}}]",
+		"generators: [{name: a, totp: {secretExpression: \"'x'\", period: 1500ms}}]",
+		"secrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
+		"secrets: [{name: a, data: [{key: k, value: \"'v'\"}]}]\nconfigMaps: [{name: a, data: [{key: k, value: \"'v'\"}]}]",
+	} {
+		try(body, documents(t, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+body)[0])
+	}
+	for _, rule := range texts(t) {
+		if !told[rule] {
+			t.Errorf("no input breaks rule %q", rule)
+		}
+	}
+}
+
+// Every bound of the definition is enforced, also those that no rule has.
+func TestBoundsAreEnforced(t *testing.T) {
+	m := newMutator(t)
+	checked := 0
+	refused := func(at, what string, put func(any), value, was any, input any) {
+		put(value)
+		if len(m.function(input)) == 0 {
+			t.Errorf("%s: %s: the function accepts it", at, what)
+		}
+		put(was)
+		checked++
+	}
+	input, _ := m.input(t)
+	var walk func(s *definition.Schema, at string, value any, put func(any))
+	walk = func(s *definition.Schema, at string, value any, put func(any)) {
+		switch value := value.(type) {
+		case string:
+			if s.MaxLength != nil {
+				refused(at, "too long", put, strings.Repeat("a", *s.MaxLength+1), value, input)
+			}
+			if s.MinLength != nil || s.Enum != nil {
+				refused(at, "empty", put, "", value, input)
+			}
+			if s.Enum != nil || s.Pattern != nil {
+				refused(at, "another word", put, "No Word", value, input)
+			}
+		case float64:
+			if s.Minimum != nil {
+				refused(at, "too small", put, *s.Minimum-1, value, input)
+			}
+			if s.Maximum != nil {
+				refused(at, "too large", put, *s.Maximum+1, value, input)
+			}
+		case []any:
+			if s.MinItems != nil {
+				refused(at, "empty", put, []any{}, value, input)
+			}
+			if s.MaxItems != nil {
+				refused(at, "too many", put, slices.Repeat(value, *s.MaxItems+1), value, input)
+			}
+			if s.ListType == "set" || s.ListType == "map" {
+				refused(at, "twice", put, slices.Repeat(value, 2), value, input)
+			}
+			for i, v := range value {
+				walk(s.Items, at+"/"+strconv.Itoa(i), v, func(v any) { value[i] = v })
+			}
+		case map[string]any:
+			if s.MinProperties != nil {
+				refused(at, "empty", put, map[string]any{}, value, input)
+			}
+			for _, name := range s.Required {
+				was := value[name]
+				delete(value, name)
+				refused(at, "without "+name, func(any) {}, nil, nil, input)
+				value[name] = was
+			}
+			for name, v := range value {
+				if below := cmp.Or(s.Properties[name], s.AdditionalProperties); below != nil {
+					walk(below, at+"/"+name, v, func(v any) { value[name] = v })
+				}
+			}
+		}
+	}
+	walk(definition.Exports(), "", input, func(any) {})
+	if checked < 300 {
+		t.Errorf("want at least 300 bounds, got %d", checked)
+	}
 }

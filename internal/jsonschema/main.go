@@ -3,11 +3,11 @@
 // against the former and leaves all else open. It reads the input's
 // CustomResourceDefinition, which go generate has made before:
 //
-//	go run ./internal/jsonschema package/input/export.fn.crossplane.io_exports.yaml package/schema
+//	go run ./internal/jsonschema package/input/export.fn.crossplane.io_exports.yaml package/schema internal/definition/exports.json
 //
 // The schemas are of draft-07, which yaml-language-server reads. They never refuse what
-// the definition takes. What they cannot say of its rules is listed in rules.go; a rule
-// that is not there is an error, so that none is forgotten.
+// the definition accepts. They hold the rules of it that draft-07 can say simply: which
+// fields must be there, and which text a field may have. The function checks the others.
 package main
 
 import (
@@ -15,11 +15,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/definition"
 )
 
 func main() {
@@ -30,22 +33,23 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 2 {
-		return errors.New("usage: jsonschema CRD FOLDER")
+	if len(args) != 3 {
+		return errors.New("usage: jsonschema CRD FOLDER COPY")
 	}
-	crd, err := os.ReadFile(args[0])
+	text, err := os.ReadFile(args[0]) //nolint:gosec // a file of the repository
 	if err != nil {
 		return fmt.Errorf("cannot read CustomResourceDefinition: %w", err)
 	}
-	files, err := generate(crd)
+	files, bare, err := generate(text)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(args[1], 0o755); err != nil { //nolint:gosec // a folder of the repository
-		return fmt.Errorf("cannot make folder of schemas: %w", err)
-	}
+	out := map[string][]byte{args[2]: bare}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(args[1], name), content, 0o644); err != nil { //nolint:gosec // a file of the repository
+		out[filepath.Join(args[1], name)] = content
+	}
+	for path, content := range out {
+		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // a file of the repository
 			return fmt.Errorf("cannot write schema: %w", err)
 		}
 	}
@@ -62,64 +66,89 @@ const (
 	comment = "Generated from the CustomResourceDefinition by go generate ./input. Do not edit."
 )
 
-// A definition is what is read of a CustomResourceDefinition.
-type definition struct {
-	Spec struct {
-		Group string `json:"group"`
-		Names struct {
-			Kind string `json:"kind"`
-		} `json:"names"`
-		Versions []struct {
-			Name   string `json:"name"`
-			Schema struct {
-				OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
-			} `json:"schema"`
-		} `json:"versions"`
-	} `json:"spec"`
-}
-
-// generate the files by their names.
-func generate(crd []byte) (map[string][]byte, error) {
-	var d definition
-	if err := yaml.Unmarshal(crd, &d); err != nil {
-		return nil, fmt.Errorf("cannot read CustomResourceDefinition: %w", err)
+// generate the files by their names, and the copy of the definition.
+func generate(text []byte) (files map[string][]byte, bare []byte, err error) {
+	var d struct {
+		Spec struct {
+			Group string `json:"group"`
+			Names struct {
+				Kind string `json:"kind"`
+			} `json:"names"`
+			Versions []struct {
+				Name   string `json:"name"`
+				Schema struct {
+					OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		return nil, nil, fmt.Errorf("cannot read CustomResourceDefinition: %w", err)
 	}
 	if len(d.Spec.Versions) != 1 {
-		return nil, fmt.Errorf("cannot choose a version: the CustomResourceDefinition has %d of them", len(d.Spec.Versions))
+		return nil, nil, fmt.Errorf("cannot choose a version: the CustomResourceDefinition has %d of them", len(d.Spec.Versions))
 	}
 	version := d.Spec.Versions[0]
-	exports, err := convert(version.Schema.OpenAPIV3Schema)
-	if err != nil {
-		return nil, err
+	raw := version.Schema.OpenAPIV3Schema
+	if _, err := definition.Parse(raw); err != nil { // a keyword that is not known would be lost
+		return nil, nil, err
+	}
+	var exports, described schema
+	if err := errors.Join(json.Unmarshal(raw, &exports), json.Unmarshal(raw, &described)); err != nil {
+		return nil, nil, fmt.Errorf("cannot read schema: %w", err)
+	}
+	if bare, err = json.MarshalIndent(undescribed(described), "", " "); err != nil {
+		return nil, nil, fmt.Errorf("cannot write the copy of the definition: %w", err)
+	}
+	if err := convert(exports, ""); err != nil {
+		return nil, nil, err
 	}
 	object(exports, d.Spec.Group+"/"+version.Name, d.Spec.Names.Kind)
-
-	files := map[string][]byte{}
+	files = map[string][]byte{}
 	for name, s := range map[string]schema{exportsFile: exports, compositionFile: composition(exports, d.Spec.Group)} {
 		if files[name], err = encode(name, s); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return files, nil
+	return files, append(bare, '\n'), nil
+}
+
+// undescribed removes the descriptions, which only people read.
+func undescribed(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v["description"].(string); ok {
+			delete(v, "description")
+		}
+		for _, below := range v {
+			undescribed(below)
+		}
+	case []any:
+		for _, below := range v {
+			undescribed(below)
+		}
+	}
+	return v
 }
 
 // object says which object a document is. The definition leaves it to the API server,
 // which never sees one.
 func object(s schema, apiVersion, kind string) {
-	properties := s["properties"].(map[string]any) //nolint:forcetypeassert // made by convert
+	properties := s["properties"].(schema) //nolint:forcetypeassert // the input has fields
 	properties["apiVersion"] = schema{"const": apiVersion, "description": "APIVersion of the function's input."}
 	properties["kind"] = schema{"const": kind, "description": "Kind of the function's input."}
 	properties["metadata"] = schema{"type": "object", "description": "Metadata of the input. Nothing reads it."}
 	s["required"] = []string{"apiVersion", "kind"}
 }
 
-// composition is the schema of any Composition, and of whatever stands beside it in a
-// file. An input of another version than the one that we have is one of ours, too.
+// composition is the schema of any Composition, and of other objects in its file. It checks
+// the inputs of the group, also those of another version than this one.
 func composition(exports schema, group string) schema {
-	ours := all(schema{"type": "object"}, has("apiVersion"), inside("apiVersion", matching("^"+regexp.QuoteMeta(group)+"/")))
+	ours := field("apiVersion", schema{"type": "string", "pattern": "^" + regexp.QuoteMeta(group) + "/"})
+	ours["type"], ours["required"] = "object", []string{"apiVersion"}
 	input := when(ours, schema{"$ref": "#/definitions/exports"})
-	s := inside("spec", inside("pipeline", schema{"items": inside("input", input)}))
-	s["definitions"] = map[string]any{"exports": exports}
+	s := field("spec", field("pipeline", schema{"items": field("input", input)}))
+	s["definitions"] = schema{"exports": exports}
 	return s
 }
 
@@ -127,9 +156,7 @@ func composition(exports schema, group string) schema {
 // that the same definition gives the same bytes.
 func encode(name string, s schema) ([]byte, error) {
 	file := schema{"$schema": draft, "$id": home + name, "$comment": comment}
-	for k, v := range s {
-		file[k] = v
-	}
+	maps.Copy(file, s)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

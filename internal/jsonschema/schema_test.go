@@ -17,9 +17,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
@@ -32,12 +32,15 @@ const (
 
 // The published schemas are those of the definition.
 func TestUpToDate(t *testing.T) {
-	files, err := generate([]byte(read(t, crd)))
+	files, bare, err := generate([]byte(read(t, crd)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{compositionFile, exportsFile}, slices.Sorted(maps.Keys(files))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(string(bare), read(t, root+"internal/definition/exports.json")); diff != "" {
+		t.Errorf("internal/definition/exports.json is not up to date: run go generate ./input\n-want, +got:\n%s", diff)
 	}
 	for name, want := range files {
 		if diff := cmp.Diff(string(want), read(t, published+name)); diff != "" {
@@ -216,13 +219,13 @@ func pointer(at []string, below ...string) string {
 }
 
 // takes is what the function has against an input.
-func takes(t testing.TB) func(input any) field.ErrorList {
+func takes(t testing.TB) func(input any) diagnostic.List {
 	t.Helper()
 	env, err := expression.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(input any) field.ErrorList {
+	return func(input any) diagnostic.List {
 		fields, _ := input.(map[string]any)
 		s, err := structpb.NewStruct(fields)
 		if err != nil {
@@ -267,7 +270,7 @@ func exportsInputs(doc any) []any {
 
 func read(t testing.TB, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path) //nolint:gosec // a file of this repository
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

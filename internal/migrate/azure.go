@@ -6,32 +6,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/decode"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// azureDocument is a resource of Azure Service Operator on its own.
-func (m *migration) azureDocument(c cursor) *step {
-	name := c.get("metadata", "name").text()
-	s := newStep()
-	s.above = []string{title(c), "Put it behind the step that composes the resource."}
+// azureDocument returns the step of a resource of Azure Service Operator on its own.
+func (m *migration) azureDocument(c decode.Value) *step {
+	name := c.Get("metadata", "name").Text()
+	s := newStep("Put it behind the step that composes the resource.")
 	s.taken[name] = true
 	m.azure(s, c, name, func(path string) string {
-		return fmt.Sprintf("%s of %s %s", path, c.get("kind").text(), name)
+		return fmt.Sprintf("%s of %s %s", path, c.Get("kind").Text(), name)
 	})
 	if s.empty() {
 		return nil
 	}
-	if name == "" {
-		c.get("metadata", "name").needed()
-	}
-	s.above = slices.Insert(s.above, 2, fmt.Sprintf("%sthe composed resource is called %s here: have from say its name in the pipeline.", decide, name))
+	needed(c.Get("metadata", "name"))
+	s.above = slices.Insert(s.above, 1, fmt.Sprintf("%sthe composed resource is called %s here: have from say its name in the pipeline.", decide, name))
 	return s
 }
 
-// azure adds what a resource of Azure Service Operator exports. The name is that of
-// the composed resource; of says where a field of it is.
-func (m *migration) azure(s *step, c cursor, name string, of func(path string) string) {
-	spec := c.get("spec", "operatorSpec")
+// azure adds what a resource of Azure Service Operator exports. The name is that of the composed
+// resource, and of returns where a field of it is.
+func (m *migration) azure(s *step, c decode.Value, name string, of func(path string) string) {
+	spec := c.Get("spec", "operatorSpec")
 	x := azure{m, s, name}
 	for _, kind := range []struct {
 		expressions, fields string
@@ -40,41 +38,41 @@ func (m *migration) azure(s *step, c cursor, name string, of func(path string) s
 		{"secretExpressions", "secrets", s.secrets},
 		{"configMapExpressions", "configMaps", s.configMaps},
 	} {
+		secret := kind.to == s.secrets
 		objects := map[string]*azureObject{}
-		var order []string
-		object := func(c cursor) *azureObject {
-			to := c.get("name").needed()
+		var order []*azureObject
+		object := func(c decode.Value) *azureObject {
+			to := needed(c.Get("name"))
 			if objects[to] == nil {
 				objects[to] = &azureObject{name: to, labels: map[string]string{}, annotations: map[string]string{}}
-				order = append(order, to)
+				order = append(order, objects[to])
 			}
 			return objects[to]
 		}
-		for _, e := range spec.get(kind.expressions).items() {
-			x.expression(object(e), e, kind.to == s.secrets)
+		for _, e := range items(spec.Get(kind.expressions)) {
+			x.expression(object(e), e, secret)
 		}
-		fields := spec.get(kind.fields)
-		for _, field := range fields.names() {
-			e := fields.member(field)
-			if kind.to == s.secrets {
+		fields := spec.Get(kind.fields)
+		for _, field := range fields.Keys() {
+			if e := fields.Key(field); secret {
 				x.written(object(e), e)
-				continue
+			} else {
+				object(e).known(e, field)
 			}
-			object(e).known(e, selected(expression.Resource+".status", field), field)
 		}
-		if spec.get(kind.expressions).there() {
+		if spec.Get(kind.expressions).Exists() {
 			s.remove = append(s.remove, of("spec.operatorSpec."+kind.expressions))
 		}
-		if kind.to == s.configMaps && fields.there() {
+		if !secret && fields.Exists() {
 			s.remove = append(s.remove, of("spec.operatorSpec."+kind.fields))
 		}
-		for _, to := range order {
-			kind.to.items = append(kind.to.items, x.export(objects[to]))
+		for _, o := range order {
+			kind.to.items = append(kind.to.items, x.export(o))
 		}
 	}
 }
 
-// azure is a resource of Azure Service Operator on its way.
+// azure is a resource of Azure Service Operator.
 type azure struct {
 	migration *migration
 	step      *step
@@ -88,14 +86,14 @@ type azureObject struct {
 	labels, annotations map[string]string
 	secret              bool   // an entry reads the resource's secrets
 	evaluated           bool   // an entry is an expression over the resource
-	source              string // the Secret of this name that the operator goes on writing, as a source
+	source              string // the Secret that the operator still writes, as a source
 }
 
-// expression is an entry of secretExpressions or configMapExpressions. Without a key
-// it gives several.
-func (x azure) expression(o *azureObject, c cursor, secret bool) {
-	n, value := mapping(), c.get("value").needed()
-	if key := c.get("key").text(); key != "" {
+// expression adds an entry of secretExpressions or configMapExpressions. Without a key it has several
+// values.
+func (x azure) expression(o *azureObject, c decode.Value, secret bool) {
+	n, value := mapping(), needed(c.Get("value"))
+	if key := c.Get("key").Text(); key != "" {
 		n.withText("key", key).withText("value", value)
 	} else {
 		n.withText("valueMap", value)
@@ -103,40 +101,32 @@ func (x azure) expression(o *azureObject, c cursor, secret bool) {
 	o.data = append(o.data, n)
 	o.evaluated = true
 	o.secret = o.secret || secret && x.readsSecret(value)
-	maps.Copy(o.labels, c.get("labels").texts())
-	maps.Copy(o.annotations, c.get("annotations").texts())
+	maps.Copy(o.labels, texts(c.Get("labels")))
+	maps.Copy(o.annotations, texts(c.Get("annotations")))
 }
 
 func (x azure) readsSecret(text string) bool {
 	e, _ := x.migration.env.Compile(expression.Source{Text: text, Want: expression.WantAny})
-	if e == nil {
-		return false
-	}
-	for _, r := range e.References() {
-		if r.Variable == expression.Secret {
-			return true
-		}
-	}
-	return false
+	return e != nil && slices.ContainsFunc(e.References(), func(r expression.Reference) bool { return r.Variable == expression.Secret })
 }
 
-// known is an output that the operator itself knows how to get.
-func (o *azureObject) known(c cursor, value, output string) {
-	n := mapping().with("key", textNode(c.get("key").needed())).with("value", textNode(value))
+// known adds an output of which only the operator knows where it is.
+func (o *azureObject) known(c decode.Value, output string) {
+	n := mapping().with("key", textNode(needed(c.Get("key")))).with("value", textNode(selected(expression.Resource+".status", output)))
 	n.note(fmt.Sprintf("%sthe operator knows where %s comes from, which depends on the kind: say which key, or which field, it is.", decide, output))
 	o.data = append(o.data, n)
 	o.evaluated = true
 }
 
-// written is a secret that only the operator can get. It goes on writing its Secret,
-// which is a source here.
-func (x azure) written(o *azureObject, c cursor) {
+// written adds a secret that only the operator can read. The operator still writes its Secret, which is
+// a source here.
+func (x azure) written(o *azureObject, c decode.Value) {
 	if o.source == "" {
 		o.source = x.step.exportName(o.name)
 		x.step.sources.items = append(x.step.sources.items, mapping().withText("name", o.source).
 			withText("apiVersion", "v1").withText("kind", "Secret").withText("matchName", o.name))
 	}
-	key := c.get("key").needed()
+	key := needed(c.Get("key"))
 	o.data = append(o.data, mapping().withText("key", key).with("value", textNode(selected("secrets", o.source, key))))
 }
 
@@ -163,13 +153,12 @@ func (x azure) export(o *azureObject) *node {
 	return e.with("data", list(o.data...))
 }
 
-// texts are labels or annotations. One that is an expression for a string is
-// evaluated, as there.
+// texts adds labels or annotations. Those that are expressions of type string are evaluated, as there.
 func (x azure) texts(metadata *node, field string, texts map[string]string) {
 	plain := map[string]string{}
 	var computed []string
-	for _, k := range sortedKeys(texts) {
-		if _, faults := x.migration.env.Compile(expression.Source{Text: texts[k], Want: expression.WantString}); len(faults) > 0 {
+	for _, k := range slices.Sorted(maps.Keys(texts)) {
+		if _, errs := x.migration.env.Compile(expression.Source{Text: texts[k], Want: expression.WantString}); len(errs) > 0 {
 			plain[k] = texts[k]
 			continue
 		}
@@ -181,7 +170,7 @@ func (x azure) texts(metadata *node, field string, texts map[string]string) {
 	}
 }
 
-// literalName is the metadata of an object that is called what it was called before.
+// literalName returns the metadata of an object that keeps its name.
 func (s *step) literalName(name string) *node {
 	const why = decide + "metadata.name makes one object: with several composites in a namespace leave it out."
 	if !slices.Contains(s.above, why) {

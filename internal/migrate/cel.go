@@ -4,48 +4,29 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 )
 
-// literal is a text as a CEL string, in the quotes that need the least escaping.
+// literal returns a text as a CEL string, in the quotes that need the least escaping.
 func literal(s string) string {
-	quotes := '\''
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		quotes = '"'
+		return quotedIn('"', s)
 	}
-	var b strings.Builder
-	b.WriteRune(quotes)
-	for _, r := range s {
-		switch r {
-		case quotes, '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case '\n':
-			b.WriteString(`\n`)
-		default:
-			b.WriteString(escaped(r))
-		}
-	}
-	b.WriteRune(quotes)
-	return b.String()
+	return quotedIn('\'', s)
 }
 
 var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
 // isSelector reports whether CEL can select the field by a dot.
 func isSelector(name string) bool {
-	switch name {
-	case "in", "true", "false", "null":
-		return false
-	}
-	return identifier.MatchString(name)
+	return identifier.MatchString(name) && !slices.Contains([]string{"in", "true", "false", "null"}, name)
 }
 
-// celStep is a step into an object or a list, in CEL. One that may find nothing
-// has a question mark.
+// celStep returns a step into an object or a list, in CEL. An optional one has a question mark.
 func celStep(s fieldpath.Segment, optional bool) string {
 	mark := ""
 	if optional {
@@ -60,16 +41,15 @@ func celStep(s fieldpath.Segment, optional bool) string {
 	return "[" + mark + literal(s.Field) + "]"
 }
 
-// selected is the CEL of a field below a variable, whatever its name is.
+// selected returns the CEL of a field below a variable.
 func selected(variable string, names ...string) string {
-	path := make(fieldpath.Segments, 0, len(names))
 	for _, n := range names {
-		path = append(path, fieldpath.Segment{Type: fieldpath.SegmentField, Field: n})
+		variable += celStep(fieldpath.Field(n), false)
 	}
-	return celSteps(variable, path, false)
+	return variable
 }
 
-// celPath is the CEL of a field path below a variable.
+// celPath returns the CEL of a field path below a variable.
 func celPath(variable, path string, optional bool) (string, error) {
 	segments, err := parsePath(path)
 	return celSteps(variable, segments, optional), err
@@ -82,8 +62,7 @@ func celSteps(variable string, path fieldpath.Segments, optional bool) string {
 	return variable
 }
 
-// parsePath reads a field path as Crossplane does. It leads to one value, or it is
-// an error, which does not quote it.
+// parsePath parses a field path to one value, as Crossplane does. Its error does not quote the path.
 func parsePath(path string) (fieldpath.Segments, error) {
 	segments, err := fieldpath.Parse(path)
 	if err != nil {
@@ -100,14 +79,18 @@ func parsePath(path string) (fieldpath.Segments, error) {
 	return segments, nil
 }
 
-// percent is a format that fills in nothing but strings, as CEL and Go do alike.
+// percent matches a format that only fills in strings, which are the same in CEL and Go.
 var percent = regexp.MustCompile(`^([^%]|%s|%%)*$`)
 
-// formatted is the CEL that fills the values into a format of Go's.
-func formatted(format string, values []string) (string, error) {
-	n := strings.Count(strings.ReplaceAll(format, "%%", ""), "%s")
-	if !percent.MatchString(format) || n != len(values) {
+// formatted returns the CEL of a format of Go with these values.
+func formatted(text string, values []string) (string, error) {
+	n := strings.Count(strings.ReplaceAll(text, "%%", ""), "%s")
+	if !percent.MatchString(text) || n != len(values) {
 		return "", errors.New("has a format other than one %s for each value")
 	}
-	return literal(format) + ".format([" + strings.Join(values, ", ") + "])", nil
+	return format(text, values), nil
+}
+
+func format(text string, values []string) string {
+	return literal(text) + ".format([" + strings.Join(values, ", ") + "])"
 }

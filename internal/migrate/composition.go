@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
 // A template is a composed resource of a Composition.
 type template struct {
-	cursor
+	decode.Value
 	name  string
 	where string // its path in the step, or in the Composition
-	step  string // the pipeline step that has it; empty before Crossplane had any
+	step  string // of the pipeline; empty in a Composition for Crossplane v1
 }
 
-// of says where a field of the template is.
+// of returns where a field of the template is.
 func (t template) of(path string) string {
 	if t.step == "" {
 		return t.where + "." + path
@@ -25,21 +26,20 @@ func (t template) of(path string) string {
 
 // composition is a Composition with resource templates: of function-patch-and-transform,
 // or of its own as Crossplane v1 had them.
-func (m *migration) composition(c cursor) *step {
-	spec := c.get("spec")
-	s := newStep()
-	s.above = []string{title(c), "Put it behind the steps that compose what it reads."}
+func (m *migration) composition(c decode.Value) *step {
+	spec := c.Get("spec")
+	s := newStep("Put it behind the steps that compose what it reads.")
 	var templates []template
-	var ref *cursor
-	pipeline := spec.get("mode").text() == "Pipeline" || spec.get("pipeline").there()
+	var ref decode.Value
+	pipeline := spec.Get("mode").Text() == "Pipeline" || spec.Get("pipeline").Exists()
 	if pipeline {
-		templates, ref = s.pipeline(spec.get("pipeline"))
+		templates, ref = s.pipeline(spec.Get("pipeline"))
 	} else {
-		templates = s.resources(spec.get("resources"), "spec.resources", "")
+		templates = s.resources(spec.Get("resources"), "spec.resources", "")
 	}
 	s.connection(templates, ref, s.publishing(spec, !pipeline))
 	for _, t := range templates {
-		if base := t.get("base"); isAzure(base.get("apiVersion").text()) {
+		if base := t.Get("base"); isAzure(base.Get("apiVersion").Text()) {
 			m.azure(s, base, t.name, func(path string) string { return t.of("base." + path) })
 		}
 	}
@@ -60,20 +60,20 @@ func (m *migration) composition(c cursor) *step {
 // connectionKind is what function-go-templating publishes connection details by.
 const connectionKind = "CompositeConnectionDetails"
 
-// pipeline are the templates of all its steps, and where the last of them writes
-// the connection details to.
-func (s *step) pipeline(pipeline cursor) ([]template, *cursor) {
+// pipeline returns the templates of all its steps, and where the last of them writes the connection
+// details to.
+func (s *step) pipeline(pipeline decode.Value) ([]template, decode.Value) {
 	var templates []template
-	var ref *cursor
-	steps := map[string]bool{}
-	for _, p := range pipeline.items() {
-		name := p.get("step").text()
-		steps[name] = true
-		input := p.get("input")
-		group, _, _ := strings.Cut(input.get("apiVersion").text(), "/")
-		switch input.get("kind").text() {
+	var ref decode.Value
+	s.steps = map[string]bool{}
+	for _, p := range items(pipeline) {
+		name := p.Get("step").Text()
+		s.steps[name] = true
+		input := p.Get("input")
+		group, _, _ := strings.Cut(input.Get("apiVersion").Text(), "/")
+		switch input.Get("kind").Text() {
 		case "GoTemplate":
-			if group == "gotemplating.fn.crossplane.io" && strings.Contains(input.get("inline", "template").text(), connectionKind) {
+			if group == "gotemplating.fn.crossplane.io" && strings.Contains(input.Get("inline", "template").Text(), connectionKind) {
 				s.byHand = append(s.byHand, fmt.Sprintf("%sstep %s has %s in a Go template, which cannot be translated: write its keys by hand, as data of a Secret.", decide, name, connectionKind))
 				s.remove = append(s.remove, connectionKind+" of step "+name)
 			}
@@ -81,28 +81,28 @@ func (s *step) pipeline(pipeline cursor) ([]template, *cursor) {
 			if group != "pt.fn.crossplane.io" {
 				continue
 			}
-			templates = append(templates, s.resources(input.get("resources"), "resources", name)...)
-			if r := input.get("writeConnectionSecretToRef"); r.there() {
-				ref = &r
+			templates = append(templates, s.resources(input.Get("resources"), "resources", name)...)
+			if r := input.Get("writeConnectionSecretToRef"); r.Exists() {
+				ref = r
 				s.remove = append(s.remove, "writeConnectionSecretToRef of step "+name)
 			}
 		case v1beta1.Kind:
-			for _, e := range append(input.get("secrets").items(), input.get("configMaps").items()...) {
-				s.taken[e.get("name").text()] = true
+			for _, e := range append(items(input.Get("secrets")), items(input.Get("configMaps"))...) {
+				s.taken[e.Get("name").Text()] = true
 			}
 		}
 	}
-	s.steps = steps
 	return templates, ref
 }
 
-func (s *step) resources(list cursor, where, step string) []template {
-	var out []template
-	for i, r := range list.items() {
-		t := template{r, r.get("name").text(), fmt.Sprintf("%s[%d]", where, i), step}
+func (s *step) resources(list decode.Value, where, step string) []template {
+	resources := items(list)
+	out := make([]template, 0, len(resources))
+	for i, r := range resources {
+		t := template{r, r.Get("name").Text(), fmt.Sprintf("%s[%d]", where, i), step}
 		if t.name == "" {
 			if step != "" {
-				r.get("name").needed()
+				needed(r.Get("name"))
 			}
 			// So does Crossplane's own converter to mode Pipeline.
 			t.name = fmt.Sprintf("resource-%d", i)
@@ -115,15 +115,15 @@ func (s *step) resources(list cursor, where, step string) []template {
 
 // publishing reports whether the composite is a legacy one, as far as the Composition
 // says so, and where its Secret is.
-func (s *step) publishing(spec cursor, legacy bool) published {
-	namespace, store := spec.get("writeConnectionSecretsToNamespace"), spec.get("publishConnectionDetailsWithStoreConfigRef")
-	if namespace.there() {
+func (s *step) publishing(spec decode.Value, legacy bool) published {
+	namespace, store := spec.Get("writeConnectionSecretsToNamespace"), spec.Get("publishConnectionDetailsWithStoreConfigRef")
+	if namespace.Exists() {
 		s.remove = append(s.remove, "spec.writeConnectionSecretsToNamespace, once no composite is a legacy one")
 	}
-	if store.there() {
+	if store.Exists() {
 		s.remove = append(s.remove, "spec.publishConnectionDetailsWithStoreConfigRef")
 	}
-	return published{legacy || namespace.there() || store.there(), namespace.text(), store.there()}
+	return published{legacy || namespace.Exists() || store.Exists(), namespace.Text(), store.Exists()}
 }
 
 // published says what becomes of a legacy composite's connection details.
@@ -134,10 +134,10 @@ type published struct {
 }
 
 // connection is the Secret that has the connection details of all templates.
-func (s *step) connection(templates []template, ref *cursor, p published) {
+func (s *step) connection(templates []template, ref decode.Value, p published) {
 	d := details{count: map[string]int{}}
 	for _, t := range templates {
-		if list := t.get("connectionDetails").items(); len(list) > 0 {
+		if list := items(t.Get("connectionDetails")); len(list) > 0 {
 			s.remove = append(s.remove, t.of("connectionDetails"))
 			d.add(t, list)
 		}
@@ -145,7 +145,7 @@ func (s *step) connection(templates []template, ref *cursor, p published) {
 	if len(d.entries) == 0 {
 		return
 	}
-	p.legacy = p.legacy && ref == nil // which is for a composite of Crossplane v2
+	p.legacy = p.legacy && !ref.Exists() // which is for a composite of Crossplane v2
 	e := mapping().withText("name", s.exportName("connection"))
 	if p.legacy {
 		p.describe(e)

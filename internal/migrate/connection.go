@@ -3,27 +3,23 @@ package migrate
 import (
 	"errors"
 	"fmt"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// connectionType is that of each Secret with connection details. A Secret cannot
-// change its type, so that one which is there already keeps it.
+// connectionType is that of each Secret with connection details. It stays, because the type of an
+// existing Secret cannot change.
 const connectionType = "connection.crossplane.io/v1alpha1"
 
-// placeConnection names the Secret as function-patch-and-transform does for a
-// composite of Crossplane v2: first as the composite says, then as ref of its input
-// does, and then patches change the name.
-func placeConnection(e *node, ref *cursor) {
-	name, namespace := "composite.metadata.name + '-connection'", ""
-	var patches []cursor
-	if ref != nil {
-		if n := ref.get("name").text(); n != "" {
-			name = literal(n)
-		}
-		namespace = ref.get("namespace").text()
-		patches = ref.get("patches").items()
+// placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane
+// v2: by the composite, then by ref of its input, whose patches change the name.
+func placeConnection(e *node, ref decode.Value) {
+	name, namespace := "composite.metadata.name + '-connection'", ref.Get("namespace").Text()
+	if n := ref.Get("name").Text(); n != "" {
+		name = literal(n)
 	}
 	place := map[string]string{
-		// dyn, for an XRD of Crossplane v2 need not have the field.
+		// dyn, because an XRD of Crossplane v2 may not have the field.
 		"name":      "dyn(composite).?spec.?writeConnectionSecretToRef.?name.orValue(" + name + ")",
 		"namespace": "composite.metadata.namespace",
 	}
@@ -32,9 +28,9 @@ func placeConnection(e *node, ref *cursor) {
 	}
 	before := place["namespace"]
 	metadata := mapping()
-	for _, p := range patches {
+	for _, p := range items(ref.Get("patches")) {
 		if err := patch(p, place); err != nil {
-			metadata.note(fmt.Sprintf("%s%s %s: write it in CEL.", decide, p.at, err))
+			metadata.note(fmt.Sprintf("%s%s %s: write it in CEL.", decide, p.Path, err))
 		}
 	}
 	metadata.with("nameExpression", textNode(place["name"]))
@@ -51,48 +47,39 @@ func placeConnection(e *node, ref *cursor) {
 		decide+"a Secret of this name that is there already is kept, and the condition says which name this export needs to take it over.")
 }
 
-// patch the expression of the name, or of the namespace.
-func patch(p cursor, place map[string]string) error {
-	to := p.get("toFieldPath").text()
+// patch changes the expression of the name, or of the namespace.
+func patch(p decode.Value, place map[string]string) error {
+	to := p.Get("toFieldPath").Text()
 	before, ok := place[to]
 	if !ok {
 		return errors.New("is to neither name nor namespace")
 	}
-	x, err := patchExpression(p, before)
+	var x string
+	var err error
+	switch p.Get("type").Text() {
+	case "", "FromCompositeFieldPath":
+		x, err = fromCompositeExpression(p, before)
+	case "CombineFromComposite":
+		x, err = combineExpression(p)
+	default:
+		return errors.New("has a type that no Secret's name can be patched by")
+	}
 	if err == nil {
 		place[to] = x
 	}
 	return err
 }
 
-// patchExpression is the CEL of a patch, over what it patches.
-func patchExpression(p cursor, before string) (string, error) {
-	switch kind := p.get("type").text(); kind {
-	case "", "FromCompositeFieldPath":
-		return fromCompositeExpression(p, before)
-	case "CombineFromComposite":
-		return combineExpression(p)
-	}
-	return "", errors.New("has a type that no Secret's name can be patched by")
-}
-
-func fromCompositeExpression(p cursor, before string) (string, error) {
-	format, err := patchFormat(p.get("transforms"))
+func fromCompositeExpression(p decode.Value, before string) (string, error) {
+	format, err := patchFormat(p.Get("transforms"))
 	if err != nil {
 		return "", err
 	}
-	required := p.get("policy", "fromFieldPath").text() == "Required"
-	x, err := celPath("composite", p.get("fromFieldPath").needed(), !required)
-	if err != nil {
-		return "", err
-	}
-	filled := "v"
-	if format != "" {
-		if filled, err = formatted(format, []string{"v"}); err != nil {
-			return "", err
-		}
-	}
+	required := p.Get("policy", "fromFieldPath").Text() == "Required"
+	x, err := celPath("composite", needed(p.Get("fromFieldPath")), !required)
 	switch {
+	case err != nil:
+		return "", err
 	case required && format == "":
 		return "string(" + x + ")", nil
 	case required:
@@ -100,32 +87,33 @@ func fromCompositeExpression(p cursor, before string) (string, error) {
 	case format == "":
 		return x + ".orValue(" + before + ")", nil
 	}
-	return fmt.Sprintf("%s.optMap(v, %s).orValue(%s)", x, filled, before), nil
+	filled, err := formatted(format, []string{"v"})
+	return fmt.Sprintf("%s.optMap(v, %s).orValue(%s)", x, filled, before), err
 }
 
-// patchFormat is the format that the only transform has, or none.
-func patchFormat(transforms cursor) (string, error) {
-	list := transforms.items()
+// patchFormat returns the format of the only transform, or none.
+func patchFormat(transforms decode.Value) (string, error) {
+	list := items(transforms)
 	if len(list) == 0 {
 		return "", nil
 	}
 	t := list[0]
-	format := t.get("string", "fmt").text()
-	kind := t.get("string", "type").text()
-	if len(list) > 1 || t.get("type").text() != "string" || kind != "" && kind != "Format" || format == "" {
+	format := t.Get("string", "fmt").Text()
+	kind := t.Get("string", "type").Text()
+	if len(list) > 1 || t.Get("type").Text() != "string" || kind != "" && kind != "Format" || format == "" {
 		return "", errors.New("has transforms other than one string format")
 	}
 	return format, nil
 }
 
-func combineExpression(p cursor) (string, error) {
+func combineExpression(p decode.Value) (string, error) {
 	var values []string
-	for _, v := range p.get("combine", "variables").items() {
-		x, err := celPath("composite", v.get("fromFieldPath").needed(), false)
+	for _, v := range items(p.Get("combine", "variables")) {
+		x, err := celPath("composite", needed(v.Get("fromFieldPath")), false)
 		if err != nil {
 			return "", err
 		}
 		values = append(values, x)
 	}
-	return formatted(p.get("combine", "string", "fmt").text(), values)
+	return formatted(p.Get("combine", "string", "fmt").Text(), values)
 }

@@ -1,10 +1,12 @@
 package migrate
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 
+	"github.com/crossplane-contrib/function-export/internal/decode"
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
@@ -17,24 +19,24 @@ const (
 
 const emptyValue = "the value is empty, and nothing empty is ever exported"
 
-// details are the connection details of all templates, as data of one Secret.
+// details are the connection details of all templates, which become the data of one Secret.
 type details struct {
 	entries []*node
 	count   map[string]int // entries by key
-	fields  bool           // one is from a field of any type
+	fields  bool           // one is from a field of unknown type
 	missing bool           // one may be missing
 }
 
 // add the connection details of a template.
-func (d *details) add(t template, list []cursor) {
+func (d *details) add(t template, list []decode.Value) {
 	for _, c := range list {
 		kind := detailType(c, t.step != "")
-		key := c.get("name").text()
+		key := c.Get("name").Text()
 		if kind == fromSecretKey && key == "" && t.step == "" {
-			key = c.get("fromConnectionSecretKey").text() // as Crossplane v1 had it
+			key = c.Get("fromConnectionSecretKey").Text() // as Crossplane v1 had it
 		}
 		if key == "" {
-			c.get("name").needed()
+			needed(c.Get("name"))
 		}
 		e, why := d.entry(t, c, kind)
 		if why == "" && object.ValidateKey(key) != nil {
@@ -50,43 +52,38 @@ func (d *details) add(t template, list []cursor) {
 	}
 }
 
-// detailType is the type, which Crossplane v1 worked out if it was not there.
-func detailType(c cursor, required bool) string {
-	kind := c.get("type")
-	if required || kind.there() {
-		return kind.needed()
-	}
-	switch {
-	case c.get("name").there() && c.get("value").there():
+// detailType returns the type. Crossplane v1 derived it if it was not set.
+func detailType(c decode.Value, required bool) string {
+	switch kind := c.Get("type"); {
+	case required || kind.Exists():
+		return needed(kind)
+	case c.Get("name").Exists() && c.Get("value").Exists():
 		return fromValue
-	case c.get("fromConnectionSecretKey").there():
+	case c.Get("fromConnectionSecretKey").Exists():
 		return fromSecretKey
-	case c.get("fromFieldPath").there():
+	case c.Get("fromFieldPath").Exists():
 		return fromFieldPath
 	}
 	return fromSecretKey
 }
 
-// entry is the expression of a connection detail, or why it is for a person.
-func (d *details) entry(t template, c cursor, kind string) (value, why string) {
+// entry returns the expression of a connection detail, and why a person must change it.
+func (d *details) entry(t template, c decode.Value, kind string) (value, why string) {
 	switch kind {
 	case fromSecretKey:
 		d.missing = true
-		return selected("secrets", t.name, c.get("fromConnectionSecretKey").needed()), ""
+		return selected("secrets", t.name, needed(c.Get("fromConnectionSecretKey"))), ""
 	case fromFieldPath:
-		return d.fromField(t, c.get("fromFieldPath").needed())
+		return d.fromField(t, needed(c.Get("fromFieldPath")))
 	case fromValue:
-		v := c.get("value")
-		if !v.there() {
-			v.needed()
-		}
-		if v.text() == "" {
+		v := c.Get("value").Required().Text()
+		if v == "" {
 			return "''", emptyValue
 		}
-		return literal(v.text()), ""
+		return literal(v), ""
 	case "":
 	default:
-		c.get("type").fault("must be %s, %s or %s", fromSecretKey, fromFieldPath, fromValue)
+		c.Get("type").Refuse("must be %s, %s or %s", fromSecretKey, fromFieldPath, fromValue)
 	}
 	return "''", ""
 }
@@ -102,9 +99,10 @@ func (d *details) fromField(t template, path string) (value, why string) {
 	}
 	d.missing = true
 	x := celSteps(resource, segments, false)
-	base := t.get("base")
+	base := t.Get("base")
 	switch {
-	case base.get("apiVersion").text() == "v1" && base.get("kind").text() == "Secret" && isData(segments):
+	case base.Get("apiVersion").Text() == "v1" && base.Get("kind").Text() == "Secret" &&
+		(segments[0].Field == "data" || segments[0].Field == "stringData"):
 		return x, "the data of a Secret is hidden here: have it as one of sources, and read secrets.<source>"
 	case isString(segments):
 		return x, ""
@@ -113,12 +111,7 @@ func (d *details) fromField(t template, path string) (value, why string) {
 	return "string(" + x + ")", ""
 }
 
-// isData reports whether a path leads into the data of a Secret.
-func isData(path fieldpath.Segments) bool {
-	return path[0].Field == "data" || path[0].Field == "stringData"
-}
-
-// isString reports whether a path leads to what is a string in all objects.
+// isString reports whether a path leads to a string in all objects.
 func isString(path fieldpath.Segments) bool {
 	switch first := path[0].Field; len(path) {
 	case 1:
@@ -131,7 +124,7 @@ func isString(path fieldpath.Segments) bool {
 	return false
 }
 
-// notes on what is another than before.
+// notes returns comments on what changes.
 func (d *details) notes() []string {
 	var out []string
 	if d.missing {
@@ -144,13 +137,8 @@ func (d *details) notes() []string {
 	return out
 }
 
-// twice are the keys that more than one entry writes, sorted.
+// twice returns the keys that more than one entry writes, sorted.
 func (d *details) twice() []string {
-	var out []string
-	for _, k := range sortedKeys(d.count) {
-		if d.count[k] > 1 {
-			out = append(out, k)
-		}
-	}
-	return out
+	maps.DeleteFunc(d.count, func(_ string, n int) bool { return n < 2 })
+	return slices.Sorted(maps.Keys(d.count))
 }

@@ -2,30 +2,31 @@ package migrate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// externalSecret is an ExternalSecret. The store that it reads is here what the
-// step sees, so that a person has to say which input each remote secret is.
-func (m *migration) externalSecret(c cursor) *step {
-	spec := c.get("spec")
-	template := spec.get("target", "template")
-	s := newStep()
-	s.above = []string{title(c), "Put it behind the steps that compose what it reads."}
+// externalSecret returns the step of an ExternalSecret. A person must decide which input each remote
+// secret is, because there is no store here.
+func (m *migration) externalSecret(c decode.Value) *step {
+	spec := c.Get("spec")
+	template := spec.Get("target", "template")
+	s := newStep("Put it behind the steps that compose what it reads.")
 	s.remove = []string{"the ExternalSecret"}
 	x := external{migration: m, step: s, values: map[string]string{}, all: onlyExtract(spec), read: map[string]bool{}}
-	x.templated = (template.get("data").there() || template.get("templateFrom").there()) && template.get("mergePolicy").text() != "Merge"
+	x.templated = (template.Get("data").Exists() || template.Get("templateFrom").Exists()) && template.Get("mergePolicy").Text() != "Merge"
 
-	var data, dataFrom []*node
-	for _, d := range spec.get("data").items() {
+	var data, dataFrom []*node //nolint:prealloc // a few
+	for _, d := range items(spec.Get("data")) {
 		data = append(data, x.data(d))
 	}
-	for _, d := range spec.get("dataFrom").items() {
+	for _, d := range items(spec.Get("dataFrom")) {
 		dataFrom = append(dataFrom, x.dataFrom(d))
 	}
 	templates := x.templates(template)
@@ -34,16 +35,16 @@ func (m *migration) externalSecret(c cursor) *step {
 	if len(data)+len(dataFrom) == 0 {
 		return nil
 	}
-	target := spec.get("target", "name").text()
+	target := spec.Get("target", "name").Text()
 	if target == "" {
-		target = c.get("metadata", "name").needed()
+		target = needed(c.Get("metadata", "name"))
 	}
-	labels := template.get("metadata")
-	if !template.there() { // then it copies its own
-		labels = c.get("metadata")
+	labels := template.Get("metadata")
+	if !template.Exists() { // the ExternalSecret's own are copied
+		labels = c.Get("metadata")
 	}
-	e := mapping().withText("name", s.exportName(target)).with("metadata", x.metadata(target, labels)).withText("type", template.get("type").text())
-	if spec.get("target", "immutable").yes() {
+	e := mapping().withText("name", s.exportName(target)).with("metadata", x.metadata(target, labels)).withText("type", template.Get("type").Text())
+	if spec.Get("target", "immutable").Bool() {
 		e.with("immutable", rawNode(true))
 	}
 	e.with("data", list(data...)).with("dataFrom", list(dataFrom...))
@@ -53,16 +54,15 @@ func (m *migration) externalSecret(c cursor) *step {
 		e.note(decide + "it lacks these keys of the template, which are comments below: " + strings.Join(lost, ", "))
 	}
 	noCounterpart(e, c)
-	x.put(e, spec.get("target", "manifest"))
+	x.put(e, spec.Get("target", "manifest"))
 	return s
 }
 
-// put the export where it belongs. What the target makes of no Secret is a comment:
-// nobody asked for a Secret.
-func (x external) put(e *node, manifest cursor) {
-	kind := manifest.get("kind").text()
+// put adds the export. It is a comment if the target is not a Secret.
+func (x external) put(e *node, manifest decode.Value) {
+	kind := manifest.Get("kind").Text()
 	switch {
-	case !manifest.there(), kind == "Secret":
+	case !manifest.Exists(), kind == "Secret":
 		x.step.secrets.items = append(x.step.secrets.items, e)
 	case kind == "ConfigMap":
 		x.step.configMaps.items = append(x.step.configMaps.items, e.disable(
@@ -74,45 +74,45 @@ func (x external) put(e *node, manifest cursor) {
 	}
 }
 
-// external is an ExternalSecret on its way.
+// external is an ExternalSecret.
 type external struct {
 	migration *migration
 	step      *step
 	values    map[string]string // expressions of data, by key; empty if there is none
-	all       string            // the only input, if there is one whose keys are all read
+	all       string            // the only input, if all its keys are read
 	read      map[string]bool   // remote secrets
-	templated bool              // only what the template gives is in the Secret
+	templated bool              // the Secret has only the template's keys
 }
 
-// describe what is to do, above the export.
-func (x external) describe(e *node, spec cursor) {
+// describe adds comments on what to do.
+func (x external) describe(e *node, spec decode.Value) {
 	if len(x.read) > 0 {
 		e.note(decide+"each of these is a remote secret there, and a composed resource here, for its connection details,",
-			"or one of sources, for the data of a Secret: "+strings.Join(sortedKeys(x.read), ", "))
+			"or one of sources, for the data of a Secret: "+strings.Join(slices.Sorted(maps.Keys(x.read)), ", "))
 	}
-	if policy := spec.get("target", "creationPolicy").text(); policy != "" && policy != "Owner" {
+	if policy := spec.Get("target", "creationPolicy").Text(); policy != "" && policy != "Owner" {
 		e.note(decide + "creationPolicy is not Owner there; here the composite always owns the Secret.")
 	}
-	if spec.get("target", "template", "templateFrom").there() {
+	if spec.Get("target", "template", "templateFrom").Exists() {
 		e.note(decide + "templateFrom has no equal: write the keys that it gives in CEL.")
 	}
-	if spec.get("secretStoreRef").there() || spec.get("refreshInterval").there() {
+	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
 		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
 	}
 }
 
-// noCounterpart names the fields that are dropped.
-func noCounterpart(e *node, c cursor) {
+// noCounterpart adds a comment with the fields that are dropped.
+func noCounterpart(e *node, c decode.Value) {
 	var out []string
-	if c.get("metadata", "namespace").there() {
+	if c.Get("metadata", "namespace").Exists() {
 		out = append(out, "metadata.namespace (the Secret is in the composite's)")
 	}
 	for _, f := range []struct{ path, usual string }{{"spec.refreshPolicy", "Periodic"}, {"spec.target.deletionPolicy", "Retain"}} {
-		if v := c.get(strings.Split(f.path, ".")...).text(); v != "" && v != f.usual {
+		if v := c.Get(strings.Split(f.path, ".")...).Text(); v != "" && v != f.usual {
 			out = append(out, f.path)
 		}
 	}
-	if c.get("spec", "target", "template", "metadata", "finalizers").there() {
+	if c.Get("spec", "target", "template", "metadata", "finalizers").Exists() {
 		out = append(out, "spec.target.template.metadata.finalizers")
 	}
 	if len(out) > 0 {
@@ -120,47 +120,47 @@ func noCounterpart(e *node, c cursor) {
 	}
 }
 
-// conflicts keeps who wins: there data goes before dataFrom, and later before
-// earlier, and nobody is told.
+// conflicts keeps which entry wins: there, without a message, data before dataFrom, and later entries
+// before earlier ones.
 func (x external) conflicts(e *node) {
-	data, bulks := e.field("data").live(), e.field("dataFrom").live()
+	data, dataFrom := e.field("data").live(), e.field("dataFrom").live()
 	keys := map[string]bool{}
 	for _, d := range data {
 		keys[d.field("key").scalar] = true
 	}
-	if len(keys) == len(data) && (len(bulks) == 0 || len(data)+len(bulks) == 1) {
+	if len(keys) == len(data) && (len(dataFrom) == 0 || len(data)+len(dataFrom) == 1) {
 		return
 	}
 	e.with("conflictPolicy", textNode(string(v1beta1.ConflictLastWins)))
 	e.field("conflictPolicy").note("As there. Without it a key that two entries write is an error that names both.")
 }
 
-func (x external) metadata(target string, template cursor) *node {
+func (x external) metadata(target string, template decode.Value) *node {
 	n := x.step.literalName(target)
 	for _, field := range []string{"labels", "annotations"} {
-		texts := template.get(field).texts()
-		delete(texts, "kubectl.kubernetes.io/last-applied-configuration")
-		for _, k := range sortedKeys(texts) {
-			if strings.Contains(texts[k], "{{") {
+		values := texts(template.Get(field))
+		delete(values, "kubectl.kubernetes.io/last-applied-configuration")
+		for _, k := range slices.Sorted(maps.Keys(values)) {
+			if strings.Contains(values[k], "{{") {
 				n.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), k, field))
-				delete(texts, k)
+				delete(values, k)
 			}
 		}
-		n.with(field, stringMap(texts))
+		n.with(field, stringMap(values))
 	}
 	return n
 }
 
-// data is one key of spec.data.
-func (x external) data(c cursor) *node {
-	ref := c.get("remoteRef")
-	key := c.get("secretKey").needed()
+// data returns one key of spec.data.
+func (x external) data(c decode.Value) *node {
+	ref := c.Get("remoteRef")
+	key := needed(c.Get("secretKey"))
 	n := mapping().withText("key", key)
 	value, why := x.remote(n, ref)
-	if why == "" && ref.get("version").there() {
+	if why == "" && ref.Get("version").Exists() {
 		n.note(decide + "there is no older version here: this is the value of now.")
 	}
-	switch ref.get("decodingStrategy").text() {
+	switch ref.Get("decodingStrategy").Text() {
 	case "", "None":
 	case "Base64":
 		value = "base64.decode(" + value + ")"
@@ -168,23 +168,19 @@ func (x external) data(c cursor) *node {
 		why = "its decodingStrategy has no equal for a single key: take it by dataFrom"
 	}
 	n.with("value", textNode(value))
-	switch {
-	case why != "":
+	if why != "" {
 		x.values[key] = ""
 		return n.disable(why)
-	case x.templated:
-		x.values[key] = value
-		return n.leaveOut()
 	}
 	x.values[key] = value
-	return n
+	return x.leaveOut(n)
 }
 
-// remote is the expression of a remote secret's property, or why there is none.
-func (x external) remote(n *node, ref cursor) (value, why string) {
-	key := ref.get("key").needed()
+// remote returns the expression of a remote secret's property, or why there is none.
+func (x external) remote(n *node, ref decode.Value) (value, why string) {
+	key := needed(ref.Get("key"))
 	x.read[key] = true
-	property := ref.get("property").text()
+	property := ref.Get("property").Text()
 	input := selected("secrets", key)
 	switch {
 	case property == "":
@@ -194,7 +190,7 @@ func (x external) remote(n *node, ref cursor) (value, why string) {
 	case !strings.Contains(property, "."):
 		return selected(input, property), ""
 	}
-	// There it is a key with a dot, and if there is none a path.
+	// There it is a key with a dot, or a path if there is no such key.
 	names := strings.Split(property, ".")
 	inside := "json.decode(" + selected(input, names[0]) + ")"
 	for _, name := range names[1:] {
@@ -204,45 +200,43 @@ func (x external) remote(n *node, ref cursor) (value, why string) {
 	return selected(input, property), ""
 }
 
-// dataFrom is one entry of spec.dataFrom.
-func (x external) dataFrom(c cursor) *node {
+// dataFrom returns one entry of spec.dataFrom.
+func (x external) dataFrom(c decode.Value) *node {
 	n := mapping()
-	var remote cursor
-	switch generator := c.get("sourceRef", "generatorRef"); {
-	case generator.there():
+	var remote decode.Value
+	switch generator := c.Get("sourceRef", "generatorRef"); {
+	case generator.Exists():
 		x.generator(n, generator)
-	case c.get("extract").there():
-		remote = c.get("extract")
+	case c.Get("extract").Exists():
+		remote = c.Get("extract")
 		x.extract(n, remote)
-	case c.get("find").there():
-		remote = c.get("find")
+	case c.Get("find").Exists():
+		remote = c.Get("find")
 		x.find(n, remote)
 	default:
-		c.fault("must have extract, find or sourceRef.generatorRef")
+		c.Refuse("must have extract, find or sourceRef.generatorRef")
 	}
-	var rules []*node
-	for _, r := range c.get("rewrite").items() {
-		rules = append(rules, rule(r))
+	rewrite := items(c.Get("rewrite"))
+	rules := make([]*node, len(rewrite))
+	for i, r := range rewrite {
+		rules[i] = rule(r)
 	}
 	n.with("rewrite", list(rules...))
-	if remote.there() {
-		n.withText("conversionStrategy", remote.get("conversionStrategy").text())
-		n.withText("decodingStrategy", remote.get("decodingStrategy").text())
+	if remote.Exists() {
+		n.withText("conversionStrategy", remote.Get("conversionStrategy").Text())
+		n.withText("decodingStrategy", remote.Get("decodingStrategy").Text())
 	}
-	if x.templated {
-		n.leaveOut()
-	}
-	return n
+	return x.leaveOut(n)
 }
 
-func (x external) extract(n *node, c cursor) {
-	key, property := c.get("key").needed(), c.get("property").text()
+func (x external) extract(n *node, c decode.Value) {
+	key, property := needed(c.Get("key")), c.Get("property").Text()
 	x.read[key] = true
 	n.with("extract", mapping().withText("key", key).withText("property", property).short())
-	if c.get("metadataPolicy").text() == "Fetch" {
+	if c.Get("metadataPolicy").Text() == "Fetch" {
 		n.disable("metadataPolicy Fetch has no equal: use valueMap, with resource.metadata.labels")
 	}
-	if c.get("version").there() {
+	if c.Get("version").Exists() {
 		n.note(decide + "there is no older version here: these are the values of now.")
 	}
 	if strings.Contains(property, ".") {
@@ -250,48 +244,46 @@ func (x external) extract(n *node, c cursor) {
 	}
 }
 
-// leaveOut what only a template reads.
-func (n *node) leaveOut() *node {
+// leaveOut makes a comment of what only a template reads.
+func (x external) leaveOut(n *node) *node {
+	if !x.templated {
+		return n
+	}
 	n.off = true
 	return n.note("Only what the template gives is in the Secret there; this is what it reads.")
 }
 
-func (x external) find(n *node, c cursor) {
-	f := mapping().withText("path", c.get("path").text())
-	if name := c.get("name"); name.there() {
-		f.with("name", mapping().withText("regexp", name.get("regexp").text()).short())
+func (x external) find(n *node, c decode.Value) {
+	f := mapping().withText("path", c.Get("path").Text())
+	if name := c.Get("name"); name.Exists() {
+		f.with("name", mapping().withText("regexp", name.Get("regexp").Text()).short())
 	}
-	if tags := stringMap(c.get("tags").texts()); tags != nil {
-		f.with("tags", tags.short())
-	}
-	n.with("find", f)
+	n.with("find", f.with("tags", stringMap(texts(c.Get("tags"))).short()))
 	n.note(decide + "a find goes over all connection details and Secret sources, as <input>/<key>, not over a store.")
 }
 
-// rule of rewrite. Each has the fields that it has there.
-func rule(c cursor) *node {
+// rule returns a rule of rewrite, which has the same fields there.
+func rule(c decode.Value) *node {
 	n := mapping()
-	if r := c.get("regexp"); r.there() {
-		n.with("regexp", mapping().with("source", textNode(r.get("source").text())).with("target", textNode(r.get("target").text())).short())
+	if r := c.Get("regexp"); r.Exists() {
+		n.with("regexp", mapping().with("source", textNode(r.Get("source").Text())).with("target", textNode(r.Get("target").Text())).short())
 	}
-	if t := c.get("transform"); t.there() {
-		n.with("transform", mapping().with("template", textNode(t.get("template").text())).short())
+	if t := c.Get("transform"); t.Exists() {
+		n.with("transform", mapping().with("template", textNode(t.Get("template").Text())).short())
 	}
-	if r := c.get("merge"); r.there() {
-		var priority []string
-		for _, p := range r.get("priority").items() {
-			priority = append(priority, p.text())
-		}
-		into := r.get("into").text()
-		if r.get("strategy").text() != "JSON" {
+	if r := c.Get("merge"); r.Exists() {
+		strategy, into := r.Get("strategy").Text(), r.Get("into").Text()
+		if strategy != "JSON" {
 			into = "" // ignored there
 		}
-		merge := mapping().withText("strategy", r.get("strategy").text()).withText("into", into)
-		merge.with("priority", stringsNode(priority)).withText("priorityPolicy", r.get("priorityPolicy").text())
-		n.with("merge", merge.withText("conflictPolicy", r.get("conflictPolicy").text()).short())
+		n.with("merge", mapping().withText("strategy", strategy).withText("into", into).
+			with("priority", textList(r.Get("priority"))).
+			withText("priorityPolicy", r.Get("priorityPolicy").Text()).
+			withText("conflictPolicy", r.Get("conflictPolicy").Text()).short())
 	}
-	if known := []string{"regexp", "transform", "merge"}; !slices.ContainsFunc(c.names(), func(s string) bool { return slices.Contains(known, s) }) {
-		c.fault("must have regexp, merge or transform")
+	known := func(name string) bool { return name == "regexp" || name == "transform" || name == "merge" }
+	if !slices.ContainsFunc(c.Keys(), known) {
+		c.Refuse("must have regexp, merge or transform")
 	}
 	return n
 }

@@ -1,31 +1,33 @@
 package migrate
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// placeholder is all that is translated of Go's templates. Each value is a string
-// here.
+// placeholder is all that is translated of Go's templates. Each value is a string here.
 var placeholder = regexp.MustCompile(`\{\{ *\.([A-Za-z_][A-Za-z0-9_]*) *(?:\| *toString *)?\}\}`)
 
-// onlyExtract is the input that the only dataFrom takes all keys from, as they are
-// called, or nothing.
-func onlyExtract(spec cursor) string {
-	list := spec.get("dataFrom").items()
-	if len(list) != 1 || len(list[0].get("rewrite").items()) > 0 || list[0].get("sourceRef", "generatorRef").there() {
+// onlyExtract returns the input of the only dataFrom, if all its keys keep their names.
+func onlyExtract(spec decode.Value) string {
+	list := items(spec.Get("dataFrom"))
+	if len(list) != 1 || len(items(list[0].Get("rewrite"))) > 0 || list[0].Get("sourceRef", "generatorRef").Exists() {
 		return ""
 	}
-	c := list[0].get("extract")
+	c := list[0].Get("extract")
 	for _, f := range []struct{ name, usual string }{{"property", ""}, {"conversionStrategy", "Default"}, {"decodingStrategy", "None"}, {"metadataPolicy", "None"}} {
-		if v := c.get(f.name).text(); v != "" && v != f.usual {
+		if v := c.Get(f.name).Text(); v != "" && v != f.usual {
 			return ""
 		}
 	}
-	return c.get("key").text()
+	return c.Get("key").Text()
 }
 
-// value is the expression of a key that a template reads.
+// value returns the expression of a key that a template reads.
 func (x external) value(key string) (string, bool) {
 	if v, ok := x.values[key]; ok || x.all == "" {
 		return v, v != ""
@@ -33,8 +35,8 @@ func (x external) value(key string) (string, bool) {
 	return selected("secrets", x.all, key), true
 }
 
-// overwritten makes comments of what would be exported as it is although a template
-// that could not be translated goes over it there. It returns the keys of these.
+// overwritten makes comments of what a template overwrites there, if the template is a comment here. It
+// returns the keys of these templates.
 func overwritten(templates, data, dataFrom []*node) []string {
 	var lost []string
 	for _, t := range templates {
@@ -57,17 +59,17 @@ func overwritten(templates, data, dataFrom []*node) []string {
 	return lost
 }
 
-// templates are the keys of target.template.
-func (x external) templates(c cursor) []*node {
-	texts := c.get("data").texts()
-	out := make([]*node, 0, len(texts))
-	for _, k := range sortedKeys(texts) {
+// templates returns the keys of target.template.
+func (x external) templates(c decode.Value) []*node {
+	values := texts(c.Get("data"))
+	out := make([]*node, 0, len(values))
+	for _, k := range slices.Sorted(maps.Keys(values)) {
 		n := mapping().withText("key", k)
-		switch value, ok := x.template(texts[k]); {
-		case texts[k] == "":
+		switch value, ok := x.template(values[k]); {
+		case values[k] == "":
 			n.with("value", textNode(literal(""))).disable(emptyValue)
 		case !ok:
-			n.with("value", textNode(texts[k])).disable("this is a Go template: write it in CEL")
+			n.with("value", textNode(values[k])).disable("this is a Go template: write it in CEL")
 		default:
 			n.with("value", textNode(value))
 		}
@@ -76,7 +78,7 @@ func (x external) templates(c cursor) []*node {
 	return out
 }
 
-// template is the CEL of one that fills in nothing but single keys of data.
+// template returns the CEL of a template that only fills in single keys of data.
 func (x external) template(text string) (string, bool) {
 	var values []string
 	for _, p := range placeholder.FindAllStringSubmatch(text, -1) {
@@ -95,6 +97,5 @@ func (x external) template(text string) (string, bool) {
 	case rest == "" && len(values) == 1:
 		return values[0], true
 	}
-	format := placeholder.ReplaceAllString(strings.ReplaceAll(text, "%", "%%"), "%s")
-	return literal(format) + ".format([" + strings.Join(values, ", ") + "])", true
+	return format(placeholder.ReplaceAllString(strings.ReplaceAll(text, "%", "%%"), "%s"), values), true
 }

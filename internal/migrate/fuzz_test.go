@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -32,7 +33,10 @@ type detail struct {
 // composition has one resource with the details.
 func composition(name string, details []detail) map[string]any {
 	var list []any
-	b, _ := json.Marshal(details)
+	b, err := json.Marshal(details)
+	if err != nil {
+		panic(err)
+	}
 	_ = json.Unmarshal(b, &list)
 	return map[string]any{
 		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": name},
@@ -189,21 +193,21 @@ func exported(t testing.TB, input *structpb.Struct, name string, o map[string]an
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &plan.Request{
+	req := &reconcile.Request{
 		Observation: observation.Observation{
 			Composite: observation.Resource{Object: wire.Of(composite)},
 			Resources: map[string]observation.Resource{name: {Object: wire.Of(composed), Details: observation.Details(secret)}},
 		},
 		Found: map[string][]wire.Struct{},
 	}
-	r, err := p.Run(context.Background(), req)
+	r, err := reconcile.Run(context.Background(), p, req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range r.Requirements {
 		req.Found[q.Key()] = nil // nothing is there yet
 	}
-	if r, err = p.Run(context.Background(), req); err != nil {
+	if r, err = reconcile.Run(context.Background(), p, req); err != nil {
 		t.Fatal(err)
 	}
 	x := r.Objects[0]

@@ -133,7 +133,7 @@ func TestGolden(t *testing.T) {
 			if diff := cmp.Diff(string(want), string(r.YAML)); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
-			if again := migrated(t, name, string(b)); string(again.YAML) != string(r.YAML) {
+			if again := migrated(t, name, string(b)); !bytes.Equal(again.YAML, r.YAML) {
 				t.Error("the same input gave other bytes")
 			}
 		})

@@ -1,23 +1,20 @@
 package migrate
 
 import (
-	"fmt"
-	"slices"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A Fault is why a document cannot be migrated. It quotes no value of the document.
-type Fault struct {
+// A Diagnostic says why a document cannot be migrated. It quotes no value of the document.
+type Diagnostic struct {
 	Document string // as the caller calls it, or the place in it; empty for all of them
-	Path     string // of the field; empty for the document as a whole
+	Path     string // of the field; empty for the whole document
 	Message  string
 }
 
-// Error is the fault in one line.
-func (f Fault) Error() string {
-	text := f.Message
-	for _, where := range []string{f.Path, f.Document} {
+// Error returns the diagnostic in one line.
+func (d Diagnostic) Error() string {
+	text := d.Message
+	for _, where := range []string{d.Path, d.Document} {
 		if where != "" {
 			text = where + ": " + text
 		}
@@ -25,140 +22,69 @@ func (f Fault) Error() string {
 	return text
 }
 
-// A cursor is a value of a document, or none, and where it stands.
-type cursor struct {
-	value  any
-	at     *field.Path // nil for the document itself
-	steps  []any       // the same, as keys and indices
-	faults *faults
-	beyond bool // it is inside of what has a fault, which says enough
+// A reading is a document, and what is wrong with it.
+type reading struct {
+	Document
+	list []Diagnostic
 }
 
-// faults of one document.
-type faults struct {
-	document Document
-	list     []Fault
-}
+func (r *reading) root() decode.Value { return decode.Value{Raw: r.Value, Report: r.report} }
 
-func (c cursor) fault(format string, args ...any) {
-	if c.beyond {
-		return
-	}
-	path, where := "", c.faults.document.Name
-	if c.at != nil {
-		path = c.at.String()
-	}
-	if at := c.faults.document.At; at != nil {
-		where = at(c.steps...)
-	}
-	c.faults.list = append(c.faults.list, Fault{where, path, fmt.Sprintf(format, args...)})
-}
-
-// there reports whether the field is set. Null is not.
-func (c cursor) there() bool { return c.value != nil }
-
-// get the field at the end of the names. Of what is not there every field is not
-// there, either; of what is no object it is a fault to ask for one.
-func (c cursor) get(names ...string) cursor {
-	for _, name := range names {
-		at := field.NewPath(name)
-		if c.at != nil {
-			at = c.at.Child(name)
+func (r *reading) report(path decode.Path, message string) {
+	where := r.Name
+	if r.At != nil {
+		steps := make([]any, len(path))
+		for i, step := range path {
+			if key, ok := step.(decode.Key); ok {
+				step = string(key)
+			}
+			steps[i] = step
 		}
-		c = c.below(at, name, c.members()[name])
+		where = r.At(steps...)
 	}
-	return c
+	r.list = append(r.list, Diagnostic{where, path.String(), message})
 }
 
-// member is get for a name that the author of the document chose.
-func (c cursor) member(name string) cursor {
-	return c.below(c.at.Key(name), name, c.members()[name])
+// refuse reports what is wrong with the whole document.
+func (r *reading) refuse(message string) {
+	r.list = append(r.list, Diagnostic{Document: r.Name, Message: message})
 }
 
-func (c cursor) below(at *field.Path, name string, value any) cursor {
-	_, isObject := c.value.(map[string]any)
-	return cursor{value, at, append(slices.Clone(c.steps), name), c.faults, c.beyond || c.there() && !isObject}
-}
-
-func (c cursor) members() map[string]any {
-	m, ok := c.value.(map[string]any)
-	if !ok && c.there() {
-		c.fault("must be an object")
-	}
-	return m
-}
-
-// names of the members, sorted.
-func (c cursor) names() []string {
-	var out []string
-	for name := range c.members() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// items of a list.
-func (c cursor) items() []cursor {
-	list, ok := c.value.([]any)
-	if !ok && c.there() {
-		c.fault("must be a list")
-	}
-	out := make([]cursor, 0, len(list))
-	for i, v := range list {
-		at := cursor{v, c.at.Index(i), append(slices.Clone(c.steps), i), c.faults, c.beyond}
-		if v == nil {
-			at.fault("must not be null")
+// items returns those of a list that are not null.
+func items(v decode.Value) []decode.Value {
+	list := v.List()
+	out := make([]decode.Value, 0, len(list))
+	for _, item := range list {
+		if !item.Exists() {
+			item.Refuse("must not be null")
 			continue
 		}
-		out = append(out, at)
+		out = append(out, item)
 	}
 	return out
 }
 
-// text of a string; the empty one if it is not there.
-func (c cursor) text() string {
-	s, ok := c.value.(string)
-	if !ok && c.there() {
-		c.fault("must be a string")
+// needed returns the text of a field that must be set.
+func needed(v decode.Value) string {
+	text := v.Required().Text()
+	if v.Raw == "" {
+		v.Refuse("must not be empty")
 	}
-	return s
+	return text
 }
 
-// needed is the text of a field that must be set.
-func (c cursor) needed() string {
-	if !c.there() {
-		c.fault("must be set")
-	}
-	s := c.text()
-	if _, isText := c.value.(string); isText && s == "" {
-		c.fault("must not be empty")
-	}
-	return s
-}
-
-// yes reports whether a boolean is true.
-func (c cursor) yes() bool {
-	b, ok := c.value.(bool)
-	if !ok && c.there() {
-		c.fault("must be true or false")
-	}
-	return b
-}
-
-// longestName that YAML can have for a key is 1024 characters, as it is printed. One of
-// a label has 317.
+// longestName that YAML can have as a key is 1024 characters, as it is printed. A label's has 317.
 const longestName = 1000
 
-// texts of an object whose values are strings.
-func (c cursor) texts() map[string]string {
+// texts returns the values of an object whose values are strings.
+func texts(v decode.Value) map[string]string {
 	out := map[string]string{}
-	for _, name := range c.names() {
+	for _, name := range v.Keys() {
 		if len(quote(name)) > longestName {
-			c.fault("has a name that is too long to be printed")
+			v.Refuse("has a name that is too long to be printed")
 			continue
 		}
-		out[name] = c.member(name).text()
+		out[name] = v.Key(name).Text()
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -9,24 +10,24 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
 // functionName is what the examples call the function.
 const functionName = "function-export"
 
-// A step is one of a pipeline, which is put together.
+// A step of a pipeline, while it is put together.
 type step struct {
 	name   string
 	above  []string // comments
 	byHand []string // comments on what cannot be translated
 	remove []string // what it replaces
 
-	// The lists of its input, in their order there.
+	// The lists of its input.
 	sources, generators, secrets, configMaps *node
 
 	steps          map[string]bool // names of the other steps of its pipeline
@@ -34,8 +35,11 @@ type step struct {
 	generatorNames []string
 }
 
-func newStep() *step {
-	return &step{name: "export-values", sources: &node{}, generators: &node{}, secrets: &node{}, configMaps: &node{}, taken: map[string]bool{}}
+func newStep(above string) *step {
+	return &step{
+		name: "export-values", above: []string{above}, taken: map[string]bool{},
+		sources: &node{}, generators: &node{}, secrets: &node{}, configMaps: &node{},
+	}
 }
 
 // lists of the input, in the order in which they are printed.
@@ -48,38 +52,42 @@ func (s *step) empty() bool {
 	return len(s.generators.items)+len(s.secrets.items)+len(s.configMaps.items) == 0
 }
 
-// live reports whether something is exported that is no comment.
+// live reports whether something is exported that is not a comment.
 func (s *step) live() bool { return len(s.secrets.live())+len(s.configMaps.live()) > 0 }
 
-// nameApart gives the step a name that neither its pipeline has, nor a step before.
+// nameApart gives the step a name that no step of its pipeline has, and none before.
 func (s *step) nameApart(before map[string]bool) {
-	base := s.name
-	for i := 2; s.steps[s.name] || before[s.name]; i++ {
-		s.name = fmt.Sprintf("%s-%d", base, i)
-	}
+	s.name = numbered(s.name, func(name string) bool { return s.steps[name] || before[name] })
 	before[s.name] = true
 }
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// exportName makes a name of an export, which nothing else in the pipeline has, and
-// which the name of an object can end with.
-func (s *step) exportName(wish string) string {
-	const most = 50 // leaves room for the composite's own, and for a number
-	base := strings.Trim(notInName.ReplaceAllString(strings.ToLower(wish), "-"), "-")
-	base = strings.Trim(base[:min(len(base), most)], "-")
-	if base == "" {
-		base = "export"
-	}
-	name := base
-	for i := 2; s.taken[name]; i++ {
-		name = fmt.Sprintf("%s-%d", base, i)
-	}
+// exportName returns a name for an export that nothing else in the pipeline has.
+func (s *step) exportName(text string) string {
+	name := freeName(text, func(name string) bool { return s.taken[name] })
 	s.taken[name] = true
 	return name
 }
 
-// input is the Exports, without its comments if it is not for a person.
+// freeName returns a name that is not taken, and that the name of an object can end with.
+func freeName(text string, taken func(name string) bool) string {
+	const most = 50 // so that the composite's own and a number fit as well
+	base := strings.Trim(notInName.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	base = cmp.Or(strings.Trim(base[:min(len(base), most)], "-"), "export")
+	return numbered(base, taken)
+}
+
+// numbered returns the name, with a number if it is taken.
+func numbered(base string, taken func(name string) bool) string {
+	name := base
+	for i := 2; taken(name); i++ {
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
+	return name
+}
+
+// input returns the Exports.
 func (s *step) input() *node {
 	n := mapping().withText("apiVersion", v1beta1.APIVersion).withText("kind", v1beta1.Kind)
 	for _, l := range s.lists() {
@@ -109,38 +117,34 @@ func (s *step) print() string {
 	return strings.Join(append(comments(all.above), all.lines()...), "\n") + "\n"
 }
 
-// check compiles the input, as it is printed. What has a fault becomes a comment
-// with the reason, until all the rest compiles.
-func (s *step) check(m *migration, f *faults) {
+// check compiles the input, as it is printed. What is wrong becomes a comment with the reason, until
+// everything else compiles.
+func (s *step) check(m *migration, r *reading) {
 	for {
 		s.settle()
 		list, err := s.compile(m)
 		if err != nil {
-			f.list = append(f.list, Fault{f.document.Name, "", err.Error()})
+			r.refuse(err.Error())
 		}
 		if len(list) == 0 || err != nil {
 			return
 		}
 		why := map[*node][]string{}
-		var order []*node
-		for _, x := range list {
-			n, rest := s.at(x.Field)
+		for _, d := range list {
+			n, rest := s.at(d.Place())
 			if n == nil {
-				f.list = append(f.list, Fault{f.document.Name, "", "cannot be migrated: the step would have a fault: " + oneLine(x.Field+": "+x.Detail)})
+				r.refuse("cannot be migrated: the step would have a fault: " + oneLine(d.Error()))
 				return
 			}
-			if !slices.Contains(order, n) {
-				order = append(order, n)
-			}
-			why[n] = append(why[n], strings.TrimPrefix(rest+": "+x.Detail, ": "))
+			why[n] = append(why[n], strings.TrimPrefix(rest+": "+d.Message, ": "))
 		}
-		for _, n := range order {
-			n.disable(why[n]...)
+		for n, reasons := range why {
+			n.disable(reasons...)
 		}
 	}
 }
 
-func (s *step) compile(m *migration) (field.ErrorList, error) {
+func (s *step) compile(m *migration) (diagnostic.List, error) {
 	j, err := yaml.YAMLToJSONStrict([]byte(strings.Join(s.input().lines(), "\n")))
 	input := &structpb.Struct{}
 	if err == nil {
@@ -153,8 +157,7 @@ func (s *step) compile(m *migration) (field.ErrorList, error) {
 	return list, m.ctx.Err()
 }
 
-// settle makes a comment of what has lost its generator, and of each export that has
-// nothing left.
+// settle makes a comment of what has lost its generator, and of each export without any data.
 func (s *step) settle() {
 	lost := map[string]bool{}
 	for i, g := range s.generators.items {
@@ -176,18 +179,15 @@ func (s *step) settle() {
 
 var place = regexp.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
 
-// at is the node that a path of the compiled input leads to, or the nearest one
-// above it that can be left out, and the rest of the path.
+// at returns the node at a path of the compiled input, or the nearest one above it that can be a
+// comment, and the rest of the path.
 func (s *step) at(path string) (*node, string) {
 	p := place.FindStringSubmatch(path)
 	if p == nil {
 		return nil, path
 	}
-	lists := map[string]*node{}
-	for _, l := range s.lists() {
-		lists[l.name] = l.value
-	}
-	n, rest := nth(lists[p[1]], p[2]), p[7]
+	lists := &node{fields: s.lists()}
+	n, rest := nth(lists.field(p[1]), p[2]), p[7]
 	if n == nil {
 		return nil, path
 	}
@@ -206,7 +206,7 @@ func (s *step) at(path string) (*node, string) {
 	return n, rest
 }
 
-// nth of the items that are no comments.
+// nth returns an item of those that are not comments.
 func nth(n *node, index string) *node {
 	i, err := strconv.Atoi(index)
 	if live := n.live(); err == nil && i < len(live) {

@@ -1,18 +1,19 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A node is a piece of YAML to print: a scalar, a mapping or a list, with the
-// comments above it.
-//
-// There is no encoder of YAML that keeps comments where they are put, and can
-// print a piece as a comment.
+// A node is a piece of YAML to print: a scalar, a mapping or a list, with the comments above it. No
+// encoder of YAML keeps comments in their place, and prints a piece as a comment.
 type node struct {
 	above  []string // comments
 	off    bool     // print it as a comment, for a person to decide
@@ -34,7 +35,7 @@ func rawNode(v any) *node { return &node{scalar: fmt.Sprint(v)} }
 
 func mapping() *node { return &node{} }
 
-// with a field. Nothing is done for no value.
+// with adds a field, unless it has no value.
 func (n *node) with(name string, value *node) *node {
 	if value != nil {
 		n.fields = append(n.fields, member{name, value})
@@ -42,7 +43,7 @@ func (n *node) with(name string, value *node) *node {
 	return n
 }
 
-// withText is with, for a text that may be empty, and is left out then.
+// withText adds a text, unless it is empty.
 func (n *node) withText(name, text string) *node {
 	if text == "" {
 		return n
@@ -50,7 +51,7 @@ func (n *node) withText(name, text string) *node {
 	return n.with(name, textNode(text))
 }
 
-// field of a mapping, or nil. Nothing has no fields.
+// field returns that of a mapping, or nil.
 func (n *node) field(name string) *node {
 	if n == nil {
 		return nil
@@ -63,9 +64,11 @@ func (n *node) field(name string) *node {
 	return nil
 }
 
-// short is the node between braces, as are all inside of it.
+// short prints the node, and all inside of it, on one line.
 func (n *node) short() *node {
-	n.inline = true
+	if n != nil {
+		n.inline = true
+	}
 	return n
 }
 
@@ -77,26 +80,21 @@ func list(items ...*node) *node {
 	return &node{items: items}
 }
 
-// stringsNode is a list of texts, between brackets.
-func stringsNode(texts []string) *node {
-	n := list()
-	for _, t := range texts {
-		if n == nil {
-			n = (&node{}).short()
-		}
-		n.items = append(n.items, textNode(t))
+// textList is a list of texts, between brackets.
+func textList(v decode.Value) *node {
+	texts := items(v)
+	nodes := make([]*node, len(texts))
+	for i, t := range texts {
+		nodes[i] = textNode(t.Text())
 	}
-	return n
+	return list(nodes...).short()
 }
 
-// stringMap has its keys sorted.
+// stringMap is nil without keys.
 func stringMap(m map[string]string) *node {
-	if len(m) == 0 {
-		return nil
-	}
-	n := mapping()
-	for _, k := range sortedKeys(m) {
-		n.with(k, textNode(m[k]))
+	var n *node
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		n = cmp.Or(n, mapping()).with(k, textNode(m[k]))
 	}
 	return n
 }
@@ -116,7 +114,7 @@ func (n *node) disable(why ...string) *node {
 	return n
 }
 
-// live are the items that are printed as such.
+// live returns the items that are not comments.
 func (n *node) live() []*node {
 	if n == nil {
 		return nil
@@ -130,8 +128,7 @@ func (n *node) live() []*node {
 	return out
 }
 
-// onlyComments reports whether nothing is left but comments, which YAML takes for
-// null.
+// onlyComments reports whether only comments are printed, which are null in YAML.
 func (n *node) onlyComments() bool {
 	for _, f := range n.fields {
 		if !f.value.off {
@@ -154,29 +151,17 @@ func (n *node) lines() []string {
 }
 
 func (f member) lines() []string {
-	v := f.value
-	name := quote(f.name)
-	var out []string
+	v, name := f.value, quote(f.name)
+	indent := strings.Repeat("  ", min(len(v.fields), 1)) // none for items
 	switch {
 	case v.scalar != "" || v.inline:
-		out = []string{name + ": " + v.text()}
+		return v.commented([]string{name + ": " + v.text()})
 	case v.onlyComments():
-		out = append(comments(v.above), "# "+name+":")
-		for _, l := range v.lines() {
-			out = append(out, strings.Repeat("  ", min(len(v.fields), 1))+l)
-		}
-		return out
-	case len(v.items) > 0:
-		out = append([]string{name + ":"}, v.lines()...)
-	case len(v.fields) == 0:
-		out = []string{name + ": {}"}
-	default:
-		out = []string{name + ":"}
-		for _, l := range v.lines() {
-			out = append(out, "  "+l)
-		}
+		return append(append(comments(v.above), "# "+name+":"), prefixed(indent, v.lines())...)
+	case len(v.items)+len(v.fields) == 0:
+		return v.commented([]string{name + ": {}"})
 	}
-	return v.commented(out)
+	return v.commented(append([]string{name + ":"}, prefixed(indent, v.lines())...))
 }
 
 func (n *node) item() []string {
@@ -184,35 +169,30 @@ func (n *node) item() []string {
 		return n.commented([]string{"- " + n.text()})
 	}
 	lines := n.lines()
-	// A comment at the top stands above the dash.
-	top := 0
-	for top < len(lines) && strings.HasPrefix(lines[top], "#") {
-		top++
-	}
-	if top == len(lines) {
+	// A comment at the top is above the dash.
+	top := slices.IndexFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "#") })
+	if top < 0 {
 		return append(comments(n.above), lines...)
 	}
-	out := slices.Clone(lines[:top])
-	for i, l := range lines[top:] {
-		if i == 0 {
-			out = append(out, "- "+l)
-			continue
-		}
-		out = append(out, "  "+l)
-	}
-	return n.commented(out)
+	body := prefixed("  ", lines[top:])
+	body[0] = "- " + lines[top]
+	return n.commented(append(lines[:top], body...))
 }
 
-// commented is the node below its comments, and if it is off a comment itself.
+// commented returns the lines of the node below its comments, or as a comment if it is off.
 func (n *node) commented(lines []string) []string {
 	if n.off {
-		off := make([]string, 0, len(lines))
-		for _, l := range lines {
-			off = append(off, "# "+l)
-		}
-		lines = off
+		lines = prefixed("# ", lines)
 	}
 	return append(comments(n.above), lines...)
+}
+
+func prefixed(prefix string, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = prefix + l
+	}
+	return out
 }
 
 func comments(lines []string) []string {
@@ -223,7 +203,7 @@ func comments(lines []string) []string {
 	return out
 }
 
-// text is a scalar, or what stands between braces.
+// text returns a scalar, or a node on one line.
 func (n *node) text() string {
 	if n.scalar != "" {
 		return n.scalar
@@ -248,8 +228,7 @@ func (n *node) inlineText() string {
 	return n.text()
 }
 
-// inlineScalar quotes a scalar without quotes that would mean something between
-// braces.
+// inlineScalar quotes a scalar that has a meaning between braces.
 func inlineScalar(s string) string {
 	if !strings.ContainsAny(s[:1], `'"`) && strings.ContainsAny(s, ",[]{}?") {
 		return singleQuoted(s)
@@ -257,11 +236,10 @@ func inlineScalar(s string) string {
 	return s
 }
 
-// plain texts need no quotes: they begin with a letter, so that they are no number,
-// and hold nothing that YAML has a meaning for.
+// plain texts need no quotes: they begin with a letter, and have nothing that means something in YAML.
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]*( [A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]+)*$`)
 
-// words are those that YAML, in one of its versions, takes for something else.
+// words are other values in a version of YAML.
 var words = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 func quote(s string) string {
@@ -269,7 +247,7 @@ func quote(s string) string {
 	case plain.MatchString(s) && !words.MatchString(s):
 		return s
 	case strings.ContainsFunc(s, needsEscape):
-		return doubleQuoted(s)
+		return quotedIn('"', s)
 	case strings.Contains(s, "'") && !strings.ContainsAny(s, `"\`):
 		return `"` + s + `"`
 	}
@@ -280,37 +258,31 @@ func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''
 
 func needsEscape(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
-func doubleQuoted(s string) string {
+// quotedIn returns a text between double quotes of YAML, or between quotes of CEL, which have the same
+// escapes.
+func quotedIn(mark rune, s string) string {
 	var b strings.Builder
-	b.WriteByte('"')
+	b.WriteRune(mark)
 	for _, r := range s {
 		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
+		case r == mark || r == '\\':
+			b.WriteRune('\\')
 			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)
+		case !needsEscape(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
 		default:
-			b.WriteString(escaped(r))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
-	b.WriteByte('"')
+	b.WriteRune(mark)
 	return b.String()
 }
 
-// escaped is a character as YAML and CEL both escape it, if it is none to be seen.
-func escaped(r rune) string {
-	switch {
-	case !needsEscape(r):
-		return string(r)
-	case r > 0xffff:
-		return fmt.Sprintf(`\U%08x`, r)
-	}
-	return fmt.Sprintf(`\u%04x`, r)
-}
-
-// oneLine makes a text fit for a comment: what came out of a document must not end
-// it.
+// oneLine returns a text that does not end a comment.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if needsEscape(r) {
@@ -318,13 +290,4 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s))
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -23,7 +23,7 @@ func FuzzTextStaysText(f *testing.F) {
 			t.Skip("no YAML, or no key in YAML")
 		}
 		n := mapping().with("block", textNode(s)).with(s, list(textNode(s), mapping().with(s, textNode(s)), mapping().with(s, textNode(s)).short()))
-		n.with("inline", mapping().with("text", textNode(s)).with(s, stringsNode([]string{s, s})).short())
+		n.with("inline", mapping().with("text", textNode(s)).with(s, list(textNode(s), textNode(s)).short()).short())
 		n.field("block").note(s)
 		n.with("off", mapping().with(s, textNode(s)).note(s))
 		n.field("off").disable(s)
@@ -46,7 +46,7 @@ func FuzzTextStaysText(f *testing.F) {
 func TestExportName(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
-		wish   string
+		text   string
 		taken  []string
 		want   string
 	}{
@@ -59,11 +59,11 @@ func TestExportName(t *testing.T) {
 		"LongEdges": {"also where it is cut", strings.Repeat("x", 49) + ".x", nil, strings.Repeat("x", 49)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStep()
+			s := newStep("")
 			for _, n := range c.taken {
 				s.taken[n] = true
 			}
-			if diff := cmp.Diff(c.want, s.exportName(c.wish)); diff != "" {
+			if diff := cmp.Diff(c.want, s.exportName(c.text)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
 			}
 		})

@@ -179,7 +179,7 @@ func FuzzValidateRefusesWhatTheAPIServerRefuses(f *testing.F) {
 // No text that Validate or DataOf returns holds a value of the data, and each is
 // one short line.
 func FuzzErrorsShowNoValue(f *testing.F) {
-	for typ := range typeRules {
+	for _, typ := range []string{typeServiceAccount, typeTLS, typeDockerConfigJSON, typeDockercfg, typeBasicAuth, typeSSHAuth} {
 		f.Add(false, "db", typ, ".dockerconfigjson", "", "")
 		f.Add(false, "db", typ, ".dockercfg", `{"auths":`, "")
 		f.Add(false, "DB\n", typ, "user name", `{"`, `":1e999}`)

@@ -1,13 +1,10 @@
-// Package object makes the Secrets and ConfigMaps that this function composes.
+// Package object makes the Secrets and ConfigMaps that this function composes, and reads observed ones.
 //
-// Names, metadata and data come in as an [Object]; a google.protobuf.Struct, as
-// Crossplane wants it, goes out. The other way round the package reads an
-// observed Struct: whose it is, what data it has, and what to desire so that it
-// stays exactly as it is ([Held]).
+// An [Object] becomes a google.protobuf.Struct, as Crossplane expects it. Of an observed Struct, the package reads who
+// controls it and what data it has, and makes the desired object that keeps it exactly as it is ([Held]).
 //
-// Nothing goes to Crossplane that the API server would refuse: every object
-// passes [Object.Validate] first. No text made here holds a value, and no Struct
-// that comes in is ever modified.
+// [Object.Validate] says what the API server would refuse. No text made here holds a value, and no Struct that comes
+// in is modified.
 package object
 
 import (
@@ -30,45 +27,35 @@ const (
 
 const apiVersion = "v1"
 
-// Object is a Secret or a ConfigMap as it shall be.
+// Object is a desired Secret or ConfigMap.
 type Object struct {
 	Kind      Kind
 	Name      string
 	Namespace string
 
-	// Labels and Annotations are what the user asks for. Those that Crossplane
-	// or this function sets itself are refused by Validate.
+	// Labels and Annotations of the user. Validate refuses those that Crossplane or this function sets itself.
 	Labels      map[string]string
 	Annotations map[string]string
 
-	// State is the annotations that this function keeps for itself, all of them
-	// under StatePrefix: what a user must not set has a place of its own.
-	State map[string]string
+	State map[string]string // annotations that this function keeps for itself, under StatePrefix
 
-	// Type is a Secret's type. Empty is Opaque, which the API server fills in.
-	Type string
-
-	// Immutable is left out if nil.
-	Immutable *bool
-
-	Data map[string]sensitive.Bytes
+	Type      string // of a Secret. Empty is Opaque, which the API server fills in
+	Immutable *bool  // left out if nil
+	Data      map[string]sensitive.Bytes
 }
 
-// Struct is the object as Crossplane wants it. It shares nothing with o, and the
-// same object always gives the same Struct. Empty labels, annotations and data
-// are left out. A ConfigMap's value stands under data if it is UTF-8, and under
-// binaryData if not.
+// Struct is the object as Crossplane expects it. It shares nothing with o. Empty labels, annotations and data are left
+// out. A ConfigMap's value is under data if it is UTF-8, and under binaryData if not.
 //
-// Call [Object.Validate] first: the Struct of an object that does not pass may
-// be one that protobuf cannot marshal.
+// Call [Object.Validate] first: protobuf may be unable to marshal the Struct of an invalid object.
 func (o *Object) Struct() *structpb.Struct {
 	const ownTexts = 5 // apiVersion, kind, name, namespace, type
 	s := newSlab(ownTexts + len(o.Labels) + len(o.Annotations) + len(o.State) + len(o.Data))
 	metadata := fields(4)
 	metadata["name"] = s.str(o.Name)
 	metadata["namespace"] = s.str(o.Namespace)
-	s.putMap(metadata, "labels", o.Labels, nil)
-	s.putMap(metadata, "annotations", o.Annotations, o.State)
+	putFields(metadata, "labels", s.texts(o.Labels, nil))
+	putFields(metadata, "annotations", s.texts(o.Annotations, o.State))
 
 	top := fields(7)
 	top["apiVersion"] = s.str(apiVersion)
@@ -86,7 +73,7 @@ func (o *Object) Struct() *structpb.Struct {
 
 // Bytes are about as many as the Struct of the object has in a response.
 func (o *Object) Bytes() int {
-	const ofField = 16 // for the lengths of what is nested
+	const ofField = 16 // for the lengths of nested messages
 	n := len(o.Name) + len(o.Namespace) + len(o.Type) + 8*ofField
 	for _, m := range []map[string]string{o.Labels, o.Annotations, o.State} {
 		for k, v := range m {
@@ -106,44 +93,40 @@ func (o *Object) Bytes() int {
 
 // putData adds data and binaryData to an object's fields.
 func (o *Object) putData(s *slab, top map[string]*structpb.Value) {
-	var data, binaryData map[string]*structpb.Value
+	data := fields(len(o.Data))
+	var binaryData map[string]*structpb.Value
 	for key, value := range o.Data {
 		raw := value.Reveal()
 		switch {
-		case o.Kind == ConfigMap && utf8.Valid(raw):
-			put(&data, len(o.Data), key, s.str(string(raw)))
-		case o.Kind == ConfigMap:
-			put(&binaryData, 1, key, s.str(base64.StdEncoding.EncodeToString(raw)))
+		case o.Kind != ConfigMap:
+			data[key] = s.str(base64.StdEncoding.EncodeToString(raw))
+		case utf8.Valid(raw):
+			data[key] = s.str(string(raw))
 		default:
-			put(&data, len(o.Data), key, s.str(base64.StdEncoding.EncodeToString(raw)))
+			if binaryData == nil {
+				binaryData = fields(1)
+			}
+			binaryData[key] = s.str(base64.StdEncoding.EncodeToString(raw))
 		}
 	}
-	if data != nil {
-		top["data"] = structOf(data)
-	}
-	if binaryData != nil {
-		top["binaryData"] = structOf(binaryData)
-	}
+	putFields(top, "data", data)
+	putFields(top, "binaryData", binaryData)
 }
 
-// put adds one field to a map that is made with the first of them.
-func put(to *map[string]*structpb.Value, size int, key string, value *structpb.Value) {
-	if *to == nil {
-		*to = fields(size)
-	}
-	(*to)[key] = value
-}
-
-func fields(size int) map[string]*structpb.Value {
-	return make(map[string]*structpb.Value, size)
-}
+func fields(size int) map[string]*structpb.Value { return make(map[string]*structpb.Value, size) }
 
 func structOf(f map[string]*structpb.Value) *structpb.Value {
 	return structpb.NewStructValue(&structpb.Struct{Fields: f})
 }
 
-// slab hands out string values from two slices of a size known before, instead
-// of two allocations for each.
+// putFields adds a Struct with some fields, unless there are none.
+func putFields(to map[string]*structpb.Value, name string, f map[string]*structpb.Value) {
+	if len(f) > 0 {
+		to[name] = structOf(f)
+	}
+}
+
+// slab returns string values from two slices of a size known before, instead of two allocations for each.
 type slab struct {
 	values  []structpb.Value
 	strings []structpb.Value_StringValue
@@ -161,10 +144,9 @@ func (s *slab) str(text string) *structpb.Value {
 	return v
 }
 
-// putMap adds the entries of a and b as one field, unless there are none.
-func (s *slab) putMap(to map[string]*structpb.Value, name string, a, b map[string]string) {
+func (s *slab) texts(a, b map[string]string) map[string]*structpb.Value {
 	if len(a)+len(b) == 0 {
-		return
+		return nil
 	}
 	f := fields(len(a) + len(b))
 	for key, value := range a {
@@ -173,5 +155,5 @@ func (s *slab) putMap(to map[string]*structpb.Value, name string, a, b map[strin
 	for key, value := range b {
 		f[key] = s.str(value)
 	}
-	to[name] = structOf(f)
+	return f
 }

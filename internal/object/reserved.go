@@ -5,19 +5,17 @@ import (
 	"strings"
 )
 
-// StatePrefix is where this function keeps its own annotations. Nobody else may
-// set a label or an annotation under it, for generator state is read from there.
+// StatePrefix begins the names of this function's own annotations. No user may set a label or an annotation under it,
+// because generator state is read from there.
 const StatePrefix = "export.fn.crossplane.io/"
 
-// annotationResourceName is where Crossplane keeps the name that a composed
-// resource has in its pipeline.
+// annotationResourceName holds the composition resource name.
 const annotationResourceName = "crossplane.io/composition-resource-name"
 
 const setByCrossplane = "Crossplane sets it to find the objects of a composite again"
 
-// Labels and annotations that Crossplane sets on every composed resource, with
-// the reason why nobody else may. Source: the keys in pkg/xcrd of
-// crossplane-runtime v2.4.0, as set by RenderComposedResourceMetadata.
+// Labels and annotations that Crossplane or kubectl sets, with the reason why no user may. Source: the keys in pkg/xcrd
+// of crossplane-runtime v2.4.0, as set by RenderComposedResourceMetadata.
 var (
 	crossplaneLabels = map[string]string{
 		"crossplane.io/composite":       setByCrossplane,
@@ -42,10 +40,7 @@ func refuseReserved(what, key string, reserved map[string]string) error {
 	return fmt.Errorf("cannot set %s %s: %s; leave it out", what, quote(key), reason)
 }
 
-// IsReserved reports whether a label or an annotation is one that Crossplane, kubectl or
-// this function sets, and no user may.
+// IsReserved reports whether Crossplane, kubectl or this function sets a label or an annotation, and no user may.
 func IsReserved(key string) bool {
-	_, label := crossplaneLabels[key]
-	_, annotation := crossplaneAnnotations[key]
-	return label || annotation || strings.HasPrefix(key, StatePrefix)
+	return crossplaneLabels[key] != "" || crossplaneAnnotations[key] != "" || strings.HasPrefix(key, StatePrefix)
 }

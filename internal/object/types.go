@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
-
-	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// The types of Secrets whose data the API server judges, and their keys. Source:
-// ValidateSecret in pkg/apis/core/validation of Kubernetes v1.36.3.
+// Types of Secrets. The API server has rules for the data of all but Opaque.
 const (
 	typeOpaque           = "Opaque"
 	typeServiceAccount   = "kubernetes.io/service-account-token"
@@ -19,46 +16,10 @@ const (
 	typeDockercfg        = "kubernetes.io/dockercfg"
 	typeBasicAuth        = "kubernetes.io/basic-auth"
 	typeSSHAuth          = "kubernetes.io/ssh-auth"
-
-	keyTLSCert          = "tls.crt"
-	keyTLSKey           = "tls.key"
-	keyDockerConfigJSON = ".dockerconfigjson"
-	keyDockercfg        = ".dockercfg"
-	keyUsername         = "username"
-	keyPassword         = "password"
-	keySSHPrivateKey    = "ssh-privatekey"
 )
 
-// typeRules are the API server's rules for the data of a type. A type that is
-// not here has none.
-var typeRules = map[string]func(data map[string]sensitive.Bytes) []error{
-	typeTLS: func(data map[string]sensitive.Bytes) []error {
-		return []error{require(data, keyTLSCert), require(data, keyTLSKey)}
-	},
-	typeDockerConfigJSON: func(data map[string]sensitive.Bytes) []error {
-		return []error{requireJSON(data, keyDockerConfigJSON)}
-	},
-	typeDockercfg: func(data map[string]sensitive.Bytes) []error {
-		return []error{requireJSON(data, keyDockercfg)}
-	},
-	typeBasicAuth: func(data map[string]sensitive.Bytes) []error {
-		if require(data, keyUsername) == nil || require(data, keyPassword) == nil {
-			return nil
-		}
-		return []error{fmt.Errorf("keys %q and %q are missing; export one of them", keyUsername, keyPassword)}
-	},
-	typeSSHAuth: func(data map[string]sensitive.Bytes) []error {
-		if data[keySSHPrivateKey].Len() > 0 {
-			return nil
-		}
-		return []error{fmt.Errorf("key %q is missing or empty; export it", keySSHPrivateKey)}
-	},
-	typeServiceAccount: func(map[string]sensitive.Bytes) []error {
-		return []error{errors.New("Kubernetes fills Secrets of this type itself; use another type")}
-	},
-}
-
-// validateType judges an object's type, and its data by the rules of that type.
+// validateType checks an object's type, and its data by the API server's rules for that type. Source: ValidateSecret
+// in pkg/apis/core/validation of Kubernetes v1.36.3.
 func (o *Object) validateType() []error {
 	switch {
 	case o.Type == "":
@@ -68,12 +29,8 @@ func (o *Object) validateType() []error {
 	case !utf8.ValidString(o.Type):
 		return []error{fmt.Errorf("cannot use type %s: it is not UTF-8", quote(o.Type))}
 	}
-	rule, ok := typeRules[o.Type]
-	if !ok {
-		return nil
-	}
 	var errs []error
-	for _, err := range rule(o.Data) {
+	for _, err := range o.typeErrors() {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot make a Secret of type %q: %w", o.Type, err))
 		}
@@ -81,20 +38,43 @@ func (o *Object) validateType() []error {
 	return errs
 }
 
-func require(data map[string]sensitive.Bytes, key string) error {
-	if _, ok := data[key]; !ok {
+// typeErrors may have nil errors.
+func (o *Object) typeErrors() []error {
+	switch o.Type {
+	case typeTLS:
+		return []error{o.require("tls.crt"), o.require("tls.key")}
+	case typeDockerConfigJSON:
+		return []error{o.requireJSON(".dockerconfigjson")}
+	case typeDockercfg:
+		return []error{o.requireJSON(".dockercfg")}
+	case typeBasicAuth:
+		if o.require("username") != nil && o.require("password") != nil {
+			return []error{errors.New(`keys "username" and "password" are missing; export one of them`)}
+		}
+	case typeSSHAuth:
+		if o.Data["ssh-privatekey"].Len() == 0 {
+			return []error{errors.New(`key "ssh-privatekey" is missing or empty; export it`)}
+		}
+	case typeServiceAccount:
+		return []error{errors.New("Kubernetes fills Secrets of this type itself; use another type")}
+	}
+	return nil
+}
+
+func (o *Object) require(key string) error {
+	if _, ok := o.Data[key]; !ok {
 		return fmt.Errorf("key %q is missing; export it", key)
 	}
 	return nil
 }
 
-// requireJSON wants what json.Unmarshal takes into a map, as the API server
-// does. The error of json.Unmarshal quotes what it reads, so it ends here.
-func requireJSON(data map[string]sensitive.Bytes, key string) error {
-	if err := require(data, key); err != nil {
+// requireJSON accepts what json.Unmarshal decodes into a map, as the API server does. It drops the error of
+// json.Unmarshal, which quotes what it reads.
+func (o *Object) requireJSON(key string) error {
+	if err := o.require(key); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data[key].Reveal(), &map[string]any{}); err != nil {
+	if json.Unmarshal(o.Data[key].Reveal(), &map[string]any{}) != nil {
 		return fmt.Errorf("the value of key %q is not a JSON object; export one", key)
 	}
 	return nil

@@ -8,32 +8,27 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
 const (
-	// MaxDataBytes is how many bytes the values of one object may have together.
-	// It is MaxSecretSize of k8s.io/api/core/v1, which the API server applies to
-	// ConfigMaps too; an object in etcd has to stay below 1.5 MiB.
+	// MaxDataBytes is how many bytes the values of one object may have together. It is MaxSecretSize of
+	// k8s.io/api/core/v1, which the API server also applies to ConfigMaps.
 	MaxDataBytes = 1 << 20
 
-	// MaxMetadataBytes is how many bytes all labels, and all annotations, may
-	// have together, keys and values. It is TotalAnnotationSizeLimitB of
-	// k8s.io/apimachinery; the API server has no such limit for labels, but they
-	// share the 1.5 MiB.
-	MaxMetadataBytes = apivalidation.TotalAnnotationSizeLimitB
+	// MaxMetadataBytes is how many bytes all labels, and all annotations, may have together, keys and values. It is
+	// TotalAnnotationSizeLimitB of k8s.io/apimachinery. The API server has no such limit for labels, but an object in
+	// etcd must stay below 1.5 MiB.
+	MaxMetadataBytes = 256 << 10
 
-	// maxQuoted is how many bytes of a name an error text shows. A valid name of
-	// 253 bytes would still make a line; one of a megabyte would not.
+	// maxQuoted is how many bytes of a name an error text shows: the name may have a megabyte.
 	maxQuoted = 80
 )
 
-// Validate says why the API server would refuse o, and what to change. It is
-// nil for an object that may go to Crossplane. The errors are sorted, of one
-// line each, and name kinds, names and keys, but never a value.
+// Validate says why the API server would refuse o, and what to change. It is nil for an object that may go to
+// Crossplane. The errors are sorted, of one line each, and name kinds, names and keys, but never a value.
 func (o *Object) Validate() []error {
 	var errs []error
 	if o.Kind != Secret && o.Kind != ConfigMap {
@@ -41,107 +36,104 @@ func (o *Object) Validate() []error {
 	}
 	errs = append(errs, ValidateName(o.Name), ValidateNamespace(o.Namespace))
 	errs = append(errs, ValidateLabels(o.Labels)...)
-	errs = append(errs, o.validateAnnotations()...)
-	errs = append(errs, validateData(o.Data)...)
+	errs = append(errs, annotationErrors(o.Annotations, o.State)...)
+	errs = append(errs, dataErrors(o.Data)...)
 	errs = append(errs, o.validateType()...)
 	return sorted(errs)
 }
 
-// ValidateName says why no Secret or ConfigMap can have a name, and what to
-// change: it has to be a DNS-1123 subdomain of at most 253 characters.
-func ValidateName(name string) error {
-	const rule = "use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit"
+// A nameRule is what the API server accepts as a name of something.
+type nameRule struct {
+	what, ifEmpty, ifWrong string
+	maxLength              int
+	errors                 func(name string) []string
+}
+
+var (
+	nameOfObject = nameRule{
+		"name", "give the object a name",
+		"use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit",
+		validation.DNS1123SubdomainMaxLength, validation.IsDNS1123Subdomain,
+	}
+	nameOfNamespace = nameRule{
+		"namespace", "give the object a namespace",
+		"use lower-case letters, digits and '-', and start and end with a letter or a digit",
+		validation.DNS1123LabelMaxLength, validation.IsDNS1123Label,
+	}
+	nameOfKey = nameRule{
+		"key", "give it a name", "use letters, digits, '-', '_' and '.' only",
+		validation.DNS1123SubdomainMaxLength, validation.IsConfigMapKey,
+	}
+)
+
+func (r nameRule) check(name string) error {
 	switch {
 	case name == "":
-		return errors.New("cannot use an empty name: give the object a name")
-	case len(name) > validation.DNS1123SubdomainMaxLength:
-		return tooLong("name", name, validation.DNS1123SubdomainMaxLength)
-	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		return fmt.Errorf("cannot use name %s: %s", quote(name), rule)
+		return fmt.Errorf("cannot use an empty %s: %s", r.what, r.ifEmpty)
+	case len(name) > r.maxLength:
+		const text = "cannot use %s %s: it has %d characters; use at most %d"
+		return fmt.Errorf(text, r.what, quote(name), len(name), r.maxLength)
+	case len(r.errors(name)) > 0:
+		return fmt.Errorf("cannot use %s %s: %s", r.what, quote(name), r.ifWrong)
 	}
 	return nil
 }
 
-// ValidateNamespace says why no namespace can have a name, and what to change:
-// it has to be a DNS-1123 label of at most 63 characters. It may not be empty,
-// for every Secret and every ConfigMap lies in a namespace.
-func ValidateNamespace(namespace string) error {
-	const rule = "use lower-case letters, digits and '-', and start and end with a letter or a digit"
-	switch {
-	case namespace == "":
-		return errors.New("cannot use an empty namespace: give the object a namespace")
-	case len(namespace) > validation.DNS1123LabelMaxLength:
-		return tooLong("namespace", namespace, validation.DNS1123LabelMaxLength)
-	case len(validation.IsDNS1123Label(namespace)) > 0:
-		return fmt.Errorf("cannot use namespace %s: %s", quote(namespace), rule)
-	}
-	return nil
-}
+// ValidateName says why no Secret or ConfigMap can have a name, and what to change.
+func ValidateName(name string) error { return nameOfObject.check(name) }
 
-// ValidateKey says why no Secret and no ConfigMap can have a key in its data,
-// and what to change.
+// ValidateNamespace says why no namespace can have a name, and what to change. It must not be empty, because every
+// Secret and ConfigMap has a namespace.
+func ValidateNamespace(namespace string) error { return nameOfNamespace.check(namespace) }
+
+// ValidateKey says why no Secret or ConfigMap can have a key in its data, and what to change.
 func ValidateKey(key string) error {
-	const rule = "use letters, digits, '-', '_' and '.' only"
-	switch {
-	case key == "":
-		return errors.New("cannot use an empty key: give it a name")
-	case len(key) > validation.DNS1123SubdomainMaxLength:
-		return tooLong("key", key, validation.DNS1123SubdomainMaxLength)
-	case key == ".", strings.HasPrefix(key, ".."):
-		return fmt.Errorf("cannot use key %s: it becomes a file name where the object is mounted; use another than '.', and none that starts with '..'", quote(key))
-	case len(validation.IsConfigMapKey(key)) > 0:
-		return fmt.Errorf("cannot use key %s: %s", quote(key), rule)
+	if len(key) <= nameOfKey.maxLength && (key == "." || strings.HasPrefix(key, "..")) {
+		return fmt.Errorf("cannot use key %s: it becomes a file name where the object is mounted; "+
+			"use another than '.', and none that starts with '..'", quote(key))
 	}
-	return nil
+	return nameOfKey.check(key)
 }
 
-// ValidateLabels says why a user cannot have these labels, and what to change.
-// The errors are sorted and hold no label's value.
+// ValidateLabels says why a user cannot have these labels, and what to change. The errors are sorted and hold no
+// label's value.
 func ValidateLabels(labels map[string]string) []error {
 	var errs []error
 	for key, value := range labels {
 		errs = append(errs, validateMetadataKey("label", key, key), refuseReserved("label", key, crossplaneLabels))
 		if len(content.IsLabelValue(value)) > 0 {
-			errs = append(errs, fmt.Errorf("cannot use the value of label %s: use at most %d letters, digits, '-', '_' and '.', and start and end with a letter or a digit",
-				quote(key), content.LabelValueMaxLength))
+			errs = append(errs, fmt.Errorf("cannot use the value of label %s: use at most %d letters, digits, '-', '_' "+
+				"and '.', and start and end with a letter or a digit", quote(key), content.LabelValueMaxLength))
 		}
 	}
 	return sorted(append(errs, tooBig("labels", labels, nil)))
 }
 
-// ValidateAnnotations says why a user cannot have these annotations, and what to
-// change. The errors are sorted and hold no annotation's value.
+// ValidateAnnotations says why a user cannot have these annotations, and what to change. The errors are sorted and
+// hold no annotation's value.
 func ValidateAnnotations(annotations map[string]string) []error {
-	errs := validateAnnotations(annotations)
-	return sorted(append(errs, tooBig("annotations", annotations, nil)))
+	return sorted(annotationErrors(annotations, nil))
 }
 
-// validateAnnotations judges all but the size of the users' annotations.
-func validateAnnotations(annotations map[string]string) []error {
+// annotationErrors checks the user's annotations and this function's own.
+func annotationErrors(users, state map[string]string) []error {
 	var errs []error
-	for key, value := range annotations {
-		// As in apimachinery: the case of an annotation's prefix is free.
+	for key, value := range users {
 		errs = append(errs,
-			validateMetadataKey("annotation", key, strings.ToLower(key)),
-			refuseReserved("annotation", key, crossplaneAnnotations),
-			notText("annotation", key, value))
+			validateMetadataKey("annotation", key, strings.ToLower(key)), // the case of its prefix is free
+			refuseReserved("annotation", key, crossplaneAnnotations), notText(key, value))
 	}
-	return errs
-}
-
-// validateAnnotations judges the users' annotations and this function's own.
-func (o *Object) validateAnnotations() []error {
-	errs := validateAnnotations(o.Annotations)
-	for key, value := range o.State {
-		errs = append(errs, validateMetadataKey("annotation", key, key), notText("annotation", key, value))
+	for key, value := range state {
+		errs = append(errs, validateMetadataKey("annotation", key, key), notText(key, value))
 		if !strings.HasPrefix(key, StatePrefix) {
-			errs = append(errs, fmt.Errorf("cannot keep state in annotation %s: use one that starts with %q", quote(key), StatePrefix))
+			const text = "cannot keep state in annotation %s: use one that starts with %q"
+			errs = append(errs, fmt.Errorf(text, quote(key), StatePrefix))
 		}
 	}
-	return append(errs, tooBig("annotations", o.Annotations, o.State))
+	return append(errs, tooBig("annotations", users, state))
 }
 
-func validateData(data map[string]sensitive.Bytes) []error {
+func dataErrors(data map[string]sensitive.Bytes) []error {
 	if len(data) == 0 {
 		return []error{errors.New("cannot compose an object without data: export at least one key")}
 	}
@@ -152,31 +144,29 @@ func validateData(data map[string]sensitive.Bytes) []error {
 		size += value.Len()
 	}
 	if size > MaxDataBytes {
-		errs = append(errs, fmt.Errorf("cannot hold %d bytes of data in one object: export fewer keys or shorter values, at most %d bytes (1 MiB) together", size, MaxDataBytes))
+		errs = append(errs, fmt.Errorf("cannot hold %d bytes of data in one object: "+
+			"export fewer keys or shorter values, at most %d bytes (1 MiB) together", size, MaxDataBytes))
 	}
 	return errs
 }
 
-// validateMetadataKey judges the key of a label or an annotation; qualified is
-// the form of it that has to be a qualified name.
+// validateMetadataKey checks the key of a label or an annotation. qualified is the form of it that must be a qualified
+// name.
 func validateMetadataKey(what, key, qualified string) error {
 	if len(content.IsLabelKey(qualified)) == 0 {
 		return nil
 	}
-	return fmt.Errorf("cannot use %s %s: use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit at both ends, after an optional DNS name and '/'",
-		what, quote(key))
+	return fmt.Errorf("cannot use %s %s: use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit "+
+		"at both ends, after an optional DNS name and '/'", what, quote(key))
 }
 
-// notText finds what protobuf cannot carry and JSON would change silently.
-func notText(what, key, value string) error {
+// notText finds a value that protobuf cannot carry and JSON would change silently.
+func notText(key, value string) error {
 	if utf8.ValidString(value) {
 		return nil
 	}
-	return fmt.Errorf("cannot use the value of %s %s: it is not UTF-8; encode it, for example as base64", what, quote(key))
-}
-
-func tooLong(what, name string, limit int) error {
-	return fmt.Errorf("cannot use %s %s: it has %d characters; use at most %d", what, quote(name), len(name), limit)
+	const text = "cannot use the value of annotation %s: it is not UTF-8; encode it, for example as base64"
+	return fmt.Errorf(text, quote(key))
 }
 
 func tooBig(what string, a, b map[string]string) error {
@@ -189,10 +179,11 @@ func tooBig(what string, a, b map[string]string) error {
 	if size <= MaxMetadataBytes {
 		return nil
 	}
-	return fmt.Errorf("cannot hold %d bytes of %s: use at most %d bytes (256 KiB), keys and values together", size, what, MaxMetadataBytes)
+	const text = "cannot hold %d bytes of %s: use at most %d bytes (256 KiB), keys and values together"
+	return fmt.Errorf(text, size, what, MaxMetadataBytes)
 }
 
-// quote makes a name fit into one line of an error text.
+// quote shortens a long name, so that an error text has one line.
 func quote(name string) string {
 	if len(name) <= maxQuoted {
 		return fmt.Sprintf("%+q", name)
@@ -200,7 +191,7 @@ func quote(name string) string {
 	return fmt.Sprintf("%+q…", name[:maxQuoted])
 }
 
-// sorted drops what is nil and what is said twice.
+// sorted drops nil and repeated errors.
 func sorted(errs []error) []error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

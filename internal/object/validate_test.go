@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
@@ -20,6 +21,13 @@ func assertNoCanary(t testing.TB, outputs ...string) {
 		if strings.Contains(output, canary) || strings.Contains(output, fmt.Sprintf("%x", canary)) {
 			t.Errorf("a value is shown: %s", output)
 		}
+	}
+}
+
+// The limit is that of the API server, whose package is too large to import.
+func TestMaxMetadataBytes(t *testing.T) {
+	if MaxMetadataBytes != apivalidation.TotalAnnotationSizeLimitB {
+		t.Errorf("want %d, got %d", apivalidation.TotalAnnotationSizeLimitB, MaxMetadataBytes)
 	}
 }
 

@@ -47,13 +47,13 @@ func generators(t testing.TB, read wiretest.Reading) *observation.Observation {
 }
 
 // made is what text gives to the expressions of a generation.
-func made(t testing.TB, o *observation.Observation, m *observation.Making, text string) string {
+func made(t testing.TB, o *observation.Observation, m *observation.Generation, text string) string {
 	t.Helper()
-	x, faults := env.Making().Compile(expression.Source{Text: text, Path: "here"})
+	x, faults := env.Generations().Compile(expression.Source{Text: text, Path: "here"})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	return result(x, o.MakingScope(m, nil))
+	return result(x, o.GenerationScope(m, nil))
 }
 
 func TestGenerated(t *testing.T) {
@@ -94,7 +94,7 @@ func TestGenerated(t *testing.T) {
 				if diff := cmp.Diff(tc.want, result(x, o.Scope("", nil))); diff != "" {
 					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
 				}
-				if diff := cmp.Diff(tc.want, made(t, o, &observation.Making{}, tc.text)); diff != "" {
+				if diff := cmp.Diff(tc.want, made(t, o, &observation.Generation{}, tc.text)); diff != "" {
 					t.Errorf("%s\n%s over %s for a generation: -want, +got:\n%s", tc.reason, tc.text, as, diff)
 				}
 			}
@@ -139,7 +139,7 @@ func TestGeneratedInOrder(t *testing.T) {
 		"previous.map(k, k)", "previous.g00.map(k, k)", "previous.transformList(k, v, k)",
 	} {
 		for range 10 {
-			if got := made(t, o, &observation.Making{}, text); got != list {
+			if got := made(t, o, &observation.Generation{}, text); got != list {
 				t.Fatalf("%s: %s", text, got)
 			}
 		}
@@ -147,27 +147,27 @@ func TestGeneratedInOrder(t *testing.T) {
 }
 
 // What a generation sees of itself: the number first, its resource once there is one.
-func TestMakingScope(t *testing.T) {
+func TestGenerationScope(t *testing.T) {
 	number := func(t *testing.T, read wiretest.Reading) wire.Struct {
 		return read(t, asStruct(t, map[string]any{"number": 3, "id": "db-3"}))
 	}
-	first := func(t *testing.T, read wiretest.Reading) *observation.Making {
-		return &observation.Making{Generation: number(t, read)}
+	first := func(t *testing.T, read wiretest.Reading) *observation.Generation {
+		return &observation.Generation{Generation: number(t, read)}
 	}
-	observed := func(t *testing.T, read wiretest.Reading) *observation.Making {
-		return &observation.Making{
+	observed := func(t *testing.T, read wiretest.Reading) *observation.Generation {
+		return &observation.Generation{
 			Generation: number(t, read),
 			Resource:   read(t, asStruct(t, map[string]any{"kind": "User", "status": map[string]any{"id": "u1"}})),
 			Details:    observation.Details{"key": []byte("of-the-resource")},
 		}
 	}
-	bare := func(t *testing.T, read wiretest.Reading) *observation.Making {
-		return &observation.Making{Resource: read(t, asStruct(t, map[string]any{"kind": "User"}))}
+	bare := func(t *testing.T, read wiretest.Reading) *observation.Generation {
+		return &observation.Generation{Resource: read(t, asStruct(t, map[string]any{"kind": "User"}))}
 	}
-	nothing := func(*testing.T, wiretest.Reading) *observation.Making { return nil }
+	nothing := func(*testing.T, wiretest.Reading) *observation.Generation { return nil }
 	cases := map[string]struct {
 		reason string
-		making func(*testing.T, wiretest.Reading) *observation.Making
+		making func(*testing.T, wiretest.Reading) *observation.Generation
 		text   string
 		want   string
 	}{
@@ -197,27 +197,27 @@ func TestMakingScope(t *testing.T) {
 		})
 	}
 	for as, read := range wiretest.Readings {
-		for name, m := range map[string]*observation.Making{"Bare": bare(t, read), "Nothing": nil} {
-			if v, ok := generators(t, read).MakingScope(m, nil).ResolveName(expression.Generation); ok {
+		for name, m := range map[string]*observation.Generation{"Bare": bare(t, read), "Nothing": nil} {
+			if v, ok := generators(t, read).GenerationScope(m, nil).ResolveName(expression.Generation); ok {
 				t.Errorf("%s over %s: without a generation there is the variable %v", name, as, v)
 			}
 		}
 	}
 }
 
-func TestMakingScopeHasVariables(t *testing.T) {
+func TestGenerationScopeHasVariables(t *testing.T) {
 	variables := observation.Map(func(name string) (ref.Val, bool) { return types.String("v"), name == "a" }, func() []string { return []string{"a"} })
-	x, faults := env.Making().Compile(expression.Source{Text: "variables.a", Path: "here"})
+	x, faults := env.Generations().Compile(expression.Source{Text: "variables.a", Path: "here"})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	if got := result(x, generators(t, wiretest.Decoded).MakingScope(&observation.Making{}, variables)); got != "types.String(v)" {
+	if got := result(x, generators(t, wiretest.Decoded).GenerationScope(&observation.Generation{}, variables)); got != "types.String(v)" {
 		t.Errorf("a variable is %s", got)
 	}
 }
 
 // A generation may be a v1 Secret: its data is in secret, and nowhere else.
-func TestMakingSecretIsHidden(t *testing.T) {
+func TestGenerationSecretIsHidden(t *testing.T) {
 	secret := func() *structpb.Struct {
 		return asStruct(t, map[string]any{
 			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{"k": "canary"},
@@ -235,7 +235,7 @@ func TestMakingSecretIsHidden(t *testing.T) {
 		"Secret":     {"what it gives", "secret.k", "types.String(given)"},
 	}
 	for as, read := range wiretest.Readings {
-		m := &observation.Making{Resource: read(t, secret()), Details: observation.Details{"k": []byte("given")}}
+		m := &observation.Generation{Resource: read(t, secret()), Details: observation.Details{"k": []byte("given")}}
 		for name, tc := range cases {
 			t.Run(name+as, func(t *testing.T) {
 				if got := made(t, generators(t, read), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {

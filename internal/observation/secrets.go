@@ -11,9 +11,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// copies are the annotations in which tools keep a copy of the object that was applied, which may be a
-// Secret or hold one: kubectl, Kapp, Rancher, Kopf and the operators of Banzai Cloud.
-var copies = []string{ //nolint:gochecknoglobals // a constant
+// copies are the annotations in which tools keep a copy of the object that was applied, which may be a Secret or hold
+// one: kubectl, Kapp, Rancher, Kopf and the operators of Banzai Cloud.
+var copies = []string{
 	"kubectl.kubernetes.io/last-applied-configuration",
 	"kapp.k14s.io/original",
 	"objectset.rio.cattle.io/applied",
@@ -21,18 +21,18 @@ var copies = []string{ //nolint:gochecknoglobals // a constant
 	"banzaicloud.com/last-applied",
 }
 
-// HoldsCopy reports whether an annotation of that name holds a copy of the object that was applied. No
-// expression sees it, in whatever map it is.
+// HoldsCopy reports whether an annotation of that name holds a copy of the object that was applied. No expression sees
+// it, in whatever map it is.
 func HoldsCopy(name string) bool {
 	return strings.Contains(name, "/") && slices.Contains(copies, name)
 }
 
-// hiddenNames are fields of an object that are not shown, beside copies.
+// hiddenNames are names of hidden fields, beside copies.
 type hiddenNames []string
 
 var (
-	secretFields = &hiddenNames{"data", "stringData"}          //nolint:gochecknoglobals // a constant
-	listFields   = &hiddenNames{"items", "data", "stringData"} //nolint:gochecknoglobals // items may lack a kind to know them by
+	secretFields = &hiddenNames{"data", "stringData"}
+	listFields   = &hiddenNames{"items", "data", "stringData"} // items may have no kind
 )
 
 // hiddenFields of an object: those that hold the data of a v1 Secret, or of a list of them.
@@ -47,13 +47,12 @@ func hiddenFields(s wire.Struct) *hiddenNames {
 	return listFields
 }
 
-// hidden reports whether a field is not shown.
 func (m *fields) hidden(key string) bool {
 	return HoldsCopy(key) || m.hides != nil && slices.Contains(*m.hides, key)
 }
 
-// tell whoever selects a hidden field that it is hidden, instead of letting them wait forever.
-func tell(key string) ref.Val {
+// hiddenError tells the author of an expression that a field is hidden. Otherwise the expression would wait forever.
+func hiddenError(key string) ref.Val {
 	reason := "reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret"
 	if HoldsCopy(key) {
 		reason = "reads an annotation that holds a copy of an object, which is hidden: read the object's own fields"

@@ -14,18 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// exactNumber is the largest whole number that a double, and so a
-// google.protobuf.Value, holds exactly.
-const exactNumber = 1 << 53
-
-// errRounded is what a larger one gives. It may have been rounded on its way
-// here, so that whatever is made of it may be wrong.
-func errRounded() ref.Val {
-	return types.WrapErr(&expression.Failed{Reason: "reads a whole number over 2^53, which was rounded on its way to the function: have it as a string in the resource"})
-}
-
-// value is a google.protobuf.Value as a CEL value: nothing is copied but text. Whole
-// numbers are ints.
+// value is a google.protobuf.Value as a CEL value: only text is copied.
 func value(v wire.Value) ref.Val {
 	switch v.Kind() {
 	case wire.Text:
@@ -38,27 +27,30 @@ func value(v wire.Value) ref.Val {
 		return number(v.Number())
 	case wire.Bool:
 		return types.Bool(v.Bool())
+	default:
+		return types.NullValue
 	}
-	return types.NullValue
 }
 
+// number is an int if it is whole. A whole number that a double cannot hold exactly may have been rounded before it
+// came here, so its use fails.
 func number(f float64) ref.Val {
+	const exact = 1 << 53
 	switch {
 	case f != math.Trunc(f), math.IsInf(f, 0):
 		return types.Double(f)
-	case f > exactNumber || f < -exactNumber:
-		return errRounded()
+	case f > exact || f < -exact:
+		return types.WrapErr(&expression.Failed{Reason: "reads a whole number over 2^53, which was rounded " +
+			"on its way to the function: have it as a string in the resource"})
 	}
 	return types.Int(f)
 }
 
-// object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is
-// hidden, wherever the Struct comes from: a Secret can be in a manifest, in
-// the context, in a status. Annotations that hold copies of objects are also hidden.
+// object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is hidden, wherever the Struct comes from: a
+// Secret can be in a manifest, in the context, in a status. Annotations that hold copies of objects are also hidden.
 func object(s wire.Struct) ref.Val { return &fields{s, hiddenFields(s)} }
 
-// fields is a Struct without those that are hidden. It reads in place: whoever can write the
-// Struct decides how large it is, and how often it is read.
+// fields is a Struct without its hidden fields. It is read in place, because it may be large and read often.
 type fields struct {
 	of    wire.Struct
 	hides *hiddenNames // nil for none: an object is made for each select
@@ -82,7 +74,7 @@ func (m *fields) Find(key ref.Val) (ref.Val, bool) {
 		return notAKey(key)
 	}
 	if m.hidden(string(k)) {
-		return tell(string(k)), false
+		return hiddenError(string(k)), false
 	}
 	v := m.of.Get(string(k))
 	if !v.Exists() {
@@ -91,8 +83,7 @@ func (m *fields) Find(key ref.Val) (ref.Val, bool) {
 	return value(v), true
 }
 
-// notAKey is what Find gives for a key that is no string: an error, if the key
-// is one.
+// notAKey is what Find returns for a key that is no string: the key, if it is an error.
 func notAKey(key ref.Val) (ref.Val, bool) {
 	if types.IsUnknownOrError(key) {
 		return key, false
@@ -100,17 +91,18 @@ func notAKey(key ref.Val) (ref.Val, bool) {
 	return nil, false
 }
 
-func (m *fields) Get(key ref.Val) ref.Val     { return get(m, key) }
-func (m *fields) IsZeroValue() bool           { return m.Size() == types.IntZero }
-func (m *fields) Type() ref.Type              { return types.MapType }
-func (m *fields) Value() any                  { return m }
-func (m *fields) Equal(other ref.Val) ref.Val { return equalMaps(m, other) }
+func (m *fields) Get(key ref.Val) ref.Val { return get(m, key) }
+func (m *fields) IsZeroValue() bool       { return m.Size() == types.IntZero }
+func (m *fields) Iterator() traits.Iterator {
+	return overKeys(slices.DeleteFunc(m.of.Keys(), m.hidden))
+}
+func (m *fields) Type() ref.Type                            { return types.MapType }
+func (m *fields) Value() any                                { return m }
+func (m *fields) Equal(other ref.Val) ref.Val               { return equalMaps(m, other) }
+func (m *fields) ConvertToType(t ref.Type) ref.Val          { return convert(m, types.MapType, t) }
+func (m *fields) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
-func (m *fields) ConvertToType(t ref.Type) ref.Val { return convert(m, types.MapType, t) }
-
-func (m *fields) ConvertToNative(t reflect.Type) (any, error) { return nil, errNative }
-
-// Contains is false for what is hidden: has() and in may ask.
+// Contains is false for a hidden field: has() and in may ask.
 func (m *fields) Contains(key ref.Val) ref.Val {
 	if k, ok := key.(types.String); ok && m.hidden(string(k)) {
 		return types.False
@@ -134,11 +126,6 @@ func (m *fields) Size() ref.Val {
 	return types.Int(n)
 }
 
-func (m *fields) Iterator() traits.Iterator {
-	keys := slices.DeleteFunc(m.of.Keys(), m.hidden)
-	return &iterator{n: len(keys), at: keyAt(keys)}
-}
-
 func (m *fields) Fold(f traits.Folder) {
 	for k, v := range m.of.All() {
 		if !m.hidden(k) && !f.FoldEntry(types.String(k), value(v)) {
@@ -147,8 +134,8 @@ func (m *fields) Fold(f traits.Folder) {
 	}
 }
 
-// errNative is the answer to a conversion into a Go type. No function of the
-// environment asks for one, and a result is converted by walking it.
+// errNative refuses a conversion into a Go type. No function of the environment asks for one, and a result is converted
+// by walking it.
 var errNative = errors.New("cannot convert an observed value to a Go value")
 
 func get(m traits.Mapper, key ref.Val) ref.Val {
@@ -167,7 +154,7 @@ func contains(m traits.Mapper, key ref.Val) ref.Val {
 	return types.Bool(ok)
 }
 
-// A foldable is a map whose entries are quicker to go through than to look up.
+// A foldable is a map whose entries are faster to go through than to look up.
 type foldable interface {
 	traits.Mapper
 	traits.Foldable
@@ -178,30 +165,29 @@ func equalMaps(m foldable, other ref.Val) ref.Val {
 	if !ok || m.Size() != o.Size() {
 		return types.False
 	}
-	var failed ref.Val
-	differ := false
+	all := ref.Val(types.True)
 	expression.Each(m, func(k, a ref.Val) bool {
 		b, ok := o.Find(k)
-		if !ok && b == nil { // else it is not there yet
-			differ = true
-			return false
+		if !ok && b == nil { // otherwise b is an error
+			all = types.False
+		} else {
+			all = and(all, equal(a, b))
 		}
-		switch eq := equal(a, b); {
-		case eq == types.False:
-			differ = true
-		case eq != types.True && failed == nil:
-			failed = eq
-		}
-		return !differ
+		return all != types.False
 	})
-	if differ {
-		return types.False
-	}
-	return orTrue(failed)
+	return all
 }
 
-// equal compares values, one of which may be an error: a number that was rounded
-// is equal to nothing, and differs from nothing.
+// and is false if one of two results is, and otherwise the first error.
+func and(a, b ref.Val) ref.Val {
+	if a == types.True || b == types.False {
+		return b
+	}
+	return a
+}
+
+// equal compares values, one of which may be an error: a number that was rounded is equal to nothing, and differs from
+// nothing.
 func equal(a, b ref.Val) ref.Val {
 	switch {
 	case types.IsUnknownOrError(a):
@@ -210,13 +196,6 @@ func equal(a, b ref.Val) ref.Val {
 		return b
 	}
 	return types.Equal(a, b)
-}
-
-func orTrue(failed ref.Val) ref.Val {
-	if failed != nil {
-		return failed
-	}
-	return types.True
 }
 
 func convert(v ref.Val, own *types.Type, to ref.Type) ref.Val {
@@ -278,26 +257,21 @@ func (l *list) Equal(other ref.Val) ref.Val {
 	if !ok || l.Size() != o.Size() {
 		return types.False
 	}
-	var failed ref.Val
+	all := ref.Val(types.True)
 	for i, v := range l.of.All() {
-		switch eq := equal(value(v), o.Get(types.Int(i))); {
-		case eq == types.False:
-			return eq
-		case eq != types.True && failed == nil:
-			failed = eq
+		if all = and(all, equal(value(v), o.Get(types.Int(i)))); all == types.False {
+			break
 		}
 	}
-	return orTrue(failed)
+	return all
 }
 
-func (l *list) Size() ref.Val             { return types.Int(l.of.Len()) }
-func (l *list) IsZeroValue() bool         { return l.of.Len() == 0 }
-func (l *list) Type() ref.Type            { return types.ListType }
-func (l *list) Value() any                { return l }
-func (l *list) Iterator() traits.Iterator { return &iterator{n: l.of.Len(), at: l.at} }
-
-func (l *list) ConvertToType(t ref.Type) ref.Val { return convert(l, types.ListType, t) }
-
+func (l *list) Size() ref.Val                             { return types.Int(l.of.Len()) }
+func (l *list) IsZeroValue() bool                         { return l.of.Len() == 0 }
+func (l *list) Type() ref.Type                            { return types.ListType }
+func (l *list) Value() any                                { return l }
+func (l *list) Iterator() traits.Iterator                 { return &iterator{n: l.of.Len(), at: l.at} }
+func (l *list) ConvertToType(t ref.Type) ref.Val          { return convert(l, types.ListType, t) }
 func (l *list) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
 func (l *list) Fold(f traits.Folder) {
@@ -308,11 +282,11 @@ func (l *list) Fold(f traits.Folder) {
 	}
 }
 
-func keyAt(keys []string) func(int) ref.Val {
-	return func(i int) ref.Val { return types.String(keys[i]) }
+func overKeys(keys []string) traits.Iterator {
+	return &iterator{n: len(keys), at: func(i int) ref.Val { return types.String(keys[i]) }}
 }
 
-// An iterator gives n values.
+// An iterator returns n values.
 type iterator struct {
 	traits.Iterator // the methods of ref.Val that nothing calls
 

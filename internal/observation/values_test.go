@@ -221,7 +221,7 @@ func FuzzValuesAgreeWithCEL(f *testing.F) {
 		f.Add(i)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test
+		r := rand.New(rand.NewPCG(seed, 1))
 		s := randomStruct(r, 3)
 		plain := settled(s)
 		before, plainBefore, bytes := proto.Clone(s), proto.Clone(plain), wiretest.Sent(t, plain)

@@ -10,18 +10,19 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 func input(t testing.TB, value string) wire.Struct {
 	t.Helper()
-	return wire.Of(parse(t, exports(fmt.Sprintf(`secrets: [{name: a, data: [{key: k, value: "%s"}]}]`, value))))
+	return wire.Of(plantest.Parse(t, plantest.Exports(fmt.Sprintf(`secrets: [{name: a, data: [{key: k, value: "%s"}]}]`, value))))
 }
 
 // A hundred who ask for the same input first get the same plan, of which all but
 // one did not compile it.
 func TestCacheCompilesOnce(t *testing.T) {
-	c := plan.NewCache(env)
+	c := plan.NewCache(plantest.Env)
 	var (
 		misses atomic.Int32
 		plans  [100]*plan.Plan
@@ -52,7 +53,7 @@ func TestCacheCompilesOnce(t *testing.T) {
 }
 
 func TestCacheTellsInputsApart(t *testing.T) {
-	c := plan.NewCache(env)
+	c := plan.NewCache(plantest.Env)
 	a, _, _ := c.Get(input(t, "'v'"))
 	b, _, hit := c.Get(input(t, "'w'"))
 	if hit || a == b {
@@ -64,7 +65,7 @@ func TestCacheTellsInputsApart(t *testing.T) {
 }
 
 func TestCacheKeepsFaults(t *testing.T) {
-	c := plan.NewCache(env)
+	c := plan.NewCache(plantest.Env)
 	_, first, _ := c.Get(input(t, "nope"))
 	p, second, hit := c.Get(input(t, "nope"))
 	if p != nil || len(first) != 1 || !hit || second[0] != first[0] {
@@ -73,7 +74,7 @@ func TestCacheKeepsFaults(t *testing.T) {
 }
 
 func TestCacheIsBounded(t *testing.T) {
-	c := plan.NewCache(env)
+	c := plan.NewCache(plantest.Env)
 	for i := range limits.Plans + 1 {
 		if _, _, hit := c.Get(input(t, fmt.Sprintf("'%d'", i))); hit {
 			t.Fatalf("Get(...): hit of input %d, which is new", i)
@@ -98,14 +99,14 @@ func TestCacheRefuses(t *testing.T) {
 		want   string
 	}{
 		"None": {"a step without an input has none", wire.Struct{}, "input: must be set: give the pipeline step a field input, of kind Exports"},
-		"Huge": {"an input over the limit is not compiled", wire.Of(parse(t, exports(`{secrets: [{name: "`+big+`"}]}`))), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
+		"Huge": {"an input over the limit is not compiled", wire.Of(plantest.Parse(t, plantest.Exports(`{secrets: [{name: "`+big+`"}]}`))), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, faults, _ := plan.NewCache(env).Get(c.input)
+			p, faults, _ := plan.NewCache(plantest.Env).Get(c.input)
 			if p != nil || len(faults) != 1 {
 				t.Fatalf("Get(...): %s: %v, %v: want a fault", c.reason, p, faults)
 			}
-			if diff := cmp.Diff(c.want, faults[0].Field+": "+faults[0].Detail); diff != "" {
+			if diff := cmp.Diff(c.want, faults[0].Error()); diff != "" {
 				t.Errorf("Get(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})

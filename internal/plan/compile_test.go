@@ -9,58 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
-	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 )
-
-var env = func() *expression.Environment {
-	e, err := expression.NewEnvironment()
-	if err != nil {
-		panic(err)
-	}
-	return e
-}()
-
-// parse YAML.
-func parse(t testing.TB, text string) *structpb.Struct {
-	t.Helper()
-	j, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &structpb.Struct{}
-	if err := protojson.Unmarshal(j, out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// exports is an input, but for its first two lines.
-func exports(body string) string {
-	if fields, ok := strings.CutPrefix(body, "{"); ok {
-		return "{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, " + fields
-	}
-	return "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n" + body
-}
-
-// compile returns the plan of an input, and its faults as fn prints them.
-func compile(t testing.TB, input string) (*plan.Plan, []string) {
-	t.Helper()
-	p, faults := plan.Compile(context.Background(), env, parse(t, input))
-	if (p == nil) != (len(faults) > 0) {
-		t.Errorf("Compile(...): plan %v, faults %v: want just one of them", p, faults)
-	}
-	var texts []string
-	for _, f := range faults {
-		texts = append(texts, f.Field+": "+f.Detail)
-	}
-	return p, texts
-}
-
-const flow = "and secret data flows into the data of Secrets only"
 
 func TestCompileShape(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -70,7 +23,7 @@ func TestCompileShape(t *testing.T) {
 	}{
 		"Nothing": {
 			reason: "an input that exports nothing is one",
-			input:  exports(""),
+			input:  plantest.Exports(""),
 		},
 		"NoInput": {
 			reason: "of an empty Struct both are missing",
@@ -89,7 +42,7 @@ func TestCompileShape(t *testing.T) {
 		},
 		"UnknownField": {
 			reason: "a field that would be ignored silently is refused, and the nearest one named",
-			input:  exports(`{secret: [], configmaps: [], zzz: 1, metadata: {name: x}}`),
+			input:  plantest.Exports(`{secret: [], configmaps: [], zzz: 1, metadata: {name: x}}`),
 			want: []string{
 				"configmaps: is an unknown field: did you mean configMaps?",
 				"secret: is an unknown field: did you mean secrets?",
@@ -98,7 +51,7 @@ func TestCompileShape(t *testing.T) {
 		},
 		"UnknownFieldNested": {
 			reason: "in lists, in objects, in an inlined struct, and what is missing for it is not missing, too",
-			input: exports(`
+			input: plantest.Exports(`
 secrets:
 - nmae: a
   metadata: {lables: {}, labels: {a.b/c: x}}
@@ -116,7 +69,7 @@ configMaps:
 		},
 		"WrongTypes": {
 			reason: "each kind of value where another one is wanted; the rest is looked at, too",
-			input: exports(`
+			input: plantest.Exports(`
 metadata: 1
 sources: {}
 variables: ["x", {name: {}, value: [1]}]
@@ -156,7 +109,7 @@ ttl: 60`),
 		},
 		"Missing": {
 			reason: "all that must be set, in the order of the input",
-			input:  exports(`{sources: [{}], variables: [{}], secrets: [{}], configMaps: [{data: []}], status: [{}]}`),
+			input:  plantest.Exports(`{sources: [{}], variables: [{}], secrets: [{}], configMaps: [{data: []}], status: [{}]}`),
 			want: []string{
 				"sources[0].name: must be set",
 				"sources[0].apiVersion: must be set, for example v1",
@@ -173,7 +126,7 @@ ttl: 60`),
 		},
 		"MissingBesideAnotherFault": {
 			reason: "a fault beside it, or in an item whose number begins like its own, explains nothing",
-			input:  exports("secrets:\n- {data: [{key: k, value: \"'v'\"}], tpye: x, immutable: 1}\n- 5" + strings.Repeat("\n- {name: a, data: [{key: k, value: \"'v'\"}]}", 8) + "\n- {}"),
+			input:  plantest.Exports("secrets:\n- {data: [{key: k, value: \"'v'\"}], tpye: x, immutable: 1}\n- 5" + strings.Repeat("\n- {name: a, data: [{key: k, value: \"'v'\"}]}", 8) + "\n- {}"),
 			want: append([]string{
 				"secrets[0].name: must be set",
 				"secrets[0].immutable: must be true or false, but is a number",
@@ -183,13 +136,13 @@ ttl: 60`),
 		},
 		"Empty": {
 			reason: "an empty string is no value of any field, as the CustomResourceDefinition says, and says so once",
-			input: exports(`
+			input: plantest.Exports(`
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, matchLabels: {}, namespace: ""}]
 secrets: [{name: "", type: "", metadata: {nameExpression: ""}, data: [{key: "", value: ""}, {key: "", valueMap: "{'a': 'b'}"}]}]
 ttl: ""`),
 			want: []string{
 				"sources[0].namespace: must not be empty: leave it out, or give it a value",
-				"sources[0].matchLabels: must have at least one label",
+				"sources[0].matchLabels: must not be empty: leave it out, or give it an item",
 				"secrets[0].name: must not be empty: give it a value",
 				"secrets[0].metadata.nameExpression: must not be empty: an empty text is \"''\" in an expression",
 				"secrets[0].type: must not be empty: leave it out, or give it a value",
@@ -201,7 +154,7 @@ ttl: ""`),
 		},
 		"ValueOrValueMap": {
 			reason: "just one of them, and a key with value only",
-			input: exports(`
+			input: plantest.Exports(`
 secrets:
 - name: a
   data: [{key: k}, {key: l, value: "'v'", valueMap: "{'a': 'b'}"}, {value: "'v'"}, {key: m, valueMap: "{'a': 'b'}"}, {optional: true}]`),
@@ -213,18 +166,18 @@ secrets:
 				"secrets[0].data[4]: must have value or valueMap",
 			},
 		},
-		"TTLs": {reason: "from 1s", input: exports(`ttl: 999ms`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
+		"TTLs": {reason: "from 1s", input: plantest.Exports(`ttl: 999ms`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
 		"LongTTL": {
 			reason: "to a day",
-			input:  exports(`ttl: 24h1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"},
+			input:  plantest.Exports(`ttl: 24h1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"},
 		},
-		"NegativeTTL": {reason: "no time is before now", input: exports(`ttl: -1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
-		"NoTTL":       {reason: "0s is never, and allowed", input: exports(`ttl: 0s`)},
-		"TTL":         {reason: "the bounds are allowed", input: exports(`ttl: 24h`)},
-		"TTLInDays":   {reason: "Go has no days", input: exports(`ttl: 1d`), want: []string{"ttl: must be a duration, for example 60s or 1h30m; a day is 24h"}},
+		"NegativeTTL": {reason: "no time is before now", input: plantest.Exports(`ttl: -1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
+		"NoTTL":       {reason: "0s is never, and allowed", input: plantest.Exports(`ttl: 0s`)},
+		"TTL":         {reason: "the bounds are allowed", input: plantest.Exports(`ttl: 24h`)},
+		"TTLInDays":   {reason: "Go has no days", input: plantest.Exports(`ttl: 1d`), want: []string{"ttl: must be a duration, for example 60s or 1h30m; a day is 24h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, got := compile(t, c.input)
+			_, got := plantest.Compile(t, c.input)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -250,24 +203,24 @@ func TestCompileNames(t *testing.T) {
 	}{
 		"TwoWriters": {
 			reason: "a key has one writer, and both are named",
-			input:  exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}, {key: l, value: "'2'"}, {key: k, value: "'3'"}]}]`),
+			input:  plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}, {key: l, value: "'2'"}, {key: k, value: "'3'"}]}]`),
 			want:   []string{`secrets[0].data[2].key: "k" is written by secrets[0].data[0].key, too: keep one of them`},
 		},
 		"TwoExports": {
 			reason: "a composition resource name is unique over Secrets and ConfigMaps",
-			input:  exports(`{secrets: [{name: a, data: [{key: k, value: "'1'"}]}], configMaps: [{name: a, data: [{key: k, value: "'1'"}]}]}`),
+			input:  plantest.Exports(`{secrets: [{name: a, data: [{key: k, value: "'1'"}]}], configMaps: [{name: a, data: [{key: k, value: "'1'"}]}]}`),
 			want:   []string{`configMaps[0].name: composition resource name "a" is the one of secrets[0].name, too: rename one of them`},
 		},
 		"ExportAndSecretSource": {
 			reason: "secrets.a would be the source now, and the export once it is observed",
-			input: exports(`
+			input: plantest.Exports(`
 sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: a, data: [{key: k, value: "'1'"}]}, {name: b, data: [{key: k, value: "'1'"}]}]`),
 			want: []string{`secrets[0].name: composition resource name "a" is the one of sources[0].name, too: rename one of them`},
 		},
 		"FromSource": {
 			reason: "from is a composed resource: a Secret source there would wait for ever",
-			input: exports(`
+			input: plantest.Exports(`
 sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: cm, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: a, from: ca, data: [{key: k, value: secret.x}]}, {name: b, from: cm, data: [{key: k, value: secret.x}]}]
 configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
@@ -278,19 +231,19 @@ configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
 		},
 		"TwoSourcesAndVariables": {
 			reason: "names of sources and variables are unique, too",
-			input: exports(`
+			input: plantest.Exports(`
 sources: [{name: s, apiVersion: v1, kind: Secret}, {name: s, apiVersion: v1, kind: ConfigMap}]
 variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"}, {name: a-b, value: "4"}]`),
 			want: []string{
-				`sources[1].name: source "s" is the one of sources[0].name, too: rename one of them`,
-				`variables[1].name: variable "v" is the one of variables[0].name, too: rename one of them`,
+				`sources[1].name: "s" is the name of sources[0], too: rename one of them`,
+				`variables[1].name: "v" is the name of variables[0], too: rename one of them`,
 				`variables[2].name: must have letters, digits and '_' only, and not begin with a digit: expressions read it as variables.<name>`,
 				`variables[3].name: must have letters, digits and '_' only, and not begin with a digit: expressions read it as variables.<name>`,
 			},
 		},
 		"IllegalKeys": {
 			reason: "no object can have them",
-			input:  exports(`secrets: [{name: a, data: [{key: a b, value: "'1'"}, {key: .., value: "'2'"}]}]`),
+			input:  plantest.Exports(`secrets: [{name: a, data: [{key: a b, value: "'1'"}, {key: .., value: "'2'"}]}]`),
 			want: []string{
 				`secrets[0].data[0].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only`,
 				`secrets[0].data[1].key: cannot use key "..": it becomes a file name where the object is mounted; use another than '.', and none that starts with '..'`,
@@ -298,7 +251,7 @@ variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"
 		},
 		"IllegalMetadata": {
 			reason: "what the API server would refuse, and what Crossplane sets itself",
-			input: exports(`
+			input: plantest.Exports(`
 secrets:
 - name: a
   type: kubernetes.io/service-account-token
@@ -322,7 +275,7 @@ secrets:
 		},
 		"NameAndExpression": {
 			reason: "at most one of each pair",
-			input:  exports(`configMaps: [{name: a, metadata: {name: a, nameExpression: "'b'", namespace: a, namespaceExpression: "'b'"}, data: [{key: k, value: "'1'"}]}]`),
+			input:  plantest.Exports(`configMaps: [{name: a, metadata: {name: a, nameExpression: "'b'", namespace: a, namespaceExpression: "'b'"}, data: [{key: k, value: "'1'"}]}]`),
 			want: []string{
 				"configMaps[0].metadata.nameExpression: must not be set beside name: keep one of them",
 				"configMaps[0].metadata.namespaceExpression: must not be set beside namespace: keep one of them",
@@ -330,7 +283,7 @@ secrets:
 		},
 		"Sources": {
 			reason: "what Crossplane would fail on, and a Secret whose place the composite's author could choose",
-			input: exports(`
+			input: plantest.Exports(`
 sources:
 - {name: a, apiVersion: v1, kind: ConfigMap, scope: Global, matchName: a, nameExpression: "'b'", matchLabels: {a: b}}
 - {name: b, apiVersion: v1, kind: Secret, scope: Cluster, namespace: ns}
@@ -355,7 +308,7 @@ sources:
 		},
 		"Status": {
 			reason: "one writer of a field and of what is below it, and nothing that Crossplane writes",
-			input: exports(`
+			input: plantest.Exports(`
 status:
 - {fieldPath: a.b, value: "1"}
 - {fieldPath: a, value: "1"}
@@ -380,7 +333,7 @@ status:
 		},
 		"Long": {
 			reason: "names have limits",
-			input:  exports(fmt.Sprintf(`{variables: [{name: %s, value: "1"}], configMaps: [{name: %s, metadata: {name: a}, data: [{key: k, value: "'v'"}]}], status: [{fieldPath: %s, value: "1"}]}`, strings.Repeat("v", 64), strings.Repeat("c", 254), strings.Repeat("s", 513))),
+			input:  plantest.Exports(fmt.Sprintf(`{variables: [{name: %s, value: "1"}], configMaps: [{name: %s, metadata: {name: a}, data: [{key: k, value: "'v'"}]}], status: [{fieldPath: %s, value: "1"}]}`, strings.Repeat("v", 64), strings.Repeat("c", 254), strings.Repeat("s", 513))),
 			want: []string{
 				"variables[0].name: has 64 characters, over the limit of 63",
 				"configMaps[0].name: has 254 characters, over the limit of 253",
@@ -389,7 +342,7 @@ status:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, got := compile(t, c.input)
+			_, got := plantest.Compile(t, c.input)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -405,7 +358,7 @@ func TestCompileExpressions(t *testing.T) {
 	}{
 		"Undeclared": {
 			reason: "the fault points into the source",
-			input:  exports(`{variables: [{name: v, value: compsite.x}], secrets: [{name: a, metadata: {nameExpression: 1 + nope}, data: [{key: k, value: compsite.spec.x}, {key: l, value: "'a' + nope"}]}]}`),
+			input:  plantest.Exports(`{variables: [{name: v, value: compsite.x}], secrets: [{name: a, metadata: {nameExpression: 1 + nope}, data: [{key: k, value: compsite.spec.x}, {key: l, value: "'a' + nope"}]}]}`),
 			want: []string{
 				"variables[0].value:1:1: there is no variable compsite: did you mean composite?",
 				"secrets[0].metadata.nameExpression:1:5: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
@@ -415,7 +368,7 @@ func TestCompileExpressions(t *testing.T) {
 		},
 		"ManyLines": {
 			reason: "by line and column, all faults of one expression, in their order",
-			input: exports(`
+			input: plantest.Exports(`
 secrets:
 - name: a
   data:
@@ -431,7 +384,7 @@ secrets:
 		},
 		"InDocumentOrder": {
 			reason: "faults of shape, of names and of expressions are one list, and item 10 is behind item 2",
-			input: exports(`
+			input: plantest.Exports(`
 ttl: 1ms
 status: [{fieldPath: x, value: nope}]
 configMaps: [{name: a, unknown: 1, data: [{key: k, value: nope}]}]
@@ -455,7 +408,7 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
 		},
 		"Types": {
 			reason: "a result that can be no string is refused, with how to make it one",
-			input: exports(`
+			input: plantest.Exports(`
 secrets:
 - name: a
   metadata: {nameExpression: "1", labelsExpression: "{'a': 1}", annotationsExpression: "'a'"}
@@ -474,7 +427,7 @@ status: [{fieldPath: x, value: "duration('1s')"}]`),
 		},
 		"Variables": {
 			reason: "a variable may use those above it, by their names, and not itself",
-			input: exports(`
+			input: plantest.Exports(`
 variables: [{name: host, value: variables.later}, {name: later, value: variables.later + variables.hots}]
 secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1].map(variables, .variables.nope)[0]"}, {key: m, value: "has(variables.zzzzzz) ? 'a' : 'b'"}]}]`),
 			want: []string{
@@ -488,7 +441,7 @@ secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1]
 		},
 		"MisplacedSource": {
 			reason: "a Secret is no source by sources, which would wait for ever; both faults of one expression come at once",
-			input: exports(`
+			input: plantest.Exports(`
 sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: ca.crt, apiVersion: v1, kind: Secret}]
 secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {key: l, value: "sources['ca.crt'].x"}]}]`),
 			want: []string{
@@ -499,7 +452,7 @@ secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {
 		},
 		"SourceInName": {
 			reason: "a name has to be known before a source is read, also through a variable, and by a Secret that is not secret",
-			input: exports(`
+			input: plantest.Exports(`
 sources:
 - {name: s, apiVersion: v1, kind: ConfigMap, nameExpression: sources.t.data.x}
 - {name: t, apiVersion: v1, kind: Secret}
@@ -523,7 +476,7 @@ secrets:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, got := compile(t, c.input)
+			_, got := plantest.Compile(t, c.input)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -546,7 +499,7 @@ func TestCompileLimits(t *testing.T) {
 	}{
 		"TooManyItems": {
 			reason: "a list over its limit is not looked into, and the expressions are not compiled",
-			input: exports("sources: " + item("{name: n%d}", limits.ListItems+1) +
+			input: plantest.Exports("sources: " + item("{name: n%d}", limits.ListItems+1) +
 				"\nvariables: " + item("{name: n%d, value: nope}", limits.ListItems+1) +
 				"\nsecrets: " + item("{name: n%d}", limits.ListItems+1) +
 				"\nconfigMaps: [{name: c, data: " + item("{key: n%d}", limits.DataItems+1) + "}]" +
@@ -561,27 +514,27 @@ func TestCompileLimits(t *testing.T) {
 		},
 		"JustEnoughItems": {
 			reason: "the limit itself is allowed",
-			input: exports("secrets: [{name: c, data: " + item("{key: n%d, value: \"'v'\"}", limits.DataItems) + "}]" +
+			input: plantest.Exports("secrets: [{name: c, data: " + item("{key: n%d, value: \"'v'\"}", limits.DataItems) + "}]" +
 				"\nstatus: " + item("{fieldPath: n%d, value: \"1\"}", limits.ListItems)),
 		},
 		"TooManyExpressions": {
 			reason: "over all exports together, said once",
-			input:  exports("secrets: " + item("{name: n%d, data: "+strings.ReplaceAll(item("{key: n%d, value: \"'v'\"}", limits.DataItems), "%", "%%")+"}", limits.Expressions/limits.DataItems+1)),
+			input:  plantest.Exports("secrets: " + item("{name: n%d, data: "+strings.ReplaceAll(item("{key: n%d, value: \"'v'\"}", limits.DataItems), "%", "%%")+"}", limits.Expressions/limits.DataItems+1)),
 			want:   []string{"secrets[8].data[0].value: is one expression over the limit of 2048: split the input into several pipeline steps"},
 		},
 		"LongExpression": {
 			reason: "checking takes longer than linearly",
-			input:  exports("status: [{fieldPath: a, value: \"'" + strings.Repeat("x", limits.ExpressionCharacters-1) + "'\"}]"),
+			input:  plantest.Exports("status: [{fieldPath: a, value: \"'" + strings.Repeat("x", limits.ExpressionCharacters-1) + "'\"}]"),
 			want:   []string{"status[0].value: has 4097 characters, over the limit of 4096: split it into variables"},
 		},
 		"DeepExpression": {
 			reason: "comprehensions multiply",
-			input:  exports("status: [{fieldPath: a, value: \"" + strings.Repeat("[1].map(x, ", 9) + "1" + strings.Repeat(")", 9) + "\"}]"),
+			input:  plantest.Exports("status: [{fieldPath: a, value: \"" + strings.Repeat("[1].map(x, ", 9) + "1" + strings.Repeat(")", 9) + "\"}]"),
 			want:   []string{"status[0].value: nests 9 comprehensions, over the limit of 8: split it into variables"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, got := compile(t, c.input)
+			_, got := plantest.Compile(t, c.input)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -596,8 +549,8 @@ func TestCompileManyReadings(t *testing.T) {
 	for i := 1; i < 12; i++ {
 		body += fmt.Sprintf("- {name: v%d, value: \"%s\"}\n", i, strings.Repeat(fmt.Sprintf("variables.v%d + ", i-1), 19)+fmt.Sprintf("variables.v%d", i-1))
 	}
-	_, got := compile(t, exports(body+`configMaps: [{name: c, data: [{key: k, value: variables.v11}]}]`))
-	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + flow + `: leave it out, or list "composite.a" under nonSensitive if it is not secret`}
+	_, got := plantest.Compile(t, plantest.Exports(body+`configMaps: [{name: c, data: [{key: k, value: variables.v11}]}]`))
+	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + plantest.Flow + `: leave it out, or list "composite.a" under nonSensitive if it is not secret`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Compile(...): -want, +got:\n%s", diff)
 	}
@@ -606,8 +559,8 @@ func TestCompileManyReadings(t *testing.T) {
 func TestCompileCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	p, faults := plan.Compile(ctx, env, parse(t, exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}]}]`)))
-	if p != nil || len(faults) != 1 || faults[0].Error() != "input: Invalid value: was not compiled: context canceled" {
+	p, faults := plan.Compile(ctx, plantest.Env, plantest.Parse(t, plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}]}]`)))
+	if p != nil || len(faults) != 1 || faults[0].Error() != "input: was not compiled: context canceled" {
 		t.Errorf("Compile(...) with a cancelled context: %v, %v: want a fault, for there are expressions missing", p, faults)
 	}
 }
@@ -629,21 +582,50 @@ func FuzzCompileNeverPanics(f *testing.F) {
 		if protojson.Unmarshal(b, in) != nil {
 			return
 		}
-		p, faults := plan.Compile(context.Background(), env, in)
+		p, faults := plan.Compile(context.Background(), plantest.Env, in)
 		if (p == nil) != (len(faults) > 0) {
 			t.Fatalf("plan %v, faults %v: want just one of them", p, faults)
 		}
 		for _, x := range faults {
-			if x.Field == "" || x.Detail == "" {
+			if x.Path == "" || x.Rule == "" || x.Message == "" {
 				t.Errorf("fault %#v has no path, or does not say what is wrong", x)
 			}
 		}
-		if _, again := plan.Compile(context.Background(), env, in); cmp.Diff(faults.ToAggregate(), again.ToAggregate(), cmp.Comparer(sameError)) != "" {
+		if _, again := plan.Compile(context.Background(), plantest.Env, in); cmp.Diff(faults, again) != "" {
 			t.Errorf("faults differ on a second run: %v and %v", faults, again)
 		}
 	})
 }
 
-func sameError(a, b error) bool {
-	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
+// Lists that hold a name twice, and empty lists, are harmless.
+func TestHarmlessLists(t *testing.T) {
+	for name, body := range map[string]string{
+		"NamesOfCertificate": "generators: [{name: tls, certificate: {subject: {commonName: a, organizations: [o, o]}, dnsNames: [db, db], ipAddresses: [10.0.0.1, 10.0.0.1]}}]",
+		"NoNamesOfCA":        "generators: [{name: ca, certificate: {isCA: true, subject: {commonName: a}, dnsNames: [], ipAddresses: []}}]",
+		"NonSensitive":       "status: [{fieldPath: host, value: secrets.db.host, nonSensitive: [db.host, db.host]}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, diagnostics := plantest.Compile(t, plantest.Exports(body)); len(diagnostics) > 0 {
+				t.Error(diagnostics)
+			}
+		})
+	}
+}
+
+// BenchmarkManyMistakes compiles an input with a mistake in each of 16,384 rules.
+func BenchmarkManyMistakes(b *testing.B) {
+	const exports, entries, rules = 16, 32, 32
+	entry := "{find: {}, rewrite: [" + strings.TrimSuffix(strings.Repeat("{},", rules), ",") + "]}"
+	list := strings.TrimSuffix(strings.Repeat(entry+",", entries), ",")
+	var body strings.Builder
+	body.WriteString("secrets:\n")
+	for i := range exports {
+		fmt.Fprintf(&body, "- {name: s%d, dataFrom: [%s]}\n", i, list)
+	}
+	input := plantest.Parse(b, plantest.Exports(body.String()))
+	for b.Loop() {
+		if _, diagnostics := plan.Compile(b.Context(), plantest.Env, input); len(diagnostics) < exports*entries*rules {
+			b.Fatal(len(diagnostics))
+		}
+	}
 }

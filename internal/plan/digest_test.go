@@ -32,18 +32,18 @@ func FuzzDigestTellsInputsApart(f *testing.F) {
 		if protojson.Unmarshal(a, x) != nil || protojson.Unmarshal(b, y) != nil {
 			return
 		}
-		dx, _ := digestOf(wire.Of(x))
-		dy, _ := digestOf(wire.Of(y))
+		dx, _ := DigestOf(wire.Of(x))
+		dy, _ := DigestOf(wire.Of(y))
 		if equal := proto.Equal(x, y); equal != (dx == dy) {
 			t.Errorf("equal inputs: %v, equal digests: %v", equal, dx == dy)
 		}
-		if again, _ := digestOf(wire.Of(proto.CloneOf(x))); again != dx {
+		if again, _ := DigestOf(wire.Of(proto.CloneOf(x))); again != dx {
 			t.Error("two digests of one input differ")
 		}
-		if again, _ := digestOf(wiretest.Sent(t, x)); again != dx {
+		if again, _ := DigestOf(wiretest.Sent(t, x)); again != dx {
 			t.Error("of bytes the digest is another")
 		}
-		if again, _ := digestOf(wiretest.Sent(t, y)); again != dy {
+		if again, _ := DigestOf(wiretest.Sent(t, y)); again != dy {
 			t.Error("of bytes the digest of the other is another")
 		}
 	})

@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,223 +21,269 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// generationPrefix begins the composition resource names of generations:
+// GenerationPrefix begins the composition resource names of generations:
 // generated/<generator>/<number>. No export's does.
-const generationPrefix = "generated/"
+const GenerationPrefix = "generated/"
 
 // The kinds of generators, as the input has them.
 const (
 	kindPassword    = "password"
 	kindUUID        = "uuid"
 	kindSSHKey      = "sshKey"
-	kindCertificate = "certificate"
+	KindCertificate = "certificate"
 	kindTOTP        = "totp"
-	kindResource    = "resource"
+	KindResource    = "resource"
 )
 
-// generationName is the composition resource name of a generation.
-func generationName(name string, number int) string {
-	return generationPrefix + name + "/" + strconv.Itoa(number)
+// GenerationName is the composition resource name of a generation.
+func GenerationName(name string, number int) string {
+	return GenerationPrefix + name + "/" + strconv.Itoa(number)
 }
 
-// parseGeneration is the other way round.
-func parseGeneration(composed string) (name string, number int, ok bool) {
-	rest, ok := strings.CutPrefix(composed, generationPrefix)
+// ParseGeneration returns what GenerationName was called with.
+func ParseGeneration(composed string) (name string, number int, ok bool) {
+	rest, ok := strings.CutPrefix(composed, GenerationPrefix)
 	if !ok {
 		return "", 0, false
 	}
 	name, text, _ := strings.Cut(rest, "/")
 	number, err := strconv.Atoi(text)
-	return name, number, ok && name != "" && err == nil && isNumber(number) && composed == generationName(name, number)
+	return name, number, ok && name != "" && err == nil && IsNumber(number) && composed == GenerationName(name, number)
 }
 
-// isNumber reports whether a generation can have a number. Each has many that can follow.
-func isNumber(n int) bool { return n > 0 && n <= limits.GenerationNumber }
+// IsNumber reports whether a generation can have the number. Many numbers can follow each.
+func IsNumber(n int) bool { return n > 0 && n <= limits.GenerationNumber }
 
-// A maker is a generator, compiled.
-type maker struct {
-	name      string
-	path      *field.Path
-	kind      string
-	namespace string // as the input has it
-	policy    v1beta1.RefreshPolicy
-	interval  time.Duration
-	grace     time.Duration
-	keepers   *expression.Expression // may be nil
+// A Generator of the input, compiled.
+type Generator struct {
+	Name      string
+	Path      *field.Path
+	Namespace string // of its generations, as the input has it
+	Policy    v1beta1.RefreshPolicy
+	Interval  time.Duration
+	Grace     time.Duration
+	Keepers   *expression.Expression // may be nil
 
-	keys []string // of its outputs; nil if they are not known
-	late bool     // what it is made from is not known before sources are read
-
-	// Of a computed one:
-	spec        json.RawMessage // as the input has it
-	slow        bool            // it takes as long as a reconcile may
-	compute     func(random io.Reader, now time.Time, ca *generator.Issuer) (generator.Outputs, error)
-	secretType  string
-	certificate *generator.Certificate // or nil
-
-	// Of others:
-	totp     *generator.TOTP
-	secret   *expression.Expression // of totp
-	manifest *manifest
+	Kind  string // as the input spells it
+	Makes GeneratorKind
+	Keys  []string // of its outputs; nil if they are not known
+	Late  bool     // its input is only known after sources are read
 }
 
 // String is the generator in texts.
-func (m *maker) String() string { return fmt.Sprintf("generator %q", m.name) }
+func (m *Generator) String() string { return fmt.Sprintf("generator %q", m.Name) }
+
+// HasGenerations reports whether its outputs are stored.
+func (m *Generator) HasGenerations() bool { return m.Makes.Object() != Kind{} }
+
+// IsComputed reports whether it makes its outputs here.
+func (m *Generator) IsComputed() bool {
+	_, ok := m.Makes.(*Computed)
+	return ok
+}
+
+// Certificate that it makes, or nil.
+func (m *Generator) Certificate() *generator.Certificate {
+	c, _ := m.Makes.(*Computed)
+	if c == nil {
+		return nil
+	}
+	k, _ := c.Kind.(*generator.Certificate)
+	return k
+}
+
+// A GeneratorKind is how a generator gets its outputs: a *Computed, a *Manifest, or a *OneTime. It is
+// chosen once, when the input is compiled.
+type GeneratorKind interface {
+	// Object is the kind of a generation, or zero if there are no generations.
+	Object() Kind
+
+	// SignedBy is the generator of the CA that signs a certificate, or empty.
+	SignedBy() string
+
+	// Names reports whether the input says the names of the generations.
+	Names() bool
+}
+
+// A noKind is the kind of an invalid generator.
+type noKind struct{}
+
+func (noKind) Object() Kind     { return Kind{} }
+func (noKind) SignedBy() string { return "" }
+func (noKind) Names() bool      { return false }
+
+// A Computed kind makes its outputs here. Each generation is a Secret.
+type Computed struct {
+	noKind
+	generator.Kind
+
+	Spec       json.RawMessage // as the input has it
+	Slow       bool            // it takes as long as a reconcile may
+	SecretType string
+	ca         string
+}
+
+// Object is a Secret.
+func (*Computed) Object() Kind { return Kind{APIVersion: "v1", Kind: string(object.Secret)} }
+
+// SignedBy is the generator of the CA, or empty.
+func (c *Computed) SignedBy() string { return c.ca }
+
+// A OneTime kind returns one-time passwords, which are never stored.
+type OneTime struct {
+	noKind
+	*generator.TOTP
+
+	Secret *expression.Expression
+}
 
 func generatorsPath(i int) *field.Path { return field.NewPath("generators").Index(i) }
 
-// declareGenerators compiles all of them but their expressions, which see variables,
-// while variables see what the generators give.
+// declareGenerators compiles all of the generators except their expressions. Those read
+// variables, and variables read the outputs of generators.
 func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 	for i, g := range list {
 		at := generatorsPath(i)
-		m := maker{name: g.Name, path: at, namespace: g.Namespace, policy: g.RefreshPolicy}
+		m := Generator{Name: g.Name, Path: at, Namespace: g.Namespace, Policy: g.RefreshPolicy, Makes: noKind{}}
 		if g.RefreshInterval != nil {
-			m.interval = g.RefreshInterval.Duration
+			m.Interval = g.RefreshInterval.Duration
 		}
 		if g.GracePeriod != nil {
-			m.grace = g.GracePeriod.Duration
+			m.Grace = g.GracePeriod.Duration
 		}
 		if kinds := kindsOf(g); len(kinds) == 1 { // else refused by validate
-			m.kind = kinds[0]
-			c.faults = append(c.faults, m.compile(at.Child(m.kind), g)...)
+			m.Kind = kinds[0]
+			c.fields(m.compile(at.Child(m.Kind), g))
 		}
-		c.makers = append(c.makers, m)
+		c.declaredGenerators = append(c.declaredGenerators, m)
 	}
-	for i := range c.makers {
-		c.authority(&c.makers[i])
+	for i := range c.declaredGenerators {
+		c.authority(&c.declaredGenerators[i])
 	}
 }
 
-// compile the kind.
-func (m *maker) compile(at *field.Path, g v1beta1.Generator) field.ErrorList {
-	switch m.kind {
+// compile the kind of the generator.
+func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList {
+	switch m.Kind {
 	case kindPassword:
-		p, faults := generator.CompilePassword(at, g.Password)
-		if p != nil {
-			m.computed(g.Password, p.Keys(), func(random io.Reader, _ time.Time, _ *generator.Issuer) (generator.Outputs, error) {
-				return p.Make(random)
-			})
-		}
-		return faults
+		k, diagnostics := generator.CompilePassword(at, g.Password)
+		return m.computed(diagnostics, k, g.Password, Computed{})
 	case kindUUID:
-		u, faults := generator.CompileUUID(at, g.UUID)
-		if u != nil {
-			m.computed(g.UUID, u.Keys(), func(random io.Reader, _ time.Time, _ *generator.Issuer) (generator.Outputs, error) {
-				return u.Make(random)
-			})
-		}
-		return faults
+		return m.computed(nil, &generator.UUID{}, g.UUID, Computed{})
 	case kindSSHKey:
-		k, faults := generator.CompileSSHKey(at, g.SSHKey)
-		if k != nil {
-			m.computed(g.SSHKey, k.Keys(), func(io.Reader, time.Time, *generator.Issuer) (generator.Outputs, error) { return k.Make() })
-			m.slow = g.SSHKey.Type == "rsa"
-		}
-		return faults
-	case kindCertificate:
-		k, faults := generator.CompileCertificate(at, g.Certificate)
-		if k != nil {
-			m.computed(g.Certificate, k.Keys(), func(_ io.Reader, now time.Time, ca *generator.Issuer) (generator.Outputs, error) {
-				return k.Make(now, ca)
-			})
-			m.certificate, m.slow, m.secretType = k, g.Certificate.KeyType == "rsa", "kubernetes.io/tls"
-		}
-		return faults
+		k, diagnostics := generator.CompileSSHKey(at, g.SSHKey)
+		return m.computed(diagnostics, k, g.SSHKey, Computed{Slow: g.SSHKey.Type == "rsa"})
+	case KindCertificate:
+		k, diagnostics := generator.CompileCertificate(at, g.Certificate)
+		slow := g.Certificate.KeyType == "rsa"
+		return m.computed(diagnostics, k, g.Certificate,
+			Computed{Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"})
 	case kindTOTP:
-		t, faults := generator.CompileTOTP(at, g.TOTP)
+		t, diagnostics := generator.CompileTOTP(at, g.TOTP)
 		if t != nil {
-			m.totp, m.keys = t, t.Keys()
+			m.Makes, m.Keys = &OneTime{TOTP: t}, t.Keys()
 		}
-		return faults
-	case kindResource:
+		return diagnostics
+	case KindResource:
 		base := &structpb.Struct{}
 		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // else refused by validate
-			m.manifest = &manifest{base: base}
-			m.manifest.apiVersion, m.manifest.kind, m.manifest.namespace, _ = object.Identity(wire.Of(base))
+			r := &Manifest{Base: base}
+			r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(base))
+			m.Makes = r
 		}
 	}
 	return nil
 }
 
-func (m *maker) computed(spec any, keys []string, make func(io.Reader, time.Time, *generator.Issuer) (generator.Outputs, error)) {
-	text, _ := json.Marshal(spec) // of the input, which came as JSON
-	m.spec, m.keys, m.compute, m.secretType = text, keys, make, "Opaque"
+// computed sets the kind, unless its section of the input has diagnostics.
+func (m *Generator) computed(diagnostics field.ErrorList, k generator.Kind, section any, out Computed) field.ErrorList {
+	if len(diagnostics) == 0 {
+		out.Kind, out.SecretType = k, cmp.Or(out.SecretType, "Opaque")
+		out.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
+		m.Makes, m.Keys = &out, k.Keys()
+	}
+	return diagnostics
 }
 
 // authority finds the CA of a certificate.
-func (c *compiler) authority(m *maker) {
-	if m.certificate == nil || m.certificate.CA() == "" {
+func (c *compiler) authority(m *Generator) {
+	name := m.Makes.SignedBy()
+	if name == "" {
 		return
 	}
-	at := m.path.Child(kindCertificate)
-	ca := c.maker(m.certificate.CA())
-	m.late = m.policy == v1beta1.OnChange || m.policy == v1beta1.Periodic // another CA makes another certificate
+	at := m.Path.Child(KindCertificate)
+	ca := c.generator(name)
+	m.Late = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA makes another certificate
 	switch {
 	case ca == m:
-		c.fault(at.Child("ca").String(), "must not be the generator itself: leave ca out, and it signs itself")
+		c.report(at.Child("ca").String(), "must not be the generator itself: leave ca out, and it signs itself")
 	case ca == nil:
-		c.fault(at.Child("ca").String(), "there is no generator %q%s", m.certificate.CA(), suggest.ThereAre(m.certificate.CA(), without(c.generatorNames(), m.name)))
-	case ca.kind != kindCertificate:
-		c.fault(at.Child("ca").String(), "generator %q makes no certificate", ca.name)
-	case ca.certificate != nil:
-		if f := m.certificate.FaultOf(at, ca.certificate); f != nil {
-			c.faults = append(c.faults, f)
+		c.report(at.Child("ca").String(), "there is no generator %q%s", name,
+			suggest.ThereAre(name, without(c.generatorNames(), m.Name)))
+	case ca.Kind != KindCertificate:
+		c.report(at.Child("ca").String(), "generator %q makes no certificate", ca.Name)
+	case ca.Certificate() != nil:
+		if f := m.Certificate().CheckCA(at, ca.Certificate()); f != nil {
+			c.fields(field.ErrorList{f})
 		}
 	}
 }
 
-func (c *compiler) maker(name string) *maker {
-	i := slices.IndexFunc(c.makers, func(m maker) bool { return m.name == name })
+func (c *compiler) generator(name string) *Generator {
+	i := slices.IndexFunc(c.declaredGenerators, func(m Generator) bool { return m.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &c.makers[i]
+	return &c.declaredGenerators[i]
 }
 
-func (c *compiler) generatorNames() []string { return namesOf(c.makers) }
+func (c *compiler) generatorNames() []string { return NamesOf(c.declaredGenerators) }
 
 func without(names []string, name string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return n == name })
 }
 
-func namesOf(makers []maker) []string {
-	out := make([]string, 0, len(makers))
-	for _, m := range makers {
-		out = append(out, m.name)
+// NamesOf generators, sorted.
+func NamesOf(declaredGenerators []Generator) []string {
+	out := make([]string, 0, len(declaredGenerators))
+	for _, m := range declaredGenerators {
+		out = append(out, m.Name)
 	}
 	slices.Sort(out)
 	return out
 }
 
-// generators compiles their expressions.
+// generators compiles the expressions of generators.
 func (c *compiler) generators(list []v1beta1.Generator) {
 	for i, g := range list {
-		m := &c.makers[i]
+		m := &c.declaredGenerators[i]
 		if g.KeepersExpression != "" {
-			m.keepers = c.making(c.env, expression.Source{Text: g.KeepersExpression, Path: m.path.Child("keepersExpression").String(), Want: expression.WantJSON})
-			c.refuseAllSecrets(m.keepers)
-			m.late = m.late || c.isLate(m.keepers)
+			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
+			c.refuseAllSecrets(m.Keepers)
+			m.Late = m.Late || c.isLate(m.Keepers)
 		}
 		if g.TOTP != nil {
-			m.secret = c.output(expression.Source{Text: g.TOTP.SecretExpression, Path: m.path.Child(kindTOTP, "secretExpression").String(), Want: expression.WantText})
-			c.refuseTOTP(m.secret)
+			x := c.output(source(m.Path.Child(kindTOTP, "secretExpression"), g.TOTP.SecretExpression, expression.WantText))
+			c.refuseTOTP(x)
+			if t, ok := m.Makes.(*OneTime); ok {
+				t.Secret = x
+			}
 		}
-		if m.manifest != nil {
-			c.manifest(m, g.Resource)
+		if r, ok := m.Makes.(*Manifest); ok {
+			c.manifest(m, r, g.Resource)
 		}
 	}
 }
 
-// making compiles an expression of a generator, where secret is not the composite's.
-func (c *compiler) making(env *expression.Environment, s expression.Source) *expression.Expression {
+// outputIn compiles an expression of a generator in an environment of its own.
+func (c *compiler) outputIn(env *expression.Environment, s expression.Source) *expression.Expression {
 	was := c.env
 	c.env = env
 	defer func() { c.env = was }()
 	return c.output(s)
 }
 
-// isLate reports whether an expression reads what Crossplane has to be asked for first.
+// isLate reports whether an expression reads what must first be requested from Crossplane.
 func (c *compiler) isLate(x *expression.Expression) bool {
 	if x == nil {
 		return false
@@ -246,19 +292,19 @@ func (c *compiler) isLate(x *expression.Expression) bool {
 	return len(r.sources) > 0 || len(r.uses) > 0 || c.ownEnvironment && r.environment
 }
 
-// refuseGenerated refuses what generators give, where it is not known as yet.
+// refuseGenerated refuses outputs of generators where they are not known yet.
 func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 	if x == nil {
 		return
 	}
 	for _, u := range c.reading(x).uses {
 		if u.variable != "" {
-			c.fault(u.place, "may not use %s: %s", u, why)
+			c.reportAt(u.place, "may not use %s: %s", u, why)
 		}
 	}
 }
 
-// refuseTOTP refuses to make a one-time password from another.
+// refuseTOTP refuses the one-time password of another generator.
 func (c *compiler) refuseTOTP(x *expression.Expression) {
 	if x == nil {
 		return
@@ -267,89 +313,55 @@ func (c *compiler) refuseTOTP(x *expression.Expression) {
 		if u.variable == "" {
 			continue
 		}
-		if m := c.maker(u.input); m == nil || m.kind == kindTOTP {
-			c.fault(u.place, "may not use %s: name a generator that is no totp", u)
+		if m := c.generator(u.input); m == nil || m.Kind == kindTOTP {
+			c.reportAt(u.place, "may not use %s: name a generator that is no totp", u)
 		}
 	}
 }
 
-// checkGenerated refuses a generator that is not there, or an output that it never has.
+// checkGenerated refuses a generator that does not exist, or an output that it never has.
 func (c *compiler) checkGenerated(x *expression.Expression) bool {
 	ok := true
 	for _, r := range x.References() {
-		name, key := stepName(r, 0), stepName(r, 1)
-		if r.Variable != expression.Generated && r.Variable != expression.Previous || name == anything {
+		name, key := StepName(r, 0), StepName(r, 1)
+		if r.Variable != expression.Generated && r.Variable != expression.Previous || name == Anything {
 			continue
 		}
-		m := c.maker(name)
+		m := c.generator(name)
 		switch {
 		case m == nil:
 			ok = false
-			c.fault(place(x, r), "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames()))
-		case m.kind == kindTOTP && r.Variable == expression.Previous:
+			c.reportAt(Place(x, r), "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames()))
+		case m.Kind == kindTOTP && r.Variable == expression.Previous:
 			ok = false
-			c.fault(place(x, r), "generator %q is a totp, which has no previous generation", name)
-		case r.Variable == expression.Generated && m.keys != nil && key != anything && !slices.Contains(m.keys, key):
+			c.reportAt(Place(x, r), "generator %q is a totp, which has no previous generation", name)
+		case r.Variable == expression.Generated && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):
 			ok = false
-			c.fault(place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.keys))
+			c.reportAt(Place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys))
 		}
 	}
 	return ok
 }
 
-// place of a reference. What extract names is no expression.
-func place(x *expression.Expression, r expression.Reference) string {
+// Place of a reference. What extract names is no expression.
+func Place(x *expression.Expression, r expression.Reference) expression.Place {
 	if path := x.Source().Path; strings.HasSuffix(path, ".extract.key") {
-		return path
+		return expression.Place{Path: path}
 	}
 	return x.Place(r)
 }
 
-// usedGenerators are the generators whose outputs an export may hold.
-func (c *compiler) usedGenerators(e export) []string {
-	m := e.metadata
-	all := []*expression.Expression{m.nameExpr, m.namespaceExpr, m.labelsExpression, m.annotationsExpression}
-	for _, d := range e.data {
-		all = append(all, d.value)
-	}
-	used := map[string]bool{}
-	for _, b := range e.dataFrom {
-		all = append(all, b.value)
-		if b.find != nil {
-			for _, name := range b.find.generators {
-				used[name] = true
-			}
-		}
-	}
-	for _, x := range all {
-		if x == nil {
-			continue
-		}
-		for _, u := range c.reading(x).uses {
-			switch {
-			case u.variable != expression.Generated:
-			case u.input == anything:
-				for _, n := range c.generatorNames() {
-					used[n] = true
-				}
-			default:
-				used[u.input] = true
-			}
-		}
-	}
-	return sortedKeys(used)
-}
-
-// generatedInput is what an input of dataFrom means that is spelled as in an
+// GeneratedInput is what an input of dataFrom means that is spelled as in an
 // expression: generated.<generator>, or previous.<generator>.
-func generatedInput(input string) (variable, name string, ok bool) {
+func GeneratedInput(input string) (variable, name string, ok bool) {
 	variable, name, ok = strings.Cut(input, ".")
 	return variable, name, ok && (variable == expression.Generated || variable == expression.Previous)
 }
 
-// generates reports whether a find takes what a generator gives. Its path has to ask for
-// it: who wants the keys of all resources does not mean each password beside them. What
-// a generator gives has no tags.
-func (f find) generates(name string) bool {
-	return len(f.tags) == 0 && strings.HasPrefix(f.path, expression.Generated+".") && f.reaches(expression.Generated+"."+name)
+// generates reports whether a find finds the outputs of a generator. Its path must name
+// generated: a find of the keys of all resources does not mean each password. Outputs have
+// no tags.
+func (f Find) generates(name string) bool {
+	const prefix = expression.Generated + "."
+	return len(f.Tags) == 0 && strings.HasPrefix(f.Path, prefix) && f.Reaches(prefix+name)
 }

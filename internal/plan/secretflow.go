@@ -9,38 +9,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// anything stands for every input, or every key.
-const anything = "*"
+// Anything is every input, or every key.
+const Anything = "*"
 
 // A use is one use of secret data that an expression can make.
 type use struct {
 	variable   string // generated or previous; empty for connection details and Secrets
 	input, key string
-	place      string // in the source
+	place      expression.Place // in the source
 }
 
 // String is the use as an expression spells it.
 func (u use) String() string {
 	steps := []string{cmp.Or(u.variable, expression.Secrets), u.input, u.key}
 	switch {
-	case u.input == anything && u.variable != "":
+	case u.input == Anything && u.variable != "":
 		return "all of " + u.variable
-	case u.input == anything:
+	case u.input == Anything:
 		return "all secrets"
 	case u.input == expression.Composite:
 		steps = []string{expression.Secret, u.key} // secrets has none of that name
 	}
-	if u.key == anything {
+	if u.key == Anything {
 		return "all keys of " + expression.PathText(steps[0], steps[1:len(steps)-1]...)
 	}
 	return expression.PathText(steps[0], steps[1:]...)
 }
 
-// declared is the use as nonSensitive lists it: <input>.<key>, where the first dot
-// ends the input, so that one with a dot in its name is spelled ['<input>'].<key>.
+// declared is the use as nonSensitive lists it: <input>.<key>. The first dot ends the
+// input, so that an input with a dot in its name is spelled ['<input>'].<key>.
 func (u use) declared() string {
 	if u.variable != "" {
 		return u.variable + "." + u.input + "." + u.key
@@ -52,8 +53,8 @@ func (u use) declared() string {
 }
 
 // A reading is what an expression can read, by itself and through variables.
-// Each use is in it once, with its first place: a variable that uses another one
-// twice would double it at each step else.
+// It has each use once, with its first place. Otherwise a variable that uses another one
+// twice would double it at each step.
 type reading struct {
 	uses    []use
 	seen    map[use]bool    // uses, without their place
@@ -63,8 +64,8 @@ type reading struct {
 }
 
 func (r *reading) addUse(u use) {
-	if u.input == anything {
-		u.key = anything // which key of which input is not known
+	if u.input == Anything {
+		u.key = Anything // which key of which input is not known
 	}
 	key := use{variable: u.variable, input: u.input, key: u.key}
 	if r.seen[key] {
@@ -85,7 +86,7 @@ func (r *reading) addSource(name string) {
 }
 
 // addAll adds what a variable reads, at the place where the variable is used.
-func (r *reading) addAll(other reading, place string) {
+func (r *reading) addAll(other reading, place expression.Place) {
 	for _, u := range other.uses {
 		r.addUse(use{u.variable, u.input, u.key, place})
 	}
@@ -95,9 +96,8 @@ func (r *reading) addAll(other reading, place string) {
 	r.environment = r.environment || other.environment
 }
 
-// reading looks at each reference that can give secret data or a source. A test
-// whether a key is there uses it, too; a step that the source does not name is
-// any key.
+// reading finds each reference that can return secret data or a source. A test whether a
+// key exists also uses the key. A step that is computed is any key.
 func (c *compiler) reading(x *expression.Expression) reading {
 	var out reading
 	for _, r := range x.References() {
@@ -107,57 +107,60 @@ func (c *compiler) reading(x *expression.Expression) reading {
 			if x.Source().Own {
 				continue // of the generation that the expression is about
 			}
-			out.addUse(use{"", cmp.Or(x.Source().From, expression.Composite), stepName(r, 0), place})
+			out.addUse(use{"", cmp.Or(x.Source().From, expression.Composite), StepName(r, 0), place})
 		case expression.Secrets:
-			out.addUse(use{"", stepName(r, 0), stepName(r, 1), place})
+			out.addUse(use{"", StepName(r, 0), StepName(r, 1), place})
 		case expression.Generated, expression.Previous:
-			out.addUse(use{r.Variable, stepName(r, 0), stepName(r, 1), place})
+			out.addUse(use{r.Variable, StepName(r, 0), StepName(r, 1), place})
 		case expression.Sources:
-			out.addSource(stepName(r, 0))
+			out.addSource(StepName(r, 0))
 		case expression.Env:
 			out.environment = true
 		case expression.Variables:
-			out.addAll(c.variableReading(stepName(r, 0)), place)
+			out.addAll(c.variableReading(StepName(r, 0)), place)
 		}
 	}
 	return out
 }
 
-// variableReading is what a variable reads; anything is each of those compiled
-// so far, which are all that the expression at hand can see.
+// variableReading is what a variable reads. Anything is each of the variables compiled so
+// far, which are all that the current expression can use.
 func (c *compiler) variableReading(name string) reading {
-	if name != anything {
+	if name != Anything {
 		return c.readings[name]
 	}
 	var out reading
 	for _, n := range c.variables {
-		out.addAll(c.readings[n], "")
+		out.addAll(c.readings[n], expression.Place{})
 	}
 	return out
 }
 
-func stepName(r expression.Reference, i int) string {
+// StepName is the name of a step below the variable of a reference, or Anything.
+func StepName(r expression.Reference, i int) string {
 	if i < len(r.Path) {
 		if k, ok := r.Path[i].Key.(string); ok {
 			return k
 		}
 	}
-	return anything
+	return Anything
 }
 
 // reads reports whether r reads a source.
-func (r reading) reads(s v1beta1.Source) bool {
-	if isSecret(s) {
-		return slices.ContainsFunc(r.uses, func(u use) bool { return u.variable == "" && (u.input == s.Name || u.input == anything) })
+func (r *reading) reads(s v1beta1.Source) bool {
+	if IsSecret(s) {
+		return slices.ContainsFunc(r.uses, func(u use) bool {
+			return u.variable == "" && (u.input == s.Name || u.input == Anything)
+		})
 	}
-	return r.sources[s.Name] || r.sources[anything]
+	return r.sources[s.Name] || r.sources[Anything]
 }
 
-// isSecret reports whether a source is a v1 Secret.
-func isSecret(s v1beta1.Source) bool { return s.APIVersion == "v1" && s.Kind == "Secret" }
+// IsSecret reports whether a source is a v1 Secret.
+func IsSecret(s v1beta1.Source) bool { return s.APIVersion == "v1" && s.Kind == "Secret" }
 
-// refuseSecrets refuses each use of secret data that is not declared to be none.
-// A use of all keys cannot be declared so.
+// refuseSecrets refuses each use of secret data that is not declared to be nonSensitive.
+// A use of all keys cannot be declared.
 func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string) {
 	c.refuseUses(c.usesOf(x), nonSensitive)
 }
@@ -165,19 +168,19 @@ func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string
 func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 	for _, u := range uses {
 		name := u.declared()
-		exact := u.key != anything
-		mend := ": name the keys that it needs"
+		exact := u.key != Anything
+		hint := ": name the keys that it needs"
 		switch {
 		case exact && slices.Contains(nonSensitive, name):
 			continue
 		case exact:
-			mend = fmt.Sprintf(": leave it out, or list %q under nonSensitive if it is not secret", name)
+			hint = fmt.Sprintf(": leave it out, or list %q under nonSensitive if it is not secret", name)
 		}
-		c.refuseUse(u, mend)
+		c.refuseUse(u, hint)
 	}
 }
 
-// refuseAllSecrets is refuseSecrets where nothing can be declared.
+// refuseAllSecrets is refuseSecrets where nothing can be nonSensitive.
 func (c *compiler) refuseAllSecrets(x *expression.Expression) {
 	for _, u := range c.usesOf(x) {
 		c.refuseUse(u, ": leave it out")
@@ -192,51 +195,69 @@ func (c *compiler) usesOf(x *expression.Expression) []use {
 	return c.reading(x).uses
 }
 
-// notGenerated are the uses but those of what generators give.
+// notGenerated are the uses except those of generators' outputs.
 func notGenerated(uses []use) []use {
 	return slices.DeleteFunc(slices.Clone(uses), func(u use) bool { return u.variable != "" })
 }
 
-func (c *compiler) refuseUse(u use, mend string) {
-	c.fault(u.place, "uses %s, and secret data flows into the data of Secrets only%s", u, mend)
+func (c *compiler) refuseUse(u use, hint string) {
+	c.reportAt(u.place, "uses %s, and secret data flows into the data of Secrets only%s", u, hint)
 }
 
-// refuseUnknown refuses a name that depends on what Crossplane has to be asked for
-// first: what is asked for has to be the same on each call of a reconcile.
+// refuseUnknown refuses a name that depends on what must first be requested from Crossplane:
+// requests must be the same on each call of a reconcile.
 func (c *compiler) refuseUnknown(x *expression.Expression) {
 	if x == nil {
 		return
 	}
 	r := c.reading(x)
 	for _, u := range notGenerated(r.uses) {
-		c.fault(u.place, "may not use %s: a name must be known before any Secret is read: leave it out", u)
+		c.reportAt(u.place, "may not use %s: a name must be known before any Secret is read: leave it out", u)
 	}
 	if len(r.sources) > 0 {
-		c.fault(x.Source().Path, "may use no source: a name has to be known before a source is read")
+		c.report(x.Source().Path, "may use no source: a name has to be known before a source is read")
 	}
 	if c.ownEnvironment && r.environment {
-		c.fault(x.Source().Path, "may not use the environment, which this input finds or sets: a name has to be known before; find and set it in an earlier step of the pipeline")
+		c.report(x.Source().Path, "may not use the environment, which this input finds or sets: a name has to be known before; find and set it in an earlier step of the pipeline")
 	}
 	c.refuseGenerated(x, "a name has to be known before a credential is made")
 }
 
-// refuseMisplaced refuses sources.<name> for a Secret: it would wait for ever.
+// refuseMisplaced refuses sources.<name> for a Secret, which would wait without an end.
 func (c *compiler) refuseMisplaced(x *expression.Expression) bool {
 	ok := true
 	for _, r := range x.References() {
 		if r.Variable != expression.Sources {
 			continue
 		}
-		i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == stepName(r, 0) })
-		if i >= 0 && isSecret(c.sources[i]) {
+		i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == StepName(r, 0) })
+		if i >= 0 && IsSecret(c.sources[i]) {
 			ok = false
-			c.fault(x.Place(r), "source %q is a Secret: read it as %s", c.sources[i].Name, expression.PathText(expression.Secrets, c.sources[i].Name))
+			c.reportAt(x.Place(r), "source %q is a Secret: read it as %s", c.sources[i].Name,
+				expression.PathText(expression.Secrets, c.sources[i].Name))
 		}
 	}
 	return ok
 }
 
-// fault at a path, which may have a position in an expression.
-func (c *compiler) fault(path, format string, args ...any) {
-	c.faults = append(c.faults, &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf(format, args...)})
+// report a diagnostic of a field.
+func (c *compiler) report(path, format string, args ...any) {
+	c.diagnostics = append(c.diagnostics, diagnosed(path, fmt.Sprintf(format, args...)))
+}
+
+// reportAt is report for a position in an expression.
+func (c *compiler) reportAt(at expression.Place, format string, args ...any) {
+	c.diagnostics = append(c.diagnostics, at.Wrong(fmt.Sprintf(format, args...)))
+}
+
+// fields adds the diagnostics of fields.
+func (c *compiler) fields(diagnostics field.ErrorList) {
+	for _, f := range diagnostics {
+		c.report(f.Field, "%s", f.Detail)
+	}
+}
+
+// diagnosed is a diagnostic about a field.
+func diagnosed(path, message string) *diagnostic.Diagnostic {
+	return &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Message: message}
 }

@@ -20,16 +20,16 @@ type buildCmd struct {
 // Run puts a package for each architecture into the output folder, all or none.
 // It prints the SHA-256 of each as sha256sum does, and the digest that the
 // registry will have once they are pushed.
-func (c *buildCmd) Run(ctx context.Context, h *house) error {
-	src, err := readSource(ctx, h.root, c.Version)
+func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
+	src, err := readSource(ctx, w.root, c.Version)
 	if err != nil {
 		return err
 	}
-	crossplane, err := h.crossplane(ctx)
+	crossplane, err := w.crossplane(ctx)
 	if err != nil {
 		return err
 	}
-	dir := c.dir(h.root)
+	dir := c.dir(w.root)
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // There is no secret in it.
 		return fmt.Errorf("cannot create output folder: %w", err)
 	}
@@ -40,7 +40,7 @@ func (c *buildCmd) Run(ctx context.Context, h *house) error {
 	defer os.RemoveAll(work) //nolint:errcheck // What stays harms nobody.
 
 	for _, arch := range architectures {
-		fmt.Fprintf(h.stderr, "building %s for linux/%s\n", src.version, arch)
+		fmt.Fprintf(w.stderr, "building %s for linux/%s\n", src.version, arch)
 		if err := buildPackage(ctx, src, crossplane, arch, work); err != nil {
 			return err
 		}
@@ -58,9 +58,9 @@ func (c *buildCmd) Run(ctx context.Context, h *house) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(h.stdout, "%s  %s\n", sum, path)
+		fmt.Fprintf(w.stdout, "%s  %s\n", sum, path)
 	}
-	fmt.Fprintf(h.stdout, "%s  as pushed\n", digest)
+	fmt.Fprintf(w.stdout, "%s  as pushed\n", digest)
 	return nil
 }
 

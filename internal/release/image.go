@@ -26,6 +26,9 @@ const (
 
 const repositoryURL = "https://github.com/crossplane-contrib/function-export"
 
+// versionVariable is the variable of the function that holds its version.
+const versionVariable = "github.com/crossplane-contrib/function-export/internal/cli/terminal.Version"
+
 // The architectures that a package is built for, all of them with Linux.
 var architectures = []string{"amd64", "arm64"}
 
@@ -40,7 +43,7 @@ func compile(ctx context.Context, src source, arch, path string) error {
 	// Without debugging information, which no one can use in an image with nothing
 	// else in it, and with the symbols, which govulncheck -mode=binary reads.
 	_, err := run(ctx, src.root, env, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-w -X main.version="+src.version, "-o", path, "./fn")
+		"-ldflags", "-w -X "+versionVariable+"="+src.version, "-o", path, "./fn")
 	return err
 }
 

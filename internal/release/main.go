@@ -40,12 +40,12 @@ func main() {
 	root, err := repository(ctx)
 	k.FatalIfErrorf(err)
 	k.BindTo(ctx, (*context.Context)(nil))
-	k.FatalIfErrorf(k.Run(&house{root: root, stdout: os.Stdout, stderr: os.Stderr}))
+	k.FatalIfErrorf(k.Run(&workspace{root: root, stdout: os.Stdout, stderr: os.Stderr}))
 }
 
-// A house is where a command works: the repository, and where it writes to.
+// A workspace is where a command works: the repository, and where it writes to.
 // Results go to stdout, and what is going on to stderr.
-type house struct {
+type workspace struct {
 	root           string
 	stdout, stderr io.Writer
 }
@@ -96,9 +96,9 @@ func run(ctx context.Context, dir string, env []string, program string, args ...
 
 // crossplane is the path of the Crossplane CLI, the same that the end-to-end
 // tests use. The first time it is built, which takes minutes.
-func (h *house) crossplane(ctx context.Context) (string, error) {
-	fmt.Fprintln(h.stderr, "building the Crossplane CLI, unless that was done before")
-	peers, err := run(ctx, h.root, nil, "go", "run", "./internal/e2e/build")
+func (w *workspace) crossplane(ctx context.Context) (string, error) {
+	fmt.Fprintln(w.stderr, "building the Crossplane CLI, unless that was done before")
+	peers, err := run(ctx, w.root, nil, "go", "run", "./internal/e2e/build")
 	if err != nil {
 		return "", err
 	}

@@ -25,8 +25,8 @@ type pushCmd struct {
 
 // Run pushes what build has left, and prints the digest of the package with all
 // architectures. It fails if the registry has another one than was built.
-func (c *pushCmd) Run(ctx context.Context, h *house) error {
-	dir := c.dir(h.root)
+func (c *pushCmd) Run(ctx context.Context, w *workspace) error {
+	dir := c.dir(w.root)
 	for _, arch := range architectures {
 		if _, err := os.Stat(packageFile(dir, arch)); err != nil {
 			return fmt.Errorf("cannot find a package for linux/%s: build it first: %w", arch, err)
@@ -35,7 +35,7 @@ func (c *pushCmd) Run(ctx context.Context, h *house) error {
 	if err := checkVersion(dir, c.Reference); err != nil {
 		return err
 	}
-	crossplane, err := h.crossplane(ctx)
+	crossplane, err := w.crossplane(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (c *pushCmd) Run(ctx context.Context, h *house) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(h.stderr, "pushing to %s\n", c.Reference)
+	fmt.Fprintf(w.stderr, "pushing to %s\n", c.Reference)
 	pushed, err := push(ctx, crossplane, dir, c.Reference)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (c *pushCmd) Run(ctx context.Context, h *house) error {
 	if pushed != built {
 		return fmt.Errorf("cannot trust what %q has: %s was built, and %s is there", c.Reference, built, pushed)
 	}
-	fmt.Fprintln(h.stdout, pushed)
+	fmt.Fprintln(w.stdout, pushed)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func TestPush(t *testing.T) {
 
 	var stdout, stderr bytes.Buffer
 	c := &pushCmd{output: output{Output: b.dir}, Reference: reference}
-	if err := c.Run(t.Context(), &house{root: b.root, stdout: &stdout, stderr: &stderr}); err != nil {
+	if err := c.Run(t.Context(), &workspace{root: b.root, stdout: &stdout, stderr: &stderr}); err != nil {
 		t.Fatal(err)
 	}
 	if digest := strings.TrimSpace(stdout.String()); !strings.HasPrefix(digest, "sha256:") || !strings.Contains(b.stdout, digest+"  as pushed\n") {
@@ -86,7 +86,7 @@ func TestPush(t *testing.T) {
 
 func TestPushWantsABuild(t *testing.T) {
 	c := &pushCmd{output: output{Output: t.TempDir()}, Reference: "127.0.0.1:1/function-export:v1"}
-	err := c.Run(t.Context(), &house{stdout: io.Discard, stderr: io.Discard})
+	err := c.Run(t.Context(), &workspace{stdout: io.Discard, stderr: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "build it first") {
 		t.Errorf("want to be told to build, got %v", err)
 	}
@@ -95,7 +95,7 @@ func TestPushWantsABuild(t *testing.T) {
 func TestPushWantsTheVersion(t *testing.T) {
 	b := builtPackages(t)
 	c := &pushCmd{output: output{Output: b.dir}, Reference: "127.0.0.1:1/function-export:v1.0.0"}
-	err := c.Run(t.Context(), &house{root: b.root, stdout: io.Discard, stderr: io.Discard})
+	err := c.Run(t.Context(), &workspace{root: b.root, stdout: io.Discard, stderr: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "cannot push "+testVersion) {
 		t.Errorf("want to be told to build that version, got %v", err)
 	}
@@ -117,7 +117,7 @@ func TestPushFindsAnotherPackage(t *testing.T) {
 	defer server.Close()
 	var stdout bytes.Buffer
 	c := &pushCmd{output: output{Output: b.dir}, Reference: strings.TrimPrefix(server.URL, "http://") + "/crossplane-contrib/function-export:" + testVersion}
-	err := c.Run(t.Context(), &house{root: b.root, stdout: &stdout, stderr: io.Discard})
+	err := c.Run(t.Context(), &workspace{root: b.root, stdout: &stdout, stderr: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "cannot trust") || stdout.Len() > 0 {
 		t.Errorf("want another digest to be refused, got %v, %q", err, stdout.String())
 	}

@@ -56,7 +56,7 @@ var buildOnce = sync.OnceValues(func() (built, error) {
 func build(root, dir string) (built, error) {
 	var stdout, stderr bytes.Buffer
 	c := &buildCmd{output: output{Output: dir}, Version: testVersion}
-	err := c.Run(context.Background(), &house{root: root, stdout: &stdout, stderr: &stderr})
+	err := c.Run(context.Background(), &workspace{root: root, stdout: &stdout, stderr: &stderr})
 	return built{root: root, dir: dir, stdout: stdout.String()}, err
 }
 

@@ -27,8 +27,8 @@ type sbomCmd struct {
 
 // Run writes a CycloneDX file beside each package. It looks at the function in
 // the package itself, not at the repository: what it says is what is in there.
-func (c *sbomCmd) Run(_ context.Context, h *house) error {
-	dir := c.dir(h.root)
+func (c *sbomCmd) Run(_ context.Context, w *workspace) error {
+	dir := c.dir(w.root)
 	for _, arch := range architectures {
 		f, err := readFunction(packageFile(dir, arch))
 		if err != nil {
@@ -47,7 +47,7 @@ func (c *sbomCmd) Run(_ context.Context, h *house) error {
 		if err := os.WriteFile(path, buf.Bytes(), 0o644); err != nil { //nolint:gosec // It is published.
 			return fmt.Errorf("cannot write SBOM: %w", err)
 		}
-		fmt.Fprintln(h.stdout, path)
+		fmt.Fprintln(w.stdout, path)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestSBOM(t *testing.T) {
 		}
 		var stdout bytes.Buffer
 		c := &sbomCmd{output: output{Output: dir}}
-		if err := c.Run(t.Context(), &house{root: b.root, stdout: &stdout, stderr: io.Discard}); err != nil {
+		if err := c.Run(t.Context(), &workspace{root: b.root, stdout: &stdout, stderr: io.Discard}); err != nil {
 			t.Fatal(err)
 		}
 		var out []string

@@ -15,11 +15,14 @@ func regexpRule(source, target string) Rule {
 
 func templateRule(text string) Rule { return Rule{Transform: &Transform{Template: text}} }
 
-func TestCompileFaults(t *testing.T) {
+// placed is a diagnostic as it is read.
+type placed struct{ place, message string }
+
+func TestCompileDiagnostics(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     Options
-		want   []Fault
+		want   []placed
 	}{
 		"Nothing": {reason: "no rule at all is no fault"},
 		"Each": {
@@ -35,7 +38,7 @@ func TestCompileFaults(t *testing.T) {
 				},
 				Conversion: "ascii", Decoding: "base64",
 			},
-			want: []Fault{
+			want: []placed{
 				{"rewrite[0]", "must have exactly one of regexp, merge and transform"},
 				{"rewrite[1]", "must have exactly one of regexp, merge and transform"},
 				{"rewrite[2].merge.strategy", `must be Extract or JSON, not "Join"`},
@@ -52,12 +55,12 @@ func TestCompileFaults(t *testing.T) {
 		"EmptySource": {
 			reason: "an empty expression matches between all characters, which nobody means",
 			in:     Options{Rules: []Rule{regexpRule("", "x")}},
-			want:   []Fault{{"rewrite[0].regexp.source", "must be set: an empty regular expression matches before and after each character"}},
+			want:   []placed{{"rewrite[0].regexp.source", "must be set: an empty regular expression matches before and after each character"}},
 		},
 		"ClassicPitfall": {
 			reason: "$1_X is the group named 1_X, and would give an empty key",
 			in:     Options{Rules: []Rule{regexpRule("^(.*)$", "ä$1_X")}},
-			want: []Fault{{
+			want: []placed{{
 				"rewrite[0].regexp.target:1:2",
 				`$1_X means the group named "1_X", which source does not have, and gives nothing: write ${1}_X for the group 1 and the text _X`,
 			}},
@@ -65,7 +68,7 @@ func TestCompileFaults(t *testing.T) {
 		"NamedPitfall": {
 			reason: "so is $app_x with a group named app",
 			in:     Options{Rules: []Rule{regexpRule("(?P<app>.)", "${app}$app_x")}},
-			want: []Fault{{
+			want: []placed{{
 				"rewrite[0].regexp.target:1:7",
 				`$app_x means the group named "app_x", which source does not have, and gives nothing: write ${app}_x for the group app and the text _x`,
 			}},
@@ -73,7 +76,7 @@ func TestCompileFaults(t *testing.T) {
 		"NoSuchGroups": {
 			reason: "each one is told, those without a likely meaning, too",
 			in:     Options{Rules: []Rule{regexpRule("(a)", "$9 $$1 ${x} $01 $99999999999999999999 $")}},
-			want: []Fault{
+			want: []placed{
 				{"rewrite[0].regexp.target:1:1", `$9 means the group named "9", which source does not have, and gives nothing: source has one group, $1`},
 				{"rewrite[0].regexp.target:1:8", `$x means the group named "x", which source does not have, and gives nothing: source has one group, $1`},
 				{"rewrite[0].regexp.target:1:13", `$01 means the group named "01", which source does not have, and gives nothing: write ${0}1 for the group 0 and the text 1`},
@@ -83,7 +86,7 @@ func TestCompileFaults(t *testing.T) {
 		"LongSource": {
 			reason: "a pattern is bounded as those of expressions are",
 			in:     Options{Rules: []Rule{regexpRule(strings.Repeat("a", 513), strings.Repeat("b", 513)), regexpRule("(abc){400}", "")}},
-			want: []Fault{
+			want: []placed{
 				{"rewrite[0].regexp.source", "has 513 characters, over the limit of 512"},
 				{"rewrite[0].regexp.target", "has 513 bytes, over the limit of 512"},
 				{"rewrite[1].regexp.source", "has 2002 instructions, over the limit of 1000: repeat less in it"},
@@ -92,8 +95,12 @@ func TestCompileFaults(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, got := Compile(tc.in)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			_, wrong := Compile(tc.in)
+			var got []placed
+			for _, d := range wrong {
+				got = append(got, placed{d.Place(), d.Message})
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(placed{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -101,7 +108,7 @@ func TestCompileFaults(t *testing.T) {
 }
 
 // The parser of regular expressions says what is wrong, and not where.
-func TestFaultOfASource(t *testing.T) {
+func TestPlaceInASource(t *testing.T) {
 	cases := map[string]string{
 		"a(b":         ":1:2: cannot be compiled: missing closing ): `a(b`",
 		"(a)(b":       ":1:4: cannot be compiled: missing closing ): `(a)(b`",
@@ -118,7 +125,7 @@ func TestFaultOfASource(t *testing.T) {
 		_, faults := Compile(Options{Rules: []Rule{regexpRule(source, "")}})
 		got := ""
 		for _, f := range faults {
-			got += strings.TrimPrefix(f.Path, "rewrite[0].regexp.source") + ": " + f.Message
+			got += strings.TrimPrefix(f.Place(), "rewrite[0].regexp.source") + ": " + f.Message
 		}
 		if got != want {
 			t.Errorf("%q: want %q, got %q", source, want, got)
@@ -126,7 +133,7 @@ func TestFaultOfASource(t *testing.T) {
 	}
 }
 
-func TestTemplateFaults(t *testing.T) {
+func TestTemplateDiagnostics(t *testing.T) {
 	cases := map[string]struct{ reason, in, want string }{
 		"Unclosed":    {"what is no template has a line", "a\n{{ .value", ":2: cannot be parsed: unclosed action"},
 		"Field":       {"a missing field is an error before it runs", "a\nä{{ .key }}", ":2:5: has only .value, the key: there is no .key"},
@@ -156,7 +163,7 @@ func TestTemplateFaults(t *testing.T) {
 			if len(faults) != 1 {
 				t.Fatalf("%s: want one fault, got %v", tc.reason, faults)
 			}
-			got := strings.TrimPrefix(faults[0].Path, "rewrite[0].transform.template") + ": " + faults[0].Message
+			got := strings.TrimPrefix(faults[0].Place(), "rewrite[0].transform.template") + ": " + faults[0].Message
 			if diff := cmp.Diff(strings.TrimPrefix(tc.want, ": has"), strings.TrimPrefix(got, ": has")); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -7,36 +7,36 @@ import (
 	"unicode"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// compileConversion compiles External Secrets' conversionStrategy. Its shipped
-// code skips the conversion where there are rules; its design does not, and so
-// do we not either.
-//
-// Letters outside of ASCII pass there, and the API server refuses them. Here
-// Unicode converts them, and Default refuses them: '_' for each would make a
-// name that nobody can read.
-func compileConversion(path, strategy string) (string, apply, []Fault) {
+// compileConversion compiles External Secrets' conversionStrategy. As in its design, and unlike in
+// its code, names are converted also after rules. Letters outside of ASCII pass there, and the API
+// server refuses them. Here Unicode converts them, and Default refuses them: '_' for each would
+// make a name that cannot be read.
+func compileConversion(path, strategy string) (string, apply, diagnostic.List) {
+	if wrong := oneOf(path, strategy, "Default", "Unicode", "None"); wrong != nil || strategy == "None" {
+		return path, keep, wrong
+	}
 	weigh := charactersWeigh
 	if strategy == "Unicode" {
 		weigh = numbersWeigh
 	}
-	convert := rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+	return path, rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
 		if err := b.Spend(budget.Counted(0, weigh*len(k.Name))); err != nil {
 			return "", spent(path, err)
 		}
 		name, ok := convertName(k.Name, strategy == "Unicode")
 		if !ok {
-			return "", &Failed{Path: path, Reason: fmt.Sprintf("cannot convert the name of %s: it has a letter or a digit outside of ASCII; use Unicode, or a rule", k.name())}
+			return "", failed(path, "cannot convert the name of %s: "+
+				"it has a letter or a digit outside of ASCII; use Unicode, or a rule", k.name())
 		}
 		return name, nil
-	})
-	if strategy == "None" {
-		convert = func(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
-	}
-	return path, convert, oneOf(path, strategy, "Default", "Unicode", "None")
+	}), nil
 }
+
+func keep(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
 
 // charactersWeigh is how many bytes that are copied a character weighs that is looked at.
 const charactersWeigh = 4
@@ -68,19 +68,15 @@ func convertName(name string, byNumber bool) (string, bool) {
 }
 
 func isForeign(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '.', r == '_':
-		return false
-	}
-	return true
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
 }
 
 // compileDecoding compiles External Secrets' decodingStrategy. As there, line
 // breaks inside of base64 are skipped, and padding is required.
-func compileDecoding(path, strategy string) (string, apply, []Fault) {
-	faults := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
-	if strategy == "" || strategy == "None" {
-		return path, func(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }, faults
+func compileDecoding(path, strategy string) (string, apply, diagnostic.List) {
+	wrong := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
+	if len(encodings[strategy]) == 0 {
+		return path, keep, wrong
 	}
 	return path, func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		for i, k := range keys {
@@ -89,12 +85,13 @@ func compileDecoding(path, strategy string) (string, apply, []Fault) {
 			}
 			value, ok := decode(k.Value, strategy)
 			if !ok { // the error of the decoder says where, and so how much of it is base64
-				return nil, &Failed{Path: path, Reason: fmt.Sprintf("the value of %s is not %s with padding: use None or Auto, or export it by itself", k.name(), strategy)}
+				return nil, failed(path, "the value of %s is not %s with padding: "+
+					"use None or Auto, or export it by itself", k.name(), strategy)
 			}
 			keys[i].Value = value
 		}
 		return keys, nil
-	}, faults
+	}, nil
 }
 
 // decode decodes a value. Auto keeps what it cannot decode; what only looks like

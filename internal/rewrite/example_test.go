@@ -36,7 +36,7 @@ func ExampleCompile_fault() {
 		{Regexp: &rewrite.Regexp{Source: "^(.*)$", Target: "$1_DB"}},
 	}})
 	for _, f := range faults {
-		fmt.Println(f.Path + ": " + f.Message)
+		fmt.Println(f.Error())
 	}
 	// Output:
 	// rewrite[0].regexp.target:1:1: $1_DB means the group named "1_DB", which source does not have, and gives nothing: write ${1}_DB for the group 1 and the text _DB

@@ -43,7 +43,7 @@ func TestFunctions(t *testing.T) {
 			if faults != nil {
 				t.Fatal(faults)
 			}
-			got, _, err := c.execute(fresh(), tc.in)
+			got, err := c.execute(fresh(), tc.in)
 			if got != tc.want || err != nil {
 				t.Errorf("%s: want %q, got %q, %v", tc.template, tc.want, got, err)
 			}

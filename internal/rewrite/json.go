@@ -36,7 +36,7 @@ var (
 // null has no members.
 //
 // What encoding/json would change silently is refused: two members of one name,
-// of which it takes the last, and strings that are not Unicode, which it mends.
+// of which it takes the last, and strings that are not Unicode, which it changes.
 func parseObject(b *budget.Budget, raw []byte) (map[string][]byte, error) {
 	raw = bytes.Trim(raw, " \t\r\n") // the white space of JSON
 	if err := b.Spend(budget.Counted(1, validWeighs*len(raw))); err != nil {
@@ -59,8 +59,7 @@ func parseObject(b *budget.Budget, raw []byte) (map[string][]byte, error) {
 	return parseMembers(b, d, 1)
 }
 
-// parseMembers reads the members of an object behind its brace, and the brace at
-// their end.
+// parseMembers reads the members of an object after its brace, and the closing brace.
 func parseMembers(b *budget.Budget, d *json.Decoder, depth int) (map[string][]byte, error) {
 	members := map[string][]byte{}
 	for d.More() {
@@ -149,11 +148,11 @@ func appendObject(b *budget.Budget, out []byte, members map[string][]byte) ([]by
 }
 
 func appendString(out []byte, s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	b := bytes.NewBuffer(out)
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string and a buffer do not fail
-	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	_ = e.Encode(s) //nolint:errchkjson // a string and a buffer do not fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // plain is canonical JSON as the value of a key: the text of a string, nothing
@@ -198,7 +197,7 @@ const (
 	low  = 0xdc00 >> 10
 )
 
-// surrogate tells what stands behind a backslash: high, low or 0.
+// surrogate is which half of a pair follows a backslash: high, low or 0.
 func surrogate(raw []byte) int {
 	if raw[0] != 'u' {
 		return 0

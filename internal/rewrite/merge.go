@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
 // Merge opens up values that are JSON objects, and merges their members.
 //
-// Keys are merged in alphabetical order, those of Priority behind all others in
-// the order of the list: the last one wins. Numbers are kept as they are written.
+// Keys are merged in alphabetical order, then those of Priority in the order of the list: the last
+// one wins. Numbers are kept as they are written.
 type Merge struct {
 	// Strategy is Extract or JSON. Empty is Extract: the members become the keys,
 	// strings as they are, null as an empty value, objects and arrays as compact
@@ -35,41 +36,40 @@ type Merge struct {
 	ConflictPolicy string
 }
 
-func (m *Merge) compile(path string) (apply, []Fault) {
-	faults := oneOf(path+".strategy", m.Strategy, "Extract", "JSON")
+func (m *Merge) compile(path string) (apply, diagnostic.List) {
+	all := oneOf(path+".strategy", m.Strategy, "Extract", "JSON")
 	if m.Strategy == "JSON" && m.Into == "" {
-		faults = append(faults, Fault{path + ".into", "must be set, for strategy JSON puts the merged object there"})
+		all = append(all, wrong(path+".into", "must be set, for strategy JSON puts the merged object there"))
 	}
 	for i, name := range m.Priority {
 		if slices.Contains(m.Priority[:i], name) {
-			faults = append(faults, Fault{fmt.Sprintf("%s.priority[%d]", path, i), fmt.Sprintf("%s is listed twice: keep one of them", quote(name))})
+			at := fmt.Sprintf("%s.priority[%d]", path, i)
+			all = append(all, wrong(at, "%s is listed twice: keep one of them", quote(name)))
 		}
 	}
-	faults = append(faults, oneOf(path+".priorityPolicy", m.PriorityPolicy, "Strict", "IgnoreNotFound")...)
-	faults = append(faults, oneOf(path+".conflictPolicy", m.ConflictPolicy, "Error", "Ignore")...)
+	all = append(all, oneOf(path+".priorityPolicy", m.PriorityPolicy, "Strict", "IgnoreNotFound")...)
+	all = append(all, oneOf(path+".conflictPolicy", m.ConflictPolicy, "Error", "Ignore")...)
 	own := *m
 	own.Priority = slices.Clone(m.Priority)
-	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) { return own.run(b, path, keys) }, faults
+	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) { return own.run(b, path, keys) }, all
 }
 
 func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) {
 	if m.Strategy == "JSON" {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == m.Into }); i >= 0 {
-			return nil, &Failed{Path: path + ".into", Reason: fmt.Sprintf("cannot put the merged object into %s: %s has that name already; choose another one", quote(m.Into), keys[i].name())}
+			return nil, failed(path+".into", "cannot put the merged object into %s: "+
+				"%s has that name already; choose another one", quote(m.Into), keys[i].name())
 		}
 	}
-	ordered, failed := m.order(path, keys)
-	if failed != nil {
-		return nil, failed
+	ordered, err := m.order(path, keys)
+	if err != nil {
+		return nil, err
 	}
-	merged, failed := m.merge(b, path, ordered)
-	if failed != nil {
-		return nil, failed
+	merged, err := m.merge(b, path, ordered)
+	if err != nil || len(keys) == 0 {
+		return nil, err // an object of nothing comes from nowhere
 	}
 	if m.Strategy == "JSON" {
-		if len(keys) == 0 {
-			return nil, nil // an object of nothing comes from nowhere
-		}
 		object, err := m.object(b, keys, merged)
 		if err != nil {
 			return nil, spent(path, err)
@@ -78,7 +78,7 @@ func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) 
 	}
 	out := make([]Key, 0, len(merged))
 	for name, member := range merged {
-		out = append(out, Key{Name: name, Value: sensitive.New(plain(member.raw)), Origins: member.origins})
+		out = append(out, Key{name, sensitive.New(plain(member.raw)), member.origins})
 	}
 	return out, nil
 }
@@ -124,7 +124,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 			return nil, spent(path, budget.ErrSpent)
 		}
 		if err != nil {
-			return nil, &Failed{Path: path, Reason: fmt.Sprintf("the value of %s %s", k.name(), err.Error())}
+			return nil, failed(path, "the value of %s %s", k.name(), err)
 		}
 		for name, raw := range members {
 			before, taken := merged[name]
@@ -146,7 +146,8 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 		return merged, nil
 	}
 	slices.Sort(conflicts)
-	return nil, &Failed{Path: path, Reason: "a member of one name is in " + several(slices.Compact(conflicts), "; ") + ": remove one of them, or set conflictPolicy to Ignore"}
+	return nil, failed(path, "a member of one name is in %s: remove one of them, or set conflictPolicy to Ignore",
+		several(slices.Compact(conflicts), "; "))
 }
 
 // object is the key that strategy JSON adds. It comes from all keys.
@@ -155,17 +156,14 @@ func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (
 	for name, member := range merged {
 		members[name] = member.raw
 	}
-	n := 0
+	origins, n := make([][]Origin, 0, len(keys)), 0
 	for _, k := range keys {
+		origins = append(origins, k.Origins)
 		n += len(k.Origins)
 	}
 	if err := b.Spend(budget.Counted(n, 0)); err != nil {
 		return Key{}, err
 	}
-	origins := make([]Origin, 0, n)
-	for _, k := range keys {
-		origins = append(origins, k.Origins...)
-	}
 	raw, err := appendObject(b, nil, members)
-	return Key{Name: m.Into, Value: sensitive.New(raw), Origins: union(origins, nil)}, err
+	return Key{m.Into, sensitive.New(raw), union(origins...)}, err
 }

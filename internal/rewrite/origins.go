@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
@@ -17,9 +18,9 @@ func compareOrigins(a, b Origin) int {
 	return cmp.Or(strings.Compare(a.Input, b.Input), strings.Compare(a.Key, b.Key))
 }
 
-// union is the origins of both, sorted, each once.
-func union(a, b []Origin) []Origin {
-	out := slices.Concat(a, b)
+// union is all origins, sorted, each once.
+func union(all ...[]Origin) []Origin {
+	out := slices.Concat(all...)
 	slices.SortFunc(out, compareOrigins)
 	return slices.Compact(out)
 }
@@ -34,19 +35,18 @@ func (o Origin) String() string {
 
 // name is a key in words: its origins, never its name.
 func (k Key) name() string {
-	if len(k.Origins) == 0 {
+	switch len(k.Origins) {
+	case 0:
 		return "a key"
-	}
-	if len(k.Origins) == 1 {
+	case 1:
 		return k.Origins[0].String()
 	}
 	names := make([]string, 0, limits.MessageItems+1)
-	for i, o := range k.Origins {
-		if i == limits.MessageItems {
-			names = append(names, fmt.Sprintf("%d more", len(k.Origins)-i))
-			break
-		}
+	for _, o := range k.Origins[:min(len(k.Origins), limits.MessageItems)] {
 		names = append(names, o.String())
+	}
+	if more := len(k.Origins) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return "(" + strings.Join(names, " + ") + ")"
 }
@@ -88,19 +88,32 @@ func quote(name string) string {
 	return fmt.Sprintf("%q…", name[:n])
 }
 
-// oneOf refuses a word that is none of those known. The empty one stands for the
-// first of them.
-func oneOf(path, got string, known ...string) []Fault {
+// oneOf refuses a word that is not known. An empty one means the first of them.
+func oneOf(path, got string, known ...string) diagnostic.List {
 	if got == "" || slices.Contains(known, got) {
 		return nil
 	}
 	last := len(known) - 1
-	return []Fault{{path, fmt.Sprintf("must be %s or %s, not %s", strings.Join(known[:last], ", "), known[last], quote(got))}}
+	others := strings.Join(known[:last], ", ")
+	return diagnostic.List{wrong(path, "must be %s or %s, not %s", others, known[last], quote(got))}
 }
 
-// position of a byte in a text, as :line:column.
-func position(text string, offset int) string {
+// wrong is a diagnostic about a field.
+func wrong(path, format string, args ...any) *diagnostic.Diagnostic {
+	return &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
+}
+
+// wrongAt is a diagnostic at a byte in the text of a field.
+func wrongAt(path, text string, offset int, format string, args ...any) *diagnostic.Diagnostic {
+	d := wrong(path, format, args...)
+	d.Line, d.Column = position(text, offset)
+	d.Rule = diagnostic.Expression
+	return d
+}
+
+// position of a byte in a text.
+func position(text string, offset int) (line, column int) {
 	before := text[:min(max(offset, 0), len(text))]
-	line := before[strings.LastIndexByte(before, '\n')+1:]
-	return fmt.Sprintf(":%d:%d", 1+strings.Count(before, "\n"), 1+utf8.RuneCountInString(line))
+	last := before[strings.LastIndexByte(before, '\n')+1:]
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(last)
 }

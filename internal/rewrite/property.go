@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
@@ -23,12 +22,12 @@ func Open(b *budget.Budget, k Key, path []string) ([]Key, error) {
 			return nil, spent("", budget.ErrSpent)
 		}
 		if err != nil {
-			return nil, &Failed{Reason: fmt.Sprintf("the value of %s %s", k.below(path[:i]), err.Error())}
+			return nil, failed("", "the value of %s %s", k.below(path[:i]), err)
 		}
 		if i == len(path) {
 			out := make([]Key, 0, len(members))
 			for name, raw := range members {
-				out = append(out, Key{Name: name, Value: sensitive.New(plain(raw)), Origins: k.Origins})
+				out = append(out, Key{name, sensitive.New(plain(raw)), k.Origins})
 			}
 			return out, nil
 		}
@@ -50,7 +49,3 @@ func (k Key) below(path []string) string {
 
 // String is the key in words: where it came from, never its name or value.
 func (k Key) String() string { return k.name() }
-
-// CompilePattern compiles a regular expression that is matched against names, within the
-// limits of those of rules. The path is what faults begin with.
-func CompilePattern(path, source string) (*Pattern, []Fault) { return compilePattern(path, source) }

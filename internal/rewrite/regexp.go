@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
@@ -25,22 +25,22 @@ type Regexp struct {
 	Target string
 }
 
-func (r *Regexp) compile(path string) (apply, []Fault) {
-	p, faults := compilePattern(path+".source", r.Source)
+func (r *Regexp) compile(path string) (apply, diagnostic.List) {
+	p, all := CompilePattern(path+".source", r.Source)
 	if len(r.Target) > limits.RegexCharacters {
-		faults = append(faults, Fault{path + ".target", fmt.Sprintf("has %d bytes, over the limit of %d", len(r.Target), limits.RegexCharacters)})
+		all = append(all, wrong(path+".target", "has %d bytes, over the limit of %d", len(r.Target), limits.RegexCharacters))
 	}
 	if p == nil {
-		return nil, faults
+		return nil, all
 	}
-	faults = append(faults, checkReferences(path+".target", r.Target, p.re)...)
+	all = append(all, checkReferences(path+".target", r.Target, p.re)...)
 	return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
 		name, err := p.replaceAll(b, k.Name, r.Target)
 		if err != nil {
 			return "", spent(path, err)
 		}
 		return name, nil
-	}), faults
+	}), all
 }
 
 // A Pattern is a regular expression within the limits.
@@ -73,10 +73,9 @@ func (p *Pattern) Match(b *budget.Budget, text string) (bool, error) {
 // paid for at worst that were not there to be found.
 const matchesAtOnce = 8
 
-// replaceAll is ReplaceAllString of package regexp, which looks for a match again behind
-// each: a pattern that looks at all that follows takes the square of the text, or the
-// square of its matches. It is paid for by matches, and never begun if it could take more
-// than may be spent.
+// replaceAll is ReplaceAllString of package regexp, which searches again after each match: a pattern
+// that reads all that follows takes the square of the text, or of its matches. It is paid for by
+// matches, and not begun if it could take more than may be spent.
 func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) {
 	search := p.search(text)
 	var matches [][]int
@@ -109,42 +108,42 @@ func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) 
 	return string(append(out, text[end:]...)), nil
 }
 
-// compilePattern compiles a regular expression within the limits, and counts its
-// instructions.
-func compilePattern(path, source string) (*Pattern, []Fault) {
+// CompilePattern compiles a regular expression that is matched against names, within the
+// limits of those of rules. The path is that of its diagnostics.
+func CompilePattern(path, source string) (*Pattern, diagnostic.List) {
+	refuse := func(format string, args ...any) (*Pattern, diagnostic.List) {
+		return nil, diagnostic.List{wrong(path, format, args...)}
+	}
 	switch n := utf8.RuneCountInString(source); {
 	case n == 0:
-		return nil, []Fault{{path, "must be set: an empty regular expression matches before and after each character"}}
+		return refuse("must be set: an empty regular expression matches before and after each character")
 	case n > limits.RegexCharacters:
-		return nil, []Fault{{path, fmt.Sprintf("has %d characters, over the limit of %d", n, limits.RegexCharacters)}}
+		return refuse("has %d characters, over the limit of %d", n, limits.RegexCharacters)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return nil, []Fault{{path + position(source, faultOffset(source, err)), "cannot be compiled: " + syntaxMessage(err)}}
+		at := errorOffset(source, err)
+		return nil, diagnostic.List{wrongAt(path, source, at, "cannot be compiled: %s", syntaxMessage(err))}
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return nil, []Fault{{path, "cannot be compiled: " + syntaxMessage(err)}}
+		return refuse("cannot be compiled: %s", syntaxMessage(err))
 	}
 	if n := len(program.Inst); n > limits.RegexInstructions {
-		return nil, []Fault{{path, fmt.Sprintf("has %d instructions, over the limit of %d: repeat less in it", n, limits.RegexInstructions)}}
+		return refuse("has %d instructions, over the limit of %d: repeat less in it", n, limits.RegexInstructions)
 	}
-	re, err := regexp.Compile(source)
-	if err != nil {
-		return nil, []Fault{{path, "cannot be compiled: " + syntaxMessage(err)}}
-	}
-	return &Pattern{re, len(program.Inst)}, nil
+	return &Pattern{regexp.MustCompile(source), len(program.Inst)}, nil // which has parsed it
 }
 
 func syntaxMessage(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
-// faultOffset finds where a regular expression is wrong. The parser says only
-// what: it is at the end of the shortest beginning that has the same fault. A
-// fault of the whole, as a parenthesis that stands alone, is behind the longest
+// errorOffset finds where a regular expression is wrong. The parser says only
+// what: it is at the end of the shortest beginning that has the same error. An
+// error of the whole, as a parenthesis that is alone, is after the longest
 // beginning that has none.
-func faultOffset(source string, err error) int {
+func errorOffset(source string, err error) int {
 	var want *syntax.Error
 	if !errors.As(err, &want) {
 		return 0
@@ -169,44 +168,23 @@ func faultOffset(source string, err error) int {
 // checkReferences refuses references to groups that the source does not have:
 // they would be replaced by nothing. Source of the algorithm: expand and extract
 // of Go's regexp package, which keep a dollar that refers to nothing as it is.
-func checkReferences(path, target string, re *regexp.Regexp) []Fault {
-	var faults []Fault
-	for i := 0; i < len(target); {
-		if target[i] != '$' {
-			i++
-			continue
+func checkReferences(path, target string, re *regexp.Regexp) diagnostic.List {
+	var all diagnostic.List
+	for _, m := range reference.FindAllStringSubmatchIndex(target, -1) {
+		for _, group := range [][]int{m[2:4], m[4:6]} {
+			if group[0] < 0 {
+				continue
+			}
+			if name := target[group[0]:group[1]]; !hasGroup(re, name) {
+				all = append(all, wrongAt(path, target, m[0], "%s", missingGroup(re, name)))
+			}
 		}
-		if strings.HasPrefix(target[i+1:], "$") {
-			i += 2
-			continue
-		}
-		name, length := reference(target[i+1:])
-		if name != "" && !hasGroup(re, name) {
-			faults = append(faults, Fault{path + position(target, i), missingGroup(re, name)})
-		}
-		i += 1 + length
 	}
-	return faults
+	return all
 }
 
-// reference returns the name that stands behind a dollar, or nothing, and how
-// many bytes it takes.
-func reference(s string) (name string, length int) {
-	inner, braces := strings.CutPrefix(s, "{")
-	end := strings.IndexFunc(inner, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
-	if end < 0 {
-		end = len(inner)
-	}
-	switch {
-	case end == 0:
-		return "", 0
-	case !braces:
-		return inner[:end], end
-	case strings.HasPrefix(inner[end:], "}"):
-		return inner[:end], end + len("{}")
-	}
-	return "", 0
-}
+// reference is a dollar, or a reference to the group $name or ${name}.
+var reference = regexp.MustCompile(`\$\$|\$([\p{L}\p{Nd}_]+)|\$\{([\p{L}\p{Nd}_]+)\}`)
 
 func hasGroup(re *regexp.Regexp, name string) bool {
 	if strings.Trim(name, "0123456789") != "" || len(name) > 1 && name[0] == '0' {
@@ -225,17 +203,12 @@ func missingGroup(re *regexp.Regexp, name string) string {
 	text := fmt.Sprintf("$%s means the group named %q, which source does not have", name, name)
 	for i := len(name) - 1; i > 0; i-- {
 		if hasGroup(re, name[:i]) {
-			return fmt.Sprintf("%s, and gives nothing: write ${%s}%s for the group %s and the text %s", text, name[:i], name[i:], name[:i], name[i:])
+			return fmt.Sprintf("%s, and gives nothing: write ${%[2]s}%[3]s for the group %[2]s and the text %[3]s",
+				text, name[:i], name[i:])
 		}
 	}
 	text += ", and gives nothing"
-	var names []string
-	for _, n := range re.SubexpNames() {
-		if n != "" {
-			names = append(names, n)
-		}
-	}
-	if meant := suggest.Nearest(name, names); meant != "" {
+	if meant := suggest.Nearest(name, re.SubexpNames()); meant != "" {
 		return text + suggest.DidYouMean("${"+meant+"}")
 	}
 	switch n := re.NumSubexp(); n {

@@ -18,11 +18,13 @@
 package rewrite
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
@@ -85,24 +87,13 @@ type Key struct {
 	Origins []Origin
 }
 
-// A Fault is one reason why options do not compile.
-type Fault struct {
-	// Path of the field below the options, for example rewrite[1].regexp.source,
-	// with :line or :line:column where the fault has one. Both count from 1, and
-	// columns are characters.
-	Path string
-
-	// Message says what is wrong, and how to mend it.
-	Message string
-}
-
 // Failed is the error of a step that cannot be done. It holds no value.
 type Failed struct {
 	// Path of the rule below the options, for example rewrite[1].regexp, or empty
 	// for what is wrong with the keys that came in.
 	Path string
 
-	// Reason, and how to mend it.
+	// Reason, and a hint what to do.
 	Reason string
 
 	// Missing is set if a key that a rule wants is not there: it may still come.
@@ -140,13 +131,13 @@ type step struct {
 // What a step does is paid for by the budget of the request.
 type apply func(*budget.Budget, []Key) ([]Key, *Failed)
 
-// Compile compiles the options, or returns all their faults in the order of the
-// fields.
-func Compile(o Options) (*Rewriter, []Fault) {
+// Compile compiles the options, or returns all their diagnostics in the order of the
+// fields. Their paths begin below the options, as in rewrite[1].regexp.source.
+func Compile(o Options) (*Rewriter, diagnostic.List) {
 	r := &Rewriter{}
-	var faults []Fault
-	add := func(path string, run apply, fs []Fault) {
-		faults = append(faults, fs...)
+	var all diagnostic.List
+	add := func(path string, run apply, wrong diagnostic.List) {
+		all = append(all, wrong...)
 		r.steps = append(r.steps, step{path, run})
 	}
 	for i, rule := range o.Rules {
@@ -154,33 +145,27 @@ func Compile(o Options) (*Rewriter, []Fault) {
 	}
 	add(compileConversion("conversionStrategy", o.Conversion))
 	add(compileDecoding("decodingStrategy", o.Decoding))
-	if len(faults) > 0 {
-		return nil, faults
+	if len(all) > 0 {
+		return nil, all
 	}
 	return r, nil
 }
 
-func (r Rule) compile(at string) (path string, run apply, faults []Fault) {
-	set := 0
-	if r.Regexp != nil {
-		set++
+func (r Rule) compile(at string) (path string, run apply, all diagnostic.List) {
+	switch re, merge, transform := r.Regexp != nil, r.Merge != nil, r.Transform != nil; {
+	case re && !merge && !transform:
 		path = at + ".regexp"
-		run, faults = r.Regexp.compile(path)
-	}
-	if r.Merge != nil {
-		set++
+		run, all = r.Regexp.compile(path)
+	case merge && !re && !transform:
 		path = at + ".merge"
-		run, faults = r.Merge.compile(path)
-	}
-	if r.Transform != nil {
-		set++
+		run, all = r.Merge.compile(path)
+	case transform && !re && !merge:
 		path = at + ".transform"
-		run, faults = r.Transform.compile(path)
+		run, all = r.Transform.compile(path)
+	default:
+		return at, nil, diagnostic.List{wrong(at, "must have exactly one of regexp, merge and transform")}
 	}
-	if set != 1 {
-		return at, nil, []Fault{{at, "must have exactly one of regexp, merge and transform"}}
-	}
-	return path, run, faults
+	return path, run, all
 }
 
 // Apply renames the keys that come in. It does not change them, and returns all
@@ -207,14 +192,14 @@ func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 // empty names, and a name that several of them have.
 func check(b *budget.Budget, path string, keys []Key) *Failed {
 	if len(keys) > maxKeys {
-		return &Failed{Path: path, Reason: fmt.Sprintf("gives %d keys, over the limit of %d: export fewer", len(keys), maxKeys)}
+		return failed(path, "gives %d keys, over the limit of %d: export fewer", len(keys), maxKeys)
 	}
 	size := 0
 	for _, k := range keys {
 		size += len(k.Name) + k.Value.Len()
 	}
 	if size > maxBytes {
-		return &Failed{Path: path, Reason: fmt.Sprintf("gives %d bytes of keys and values, over the limit of %d: export fewer", size, maxBytes)}
+		return failed(path, "gives %d bytes of keys and values, over the limit of %d: export fewer", size, maxBytes)
 	}
 	if err := b.Spend(budget.Counted(len(keys), 0)); err != nil {
 		return spent(path, err)
@@ -238,31 +223,23 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 		}
 		i += n
 	}
-	return refuse(path, empty, long, shared)
-}
-
-// refuse says which names cannot be, the worst of them first.
-func refuse(path string, empty, long, shared []string) *Failed {
-	switch {
+	switch { // the worst first
 	case len(empty) > 0:
-		return &Failed{Path: path, Reason: "gives an empty name to " + several(empty, "; ") + ": a key needs a name of at least one character"}
+		return failed(path, "gives an empty name to %s: a key needs a name of at least one character", several(empty, "; "))
 	case len(long) > 0:
-		return &Failed{Path: path, Reason: fmt.Sprintf("gives a name over the limit of %d bytes to %s", maxName, several(long, "; "))}
+		return failed(path, "gives a name over the limit of %d bytes to %s", maxName, several(long, "; "))
 	case len(shared) > 0:
-		mend := "keep them apart"
+		hint := "keep them apart"
 		if path == "conversionStrategy" {
-			mend = "rename one of them, or use Unicode"
+			hint = "rename one of them, or use Unicode"
 		}
-		return &Failed{Path: path, Reason: "gives one name to " + several(shared, "; and one to ") + ": " + mend}
+		return failed(path, "gives one name to %s: %s", several(shared, "; and one to "), hint)
 	}
 	return nil
 }
 
 func compareKeys(a, b Key) int {
-	if c := strings.Compare(a.Name, b.Name); c != 0 {
-		return c
-	}
-	return slices.CompareFunc(a.Origins, b.Origins, compareOrigins)
+	return cmp.Or(strings.Compare(a.Name, b.Name), slices.CompareFunc(a.Origins, b.Origins, compareOrigins))
 }
 
 // rename is the step that gives each key the name that f makes of its name. It
@@ -271,12 +248,12 @@ func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) appl
 	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		size := 0
 		for i, k := range keys {
-			name, failed := f(b, k)
-			if failed != nil {
-				return nil, failed
+			name, err := f(b, k)
+			if err != nil {
+				return nil, err
 			}
 			if size += len(name); size > maxBytes {
-				return nil, &Failed{Path: path, Reason: fmt.Sprintf("gives keys of more than %d bytes together: export fewer", maxBytes)}
+				return nil, failed(path, "gives keys of more than %d bytes together: export fewer", maxBytes)
 			}
 			keys[i].Name = name
 		}
@@ -286,5 +263,9 @@ func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) appl
 
 // spent says that the budget does not pay for a step.
 func spent(path string, err error) *Failed {
-	return &Failed{Path: path, Reason: "was stopped: " + err.Error() + ": export fewer keys, or use fewer and simpler rules"}
+	return failed(path, "was stopped: %s: export fewer keys, or use fewer and simpler rules", err)
+}
+
+func failed(path, format string, args ...any) *Failed {
+	return &Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
 }

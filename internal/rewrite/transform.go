@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
 const (
@@ -41,10 +41,10 @@ type Transform struct {
 	Key func(key string, b *budget.Budget) (string, error)
 }
 
-func (t *Transform) compile(path string) (apply, []Fault) {
+func (t *Transform) compile(path string) (apply, diagnostic.List) {
 	switch {
 	case (t.Template == "") == (t.Key == nil):
-		return nil, []Fault{{path, "must have exactly one of template and keyExpression"}}
+		return nil, diagnostic.List{wrong(path, "must have exactly one of template and keyExpression")}
 	case t.Key != nil:
 		return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
 			name, err := t.Key(k.Name, b)
@@ -55,17 +55,18 @@ func (t *Transform) compile(path string) (apply, []Fault) {
 		}), nil
 	}
 	path += ".template"
-	c, faults := compileTemplate(path, t.Template)
-	if len(faults) > 0 {
-		return nil, faults
+	c, wrong := compileTemplate(path, t.Template)
+	if len(wrong) > 0 {
+		return nil, wrong
 	}
 	return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
-		name, at, err := c.execute(b, k.Name)
+		name, err := c.execute(b, k.Name)
 		switch {
 		case errors.Is(err, budget.ErrSpent) || b.Context().Err() != nil:
 			return "", spent(path, budget.ErrSpent)
 		case err != nil:
-			return "", &Failed{Path: path + at, Reason: fmt.Sprintf("cannot rename %s: %s", k.name(), publicReason(err))}
+			at, _ := c.place(path, err) // the message may hold the key
+			return "", failed(at.Place(), "cannot rename %s: %s", k.name(), publicReason(err))
 		}
 		return name, nil
 	}), nil
@@ -85,37 +86,37 @@ type program struct {
 	meter *meter
 }
 
-// compileTemplate parses a template, looks at all its nodes, and runs it once:
+// compileTemplate parses a template, checks all its nodes, and runs it once:
 // text/template finds wrong arguments only then.
-func compileTemplate(path, source string) (*compiled, []Fault) {
+func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	if n := utf8.RuneCountInString(source); n > templateCharacters {
-		return nil, []Fault{{path, fmt.Sprintf("has %d characters, over the limit of %d: split it into several rules", n, templateCharacters)}}
+		return nil, diagnostic.List{wrong(path, "has %d characters, over the limit of %d: split it into several rules",
+			n, templateCharacters)}
 	}
 	trees := map[string]*parse.Tree{}
 	tree := parse.New(templateName)
-	tree.Mode = parse.SkipFuncCheck // walker knows where they stand
+	tree.Mode = parse.SkipFuncCheck // walker knows where they are
 	if _, err := tree.Parse(source, "", "", trees); err != nil {
-		line, message := splitTemplateError(err)
-		return nil, []Fault{{path + line, "cannot be parsed: " + message}}
+		return nil, diagnostic.List{(&compiled{source: source}).diagnostic(path, err, "cannot be parsed: ")}
 	}
 	w := &walker{path: path, source: source, patterns: map[string]*Pattern{}}
 	w.list(tree.Root)
 	w.single(tree, trees)
-	if len(w.faults) > 0 {
-		return nil, w.faults
+	if len(w.wrong) > 0 {
+		return nil, w.wrong
 	}
 	c := &compiled{source: source, nodes: w.nodes}
 	c.programs.New = func() any {
 		m := &meter{}
-		t, err := template.New(templateName).Option("missingkey=error").Funcs(m.functions(w.patterns)).AddParseTree(templateName, tree)
+		t := template.New(templateName).Option("missingkey=error").Funcs(m.functions(w.patterns))
+		t, err := t.AddParseTree(templateName, tree)
 		if err != nil {
 			return nil
 		}
 		return &program{t, m}
 	}
-	if _, at, err := c.execute(budget.New(context.Background()), "sample"); err != nil && !dependsOnData(err) {
-		_, message := splitTemplateError(err)
-		return nil, []Fault{{path + at, message}}
+	if _, err := c.execute(budget.New(context.Background()), "sample"); err != nil && !dependsOnData(err) {
+		return nil, diagnostic.List{c.diagnostic(path, err, "")}
 	}
 	return c, nil
 }
@@ -123,23 +124,23 @@ func compileTemplate(path, source string) (*compiled, []Fault) {
 // errNoProgram is a defect: the same tree was compiled before.
 var errNoProgram = callError{"cannot be compiled", true}
 
-// execute returns the name that a template makes of a key, or where it failed.
-func (c *compiled) execute(b *budget.Budget, key string) (name, at string, err error) {
+// execute returns the name that a template makes of a key.
+func (c *compiled) execute(b *budget.Budget, key string) (string, error) {
 	if err := b.Spend(budget.Counted(c.nodes, len(key))); err != nil {
-		return "", "", err
+		return "", err
 	}
 	p, ok := c.programs.Get().(*program)
 	if !ok {
-		return "", "", errNoProgram
+		return "", errNoProgram
 	}
 	defer c.programs.Put(p)
 	p.meter.budget = b
 	defer func() { p.meter.budget = nil }()
 	var out bounded
 	if err := p.Execute(&out, map[string]string{"value": key}); err != nil {
-		return "", c.errorPosition(err), err
+		return "", err
 	}
-	return out.String(), "", nil
+	return out.String(), nil
 }
 
 // bounded is a buffer that takes as much as a name may have.
@@ -168,40 +169,35 @@ func dependsOnData(err error) bool {
 	return errors.As(err, &own) && !own.always
 }
 
-var (
-	parseErrorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+): (.*)$`)
-	runErrorText   = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+):(\d+): executing .*?>: (.*)$`)
-)
+// errorText has a line, for an error at run time the column in bytes from 0, and the message.
+var errorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?::(\d+): executing .*?>)?: (.*)$`)
 
-// splitTemplateError returns the line and the message of an error of a template
-// that has seen no data. Only its text has the line.
-func splitTemplateError(err error) (line, message string) {
-	line, message = "", err.Error()
+// diagnostic is an error of a template that has seen no data.
+func (c *compiled) diagnostic(path string, err error, prefix string) *diagnostic.Diagnostic {
+	d, message := c.place(path, err)
 	var own callError
-	if m := runErrorText.FindStringSubmatch(message); m != nil {
-		message = m[3]
-	} else if m := parseErrorText.FindStringSubmatch(message); m != nil {
-		line, message = ":"+m[1], m[2]
-	}
 	if errors.As(err, &own) {
 		message = own.reason
 	}
-	return line, strings.Join(strings.Fields(message), " ")
+	d.Message = prefix + strings.Join(strings.Fields(message), " ")
+	return d
 }
 
-// errorPosition is where a template failed: text/template counts bytes from 0.
-func (c *compiled) errorPosition(err error) string {
-	m := runErrorText.FindStringSubmatch(err.Error())
+// place is where a template failed, and the message of text/template. Only the text of the error
+// has them.
+func (c *compiled) place(path string, err error) (*diagnostic.Diagnostic, string) {
+	m := errorText.FindStringSubmatch(err.Error())
 	if m == nil {
-		return ""
+		return wrong(path, ""), err.Error()
 	}
 	line, _ := strconv.Atoi(m[1])
-	column, _ := strconv.Atoi(m[2])
-	offset := column
-	for i, text := range strings.SplitAfter(c.source, "\n") {
-		if i+1 < line {
-			offset += len(text)
-		}
+	if m[2] == "" {
+		return &diagnostic.Diagnostic{Path: path, Line: line, Rule: diagnostic.Expression}, m[3]
 	}
-	return position(c.source, offset)
+	offset, _ := strconv.Atoi(m[2])
+	lines := strings.SplitAfter(c.source, "\n")
+	for _, before := range lines[:min(max(line-1, 0), len(lines))] {
+		offset += len(before)
+	}
+	return wrongAt(path, c.source, offset, ""), m[3]
 }

@@ -1,36 +1,37 @@
 package rewrite
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// A walker looks at each node of a template before it runs. What can loop, what
-// it does not know, and what reads anything but .value is a fault.
+// A walker checks each node of a template before it runs. It refuses loops, nodes that it does not
+// know, and all that reads anything but .value.
 type walker struct {
 	path, source string
 	nodes        int
-	faults       []Fault
+	wrong        diagnostic.List
 
 	// patterns of regexMatch and regexReplaceAll, compiled.
 	patterns map[string]*Pattern
 }
 
-func (w *walker) fault(offset int, format string, args ...any) {
-	w.faults = append(w.faults, Fault{w.path + position(w.source, offset), fmt.Sprintf(format, args...)})
+func (w *walker) refuse(offset int, format string, args ...any) {
+	w.wrong = append(w.wrong, wrongAt(w.path, w.source, offset, format, args...))
 }
 
 // single refuses templates that are defined inside of the one.
 func (w *walker) single(tree *parse.Tree, all map[string]*parse.Tree) {
-	if len(w.faults) > 0 {
+	if len(w.wrong) > 0 {
 		return // block is told already
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if t := all[name]; t != tree {
-			w.fault(int(t.Root.Pos), "must not define templates: it is a single one")
+			w.refuse(int(t.Root.Pos), "must not define templates: it is a single one")
 		}
 	}
 }
@@ -50,7 +51,7 @@ func (w *walker) node(n parse.Node) {
 	case *parse.TextNode, *parse.DotNode, *parse.NilNode, *parse.StringNode, *parse.BoolNode:
 	case *parse.NumberNode:
 		if !n.IsInt {
-			w.fault(int(n.Pos), "must use whole numbers only, not %s", n.Text)
+			w.refuse(int(n.Pos), "must use whole numbers only, not %s", n.Text)
 		}
 	case *parse.ActionNode:
 		w.pipe(n.Pipe)
@@ -69,11 +70,11 @@ func (w *walker) node(n parse.Node) {
 			w.field(n, n.Ident[1:])
 		}
 	case *parse.RangeNode:
-		w.fault(int(n.Pos), "must not use range: a key is one text")
+		w.refuse(int(n.Pos), "must not use range: a key is one text")
 	case *parse.TemplateNode:
-		w.fault(int(n.Pos), "must not use template or block: it is a single template")
+		w.refuse(int(n.Pos), "must not use template or block: it is a single template")
 	default:
-		w.fault(int(n.Position()), "must not use %s", quote(n.String()))
+		w.refuse(int(n.Position()), "must not use %s", quote(n.String()))
 	}
 }
 
@@ -98,15 +99,16 @@ func (w *walker) field(n parse.Node, names []string) {
 	if len(names) == 1 && names[0] == "value" {
 		return
 	}
-	w.fault(int(n.Position()), "has only .value, the key: there is no .%s", strings.Join(names, "."))
+	w.refuse(int(n.Position()), "has only .value, the key: there is no .%s", strings.Join(names, "."))
 }
 
 func (w *walker) identifier(n *parse.IdentifierNode) {
 	if slices.Contains(builtins, n.Ident) || slices.Contains(functionNames, n.Ident) {
 		return
 	}
-	known := slices.Sorted(slices.Values(slices.Concat(functionNames, builtins)))
-	w.fault(int(n.Pos), "there is no function %s: use one of %s", quote(n.Ident), strings.Join(slices.Compact(known), ", "))
+	known := slices.Concat(functionNames, builtins)
+	slices.Sort(known)
+	w.refuse(int(n.Pos), "there is no function %s: use one of %s", quote(n.Ident), strings.Join(known, ", "))
 }
 
 // pattern compiles the regular expression of a call. It has to be a literal:
@@ -117,19 +119,18 @@ func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
 	}
 	source := literal(args, 0)
 	if source == nil {
-		w.fault(int(f.Pos), "%s must have a literal regular expression as its first argument", f.Ident)
+		w.refuse(int(f.Pos), "%s must have a literal regular expression as its first argument", f.Ident)
 		return
 	}
 	// A position inside of a quoted text is not one in the template.
-	at := w.path + position(w.source, int(source.Pos))
-	p, faults := compilePattern("", source.Text)
+	at := source.Pos
+	p, wrong := CompilePattern("", source.Text)
 	w.patterns[source.Text] = p
 	if by := literal(args, 2); by != nil && p != nil {
-		at = w.path + position(w.source, int(by.Pos))
-		faults = checkReferences("", by.Text, p.re)
+		at, wrong = by.Pos, checkReferences("", by.Text, p.re)
 	}
-	for _, fault := range faults {
-		w.faults = append(w.faults, Fault{at, f.Ident + ": " + fault.Message})
+	for _, d := range wrong {
+		w.refuse(int(at), "%s: %s", f.Ident, d.Message)
 	}
 }
 

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,13 +16,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Kinds of Kubernetes itself that nobody declares, and that Compositions have.
+// objectMeta is the schema of the metadata of each object.
+var objectMeta = once[metav1.ObjectMeta]()
+
+// builtIns are the kinds of Kubernetes that Compositions often have, and that no definition declares.
 var builtIns = map[Kind]func() *structpb.Struct{
 	{"v1", "ConfigMap"}:             once[corev1.ConfigMap](),
 	{"v1", "Namespace"}:             once[corev1.Namespace](),
 	{"v1", "PersistentVolumeClaim"}: once[corev1.PersistentVolumeClaim](),
 	{"v1", "Pod"}:                   once[corev1.Pod](),
-	{"v1", "Secret"}:                once[corev1.Secret]("data", "stringData"), // which no expression sees there
+	{"v1", "Secret"}:                once[corev1.Secret]("data", "stringData"), // no expression reads them
 	{"v1", "Service"}:               once[corev1.Service](),
 	{"v1", "ServiceAccount"}:        once[corev1.ServiceAccount](),
 
@@ -41,9 +45,8 @@ var builtIns = map[Kind]func() *structpb.Struct{
 	{"rbac.authorization.k8s.io/v1", "RoleBinding"}:        once[rbacv1.RoleBinding](),
 }
 
-// builtIn is the schema of a kind of Kubernetes itself, nil if it is not known. A
-// Secret's has no data. It is as new as the Kubernetes library: a field that is newer
-// is not in it. The result is shared, and must not be changed.
+// builtIn returns the schema of a kind of Kubernetes, or nil if it is unknown. A field that is newer
+// than the Kubernetes library is missing. The result is shared, and must not be changed.
 func builtIn(k Kind) *structpb.Struct {
 	if s, ok := builtIns[k]; ok {
 		return s()
@@ -51,7 +54,7 @@ func builtIn(k Kind) *structpb.Struct {
 	return nil
 }
 
-// once makes the schema of a Go type when it is asked for.
+// once returns a function that builds the schema of a Go type when it is called first.
 func once[T any](without ...string) func() *structpb.Struct {
 	return sync.OnceValue(func() *structpb.Struct {
 		s := ofType(reflect.TypeFor[T](), nil)
@@ -62,21 +65,15 @@ func once[T any](without ...string) func() *structpb.Struct {
 	})
 }
 
-var (
-	times     = []reflect.Type{reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]()}
-	marshaler = reflect.TypeFor[json.Marshaler]()
-)
+var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// ofType is the schema of what a Go type is in JSON. What writes its JSON itself, but
-// a time, may be anything.
+// ofType returns the schema of a Go type in JSON. A type that has its own encoding, and is no time,
+// may be anything, and so is a type inside itself.
 func ofType(t reflect.Type, above []reflect.Type) *structpb.Struct {
-	for _, u := range above {
-		if u == t {
-			return anything()
-		}
-	}
 	switch {
-	case t == times[0] || t == times[1]:
+	case slices.Contains(above, t):
+		return anything()
+	case t == reflect.TypeFor[metav1.Time](), t == reflect.TypeFor[metav1.MicroTime]():
 		return scalar("string")
 	case t.Kind() == reflect.Pointer:
 		return ofType(t.Elem(), above)
@@ -99,22 +96,23 @@ func ofType(t reflect.Type, above []reflect.Type) *structpb.Struct {
 		return ofKey(ofType(t.Elem(), above))
 	case reflect.Struct:
 		fields := map[string]*structpb.Struct{}
-		ofFields(t, append(above, t), fields)
+		addFields(fields, t, append(above, t))
 		return objectOf(fields)
+	default:
+		return anything()
 	}
-	return anything()
 }
 
-func ofFields(t reflect.Type, above []reflect.Type, into map[string]*structpb.Struct) {
+func addFields(fields map[string]*structpb.Struct, t reflect.Type, above []reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-" || !f.IsExported():
 		case name == "" && f.Anonymous:
-			ofFields(f.Type, above, into)
+			addFields(fields, f.Type, above)
 		case name != "":
-			into[name] = ofType(f.Type, above)
+			fields[name] = ofType(f.Type, above)
 		}
 	}
 }

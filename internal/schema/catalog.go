@@ -14,31 +14,25 @@ import (
 // A Kind of objects.
 type Kind struct{ APIVersion, Kind string }
 
-// String is the kind for people.
+// String returns the kind as messages have it.
 func (k Kind) String() string { return k.Kind + " of " + k.APIVersion }
 
-// Path is the kind as a path of group, version and kind; the core group has no name.
+// Path returns the kind as a path of group, version and kind. The core group has no name.
 func (k Kind) Path() string { return k.APIVersion + "/" + k.Kind }
 
-// A Catalog knows the schemas of kinds. It may be asked by several goroutines at
-// once, but not while something is added to it.
+// A Catalog knows the schemas of kinds. Several goroutines can read it, but not while Add runs.
 type Catalog struct{ kinds map[Kind]declared }
 
-// What a definition declares of a kind.
+// A declared kind is what a definition says about it.
 type declared struct {
-	schema *structpb.Struct
-
-	// connectionKeys are nil where nobody lists them.
-	connectionKeys []string
-
-	// plural is the resource, empty where nobody says it.
-	plural string
-
-	composite bool // of a CompositeResourceDefinition
-	cluster   bool // without a namespace, and without a claim that has one
+	schema         *structpb.Struct
+	connectionKeys []string // nil if they are not listed
+	plural         string   // empty if it is not set
+	composite      bool     // by a CompositeResourceDefinition
+	cluster        bool     // without a namespace, and without a claim that has one
 }
 
-// NewCatalog returns a catalog of no kinds but the built-in ones.
+// NewCatalog returns a catalog of the built-in kinds.
 func NewCatalog() *Catalog { return &Catalog{kinds: map[Kind]declared{}} }
 
 var (
@@ -49,10 +43,9 @@ var (
 
 var errDifferent = errors.New("another definition of it differs: keep one of them")
 
-// Add the kinds that a CustomResourceDefinition or a CompositeResourceDefinition
-// declares, in each of its versions, served or not; anything else is not added. A
-// kind may be declared twice if it is the same both times. With an error nothing is
-// added.
+// Add the kinds that a CustomResourceDefinition or a CompositeResourceDefinition declares, in all of its
+// versions. Other objects are ignored. A kind may be declared twice if both definitions are equal. If
+// there is an error, nothing is added.
 func (c *Catalog) Add(object map[string]any) error {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
@@ -82,39 +75,34 @@ func (c *Catalog) Add(object map[string]any) error {
 	return nil
 }
 
-// merged is what both declare: a CustomResourceDefinition that Crossplane made of a
-// CompositeResourceDefinition has no connection keys.
+// merged returns what both definitions declare. A CustomResourceDefinition that Crossplane generated
+// from a CompositeResourceDefinition has no connection keys.
 func (d declared) merged(former declared) (declared, error) {
 	if former.schema == nil {
 		return d, nil
 	}
-	if d.composite != former.composite && !proto.Equal(former.schema, d.schema) {
-		if former.composite { // the other one was made of it, by some version of Crossplane
-			return former, nil
-		}
+	same := proto.Equal(former.schema, d.schema)
+	switch {
+	case !same && d.composite == former.composite:
+		return d, errDifferent
+	case !same && former.composite: // d was generated from it, by some version of Crossplane
+		return former, nil
+	case !same:
 		return d, nil
-	}
-	if !proto.Equal(former.schema, d.schema) {
+	case d.plural != "" && former.plural != "" && d.plural != former.plural,
+		d.connectionKeys != nil && former.connectionKeys != nil && !slices.Equal(former.connectionKeys, d.connectionKeys):
 		return d, errDifferent
 	}
 	d.composite, d.cluster = d.composite || former.composite, d.cluster || former.cluster
-	if d.plural != "" && former.plural != "" && d.plural != former.plural {
-		return d, errDifferent
-	}
 	d.plural = cmp.Or(d.plural, former.plural)
 	if d.connectionKeys == nil {
 		d.connectionKeys = former.connectionKeys
-		return d, nil
-	}
-	if former.connectionKeys != nil && !slices.Equal(former.connectionKeys, d.connectionKeys) {
-		return d, errDifferent
 	}
 	return d, nil
 }
 
-// Find the schema of a kind, as openAPIV3Schema has it; nil if it is not known. A
-// kind that is not in the catalog may be built in. The result is shared, and must
-// not be changed.
+// Find returns the schema of a kind, as openAPIV3Schema has it, or nil if the kind is unknown. The
+// result is shared, and must not be changed.
 func (c *Catalog) Find(k Kind) *structpb.Struct {
 	if d, ok := c.kinds[k]; ok {
 		return d.schema
@@ -122,18 +110,18 @@ func (c *Catalog) Find(k Kind) *structpb.Struct {
 	return builtIn(k)
 }
 
-// ClusterScoped reports whether composites of a kind have no namespace, and no claim
-// that has one, as far as is known.
+// ClusterScoped reports whether composites of a kind are known to have no namespace, and no claim that
+// has one.
 func (c *Catalog) ClusterScoped(k Kind) bool { return c.kinds[k].cluster }
 
-// ConnectionSecretKeys are the keys that a CompositeResourceDefinition lists for a
-// kind's connection secret; nil if there is none, or it lists none.
+// ConnectionSecretKeys returns the keys that a CompositeResourceDefinition lists for the connection
+// secret of a kind, or nil if it lists none.
 func (c *Catalog) ConnectionSecretKeys(k Kind) []string {
 	return slices.Clone(c.kinds[k].connectionKeys)
 }
 
-// Plural is the resource that the API server knows a kind by, for example accesskeys;
-// empty if no definition says it.
+// Plural returns the name of the resource of a kind, for example accesskeys, or nothing if no definition
+// has it.
 func (c *Catalog) Plural(k Kind) string { return c.kinds[k].plural }
 
 func sorted(kinds map[Kind]declared) []Kind {

@@ -105,7 +105,7 @@ func TestFind(t *testing.T) {
 			n := below(c.Find(Kind{tc.apiVersion, tc.kind}), tc.field)
 			got := strings.Join(slices.Sorted(maps.Keys(n.properties())), " ")
 			if got == "" {
-				got = n.text("type")
+				got = n.of()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
@@ -344,7 +344,7 @@ func TestBuiltIn(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.replicas": "integer", "spec.paused": "boolean", "metadata.creationTimestamp": "string", "spec.template.spec.containers": "array",
 	} {
-		if got := below(builtIn(Kind{"apps/v1", "Deployment"}), path).text("type"); got != want {
+		if got := below(builtIn(Kind{"apps/v1", "Deployment"}), path).of(); got != want {
 			t.Errorf("%s is of type %q, want %q", path, got, want)
 		}
 	}

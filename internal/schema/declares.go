@@ -1,42 +1,63 @@
 package schema
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
-// Declares reports whether a YAML or JSON document may be a definition, as
-// [Catalog.Add] takes it, of a kind that is wanted. It looks at the text only, which
-// is quicker by far than to decode it: false is certain, true is not.
+var (
+	// escapedWord matches a letter, a digit or a dash that is escaped by its number, or continues a line.
+	escapedWord = regexp.MustCompile(
+		`\\(?:(?:x|u00|U000000)(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])|[\r\n]\s*[-0-9A-Za-z])`)
+
+	// anchor matches what an alias can refer to.
+	anchor = regexp.MustCompile(`&[^\s&]`)
+
+	// hiding is how a word can be hidden otherwise: in other encodings, by tags that decode, and by line
+	// breaks that only YAML knows.
+	hiding = []string{"\x00", "\xff\xfe", "\xfe\xff", "!!", "!<", "%TAG", "\u0085", "\u2028", "\u2029"}
+)
+
+// Declares reports whether a YAML or JSON document may be a definition of a wanted kind, as
+// [Catalog.Add] takes it. False is certain, true is not. It only scans the text, which is much
+// faster than decoding.
 func Declares(document string, wanted func(kind string) bool) bool {
-	if strange(document) {
+	for _, s := range hiding {
+		if strings.Contains(document, s) {
+			return true
+		}
+	}
+	if escapedWord.MatchString(document) {
 		return true
 	}
 	if !strings.Contains(document, crd.Kind) && !strings.Contains(document, xrd.Kind) {
 		return false
 	}
-	for at := 0; ; {
-		i := strings.Index(document[at:], "kind")
-		if i < 0 {
-			return false
+	if anchor.MatchString(document) {
+		return true
+	}
+	inWord := false
+	for before, after, ok := strings.Cut(document, "kind"); ok; before, after, ok = strings.Cut(after, "kind") {
+		if before != "" {
+			inWord = isWord(before[len(before)-1])
 		}
-		before, after := document[:at+i], document[at+i+len("kind"):]
-		at += i + len("kind")
-		if before != "" && isWord(before[len(before)-1]) {
-			continue // the end of another word
-		}
-		if anchored(before) {
-			return true // an alias may stand for it anywhere
-		}
-		if value, ok := valueAfter(after); ok && maybe(value, wanted) {
+		if value, isKey := valueAfter(after); isKey && !inWord && maybe(value, wanted) {
 			return true
 		}
+		inWord = true
 	}
+	return false
 }
 
-// maybe reports whether what begins a value may be a wanted kind. The start of an
-// object or a list is none.
+// valueAfter returns what follows a key, its quote and its colon.
+func valueAfter(key string) (string, bool) {
+	value, ok := strings.CutPrefix(skip(unquoted(key)), ":")
+	return skip(value), ok
+}
+
+// maybe reports whether a value may be a wanted kind. The start of an object or a list is none.
 func maybe(value string, wanted func(string) bool) bool {
-	if value != "" && (value[0] == '"' || value[0] == '\'') {
-		value = value[1:]
-	}
+	value = unquoted(value)
 	n := 0
 	for n < len(value) && (isWord(value[n]) || value[n] == '-') {
 		n++
@@ -44,16 +65,14 @@ func maybe(value string, wanted func(string) bool) bool {
 	if n > 0 {
 		return wanted(value[:n])
 	}
-	return value == "" || !strings.Contains("{}[],", value[:1])
+	return value == "" || !strings.ContainsRune("{}[],", rune(value[0]))
 }
 
-// valueAfter is what follows a key, its quote and its colon.
-func valueAfter(key string) (string, bool) {
-	if key != "" && (key[0] == '"' || key[0] == '\'') {
-		key = key[1:]
+func unquoted(s string) string {
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		return s[1:]
 	}
-	value, ok := strings.CutPrefix(skip(key), ":")
-	return skip(value), ok
+	return s
 }
 
 // skip spaces, line breaks and comments.
@@ -69,77 +88,6 @@ func skip(s string) string {
 		}
 		s = s[n:]
 	}
-}
-
-// anchored reports whether an anchor stands before a scalar, with comments between
-// them or not.
-func anchored(before string) bool {
-	for {
-		before = strings.TrimRight(before, "\"' \t\r\n")
-		if strings.HasPrefix(before[strings.LastIndexAny(before, " \t\r\n,[{")+1:], "&") {
-			return true
-		}
-		line := strings.LastIndexAny(before, "\r\n") + 1
-		comment := strings.IndexByte(before[line:], '#')
-		if comment < 0 {
-			return false
-		}
-		before = before[:line+comment]
-	}
-}
-
-// strange reports whether a document is written in a way that could hide a word: with
-// escaped letters, tags that decode, or line breaks that others do not know.
-func strange(document string) bool {
-	for _, s := range []string{"\x00", "\xff\xfe", "\xfe\xff", "!!", "!<", "%TAG", "\u0085", "\u2028", "\u2029"} {
-		if strings.Contains(document, s) {
-			return true
-		}
-	}
-	for at := 0; ; {
-		i := strings.IndexByte(document[at:], '\\')
-		if i < 0 {
-			return false
-		}
-		at += i + 1
-		if escapesWord(document[:at-1], document[at:]) {
-			return true
-		}
-	}
-}
-
-// escapesWord reports whether what follows a backslash may be a letter, a digit or a
-// dash of a word: by its number, or on the next line.
-func escapesWord(before, after string) bool {
-	if after == "" {
-		return false
-	}
-	digits := 0
-	switch after[0] {
-	case 'x':
-		digits = 2
-	case 'u':
-		digits = 4
-	case 'U':
-		digits = 8
-	case '\r', '\n':
-		next := strings.TrimLeft(after, " \t\r\n")
-		return before != "" && (isWord(before[len(before)-1]) || before[len(before)-1] == '-') && next != "" && (isWord(next[0]) || next[0] == '-')
-	default:
-		return false
-	}
-	if len(after) <= digits {
-		return true
-	}
-	var c rune
-	for i := 1; i <= digits; i++ {
-		h := strings.IndexByte("0123456789abcdef", after[i]|0x20)
-		if h < 0 {
-			return false // no escape, as in a pattern
-		}
-		c = c<<4 | rune(h)
-	}
-	return c < 0x80 && (isWord(byte(c)) || c == '-')
 }
 
 func isWord(c byte) bool {

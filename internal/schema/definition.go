@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,32 +13,55 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A definition is what a CustomResourceDefinition and a CompositeResourceDefinition
-// have in common.
+// A definition is what a CustomResourceDefinition and a CompositeResourceDefinition have in common.
 type definition struct {
+	spec                decode.Value
 	group, kind, plural string
 	versions            []version
 }
 
 type version struct {
 	name   string
-	at     string         // of its schema
+	at     decode.Path    // of its schema
 	schema map[string]any // nil without one
 }
 
-// kindName is what the API server lets a kind be called.
+// kindName is what the API server accepts as a kind.
 var kindName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
+
+// define reads a definition. Its spec reports to first.
+func define(object map[string]any, first *decode.First) definition {
+	spec := decode.Value{Raw: object, Report: first.Report}.Get("spec").Required()
+	d := definition{spec: spec, group: spec.Get("group").Required().Text()}
+	d.kind, d.plural = namesOf(spec.Get("names").Required())
+	for _, v := range spec.Get("versions").Required().List() {
+		v = v.Required()
+		s := v.Get("schema", "openAPIV3Schema")
+		d.versions = append(d.versions, version{v.Get("name").Required().Text(), s.Path, s.Object()})
+	}
+	return d
+}
+
+func namesOf(names decode.Value) (kind, plural string) {
+	kind = names.Get("kind").Required().Text()
+	if !kindName.MatchString(kind) {
+		names.Get("kind").Refuse("must be letters, digits and '-'")
+	}
+	return kind, names.Get("plural").Text()
+}
 
 func (d definition) named(v version, kind string) Kind { return Kind{d.group + "/" + v.name, kind} }
 
-// resources are the kinds of a CustomResourceDefinition. One that has no schema is
-// not known.
+// resources returns the kinds of a CustomResourceDefinition that have a schema.
 func resources(object map[string]any) (map[Kind]declared, error) {
-	d, _, err := define(object)
-	if err != nil {
-		return nil, err
+	var first decode.First
+	d := define(object, &first)
+	if first.Err != nil {
+		return nil, first.Err
 	}
 	out := map[Kind]declared{}
 	for _, v := range d.versions {
@@ -53,28 +77,24 @@ func resources(object map[string]any) (map[Kind]declared, error) {
 	return out, nil
 }
 
-// composites are the kinds of a CompositeResourceDefinition: of the composite, and of
-// its claim.
+// composites returns the kinds of a CompositeResourceDefinition: the composite's and its claim's.
 func composites(object map[string]any, scope string) (map[Kind]declared, error) {
-	d, spec, err := define(object)
-	if err != nil {
-		return nil, err
+	var first decode.First
+	d := define(object, &first)
+	scope = cmp.Or(d.spec.Get("scope").Text(), scope)
+	claim, claims := "", ""
+	if names := d.spec.Get("claimNames"); names.Exists() {
+		claim, claims = namesOf(names)
+		if claim == d.kind {
+			names.Get("kind").Refuse("must not be the composite's kind")
+		}
 	}
-	if s, err := optional[string](spec, "spec.", "scope"); err != nil {
-		return nil, err
-	} else if s != "" {
-		scope = s
+	var keys []string //nolint:prealloc // nil if there are none: Crossplane publishes all then
+	for _, key := range d.spec.Get("connectionSecretKeys").List() {
+		keys = append(keys, key.Required().Text())
 	}
-	claim, claims, err := claimNames(spec, d.kind)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := texts(spec, "spec.", "connectionSecretKeys")
-	if err != nil {
-		return nil, err
-	}
-	if len(keys) == 0 {
-		keys = nil // Crossplane publishes all then
+	if first.Err != nil {
+		return nil, first.Err
 	}
 	out := map[Kind]declared{}
 	for _, v := range d.versions {
@@ -82,7 +102,9 @@ func composites(object map[string]any, scope string) (map[Kind]declared, error) 
 		if err != nil {
 			return nil, err
 		}
-		out[d.named(v, d.kind)] = declared{schema: s, connectionKeys: keys, plural: d.plural, composite: true, cluster: scope != "Namespaced" && claim == ""}
+		out[d.named(v, d.kind)] = declared{
+			schema: s, connectionKeys: keys, plural: d.plural, composite: true, cluster: scope != "Namespaced" && claim == "",
+		}
 		if claim == "" {
 			continue
 		}
@@ -94,20 +116,8 @@ func composites(object map[string]any, scope string) (map[Kind]declared, error) 
 	return out, nil
 }
 
-func claimNames(spec map[string]any, composite string) (kind, plural string, err error) {
-	names, err := optional[map[string]any](spec, "spec.", "claimNames")
-	if err != nil || names == nil {
-		return "", "", err
-	}
-	kind, plural, err = namesOf(names, "spec.claimNames.")
-	if err == nil && kind == composite {
-		err = errors.New("cannot read spec.claimNames.kind: must not be the composite's kind")
-	}
-	return kind, plural, err
-}
-
-// generated is the schema that Crossplane makes of a version, for the composite or its
-// claim: with its own fields in spec and status.
+// generated returns the schema that Crossplane generates for a version, with its own fields in spec
+// and status. It is the composite's if claim is empty.
 func (d definition) generated(v version, scope, claim string) (*structpb.Struct, error) {
 	raw, err := json.Marshal(v.schema)
 	if err != nil || v.schema == nil {
@@ -141,7 +151,7 @@ func (d definition) generated(v version, scope, claim string) (*structpb.Struct,
 	return out, nil
 }
 
-// detail of an error of a decoder, without the value that it shows.
+// detail returns the field that an error of a decoder names, without the value.
 func detail(err error) string {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) || t.Field == "" {
@@ -149,102 +159,4 @@ func detail(err error) string {
 	}
 	what, _, _ := strings.Cut(t.Value, " ")
 	return fmt.Sprintf(", whose %s may not be a %s", t.Field, what)
-}
-
-// define reads what both kinds of definitions have.
-func define(object map[string]any) (d definition, spec map[string]any, err error) {
-	if spec, err = member[map[string]any](object, "", "spec"); err != nil {
-		return d, nil, err
-	}
-	if d.group, err = member[string](spec, "spec.", "group"); err != nil {
-		return d, nil, err
-	}
-	names, err := member[map[string]any](spec, "spec.", "names")
-	if err != nil {
-		return d, nil, err
-	}
-	if d.kind, d.plural, err = namesOf(names, "spec.names."); err != nil {
-		return d, nil, err
-	}
-	versions, err := member[[]any](spec, "spec.", "versions")
-	if err != nil {
-		return d, nil, err
-	}
-	for i := range versions {
-		v, err := versionOf(versions[i], fmt.Sprintf("spec.versions[%d]", i))
-		if err != nil {
-			return d, nil, err
-		}
-		d.versions = append(d.versions, v)
-	}
-	return d, spec, nil
-}
-
-func versionOf(in any, at string) (v version, err error) {
-	o, ok := in.(map[string]any)
-	if !ok {
-		return v, fmt.Errorf("cannot read %s: must be an object", at)
-	}
-	if v.name, err = member[string](o, at+".", "name"); err != nil {
-		return v, err
-	}
-	s, err := optional[map[string]any](o, at+".", "schema")
-	if err != nil {
-		return v, err
-	}
-	v.at = at + ".schema.openAPIV3Schema"
-	v.schema, err = optional[map[string]any](s, at+".schema.", "openAPIV3Schema")
-	return v, err
-}
-
-func namesOf(names map[string]any, at string) (kind, plural string, err error) {
-	if kind, err = member[string](names, at, "kind"); err != nil {
-		return "", "", err
-	}
-	if !kindName.MatchString(kind) {
-		return "", "", fmt.Errorf("cannot read %skind: must be letters, digits and '-'", at)
-	}
-	plural, err = optional[string](names, at, "plural")
-	return kind, plural, err
-}
-
-func texts(o map[string]any, at, name string) ([]string, error) {
-	list, err := optional[[]any](o, at, name)
-	if err != nil || list == nil {
-		return nil, err
-	}
-	out := make([]string, len(list))
-	for i := range list {
-		s, ok := list[i].(string)
-		if !ok {
-			return nil, fmt.Errorf("cannot read %s%s[%d]: must be a string", at, name, i)
-		}
-		out[i] = s
-	}
-	return out, nil
-}
-
-// member is a field that has to be there.
-func member[T any](o map[string]any, at, name string) (T, error) {
-	v, err := optional[T](o, at, name)
-	if err == nil && o[name] == nil {
-		err = fmt.Errorf("cannot read %s%s: must be set", at, name)
-	}
-	return v, err
-}
-
-// optional is a field that need not be there. Its error never shows the value.
-func optional[T any](o map[string]any, at, name string) (T, error) {
-	v, ok := o[name].(T)
-	if ok || o[name] == nil {
-		return v, nil
-	}
-	want := "a string"
-	switch any(v).(type) {
-	case map[string]any:
-		want = "an object"
-	case []any:
-		want = "a list"
-	}
-	return v, fmt.Errorf("cannot read %s%s: must be %s", at, name, want)
 }

@@ -28,7 +28,7 @@ func TestOfKind(t *testing.T) {
 		"Owner":        {"An owner has a name.", "{type: object}", "metadata ownerReferences [] name", "string"},
 		"Controller":   {"And is the controller, or not.", "{type: object}", "metadata ownerReferences [] controller", "bool"},
 		"Block":        {"And holds its deletion back, or not.", "{type: object}", "metadata ownerReferences [] blockOwnerDeletion", "bool"},
-		"Managed":      {"Managed fields are of any form.", "{type: object}", "metadata managedFields [] fieldsV1", "no object before fieldsV1"},
+		"Managed":      {"Managed fields are of any form.", "{type: object}", "metadata managedFields [] fieldsV1", "dyn"},
 		"Other":        {"Nothing else is in metadata.", "{type: object}", "metadata nmae", "x has no field metadata.nmae: did you mean name?"},
 		"Own":          {"The fields of the schema stay.", "{type: object, properties: {spec: {type: integer}}}", "spec", "int"},
 		"OwnMetadata":  {"Also those that it has for metadata.", "{type: object, properties: {metadata: {type: object, properties: {name: {type: integer}}}}}", "metadata name", "int"},

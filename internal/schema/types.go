@@ -11,27 +11,25 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// Types are CEL types made of schemas: an object with named fields is an object
-// type, whose fields are made when they are asked for. It is not safe for
-// concurrent use.
+// Types are CEL types of schemas. An object with named fields becomes an object type, whose fields are
+// created when they are asked for. Types is not safe for concurrent use.
 type Types struct {
 	objects map[string]object // by the name of the type
 
-	// What texts say again and again: the names of an object's fields, and where else a
-	// root has a field.
+	// Caches for messages: the names of an object's fields, and where else a root has a field.
 	names  map[string][]string
 	places map[[2]string]string
 }
 
-// An object is what an object type was made of.
+// An object is what an object type is for.
 type object struct {
 	node
-	root  string   // what it is, or is in: a kind, or a variable
-	steps []string // from there
+	root  string   // the kind or variable that it is in
+	steps []string // from the root
 	top   string   // the name of the root's type
 
 	members map[string]*types.Type // of a container, which has no schema
-	open    bool                   // it has others
+	open    bool                   // there are other members
 	lacks   func(field string) string
 }
 
@@ -40,34 +38,32 @@ func NewTypes() *Types {
 	return &Types{objects: map[string]object{}, names: map[string][]string{}, places: map[[2]string]string{}}
 }
 
-// Of is the type of a value with a schema, in texts called name: a kind, say. It
-// is dyn for nil. Equal names must have equal schemas.
+// Of returns the type of a value with a schema, or dyn without one. Messages call it by its name, which
+// has only one schema.
 func (t *Types) Of(name string, s *structpb.Struct) *types.Type {
 	return t.of(node{s}, object{root: name, top: "@" + name})
 }
 
-// Container is the type of a variable that holds others by their names, for example
-// resources. lacks says that there is none of a name; it is nil for one that may
-// have any other, of which nothing is known.
+// Container returns the type of a variable that holds others by their names, for example resources.
+// lacks says that a name is unknown. It is nil if any other name may exist.
 func (t *Types) Container(name string, members map[string]*types.Type, lacks func(field string) string) *types.Type {
 	o := object{root: name, top: "@@" + name, members: members, open: lacks == nil, lacks: lacks}
 	t.objects[o.top] = o
 	return types.NewObjectType(o.top)
 }
 
-// deepest that a type is looked at: below it anything is let be. No kind is as deep,
-// and whoever may write a schema could write one that takes minutes.
+// deepest level of a schema that has types. No kind is as deep, and checking a deeper schema could take
+// minutes.
 const deepest = 48
 
-// of makes the type of a node that stands where at says.
 func (t *Types) of(n node, at object) *types.Type {
 	if len(at.steps) > deepest {
 		return types.DynType
 	}
-	if n.flag("x-kubernetes-int-or-string") || n.flag("nullable") && n.text("type") != "object" && n.text("type") != "array" {
+	if n.flag("x-kubernetes-int-or-string") || n.flag("nullable") && n.of() != "object" && n.of() != "array" {
 		return types.DynType
 	}
-	switch n.text("type") {
+	switch n.of() {
 	case "string":
 		return types.StringType
 	case "integer":
@@ -79,7 +75,7 @@ func (t *Types) of(n node, at object) *types.Type {
 	case "object", "":
 		return t.ofObject(n, at)
 	}
-	return types.DynType // a number is an int or a double, as it comes
+	return types.DynType // a number is an int or a double
 }
 
 func (t *Types) ofObject(n node, at object) *types.Type {
@@ -102,11 +98,9 @@ func (o object) step(n node, name string) object {
 	return object{node: n, root: o.root, steps: append(slices.Clone(o.steps), name), top: o.top}
 }
 
-// name of the type. It begins with what no identifier has, so that no expression
-// can mean it.
+// name of the type. No identifier has its first character, so that no expression can name the type.
 func (o object) name() string { return strings.Join(append([]string{o.top}, o.steps...), "\x00") }
 
-// path of the object in what it is of.
 func (o object) path(field string) string {
 	return strings.ReplaceAll(strings.Join(append(slices.Clone(o.steps), field), "."), ".[]", "[]")
 }
@@ -117,8 +111,8 @@ func (t *Types) Has(name string) bool {
 	return ok
 }
 
-// Field is the type of a field of an object type. One that the schema does not
-// name is dyn if the schema lets others be, and is not there if it does not.
+// Field returns the type of a field of an object type. One that the schema does not name is dyn if the
+// schema allows others.
 func (t *Types) Field(name, field string) (*types.Type, bool) {
 	o := t.objects[name]
 	if o.members != nil {
@@ -137,7 +131,7 @@ func (t *Types) Field(name, field string) (*types.Type, bool) {
 	return nil, false
 }
 
-// Lacks says that an object type has no such field, and which was meant.
+// Lacks says that an object type has no such field, and which one may be meant.
 func (t *Types) Lacks(name, field string) string {
 	o := t.objects[name]
 	if o.lacks != nil {
@@ -148,17 +142,18 @@ func (t *Types) Lacks(name, field string) string {
 		t.names[name] = o.names()
 	}
 	names := t.names[name]
-	if meant := suggest.Nearest(field, names); meant != "" {
-		return text + suggest.DidYouMean(meant)
+	meant := suggest.Nearest(field, names)
+	if meant == "" {
+		meant = t.elsewhere(o.top, field)
 	}
-	if elsewhere := t.elsewhere(o.top, field); elsewhere != "" {
-		return text + suggest.DidYouMean(elsewhere)
+	if meant != "" {
+		return text + suggest.DidYouMean(meant)
 	}
 	return text + suggest.ThereAre(field, names)
 }
 
-// elsewhere is where else the root has a field of that name, nearest to the top:
-// who forgets status.atProvider is told so.
+// elsewhere returns where else the root has a field of that name, nearest to the top: status.atProvider
+// is easily forgotten.
 func (t *Types) elsewhere(top, field string) string {
 	key := [2]string{top, field}
 	if _, known := t.places[key]; !known {
@@ -172,7 +167,7 @@ func (t *Types) lookElsewhere(top, field string) string {
 		node
 		path []string
 	}
-	const furthest, most = 5, 5000 // of what a person would look through
+	const furthest, most = 5, 5000 // levels and fields that are searched
 	queue := []place{{t.objects[top].node, nil}}
 	for i, fields := 0, 0; i < len(queue) && fields < most; i++ {
 		p := queue[i]
@@ -184,7 +179,9 @@ func (t *Types) lookElsewhere(top, field string) string {
 			return ""
 		}
 		for _, name := range p.names() {
-			if next, _ := p.property(name); next.text("type") == "object" && len(p.path) < furthest && !(len(p.path) == 0 && name == "metadata") {
+			next, _ := p.property(name)
+			isMetadata := len(p.path) == 0 && name == "metadata"
+			if next.of() == "object" && len(p.path) < furthest && !isMetadata {
 				queue = append(queue, place{next, append(slices.Clone(p.path), name)})
 			}
 		}
@@ -192,9 +189,8 @@ func (t *Types) lookElsewhere(top, field string) string {
 	return ""
 }
 
-// At is the schema at a path below one: a string is a field, or a key, and
-// anything else an element. It is nil for what the schema leaves open; ok is false
-// for what it does not have.
+// At returns the schema at a path: a string is a field or a key, and anything else an index. It is nil
+// for what the schema leaves open, and ok is false for what it does not have.
 func At(s *structpb.Struct, path ...any) (at *structpb.Struct, ok bool) {
 	n := node{s}
 	for _, step := range path {
@@ -205,9 +201,9 @@ func At(s *structpb.Struct, path ...any) (at *structpb.Struct, ok bool) {
 		switch next, found := n.property(name); {
 		case isField && found:
 			n = next
-		case n.text("type") == "array" && !isField:
+		case n.of() == "array" && !isField:
 			n = n.items()
-		case isField && n.text("type") != "object" && n.text("type") != "":
+		case isField && n.of() != "object" && n.of() != "":
 			return nil, false
 		case len(n.properties()) == 0:
 			n, _ = n.further()
@@ -224,7 +220,3 @@ func At(s *structpb.Struct, path ...any) (at *structpb.Struct, ok bool) {
 	}
 	return n.Struct, true
 }
-
-// Values are the strings that a value with the schema is one of, or none if it
-// may be any.
-func Values(s *structpb.Struct) []string { return node{s}.values() }

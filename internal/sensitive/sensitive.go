@@ -1,12 +1,10 @@
-// Package sensitive holds bytes that nobody sees by accident.
+// Package sensitive holds bytes that are not shown by accident.
 //
-// A secret value comes in as bytes or as a string and goes out by [Bytes.Reveal]
-// alone. Every other way out (fmt in all its verbs, loggers, encoders,
-// templates, a struct or a map that holds it) gets [Redacted] or an error. The
-// rule is the type's, not its user's: whoever logs a whole request by mistake
-// logs no password.
+// Only [Bytes.Reveal] returns a secret value. Every other way out (fmt in all its verbs, loggers,
+// encoders, templates, a struct or a map that holds it) gets [Redacted] or an error, so that a request
+// that is logged by mistake shows no password.
 //
-// It never encrypts, never wipes memory and does not hide a value's length.
+// The package does not encrypt, wipe memory or hide the length of a value.
 package sensitive
 
 import (
@@ -19,24 +17,22 @@ import (
 	"unsafe"
 )
 
-// Redacted stands wherever a value would have been printed or encoded.
+// Redacted is printed and encoded instead of a value.
 const Redacted = "[redacted]"
 
-// errBinary is why a value has no binary form: unlike a text, nobody would see
-// that a redacted one is not the value.
+// errBinary is why a value has no binary form: a redacted one would look like a value.
 var errBinary = errors.New("cannot encode a sensitive value: use Reveal")
 
 // Bytes is an immutable secret value. The zero value is the empty one.
 //
-// Its content stands behind a closure, for fmt and its likes print unexported
-// fields by reflection once they sit in somebody else's unexported field: of a
-// function they can print no more than an address. A func also makes Bytes
-// incomparable, so == does not compile; use [Bytes.Equal].
+// Its content is in a closure, because fmt prints unexported fields inside of other unexported fields by
+// reflection: of a function it can only print the address. A func also makes Bytes incomparable, so ==
+// does not compile; use [Bytes.Equal].
 type Bytes struct {
 	reveal func() []byte
 }
 
-// New keeps a copy of b: what its caller does to b afterwards does not matter.
+// New keeps a copy of b, which its caller may change afterwards.
 func New(b []byte) Bytes {
 	if len(b) == 0 {
 		return Bytes{}
@@ -45,12 +41,12 @@ func New(b []byte) Bytes {
 	return Bytes{reveal: func() []byte { return own }}
 }
 
-// FromString is [New] for a string, which nobody can change: it is shared.
+// FromString is [New] for a string. It is shared, because it cannot change.
 func FromString(s string) Bytes {
 	if s == "" {
 		return Bytes{}
 	}
-	own := unsafe.Slice(unsafe.StringData(s), len(s)) // as immutable as Bytes is
+	own := unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // as immutable as Bytes is
 	return Bytes{reveal: func() []byte { return own }}
 }
 
@@ -88,12 +84,11 @@ func (b Bytes) LogValue() slog.Value { return slog.StringValue(Redacted) }
 // MarshalJSON returns [Redacted] as a JSON string. No value can be decoded from it.
 func (b Bytes) MarshalJSON() ([]byte, error) { return []byte(`"` + Redacted + `"`), nil }
 
-// MarshalText returns [Redacted], for XML, flags and all that encode texts.
+// MarshalText returns [Redacted], for XML and flags.
 func (b Bytes) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
-// MarshalYAML returns [Redacted], for YAML encoders that do not go by way of JSON.
+// MarshalYAML returns [Redacted], for YAML encoders that do not use JSON.
 func (b Bytes) MarshalYAML() (any, error) { return Redacted, nil }
 
-// MarshalBinary always fails, for gob and CBOR: a redacted value in a binary
-// form would be taken for the value.
+// MarshalBinary always fails, for gob and CBOR.
 func (b Bytes) MarshalBinary() ([]byte, error) { return nil, errBinary }

@@ -50,8 +50,8 @@ func DidYouMean(name string) string {
 // namesListed are so many that a reader finds the one that was meant.
 const namesListed = 12
 
-// ThereAre is the end of a message about a name that there is not: the one that was
-// meant, or all that there are if these are few.
+// ThereAre is the end of a message about a name that does not exist: the one that was
+// meant, or those that do.
 func ThereAre(wrong string, known []string) string {
 	switch meant := Nearest(wrong, known); {
 	case meant != "":
@@ -60,10 +60,16 @@ func ThereAre(wrong string, known []string) string {
 		return ": there is none"
 	case len(known) == 1:
 		return ": there is only " + known[0]
-	case len(known) <= namesListed:
-		return ": there are " + strings.Join(known, ", ")
 	}
-	return fmt.Sprintf(": there are %s and %d more", strings.Join(known[:namesListed], ", "), len(known)-namesListed)
+	return ": there are " + List(known)
+}
+
+// List joins names, and counts those that are too many to read.
+func List(names []string) string {
+	if more := len(names) - namesListed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namesListed], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // distance is the number of letters to insert, remove, replace or swap with the

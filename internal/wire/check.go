@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"unicode/utf8"
 
@@ -9,19 +10,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Checks look at each byte of a request once, and make nothing. Each reports whether
-// what lies between two positions is a message in the one form that is read here, which
-// is the one that Go's protobuf writes: every field known, with a tag of one byte, and
-// there once unless it is repeated; an entry of a map with its key and then its value; a
-// Value with just one kind. Whatever else protobuf takes is its own to decode. Of the
-// request itself there may be fields that nobody here reads, credentials say.
+// Checks read each byte of a request once, and allocate nothing. Each reports whether the bytes between two positions
+// are a message in the form that Go's protobuf writes: every field is known, has a tag of one byte, and is there once
+// unless it is repeated; an entry of a map has its key and then its value; a Value has just one kind. Protobuf decodes
+// everything else. Only the request itself may have other fields, for example credentials.
 
-// maxDepth is how deep values nest in what is read here. Kubernetes' own objects do
-// not come near it; what is deeper is protobuf's.
+// maxDepth is how deep values nest here. Kubernetes' own objects do not come near it. Deeper ones are left to protobuf.
 const maxDepth = 128
 
-// body is where the body of the field at i begins, and where it ends: -1 if there is no
-// such field that ends before end.
+// body returns the bounds of the body of the field at i. If no field with the tag ends before end, to is -1.
 func body(b []byte, i, end int, tag byte) (from, to int) {
 	if end-i < 2 || b[i] != tag {
 		return 0, -1
@@ -36,17 +33,17 @@ func body(b []byte, i, end int, tag byte) (from, to int) {
 	return from, to
 }
 
-// longBody is that of a field whose length has several bytes.
+// longBody is body for a length of several bytes.
 func longBody(b []byte, i, end int) (from, to int) {
 	n, size := binary.Uvarint(b[i+1 : end])
-	if size <= 0 || n > uint64(end-i-1-size) {
+	if size <= 0 || n > uint64(end-i-1-size) { //nolint:gosec // size is at most what is left
 		return 0, -1
 	}
-	return i + 1 + size, i + 1 + size + int(n)
+	return i + 1 + size, i + 1 + size + int(n) //nolint:gosec // n is at most what is left
 }
 
-// keyOf the entry of a map is text; value is where its value begins. It is -1 unless the
-// entry has the two, and nothing behind them.
+// keyOf checks the key of the entry of a map, and returns where its value begins. It is -1 unless the entry has just
+// the two.
 func keyOf(b []byte, i, end int) (value int) {
 	from, to := body(b, i, end, tagKey)
 	if to < 0 || !isText(b[from:to]) {
@@ -77,9 +74,6 @@ func isText(b []byte) bool {
 }
 
 func isStruct(b []byte, i, end, depth int) bool {
-	if depth > maxDepth {
-		return false
-	}
 	for i < end {
 		from, to := body(b, i, end, tagEntry)
 		if to < 0 {
@@ -94,9 +88,6 @@ func isStruct(b []byte, i, end, depth int) bool {
 }
 
 func isList(b []byte, i, end, depth int) bool {
-	if depth > maxDepth {
-		return false
-	}
 	for i < end {
 		from, to := body(b, i, end, tagEntry)
 		if to < 0 || !isValue(b, from, to, depth) {
@@ -120,6 +111,8 @@ func isValue(b []byte, i, end, depth int) bool {
 			return false
 		case tag == tagString:
 			return isText(b[from:to])
+		case depth == maxDepth:
+			return false
 		case tag == tagStruct:
 			return isStruct(b, from, to, depth+1)
 		}
@@ -211,16 +204,14 @@ func isSchema(b []byte, i, end int) bool {
 	return to == end && isStruct(b, from, to, 0)
 }
 
-// isRequest reads the meta as well, nil for none: it is small, and whatever protobuf takes.
+// isRequest also decodes the meta, which is small, and nil if there is none.
 func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 	seen := 0
 	var others *fnv1.RunFunctionRequest
 	for i := 0; i < len(b); {
 		tag := b[i]
 		if !isRead(tag) {
-			if others == nil {
-				others = &fnv1.RunFunctionRequest{}
-			}
+			others = cmp.Or(others, &fnv1.RunFunctionRequest{})
 			n := unread(b[i:], others)
 			if n < 0 {
 				return nil, false
@@ -255,7 +246,7 @@ func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 	return meta, true
 }
 
-// isRead reports whether a request's field with that tag is read.
+// isRead reports whether a request's field with that tag is read here.
 func isRead(tag byte) bool {
 	switch tag {
 	case tagMeta, tagObserved, tagDesired, tagInput, tagContext, tagRequiredResources, tagRequiredSchemas:
@@ -264,14 +255,15 @@ func isRead(tag byte) bool {
 	return false
 }
 
-// unread is the length of the fields of a request that nobody reads, at the beginning of
-// b. It is -1 if protobuf refuses them, or if one is read, with a tag of several bytes.
-// Protobuf decodes them into others, as it would all: it alone knows what it refuses.
+// unread is the length of the fields of a request at the beginning of b that are not read here. Protobuf decodes them
+// into others, because it alone knows what it refuses. unread is -1 if protobuf refuses them, or if one is a field that
+// is read here, with a tag of several bytes.
 func unread(b []byte, others *fnv1.RunFunctionRequest) int {
 	n := 0
 	for n < len(b) && !isRead(b[n]) {
 		number, kind, size := protowire.ConsumeField(b[n:])
-		if size < 0 || kind == protowire.BytesType && number <= tagRequiredSchemas>>3 && isRead(byte(number)<<3|byte(kind)) {
+		if size < 0 || kind == protowire.BytesType && number <= tagRequiredSchemas>>3 &&
+			isRead(byte(number)<<3|byte(kind)) { //nolint:gosec // both are small
 			return -1
 		}
 		n += size

@@ -169,8 +169,9 @@ func (m *maker) unknown() []byte {
 			return nil
 		}
 		return tagged(num, typ, nil)
+	default:
+		return varint(num, m.number())
 	}
-	return varint(num, m.number())
 }
 
 // message of up to so many fields, each made by one of those, and rarely a quirk.

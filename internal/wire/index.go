@@ -6,19 +6,16 @@ import (
 	"slices"
 )
 
-// Objects of more than indexedFields, none of which is smaller than indexedBytes, and
-// lists are indexed when they are first read, so that reading all of them takes no
-// square of their size. Smaller ones are quicker looked through. A text of keptText and
-// more is copied once, however often it is read.
+// Large objects and lists are indexed when they are first read, so that reading all of them takes no square of their
+// size. Smaller ones are faster to scan. A text of copiedText and more is copied once, however often it is read.
 const (
-	indexedFields = 16
-	indexedBytes  = indexedFields * 8 // an entry without a name, with a null
+	indexedFields = 16                // objects with more fields are indexed
+	indexedBytes  = indexedFields * 8 // and are not smaller: an entry without a name, with a null, has 8 bytes
 	indexedList   = 64                // in bytes: an element is found by its index only
-	keptText      = 1 << 10
+	copiedText    = 1 << 10
 )
 
-// indexes of the objects, lists and texts of one request, by where they begin. They are
-// for one goroutine.
+// indexes of the objects, lists and texts of one request, by where they begin. They are for one goroutine.
 type indexes struct {
 	structs map[*byte][]field
 	lists   map[*byte][][]byte
@@ -28,7 +25,7 @@ type indexes struct {
 // text of a Value that is a string.
 func (in *indexes) text(sent []byte) string {
 	b := text(sent)
-	if len(b) < keptText {
+	if len(b) < copiedText {
 		return string(b)
 	}
 	t, ok := in.texts[&b[0]]
@@ -42,38 +39,44 @@ func (in *indexes) text(sent []byte) string {
 	return t
 }
 
-// A field of a Struct: its name, the body of its Value, and which one it is.
+// A field of a Struct: its name, the body of its Value, and its position.
 type field struct {
 	name, value []byte
 	at          int
 }
 
+// indexed returns the fields of an object that was indexed.
+func (in *indexes) indexed(sent []byte) ([]field, bool) {
+	if len(sent) < indexedBytes {
+		return nil, false
+	}
+	fields, ok := in.structs[&sent[0]]
+	return fields, ok
+}
+
 // find the last field of a name, which is the one that counts.
 func (in *indexes) find(sent []byte, name string) (value []byte, ok bool) {
-	large := len(sent) >= indexedBytes
-	if large {
-		if fields, ok := in.structs[&sent[0]]; ok {
-			i, ok := slices.BinarySearchFunc(fields, name, func(f field, name string) int { return compare(f.name, name) })
-			if !ok {
-				return nil, false
-			}
-			return fields[i].value, true
+	if fields, ok := in.indexed(sent); ok {
+		i, ok := slices.BinarySearchFunc(fields, name, func(f field, name string) int { return compare(f.name, name) })
+		if !ok {
+			return nil, false
 		}
+		return fields[i].value, true
 	}
 	n := 0
 	for b := sent; len(b) > 0; n++ {
-		key, v, rest := entry(b, tagEntry)
-		if string(key) == name {
+		var key, v []byte
+		if key, v, b = entry(b, tagEntry); string(key) == name {
 			value, ok = v, true
 		}
-		b = rest
 	}
-	if large && n > indexedFields {
+	if n > indexedFields {
 		in.fields(sent)
 	}
 	return value, ok
 }
 
+// compare does not copy a, unlike strings.Compare and bytes.Compare.
 func compare(a []byte, b string) int {
 	switch {
 	case string(a) < b:
@@ -86,21 +89,17 @@ func compare(a []byte, b string) int {
 
 // fields in the order of their names, each once.
 func (in *indexes) fields(sent []byte) []field {
-	large := len(sent) >= indexedBytes
-	if large {
-		if fields, ok := in.structs[&sent[0]]; ok {
-			return fields
-		}
+	if fields, ok := in.indexed(sent); ok {
+		return fields
 	}
-	fields := make([]field, 0, count(sent))
+	all := make([]field, 0, count(sent))
 	for b := sent; len(b) > 0; {
-		name, value, rest := entry(b, tagEntry)
-		fields = append(fields, field{name, value, len(fields)})
-		b = rest
+		f := field{at: len(all)}
+		f.name, f.value, b = entry(b, tagEntry)
+		all = append(all, f)
 	}
-	index := large && len(fields) > indexedFields
-	fields = lastOfEach(fields)
-	if index {
+	fields := lastOfEach(all)
+	if len(all) > indexedFields {
 		if in.structs == nil {
 			in.structs = map[*byte][]field{}
 		}
@@ -109,7 +108,7 @@ func (in *indexes) fields(sent []byte) []field {
 	return fields
 }
 
-// lastOfEach sorts fields, and keeps of those with one name the last.
+// lastOfEach sorts fields, and keeps the last of those with one name.
 func lastOfEach(fields []field) []field {
 	slices.SortFunc(fields, func(a, b field) int { return cmp.Or(bytes.Compare(a.name, b.name), a.at-b.at) })
 	out := fields[:0]
@@ -123,10 +122,8 @@ func lastOfEach(fields []field) []field {
 
 // size of an object: how many names its fields have.
 func (in *indexes) size(sent []byte) int {
-	if len(sent) >= indexedBytes {
-		if fields, ok := in.structs[&sent[0]]; ok {
-			return len(fields)
-		}
+	if fields, ok := in.indexed(sent); ok {
+		return len(fields)
 	}
 	var names [indexedFields][]byte
 	n, all := 0, 0
@@ -178,8 +175,9 @@ func (in *indexes) elements(sent []byte) [][]byte {
 	}
 	all := make([][]byte, 0, count(sent))
 	for b := sent; len(b) > 0; {
-		e, rest := take(b, tagEntry)
-		all, b = append(all, e), rest
+		var e []byte
+		e, b = take(b, tagEntry)
+		all = append(all, e)
 	}
 	if in.lists == nil {
 		in.lists = map[*byte][][]byte{}

@@ -105,7 +105,7 @@ func TestSmallObjectOfManyFieldsIsReadOnce(t *testing.T) {
 				"Keys": func(s Struct) { s.Keys() },
 			} {
 				s := sentStruct(t, tc.sent)
-				if len(s.sent) > keptText && name != "Twice each" {
+				if len(s.sent) > copiedText && name != "Twice each" {
 					t.Fatalf("%s: the object has %d bytes, want a small one", tc.reason, len(s.sent))
 				}
 				first(s)
@@ -168,7 +168,7 @@ func TestLenOfFewFields(t *testing.T) {
 // A text that is read in a loop is copied once. A small one is copied each time, for to
 // find it again would cost more.
 func TestLargeTextIsCopiedOnce(t *testing.T) {
-	before := textOf(strings.Repeat("y", keptText))
+	before := textOf(strings.Repeat("y", copiedText))
 	for name, tc := range map[string]struct {
 		reason string
 		size   int
@@ -177,10 +177,10 @@ func TestLargeTextIsCopiedOnce(t *testing.T) {
 		kept   int
 	}{
 		"None":      {reason: "no text has no bytes to be found by", size: 0},
-		"Small":     {reason: "it is not kept", size: keptText - 1, allocs: 1},
-		"Large":     {reason: "the smallest that is kept", size: keptText, kept: 1},
+		"Small":     {reason: "it is not kept", size: copiedText - 1, allocs: 1},
+		"Large":     {reason: "the smallest that is kept", size: copiedText, kept: 1},
 		"Megabyte":  {reason: "as large as an author may write", size: 1 << 20, kept: 1},
-		"In a list": {reason: "each of two is kept for itself", size: keptText, inList: true, kept: 2},
+		"In a list": {reason: "each of two is kept for itself", size: copiedText, inList: true, kept: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := strings.Repeat("x", tc.size)
@@ -210,7 +210,7 @@ func TestLargeTextIsCopiedOnce(t *testing.T) {
 
 // What is kept is a copy: it stays when the request is gone.
 func TestKeptTextSharesNothing(t *testing.T) {
-	want := strings.Repeat("x", keptText)
+	want := strings.Repeat("x", copiedText)
 	s := sentStruct(t, fieldOf("x", textOf(want)))
 	s.Get("x").Text()
 	got := s.Get("x").Text()

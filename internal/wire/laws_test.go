@@ -80,13 +80,13 @@ func readAll(t *testing.T, s Struct) *structpb.Struct {
 	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	last := ""
 	for k, v := range s.All() {
-		if _, twice := out.Fields[k]; twice || k < last {
+		if _, twice := out.GetFields()[k]; twice || k < last {
 			t.Fatalf("All: %q after %q", k, last)
 		}
 		out.Fields[k], last = readValue(t, v, readAll, true), k
 	}
-	if s.Len() != len(out.Fields) {
-		t.Fatalf("Len: got %d, All has %d", s.Len(), len(out.Fields))
+	if s.Len() != len(out.GetFields()) {
+		t.Fatalf("Len: got %d, All has %d", s.Len(), len(out.GetFields()))
 	}
 	return out
 }
@@ -105,7 +105,7 @@ func readGet(t *testing.T, s Struct) *structpb.Struct {
 		out.Fields[k] = readValue(t, s.Get(k), readGet, false)
 	}
 	for i := len(keys) - 1; i >= 0; i-- {
-		first, again := out.Fields[keys[i]], s.Get(keys[i])
+		first, again := out.GetFields()[keys[i]], s.Get(keys[i])
 		if again.Kind() != kindOf(first) || again.Text() != first.GetStringValue() {
 			t.Fatalf("Get %q: another one when it is read again", keys[i])
 		}
@@ -169,21 +169,22 @@ func readValue(t *testing.T, v Value, object func(*testing.T, Struct) *structpb.
 		return structpb.NewStructValue(object(t, v.Struct()))
 	case Array:
 		return structpb.NewListValue(readList(t, v.List(), object, all))
+	default:
+		return structpb.NewNullValue()
 	}
-	return structpb.NewNullValue()
 }
 
 func readList(t *testing.T, l List, object func(*testing.T, Struct) *structpb.Struct, all bool) *structpb.ListValue {
 	out := &structpb.ListValue{}
 	if all {
 		for i, v := range l.All() {
-			if i != len(out.Values) {
-				t.Fatalf("List.All: got index %d, want %d", i, len(out.Values))
+			if i != len(out.GetValues()) {
+				t.Fatalf("List.All: got index %d, want %d", i, len(out.GetValues()))
 			}
 			out.Values = append(out.Values, readValue(t, v, object, all))
 		}
-		if l.Len() != len(out.Values) {
-			t.Fatalf("List.Len: got %d, All has %d", l.Len(), len(out.Values))
+		if l.Len() != len(out.GetValues()) {
+			t.Fatalf("List.Len: got %d, All has %d", l.Len(), len(out.GetValues()))
 		}
 		return out
 	}

@@ -27,23 +27,22 @@ const (
 	tagSchema = 1<<3 | 2 // of Schema
 )
 
-// A Request is a RunFunctionRequest that is only read. It is for one goroutine, and
-// nothing of it may be kept but texts and what protobuf decoded.
+// A Request is a RunFunctionRequest that is only read. It is for one goroutine. Only texts and what protobuf decoded
+// may be kept longer.
 type Request struct {
 	Meta              *fnv1.RequestMeta
 	Observed, Desired State
 	Input, Context    Struct
 
-	// RequiredResources by name. The connection details of what was read are not here.
+	// RequiredResources by name, without their connection details.
 	RequiredResources map[string][]Struct
 
-	// RequiredSchemas are the OpenAPI v3 schemas by name. One that does not exist was
-	// looked for and not found.
+	// RequiredSchemas are the OpenAPI v3 schemas by name. One that does not exist was not found.
 	RequiredSchemas map[string]Struct
 
-	decoded          *fnv1.RunFunctionRequest
-	desired, context []byte   // their bodies, nil for none
-	in               *indexes // nil for one that protobuf decoded
+	decoded          *fnv1.RunFunctionRequest // nil unless protobuf decoded the request
+	desired, context []byte                   // their bodies, or nil
+	in               *indexes                 // nil if protobuf decoded the request
 }
 
 // A State of the request.
@@ -64,8 +63,8 @@ type Resource struct {
 	sent    bool
 }
 
-// Proto is the resource as protobuf has it, nil if there is none. It may be shared, and
-// its connection details share the memory of the request: do not write to it.
+// Proto is the resource decoded by protobuf, or nil. It may be shared, and its connection details share the memory of
+// the request: do not write to it.
 func (r Resource) Proto() *fnv1.Resource {
 	if !r.sent {
 		return r.decoded
@@ -75,52 +74,47 @@ func (r Resource) Proto() *fnv1.Resource {
 
 // OfRequest is a request that protobuf decoded. It is not copied.
 func OfRequest(req *fnv1.RunFunctionRequest) *Request {
-	out := &Request{
+	return &Request{
 		Meta: req.GetMeta(), Observed: ofState(req.GetObserved()), Desired: ofState(req.GetDesired()),
 		Input: Of(req.GetInput()), Context: Of(req.GetContext()), decoded: req,
+		RequiredResources: mapped(req.GetRequiredResources(), func(found *fnv1.Resources) []Struct {
+			objects := make([]Struct, 0, len(found.GetItems()))
+			for _, r := range found.GetItems() {
+				objects = append(objects, Of(r.GetResource()))
+			}
+			return objects
+		}),
+		RequiredSchemas: mapped(req.GetRequiredSchemas(), func(s *fnv1.Schema) Struct { return Of(s.GetOpenapiV3()) }),
 	}
-	if len(req.GetRequiredResources()) > 0 {
-		out.RequiredResources = make(map[string][]Struct, len(req.GetRequiredResources()))
-	}
-	for name, found := range req.GetRequiredResources() {
-		objects := make([]Struct, 0, len(found.GetItems()))
-		for _, r := range found.GetItems() {
-			objects = append(objects, Of(r.GetResource()))
-		}
-		out.RequiredResources[name] = objects
-	}
-	if len(req.GetRequiredSchemas()) > 0 {
-		out.RequiredSchemas = make(map[string]Struct, len(req.GetRequiredSchemas()))
-	}
-	for name, s := range req.GetRequiredSchemas() {
-		out.RequiredSchemas[name] = Of(s.GetOpenapiV3())
-	}
-	return out
 }
 
 func ofState(s *fnv1.State) State {
-	out := State{Composite: ofResource(s.GetComposite())}
-	if len(s.GetResources()) > 0 {
-		out.Resources = make(map[string]Resource, len(s.GetResources()))
-	}
-	for name, r := range s.GetResources() {
-		out.Resources[name] = ofResource(r)
-	}
-	return out
+	return State{Composite: ofResource(s.GetComposite()), Resources: mapped(s.GetResources(), ofResource)}
 }
 
 func ofResource(r *fnv1.Resource) Resource {
 	return Resource{Object: Of(r.GetResource()), ConnectionDetails: r.GetConnectionDetails(), decoded: r}
 }
 
+// mapped is nil for an empty map.
+func mapped[A, B any](from map[string]A, of func(A) B) map[string]B {
+	if len(from) == 0 {
+		return nil
+	}
+	out := make(map[string]B, len(from))
+	for name, v := range from {
+		out[name] = of(v)
+	}
+	return out
+}
+
 // Decoded reports whether protobuf has decoded the request, all of it.
 func (r *Request) Decoded() bool { return r.decoded != nil }
 
-// Decode a request. The bytes are its own from then on: they must not be written to. An
-// error is protobuf's.
+// Decode a request. It keeps the bytes, so they must not be written to. An error is protobuf's.
 func Decode(sent []byte) (*Request, error) {
-	if r, ok := read(sent); ok {
-		return r, nil
+	if meta, ok := isRequest(sent); ok {
+		return read(sent, meta), nil
 	}
 	req := &fnv1.RunFunctionRequest{}
 	if err := proto.Unmarshal(sent, req); err != nil {
@@ -129,12 +123,8 @@ func Decode(sent []byte) (*Request, error) {
 	return OfRequest(req), nil
 }
 
-// read a request. It is not ok if that is protobuf's to do.
-func read(sent []byte) (*Request, bool) {
-	meta, ok := isRequest(sent)
-	if !ok {
-		return nil, false
-	}
+// read a request that was checked.
+func read(sent []byte, meta *fnv1.RequestMeta) *Request {
 	r := &Request{Meta: meta, in: &indexes{}}
 	for b := sent; len(b) > 0; {
 		tag := b[0]
@@ -148,13 +138,11 @@ func read(sent []byte) (*Request, bool) {
 		case tagObserved:
 			r.Observed = r.state(field)
 		case tagDesired:
-			r.desired = field
-			r.Desired = r.state(field)
+			r.desired, r.Desired = field, r.state(field)
 		case tagInput:
 			r.Input = r.object(field)
 		case tagContext:
-			r.context = field
-			r.Context = r.object(field)
+			r.context, r.Context = field, r.object(field)
 		case tagRequiredResources:
 			r.found(b)
 		case tagRequiredSchemas:
@@ -162,7 +150,7 @@ func read(sent []byte) (*Request, bool) {
 		}
 		b = rest
 	}
-	return r, true
+	return r
 }
 
 func (r *Request) object(b []byte) Struct { return Struct{sent: b, in: r.in} }
@@ -172,16 +160,15 @@ func (r *Request) state(b []byte) State {
 	for rest := b; len(rest) > 0; n++ {
 		_, rest = take(rest, rest[0])
 	}
-	const most = 1 << 10 // or else the same name over again takes memory
+	const most = 1 << 10 // otherwise the same name over again takes memory
 	out := State{Resources: make(map[string]Resource, min(n, most))}
 	for len(b) > 0 {
+		var name, resource []byte
 		if b[0] == tagComposite {
-			var composite []byte
-			composite, b = take(b, tagComposite)
-			out.Composite = r.resource(composite)
+			resource, b = take(b, tagComposite)
+			out.Composite = r.resource(resource)
 			continue
 		}
-		var name, resource []byte
 		name, resource, b = entry(b, tagResources)
 		out.Resources[string(name)] = r.resource(resource)
 	}

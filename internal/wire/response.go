@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -17,16 +18,13 @@ const (
 	tagResponseContext = 4<<3 | 2
 )
 
-// A Response answers a request with what came as desired and as context, and with what
-// is added to them. Where both have the same, what is added counts.
+// A Response repeats the desired state and the context of a request, with additions.
 type Response struct {
-	// Own is the response without what came: its Desired has the resources that are
-	// added or replaced, and the composite if it is replaced; its Context has the fields
-	// that are. Without a Desired or a Context of its own, what came stays as it is.
+	// Own is the response with the additions only. Its Desired has the resources that are added or replaced, and the
+	// composite if it is replaced. Its Context has the fields that are added or replaced.
 	Own *fnv1.RunFunctionResponse
 
-	// Drop are names of desired resources that came, and are not carried on. There has to
-	// be a Desired then.
+	// Drop are names of desired resources of the request that are left out. If there are any, Own needs a Desired.
 	Drop []string
 
 	request *Request
@@ -37,8 +35,7 @@ func (r *Request) Respond(own *fnv1.RunFunctionResponse) *Response {
 	return &Response{Own: own, request: r}
 }
 
-// Proto is the response as protobuf has it. It shares what came with the request: do not
-// write to it.
+// Proto is the response decoded by protobuf. It may share memory with the request: do not write to it.
 func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
 	if !r.request.Decoded() {
 		parts, err := r.Marshal()
@@ -51,9 +48,9 @@ func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
 	req, out := r.request.decoded, r.withoutState()
 	out.Desired, out.Context = req.GetDesired(), req.GetContext()
 	if own := r.Own.GetDesired(); own != nil {
-		out.Desired = &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: replaced(req.GetDesired().GetResources(), r.Drop, own.GetResources())}
-		if own.GetComposite() != nil {
-			out.Desired.Composite = own.GetComposite()
+		out.Desired = &fnv1.State{
+			Composite: cmp.Or(own.GetComposite(), req.GetDesired().GetComposite()),
+			Resources: replaced(req.GetDesired().GetResources(), r.Drop, own.GetResources()),
 		}
 	}
 	if own := r.Own.GetContext(); own != nil {
@@ -81,8 +78,7 @@ func (r *Response) withoutState() *fnv1.RunFunctionResponse {
 	}
 }
 
-// Marshal the response: one message, in parts. Some of them are of the request's bytes:
-// they must not be written to.
+// Marshal the response: one message, in parts. Some of them are bytes of the request: do not write to them.
 func (r *Response) Marshal() ([][]byte, error) {
 	if r.request.Decoded() {
 		out, err := r.Proto()
@@ -130,15 +126,13 @@ func encode(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
 
-// A section is a field of the response that carries on what came. What came has fields with
-// a tag of one byte.
+// A section is a field of the response that repeats what came, in fields with a tag of one byte.
 type section struct {
 	tag  byte
-	came []byte        // nil for none
-	own  proto.Message // what is added, which may be nil in its type
+	came []byte        // may be nil
+	own  proto.Message // the additions, which may be nil in their type
 
-	// isReplaced is asked about the entries of a map by their names. The composite has none,
-	// and what is read for it is ignored.
+	// isReplaced is asked about the entries of a map by their names. It ignores the name of the composite.
 	isReplaced func(tag byte, name []byte) bool
 }
 
@@ -159,14 +153,11 @@ func (r *Response) sections() [2]section {
 	}
 }
 
-// adds reports whether there is something of its own.
 func (s section) adds() bool { return s.own.ProtoReflect().IsValid() }
 
-// exists reports whether there is anything.
 func (s section) exists() bool { return s.adds() || s.came != nil }
 
-// marshal the section after other parts: what came, but for what is replaced, and then what
-// is added.
+// marshal the section after other parts: what came and is not replaced, and then the additions.
 func (s section) marshal(parts [][]byte) ([][]byte, error) {
 	if !s.exists() {
 		return parts, nil
@@ -204,5 +195,5 @@ func (s section) carried() (parts [][]byte, size int) {
 
 // header of a field with so many bytes.
 func header(tag byte, n int) []byte {
-	return binary.AppendUvarint([]byte{tag}, uint64(n))
+	return binary.AppendUvarint([]byte{tag}, uint64(n)) //nolint:gosec // a length
 }

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// A Struct is a google.protobuf.Struct that is only read: of bytes, of one that protobuf
-// decoded, or of parts of them. The zero Struct is none, and reads as an empty one. It
-// is for one goroutine, but for Proto, and not to be kept longer than its request.
+// A Struct is a google.protobuf.Struct that is only read: bytes, one that protobuf decoded, or parts of them. The zero
+// Struct does not exist, and reads as an empty one. It is for one goroutine, except for Proto, and must not be kept
+// longer than its request.
 type Struct struct {
 	decoded *structpb.Struct
 	parts   map[string]Value
@@ -19,7 +19,7 @@ type Struct struct {
 	in      *indexes // of what was sent
 }
 
-// Of is a Struct of protobuf's, which is not copied. It is none if s is nil.
+// Of is a Struct that protobuf decoded, which is not copied. It does not exist if s is nil.
 func Of(s *structpb.Struct) Struct { return Struct{decoded: s} }
 
 // Compose is a Struct with fields of others. The map is not copied.
@@ -30,10 +30,10 @@ func Compose(fields map[string]Value) Struct {
 	return Struct{parts: fields}
 }
 
-// Exists reports whether it is one at all.
+// Exists reports whether there is a Struct, empty or not.
 func (s Struct) Exists() bool { return s.decoded != nil || s.parts != nil || s.in != nil }
 
-// Get a field. It does not exist if there is none of that name.
+// Get a field, which may not exist.
 func (s Struct) Get(name string) Value {
 	switch {
 	case s.in != nil:
@@ -50,7 +50,7 @@ func (s Struct) Get(name string) Value {
 	return Value{}
 }
 
-// At is the field at a path of names, of which there has to be one.
+// At is the field at a path of one or more names.
 func (s Struct) At(path ...string) Value {
 	for _, name := range path[:len(path)-1] {
 		s = s.Get(name).Struct()
@@ -80,12 +80,13 @@ func (s Struct) Keys() []string {
 		}
 		return keys
 	case s.parts != nil:
-		return slices.Sorted(maps.Keys(s.parts))
+		return sortedKeys(s.parts)
 	}
-	keys := make([]string, 0, len(s.decoded.GetFields()))
-	for k := range s.decoded.GetFields() {
-		keys = append(keys, k)
-	}
+	return sortedKeys(s.decoded.GetFields())
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)
 	return keys
 }
@@ -109,8 +110,7 @@ func (s Struct) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Proto is the Struct as protobuf has it, nil for none. It may be shared: do not write
-// to it. Any goroutine may ask for it.
+// Proto is the Struct decoded by protobuf, or nil. It may be shared: do not write to it. Any goroutine may ask for it.
 func (s Struct) Proto() *structpb.Struct {
 	switch {
 	case s.in != nil:
@@ -156,15 +156,14 @@ func (v Value) Size() int {
 // decode bytes that were checked.
 func decode(sent []byte, out proto.Message) {
 	if err := proto.Unmarshal(sent, out); err != nil {
-		panic("wire: protobuf refuses what was checked") // never with the error: it is not known what it tells
+		panic("wire: protobuf refuses what was checked") // the error may hold data
 	}
 }
 
 // Kind is the kind of a Value.
 type Kind int
 
-// The kinds, named as in JSON, for Struct and List are the types here. A Value of protobuf
-// without any is Null.
+// The kinds, named as in JSON, because Struct and List are types here. A Value of protobuf without any kind is Null.
 const (
 	Absent Kind = iota
 	Null
@@ -175,17 +174,16 @@ const (
 	Array
 )
 
-// A Value is a google.protobuf.Value that is only read, as a [Struct] is. The zero Value
-// does not exist.
+// A Value is a google.protobuf.Value that is only read, as a [Struct] is. The zero Value does not exist.
 type Value struct {
 	kind    Kind
 	decoded *structpb.Value
-	object  *Struct // of a Value that was made of one
+	object  *Struct // of OfStruct
 	sent    []byte
 	in      *indexes
 }
 
-// OfValue is a Value of protobuf's, which is not copied. A nil one is Null.
+// OfValue is a Value that protobuf decoded, which is not copied. A nil one is Null.
 func OfValue(v *structpb.Value) Value {
 	out := Value{kind: Null, decoded: v}
 	switch v.GetKind().(type) {
@@ -203,7 +201,7 @@ func OfValue(v *structpb.Value) Value {
 	return out
 }
 
-// OfStruct is a Value that is a Struct, an empty one if it is none.
+// OfStruct is a Value that is a Struct, which is empty if it does not exist.
 func OfStruct(s Struct) Value {
 	if !s.Exists() {
 		s = Compose(nil)
@@ -211,23 +209,12 @@ func OfStruct(s Struct) Value {
 	return Value{kind: Object, object: &s}
 }
 
+var kinds = [...]Kind{
+	tagNull: Null, tagNumber: Number, tagBool: Bool, tagString: Text, tagStruct: Object, tagList: Array,
+}
+
 func sentValue(sent []byte, in *indexes) Value {
-	out := Value{sent: sent, in: in}
-	switch sent[0] {
-	case tagNull:
-		out.kind = Null
-	case tagNumber:
-		out.kind = Number
-	case tagBool:
-		out.kind = Bool
-	case tagString:
-		out.kind = Text
-	case tagStruct:
-		out.kind = Object
-	case tagList:
-		out.kind = Array
-	}
-	return out
+	return Value{kind: kinds[sent[0]], sent: sent, in: in}
 }
 
 // Kind of the value.
@@ -236,7 +223,7 @@ func (v Value) Kind() Kind { return v.kind }
 // Exists reports whether there is one, null or not.
 func (v Value) Exists() bool { return v.kind != Absent }
 
-// IsNull reports whether it is null, or not there at all.
+// IsNull reports whether it is null, or does not exist.
 func (v Value) IsNull() bool { return v.kind == Absent || v.kind == Null }
 
 // Text of a string, empty for anything else.
@@ -252,10 +239,13 @@ func (v Value) Text() string {
 
 // Is reports whether the value is that string, without a copy of it.
 func (v Value) Is(s string) bool {
-	if v.in != nil {
-		return v.kind == Text && string(text(v.sent)) == s
+	switch {
+	case v.kind != Text:
+		return false
+	case v.in != nil:
+		return string(text(v.sent)) == s
 	}
-	return v.kind == Text && v.decoded.GetStringValue() == s
+	return v.decoded.GetStringValue() == s
 }
 
 // Number of a number, 0 for anything else.
@@ -277,7 +267,7 @@ func (v Value) Bool() bool {
 	return v.decoded.GetBoolValue()
 }
 
-// Struct of an object, none for anything else.
+// Struct of an object. It does not exist for anything else.
 func (v Value) Struct() Struct {
 	switch {
 	case v.kind != Object:
@@ -305,8 +295,7 @@ func (v Value) List() List {
 	return List{decoded: v.decoded.GetListValue()}
 }
 
-// Proto is the Value as protobuf has it, nil if it does not exist. It may be shared: do
-// not write to it.
+// Proto is the Value decoded by protobuf, nil if it does not exist. It may be shared: do not write to it.
 func (v Value) Proto() *structpb.Value {
 	switch {
 	case v.kind == Absent:
@@ -321,8 +310,7 @@ func (v Value) Proto() *structpb.Value {
 	return v.decoded
 }
 
-// A List is a google.protobuf.ListValue that is only read, as a [Struct] is. The zero
-// List is empty.
+// A List is a google.protobuf.ListValue that is only read, as a [Struct] is. The zero List is empty.
 type List struct {
 	decoded *structpb.ListValue
 	parts   []Struct
@@ -341,7 +329,7 @@ func (l List) Len() int {
 	return len(l.parts) + len(l.decoded.GetValues())
 }
 
-// At is an element, which has to be one of Len.
+// At is the element with an index below Len.
 func (l List) At(i int) Value {
 	switch {
 	case l.in != nil:
@@ -356,13 +344,11 @@ func (l List) At(i int) Value {
 func (l List) All() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
 		if l.in != nil {
-			i := 0
-			for b := l.sent; len(b) > 0; i++ {
-				e, rest := take(b, tagEntry)
-				if !yield(i, sentValue(e, l.in)) {
+			for i, b := 0, l.sent; len(b) > 0; i++ {
+				var e []byte
+				if e, b = take(b, tagEntry); !yield(i, sentValue(e, l.in)) {
 					return
 				}
-				b = rest
 			}
 			return
 		}

@@ -1,18 +1,14 @@
-// Package wire reads a RunFunctionRequest where it lies, and answers with its parts.
+// Package wire reads a RunFunctionRequest in place, and answers with parts of it.
 //
-// The bytes of a request come in, or a request that protobuf has decoded. What comes
-// out are the same [Struct], [Value] and [List] over either: of bytes they look at
-// what is asked for and no more, and the response carries desired and context on as
-// the bytes that they came as, with what is added to them.
+// A request is bytes, or was decoded by protobuf. [Struct], [Value] and [List] read both. Of bytes they read only what
+// is asked for. The response repeats desired and context as the bytes that came, with additions.
 //
-// Bytes are checked once, from the first to the last, before anything is read lazily.
-// What protobuf would refuse is refused, by protobuf itself, in its words; what it would
-// take, but in a form that Crossplane does not write (a field twice, an unknown one in a
-// resource, a group, an entry without a key), is decoded by it. So there is one form only
-// to read, and no reader that returns an error.
+// All bytes are checked once, before anything is read lazily. If protobuf would refuse them, it does so itself, in its
+// own words. If they have a form that Crossplane does not write (a field twice, an unknown one in a resource, a group,
+// an entry without a key), protobuf decodes them. So there is one form only to read, and no reader returns an error.
 //
-// Nothing here knows what a request means. Texts are copied when they are read: whoever
-// keeps one keeps nothing else alive. Connection details share the memory of the request.
+// Nothing here knows the meaning of a request. Texts are copied when they are read, so a text that is kept keeps
+// nothing else alive. Connection details share the memory of the request.
 package wire
 
 import (
@@ -20,8 +16,7 @@ import (
 	"math"
 )
 
-// Tags of the fields of the messages in google/protobuf/struct.proto, with their wire
-// types.
+// Tags of the fields of the messages in google/protobuf/struct.proto, with their wire types.
 const (
 	tagEntry = 1<<3 | 2 // Struct.fields, ListValue.values, and all maps here
 	tagKey   = 1<<3 | 2 // of the entry of a map
@@ -35,8 +30,8 @@ const (
 	tagList   = 6<<3 | 2
 )
 
-// take the field at the beginning of b, which was checked. rest is what is behind it. It
-// is nothing unless the field has that tag, which only carryOn asks for.
+// take returns the field at the beginning of b, which was checked, and the rest after it. Both are nil if the field has
+// another tag.
 func take(b []byte, tag byte) (field, rest []byte) {
 	from, to := body(b, 0, len(b), tag)
 	if to < 0 {

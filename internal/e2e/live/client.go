@@ -97,7 +97,7 @@ func (c *Client) Get(ctx context.Context, r Ref) (*unstructured.Unstructured, er
 		return nil, err
 	}
 
-	return res.Get(ctx, r.Name, metav1.GetOptions{}) //nolint:wrapcheck // IsNotFound asks it.
+	return res.Get(ctx, r.Name, metav1.GetOptions{})
 }
 
 // IsNotFound reports whether an object is not there.

@@ -56,7 +56,7 @@ func Start(ctx context.Context, dir string, peers e2e.Peers, programs e2e.Contro
 	c := &ControlPlane{dir: dir, peers: peers, programs: programs, progress: progress, ports: map[string]int{}}
 
 	for _, name := range []string{"etcd", "etcd-peer", "apiserver", "controller-manager", "metrics", "health"} {
-		port, err := freePort()
+		port, err := freePort(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -139,7 +139,7 @@ func (c *ControlPlane) makeCertificates(context.Context) error {
 	for name, b := range map[string][]byte{
 		"ca.crt": c.ca.pem, "apiserver.crt": server.cert, "apiserver.key": server.key, "accounts.crt": accounts.cert, "accounts.key": accounts.key,
 	} {
-		if _, err := writeFile(c.dir, name, b); err != nil {
+		if err := writeFile(c.dir, name, b); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func healthy(ctx context.Context, url string) error {
 
 	rsp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err //nolint:wrapcheck // It has the URL.
+		return err
 	}
 	defer rsp.Body.Close() //nolint:errcheck // Nothing is read of it.
 
@@ -391,7 +391,7 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 	}
 
 	for name, text := range client { // what the kubelet would mount
-		if _, err := writeFile(c.path("client"), name, []byte(text)); err != nil {
+		if err := writeFile(c.path("client"), name, []byte(text)); err != nil {
 			return err
 		}
 	}
@@ -427,10 +427,10 @@ func (c *ControlPlane) waitForRBACManager(ctx context.Context) error {
 	err := until(ctx, time.Minute, "port "+rbacManagerPort+", which Crossplane's RBAC manager needs: end what else has it", func(ctx context.Context) error {
 		lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", rbacManagerPort)
 		if err != nil {
-			return err //nolint:wrapcheck // It has the address.
+			return err
 		}
 
-		return lis.Close() //nolint:wrapcheck // It has the address.
+		return lis.Close()
 	})
 	if err != nil {
 		return err

@@ -345,7 +345,7 @@ func asked(l lives) (out []string) {
 	}
 
 	l.eachGeneration(func(g []version) { check(g[0], g[0]) })
-	l.eachExport(func(v, before version, s shape) {
+	l.eachExport(func(v, _ version, s shape) {
 		for _, key := range slices.Sorted(maps.Keys(s.generated)) {
 			check(v, l.generation(v.composite, s.generated[key], v.data[key]))
 		}
@@ -743,7 +743,7 @@ func TestFaultChecks(t *testing.T) {
 		"ExportedWhatIsNowhere": {
 			reason: "a value that no generation has",
 			changes: chapter{"03 exported": func(s *story) {
-				s.write(3, with(app(7, ""), func(v *version) {}))
+				s.write(3, with(app(7, ""), func(*version) {}))
 				s.write(3, app(1, ""))
 			}},
 			want: []string{"stored and adopted"},

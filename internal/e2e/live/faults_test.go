@@ -484,8 +484,8 @@ func ran() int {
 // LIVE_FAULTS is how many faults, and LIVE_SEED which ones. What comes of a seed depends
 // on the machine, too.
 func TestFaults(t *testing.T) {
-	seed := setting(t, "LIVE_SEED", uint64(time.Now().UnixNano())) //nolint:gosec // It is not negative.
-	n := int(setting(t, "LIVE_FAULTS", 200))                       //nolint:gosec // So many would not end.
+	seed := setting(t, "LIVE_SEED", uint64(time.Now().UnixNano()))
+	n := int(setting(t, "LIVE_FAULTS", 200))
 	t.Logf("LIVE_SEED=%d LIVE_FAULTS=%d", seed, n)
 
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // what is stopped stays so
@@ -535,10 +535,10 @@ func TestFaults(t *testing.T) {
 
 	start := time.Now()
 
-	running.Go(func() { w.rotate(rotating, rand.New(rand.NewPCG(seed, 1))) })  //nolint:gosec // It decides what to hurt.
-	running.Go(func() { w.rewrite(rotating, rand.New(rand.NewPCG(seed, 2))) }) //nolint:gosec // As above.
+	running.Go(func() { w.rotate(rotating, rand.New(rand.NewPCG(seed, 1))) })
+	running.Go(func() { w.rewrite(rotating, rand.New(rand.NewPCG(seed, 2))) })
 
-	counts := w.hurt(ctx, rand.New(rand.NewPCG(seed, 3)), n) //nolint:gosec // As above.
+	counts := w.hurt(ctx, rand.New(rand.NewPCG(seed, 3)), n)
 
 	stopRotating()
 	running.Wait()

@@ -51,12 +51,12 @@ func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas i
 	var backends []string
 
 	for i := range replicas {
-		port, err := freePort()
+		port, err := freePort(ctx)
 		if err != nil {
 			return f, err
 		}
 
-		metrics, err := freePort()
+		metrics, err := freePort(ctx)
 		if err != nil {
 			return f, err
 		}
@@ -73,7 +73,7 @@ func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas i
 		}
 	}
 
-	if f.service, err = serve(backends); err != nil {
+	if f.service, err = serve(ctx, backends); err != nil {
 		return f, err
 	}
 
@@ -168,7 +168,7 @@ func (f *Function) RotateCertificate() error {
 	}
 
 	for name, b := range map[string][]byte{"tls.crt": p.cert, "tls.key": p.key, "ca.crt": f.root.pem} {
-		if _, err := writeFile(f.certs, name, b); err != nil {
+		if err := writeFile(f.certs, name, b); err != nil {
 			return err
 		}
 	}
@@ -198,8 +198,8 @@ type service struct {
 	delay atomic.Int64
 }
 
-func serve(backends []string) (*service, error) {
-	lis, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+func serve(ctx context.Context, backends []string) (*service, error) {
+	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen: %w", err)
 	}

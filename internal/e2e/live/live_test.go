@@ -53,7 +53,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // It is temporary.
+	defer os.RemoveAll(dir)
 
 	plane, function, err = setUp(ctx, dir)
 	if plane != nil {

@@ -175,7 +175,7 @@ func serveAlone(t *testing.T) (*os.Process, string) {
 	address := lis.Addr().String()
 	_ = lis.Close() // the function listens there
 
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--insecure", "--address=" + address, "--metrics-address="}, codecArgs()...)...) //nolint:gosec // Built for this.
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--insecure", "--address=" + address, "--metrics-address="}, codecArgs()...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 
 	stderr, err := cmd.StderrPipe()

@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// How much load there is. The figures in the README are made with more than CI has time
-// for: see internal/figures.
+// How much load there is. The README names the values that its figures are measured with. CI has
+// time for less.
 const (
 	loadComposites = "LIVE_LOAD" // how many composites there are
 	loadSoak       = "LIVE_SOAK" // how long the function is watched for memory that it keeps
@@ -330,7 +330,7 @@ func (o loadObserved) report(t *testing.T, name, more string) {
 		1e3*calls.quantile(0.5), 1e3*calls.quantile(0.95), 1e3*calls.quantile(0.99), mebibytes(peak)))
 }
 
-// figure prints what internal/figures reads, at the beginning of a line.
+// figure prints a line of figures for the README.
 func figure(name, values string) { fmt.Printf("\nfigure %s %s\n", name, values) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -452,7 +452,7 @@ func getText(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rsp.Body.Close() //nolint:errcheck // Only read.
+	defer rsp.Body.Close()
 
 	b, err := io.ReadAll(rsp.Body)
 	if err != nil || rsp.StatusCode != http.StatusOK {
@@ -494,7 +494,7 @@ func usageOf(t *testing.T, pid int) usage {
 
 	stat := proc("stat") // the name of the program is in parentheses, and may have blanks
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
-	u := usage{cpu: time.Duration(number(fields[11])+number(fields[12])) * tick} //nolint:gosec // It runs for minutes.
+	u := usage{cpu: time.Duration(number(fields[11])+number(fields[12])) * tick}
 
 	for line := range strings.Lines(proc("status")) {
 		switch f := strings.Fields(line); f[0] {

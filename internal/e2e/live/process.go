@@ -43,7 +43,7 @@ func (p *Process) Start() error {
 	}
 	defer log.Close() //nolint:errcheck // The child has it.
 
-	cmd := exec.Command(p.program, p.args...) //nolint:gosec // A program that was built for this.
+	cmd := exec.Command(p.program, p.args...) //nolint:gosec,noctx // Built for this; Stop ends it.
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -141,8 +141,8 @@ func (p *Process) Log() string {
 }
 
 // freePort is one of loopback that nobody listens at.
-func freePort() (int, error) {
-	lis, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (int, error) {
+	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("cannot find a free port: %w", err)
 	}
@@ -175,17 +175,17 @@ func until(ctx context.Context, within time.Duration, what string, ok func(ctx c
 	}
 }
 
-func writeFile(dir, name string, b []byte) (string, error) {
+func writeFile(dir, name string, b []byte) error {
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", fmt.Errorf("cannot create folder: %w", err)
+		return fmt.Errorf("cannot create folder: %w", err)
 	}
 
 	if err := os.WriteFile(path, b, 0o600); err != nil {
-		return "", fmt.Errorf("cannot write file: %w", err)
+		return fmt.Errorf("cannot write file: %w", err)
 	}
 
-	return path, nil
+	return nil
 }
 
 func readText(path string) string {

@@ -79,7 +79,7 @@ func (r rehearsal) apply(t *testing.T, o *unstructured.Unstructured) error {
 	_, err = r.client.Resource(m.Resource).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.ApplyPatchType, b,
 		metav1.PatchOptions{FieldManager: "rehearsal", Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
 
-	return err //nolint:wrapcheck // It names the object.
+	return err
 }
 
 // runtimeManifests are those of example/runtime, by kind.
@@ -94,7 +94,7 @@ func runtimeManifests(t *testing.T) map[string]*unstructured.Unstructured {
 	out := map[string]*unstructured.Unstructured{}
 
 	for _, file := range files {
-		b, err := os.ReadFile(file) //nolint:gosec // A file of this repository.
+		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestRuntimePods(t *testing.T) {
 				t.Fatal("there is no spec of a pod:", err)
 			}
 
-			container := spec["containers"].([]any)[0].(map[string]any) //nolint:forcetypeassert // The API server has said so.
+			container := spec["containers"].([]any)[0].(map[string]any)
 			// What Crossplane adds: see DeploymentRuntimeBuilder of its internal/controller/pkg/runtime.
 			container["image"] = "example.org/function-export:v0.0.0"
 			container["ports"] = []any{
@@ -208,7 +208,7 @@ func TestRuntimeAgrees(t *testing.T) {
 			t.Fatalf("%s has no container: %v", kind, err)
 		}
 
-		return list[0].(map[string]any) //nolint:forcetypeassert // The API server has said so.
+		return list[0].(map[string]any)
 	}
 
 	crossplanes, autoscaled := containerOf("DeploymentRuntimeConfig", "spec", "deploymentTemplate"), containerOf("Deployment")
@@ -319,7 +319,7 @@ func deployingPlane(t *testing.T) deploying {
 
 	own.Crossplane.Stop(10 * time.Second)
 
-	cmd := exec.CommandContext(t.Context(), peers.Core, "core", "start", "--namespace=crossplane-system", "--service-account=crossplane", //nolint:gosec // Built for this.
+	cmd := exec.CommandContext(t.Context(), peers.Core, "core", "start", "--namespace=crossplane-system", "--service-account=crossplane",
 		"--enable-webhooks=false", "--metrics-port=0", "--health-probe-port=0",
 		"--xpkg-cache-dir="+t.TempDir(), "--xfn-cache-dir="+t.TempDir(), "--tls-client-certs-dir="+filepath.Join(dir, "client"), "--tls-client-secret-name=crossplane-tls-client")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(dir, "crossplane.kubeconfig"))
@@ -383,7 +383,7 @@ func (c deploying) checkService(t *testing.T, function string, labels map[string
 	}
 
 	volumes, _, _ := unstructured.NestedSlice(c.manifests["Deployment"].Object, "spec", "template", "spec", "volumes")
-	secret, _, _ := unstructured.NestedString(volumes[0].(map[string]any), "secret", "secretName") //nolint:forcetypeassert // The API server has said so.
+	secret, _, _ := unstructured.NestedString(volumes[0].(map[string]any), "secret", "secretName")
 
 	c.until(t, "the certificates that autoscaled-deployment.yaml mounts", func() error {
 		data, err := c.Data(t.Context(), "crossplane-system", secret)
@@ -406,7 +406,7 @@ func (c deploying) checkPod(t *testing.T, deployment *unstructured.Unstructured)
 			t.Fatalf("want one container, got %d: %v", len(list), err)
 		}
 
-		return list[0].(map[string]any) //nolint:forcetypeassert // The API server has said so.
+		return list[0].(map[string]any)
 	}
 
 	want, got := containerIn(c.manifests["DeploymentRuntimeConfig"], "spec", "deploymentTemplate"), containerIn(deployment)
@@ -418,8 +418,8 @@ func (c deploying) checkPod(t *testing.T, deployment *unstructured.Unstructured)
 
 	ports := map[string]any{}
 
-	for _, p := range got["ports"].([]any) { //nolint:forcetypeassert // The API server has said so.
-		port := p.(map[string]any) //nolint:forcetypeassert // The API server has said so.
+	for _, p := range got["ports"].([]any) {
+		port := p.(map[string]any)
 		ports[fmt.Sprint(port["name"])] = port["containerPort"]
 	}
 

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -308,7 +309,7 @@ func (s scenario) untouched(ctx context.Context, before *unstructured.Unstructur
 	was, _ := json.Marshal(before.Object) //nolint:errchkjson // It came as JSON.
 	is, _ := json.Marshal(after.Object)   //nolint:errchkjson // It came as JSON.
 
-	if string(was) != string(is) {
+	if !bytes.Equal(was, is) {
 		return brokenf("%s was touched: %s", live.RefOf(before), cmp.Diff(before.Object, after.Object))
 	}
 

@@ -16,7 +16,7 @@ import (
 type Reading func(testing.TB, *structpb.Struct) wire.Struct
 
 // Readings are all there are. What holds of one holds of the other.
-var Readings = map[string]Reading{"Decoded": Decoded, "Bytes": Sent} //nolint:gochecknoglobals // a table
+var Readings = map[string]Reading{"Decoded": Decoded, "Bytes": Sent}
 
 // Decoded by protobuf.
 func Decoded(_ testing.TB, s *structpb.Struct) wire.Struct { return wire.Of(s) }

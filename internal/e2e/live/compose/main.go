@@ -41,7 +41,7 @@ func (composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 		Context: req.GetContext(),
 	}
 
-	maps.Copy(rsp.Desired.Resources, req.GetDesired().GetResources())
+	maps.Copy(rsp.GetDesired().GetResources(), req.GetDesired().GetResources())
 
 	meta := req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
 	replace := []string{"$(name)", meta["name"].GetStringValue(), "$(namespace)", meta["namespace"].GetStringValue()}

@@ -1,0 +1,137 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Stdin is the path for stdin.
+const Stdin = "-"
+
+// Find are the files that the paths mean, each once, in the order of the paths
+// and, of one path, of their names. A path is a file, a folder with the YAML files that
+// filesIn finds there, a pattern with *, **, ? or [ ], or - for stdin.
+func Find(paths []string, filesIn func(folder string) ([]string, error)) ([]string, error) {
+	var out []string
+	seen := map[string]bool{}
+	for _, p := range paths {
+		files, err := filesOf(p, filesIn)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if same := identity(f); !seen[same] {
+				seen[same] = true
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// identity of a file, however its path is spelled.
+func identity(file string) string {
+	if file == Stdin {
+		return file
+	}
+	if whole, err := filepath.Abs(file); err == nil {
+		return whole
+	}
+	return file
+}
+
+func filesOf(path string, filesIn func(folder string) ([]string, error)) ([]string, error) {
+	if path == Stdin {
+		return []string{path}, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.IsDir():
+		return []string{path}, nil
+	case err == nil:
+		return filesIn(path)
+	case !strings.ContainsAny(path, "*?[{"):
+		return nil, CannotRead(path, err)
+	}
+	matches, err := doublestar.FilepathGlob(path, doublestar.WithFilesOnly())
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: it is not a valid pattern", path)
+	}
+	if !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.") {
+		matches = slices.DeleteFunc(matches, isHidden) // as in a folder
+	}
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("cannot find a file that matches %s", path)
+	}
+	slices.Sort(matches)
+	return matches, nil
+}
+
+// isHidden reports whether a file, or a folder that it is in, has a name with a dot in
+// front.
+func isHidden(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
+		return strings.HasPrefix(name, ".") && name != "." && name != ".."
+	})
+}
+
+// Below are the YAML files in a folder and all below it, but not in hidden
+// ones.
+func Below(folder string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return CannotRead(path, err)
+		case d.IsDir() && path != folder && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case !d.IsDir() && isYAML(path):
+			out = append(out, path)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// In are the YAML files in a folder, but not in those below it. There is one at least.
+func In(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, CannotRead(folder, err)
+	}
+	var out []string
+	for _, e := range entries {
+		if path := filepath.Join(folder, e.Name()); !e.IsDir() && isYAML(path) {
+			out = append(out, path)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("cannot find a .yaml or .yml file in %s", folder)
+	}
+	return out, nil
+}
+
+func isYAML(path string) bool {
+	ext := filepath.Ext(path)
+	return ext == ".yaml" || ext == ".yml"
+}
+
+// CannotRead names the file as it was given, and the cause once.
+func CannotRead(file string, err error) error {
+	return fmt.Errorf("cannot read %s: %w", file, WithoutPath(err))
+}
+
+// WithoutPath is the cause of an error about a file.
+func WithoutPath(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package files
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/document"
+)
+
+// A location is a place in a file that a diagnostic is at.
+type location struct {
+	document.Position
+
+	expression bool // it is inside of an expression
+}
+
+// locate finds the place that a diagnostic is about. A field that is not there is where it
+// would be: at the key of the nearest parent.
+func (s Step) locate(d *diagnostic.Diagnostic) location {
+	steps, rest := follow(any(s.Input), d.Path)
+	if d.Path == "input" { // the input itself
+		rest = ""
+	}
+	path := append(append([]any{}, s.at...), steps...)
+	if d.Line > 0 && rest == "" {
+		if p, ok := s.doc.Within(d.Line, max(d.Column, 1), path...); ok {
+			return location{p, true}
+		}
+	}
+	place, exact := s.doc.Find(path...)
+	if exact && rest == "" && !d.Key && isScalar(s.doc, path) {
+		return location{place.Value, false}
+	}
+	return location{place.Key, false}
+}
+
+// follow a path of the input through its values, as far as they are there. What is
+// left of it is returned, too. Keys are taken from the values: one may hold a dot.
+func follow(v any, path string) (steps []any, rest string) {
+	for path != "" {
+		step, after, ok := followOne(v, path)
+		if !ok {
+			return steps, path
+		}
+		steps, path = append(steps, step), after
+		switch c := v.(type) {
+		case map[string]any:
+			v = c[step.(string)] //nolint:forcetypeassert // of a map
+		case []any:
+			v = c[step.(int)] //nolint:forcetypeassert // of a list
+		}
+	}
+	return steps, ""
+}
+
+func followOne(v any, path string) (step any, after string, ok bool) {
+	path = strings.TrimPrefix(path, ".")
+	switch c := v.(type) {
+	case []any:
+		text, after, closed := strings.Cut(strings.TrimPrefix(path, "["), "]")
+		i, err := strconv.Atoi(text)
+		return i, after, closed && err == nil && i >= 0 && i < len(c)
+	case map[string]any:
+		best := ""
+		for k := range c {
+			rest, found := strings.CutPrefix(path, k)
+			if bracketed, is := strings.CutPrefix(path, "["+k+"]"); is {
+				rest, found = bracketed, true
+			}
+			if found && len(k) >= len(best) && k != "" && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				best, after, ok = k, rest, true
+			}
+		}
+		return best, after, ok
+	}
+	return nil, path, false
+}
+
+func isScalar(d *document.Document, path []any) bool {
+	switch d.At(path...).(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}

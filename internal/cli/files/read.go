@@ -1,0 +1,167 @@
+// Package files finds and reads the files that commands are given, finds the inputs of this function
+// in them, and says where in a file a diagnostic is.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/crossplane-contrib/function-export/internal/document"
+)
+
+// A File is a file that was read.
+type File struct {
+	Name        string
+	docs        []*document.Document
+	diagnostics []*document.Diagnostic // documents that cannot be read
+	err         error                  // it could not be read
+
+	holdsSteps bool // it may hold inputs of this function
+}
+
+// First is what keeps a file from being read as a whole, with its line and column, or nil.
+func (f File) First() error {
+	if f.err != nil || len(f.diagnostics) == 0 {
+		return f.err
+	}
+	return fmt.Errorf("%s:%d:%d: %s", f.Name, f.diagnostics[0].Line, f.diagnostics[0].Column, f.diagnostics[0].Message)
+}
+
+// Whole returns the documents of a file, or the first that keeps it from being read, with its line.
+func (f File) Whole() ([]*document.Document, error) {
+	if f.err != nil || len(f.diagnostics) == 0 {
+		return f.docs, f.err
+	}
+	return nil, fmt.Errorf("%s: %w", f.Name, f.diagnostics[0])
+}
+
+// unreadable is a diagnostic on what is at a place in the file.
+func (f File) unreadable(at document.Position, text string) Diagnostic {
+	return Diagnostic{File: f.Name, Line: at.Line, Column: at.Column, Rule: Unreadable, Message: text}
+}
+
+// Unread is what cannot be read of a file that may hold an input of ours: the templates of a Helm chart beside
+// it are not YAML, and that is as it should be.
+func (f File) Unread() []Diagnostic {
+	var out []Diagnostic
+	if f.err != nil {
+		out = append(out, f.unreadable(document.Position{Line: 1, Column: 1}, f.err.Error()))
+	}
+	for _, d := range f.diagnostics {
+		if !f.holdsSteps {
+			continue
+		}
+		text := d.Message
+		if text == document.NotYAML {
+			text += ": an expression that begins with one of { [ * & ! % @ ` or a quote has to be in quotes"
+		}
+		out = append(out, f.unreadable(d.Position, text))
+	}
+	return out
+}
+
+// ReadAll reads and parses files on all cores. They stay in their order.
+func ReadAll(files []string, stdin io.Reader, wanted func(text string) bool) []File {
+	return OnAllCores(files, func(name string) File { return Read(name, stdin, wanted) }, func(int) {})
+}
+
+// Read reads a file. Its documents are parsed if they are wanted, by a look at the text.
+func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
+	out := File{Name: name}
+	var data []byte
+	var err error
+	switch {
+	case name == Stdin && stdin == nil:
+		err = errors.New("give it as a file")
+	case name == Stdin:
+		out.Name = "<stdin>"
+		data, err = io.ReadAll(stdin)
+	default:
+		data, err = os.ReadFile(name) //nolint:gosec // the user names it
+	}
+	if err != nil {
+		out.err = CannotRead(name, err)
+		return out
+	}
+	text := document.Text(string(data))
+	out.holdsSteps = mayHoldSteps(text)
+	if wanted(text) {
+		out.docs, out.diagnostics = document.Parse(text)
+	}
+	return out
+}
+
+// AnyText wants each file.
+func AnyText(string) bool { return true }
+
+// An Object is a document, or an item of one that is a List, as kubectl prints several objects.
+type Object struct {
+	Doc   *document.Document
+	At    []any // the path of the item in the document
+	Value any
+}
+
+// start is where the object begins.
+func (o Object) start() document.Position {
+	if len(o.At) == 0 {
+		return o.Doc.Start()
+	}
+	place, _ := o.Doc.Find(o.At...)
+	return place.Value
+}
+
+// Objects of the file, in their order.
+func (f File) Objects() []Object {
+	out := make([]Object, 0, len(f.docs))
+	for _, d := range f.docs {
+		out = append(out, objectsIn(Object{Doc: d, Value: d.Value()})...)
+	}
+	return out
+}
+
+func objectsIn(o Object) []Object {
+	m, _ := o.Value.(map[string]any)
+	items, ok := m["items"].([]any)
+	if !ok || m["apiVersion"] != "v1" || m["kind"] != "List" {
+		return []Object{o}
+	}
+	var out []Object
+	for i, item := range items {
+		out = append(out, objectsIn(Object{o.Doc, append(slices.Clone(o.At), "items", i), item})...)
+	}
+	return out
+}
+
+// OnAllCores calls do for each item, as many at once as there are cores. The results
+// are in the order of the items.
+func OnAllCores[T, R any](items []T, do func(T) R, progress func(done int)) []R {
+	out := make([]R, len(items))
+	var next, done int
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(items)) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(items) {
+					return
+				}
+				out[i] = do(items[i])
+				mu.Lock()
+				done++
+				progress(done)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}

@@ -1,0 +1,119 @@
+// Package migrate implements the command fn migrate: it prints a pipeline step for what people have today.
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-contrib/function-export/internal/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/migrate"
+)
+
+// Command is the command `fn migrate`: it reads what people export with today,
+// and prints the pipeline steps of this function that take its place.
+type Command struct {
+	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several are read as if they were one." name:"file" predictor:"path"`
+}
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Reads YAML, and prints a pipeline step for each of these:
+
+  - a Composition whose function-patch-and-transform, or whose own resources, have
+    connectionDetails
+  - an ExternalSecret, together with the generators that are in the files, too
+  - a resource of Azure Service Operator whose operatorSpec exports, on its own or
+    in a Composition
+
+Other objects are ignored, and counted on stderr.
+
+What no machine can know is a comment "DECIDE" in the step. What does not compile
+is a comment with the reason, as is a step of which nothing is left; all the rest
+was compiled. Nothing is changed: what
+a step replaces, and is to be removed, is a comment, too. A value that stands in a
+file, such as that of a connection detail, is printed as it is.
+
+If something cannot be read, each fault is a line on stderr with its line and
+the field, nothing is printed, and the exit code is 1.
+
+Examples:
+
+    fn migrate composition.yaml
+
+    kubectl get externalsecret orders -o yaml | fn migrate -`
+}
+
+// Run is called by kong.
+func (c *Command) Run(k *kong.Context) error {
+	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
+}
+
+// RunWith writes all steps to stdout at once, or none of them. No text that it writes
+// to stderr, or returns, quotes a value of a file.
+func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	documents, err := c.load(stdin)
+	if err != nil {
+		return err
+	}
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		return err
+	}
+	what := strings.Join(c.Paths, ", ")
+	r, faults := migrate.Migrate(ctx, env, documents)
+	switch len(faults) {
+	case 0:
+	case 1:
+		return fmt.Errorf("cannot migrate %s: %w", what, faults[0])
+	default:
+		for _, f := range faults {
+			_, _ = fmt.Fprintln(stderr, terminal.OneLine(f.Error())) // the exit code is what counts
+		}
+		return fmt.Errorf("cannot migrate %s: %d faults", what, len(faults))
+	}
+	_, _ = fmt.Fprintf(stderr, "%s: %s; %s, %s\n", what, terminal.Counted(r.Steps, "step", "steps"),
+		terminal.Counted(r.Decisions, "decision is yours", "decisions are yours"), terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
+	if _, err := stdout.Write(r.YAML); err != nil {
+		return fmt.Errorf("cannot write the steps: %w", err)
+	}
+	return nil
+}
+
+// load the objects of all files. Each is named by where it begins.
+func (c *Command) load(stdin io.Reader) ([]migrate.Document, error) {
+	var out []migrate.Document
+	for _, path := range c.Paths {
+		f := files.Read(path, stdin, files.AnyText)
+		f.Name = path
+		if _, err := f.Whole(); err != nil {
+			return nil, err
+		}
+		for _, o := range f.Objects() {
+			out = append(out, objectToMigrate(path, o))
+		}
+	}
+	return out, nil
+}
+
+func objectToMigrate(path string, o files.Object) migrate.Document {
+	item := ""
+	for i := 1; i < len(o.At); i += 2 { // of a List in a List, say
+		item += fmt.Sprintf(": items[%d]", o.At[i])
+	}
+	return migrate.Document{
+		Name:  fmt.Sprintf("%s:%d%s", path, o.Doc.Start().Line, item),
+		Value: o.Value,
+		At: func(at ...any) string {
+			place, _ := o.Doc.Find(slices.Concat(o.At, at)...)
+			return fmt.Sprintf("%s:%d%s", path, place.Key.Line, item)
+		},
+	}
+}

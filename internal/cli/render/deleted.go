@@ -1,0 +1,49 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/composition"
+)
+
+// sayDeleted names the observed composed resources that no step desires: Crossplane deletes them. What a
+// skipped step composes is not known to be gone. If its input cannot be read, only what is this function's
+// to compose is named.
+func (r *run) sayDeleted(in *inputs) {
+	skipped := func(holds func(composition.Step) bool) bool {
+		return slices.ContainsFunc(in.steps, func(s composition.Step) bool { return !files.IsExports(s) && holds(s) })
+	}
+	for _, d := range in.observed {
+		name := d.resourceName()
+		composes := func(s composition.Step) bool {
+			return slices.ContainsFunc(s.Resources, func(c composition.Resource) bool { return c.Name == name })
+		}
+		_, desired := r.desired.GetResources()[name]
+		opaque := skipped(func(s composition.Step) bool { return s.Opaque })
+		text := "deleted"
+		switch {
+		case desired || skipped(composes), opaque && !d.isOurs() && !d.isExportable():
+			continue
+		case opaque && !d.isOurs():
+			text += " unless a skipped step composes it"
+		}
+		r.say("%s: %s %s, composed resource %q", text, d.GetKind(), strings.TrimPrefix(d.GetNamespace()+"/"+d.GetName(), "/"), name)
+	}
+}
+
+// isOurs reports whether an object has an annotation that only this function sets.
+func (d object) isOurs() bool {
+	for key := range d.GetAnnotations() {
+		if strings.HasPrefix(key, files.Group+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// isExportable reports whether an object is of a kind that exports have.
+func (d object) isExportable() bool {
+	return d.GetAPIVersion() == "v1" && (d.GetKind() == "Secret" || d.GetKind() == "ConfigMap")
+}

@@ -1,0 +1,70 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"sigs.k8s.io/yaml"
+)
+
+// A fakeFunction answers as its script says, and keeps what it was asked.
+type fakeFunction struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	requests []*fnv1.RunFunctionRequest
+	script   func(call int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error)
+}
+
+func (f *fakeFunction) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	f.requests = append(f.requests, proto.CloneOf(req))
+	if f.script == nil {
+		return &fnv1.RunFunctionResponse{Desired: req.GetDesired(), Context: req.GetContext()}, nil
+	}
+	return f.script(len(f.requests), req)
+}
+
+// renderAnswer is the script of a function that always says the same.
+func renderAnswer(t *testing.T, text string) func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	t.Helper()
+	rsp := renderResponse(t, text)
+	return func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { return rsp, nil }
+}
+
+// response reads a RunFunctionResponse from YAML.
+func renderResponse(t *testing.T, text string) *fnv1.RunFunctionResponse {
+	t.Helper()
+	rsp := &fnv1.RunFunctionResponse{}
+	j, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := protojson.Unmarshal(j, rsp); err != nil {
+		t.Fatal(err)
+	}
+	return rsp
+}
+
+// rendered runs the command; stdout, stderr and the error as a user sees them,
+// without the folder in them.
+func rendered(t *testing.T, c Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if err := c.RunWith(t.Context(), fn, &out, &errs); err != nil {
+		failure = err.Error()
+	}
+	dir := ""
+	if len(c.Paths) > 0 {
+		dir = c.Paths[0]
+		if filepath.Ext(dir) != "" {
+			dir = filepath.Dir(dir)
+		}
+	}
+	short := func(s string) string { return strings.ReplaceAll(s, dir+"/", "") }
+	return out.String(), short(errs.String()), short(failure)
+}

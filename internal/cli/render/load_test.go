@@ -1,0 +1,362 @@
+package render
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+)
+
+// TestRenderBadFiles: one clear error that names the file, and what to change;
+// nothing is printed and the function is not called.
+func TestRenderBadFiles(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		files  functiontest.Files
+		want   string
+	}{
+		"NoXR": {
+			files: functiontest.Files{"xr.yaml": "-"},
+			want:  "cannot read xr.yaml: no such file or directory",
+		},
+		"NoComposition": {
+			files: functiontest.Files{"composition.yaml": "-"},
+			want:  "cannot read composition.yaml: no such file or directory",
+		},
+		"NotYAML": {
+			reason: "The line counts in the file, not in its document.",
+			files:  functiontest.Files{"required.yaml": "a: b\napiVersion: v1\nkind: X\n---\napiVersion: v1\nkind: a: b\n---\n"},
+			want:   "required.yaml: line 6: not valid YAML",
+		},
+		"NoValueOfBadYAML": {
+			reason: "A YAML error quotes the anchor, which is the password here.",
+			files:  functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "stringData:\n  password: *hunter2\n"},
+			want:   "required.yaml: document at line 1: not valid YAML",
+		},
+		"DuplicateKey": {
+			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: {}\nstringData:\n  hunter2: a\n  hunter2: b\n"},
+			want:  "required.yaml: line 8: the same key twice",
+		},
+		"NotAnObject": {
+			files: functiontest.Files{"xr.yaml": "hunter2"},
+			want:  "xr.yaml: document 1 is not a Kubernetes object: it needs apiVersion and kind",
+		},
+		"NoKind": {
+			files: functiontest.Files{"observed/a.yaml": functiontest.Database + "---\n# nothing\n---\napiVersion: v1\n"},
+			want:  "observed/a.yaml: document 2 is not a Kubernetes object: it needs apiVersion and kind",
+		},
+		"NoName": {
+			files: functiontest.Files{"required.yaml": "{apiVersion: v1, kind: Secret}"},
+			want:  "required.yaml: Secret without a name: set metadata.name",
+		},
+		"EmptyXR": {
+			files: functiontest.Files{"xr.yaml": "---\n---\n# nothing\n"},
+			want:  "xr.yaml: holds 0 objects: it must hold the composite resource (XR), and only that",
+		},
+		"SeveralXRs": {
+			files: functiontest.Files{"xr.yaml": functiontest.XR + "---" + functiontest.XR},
+			want:  "xr.yaml: holds 2 objects: it must hold the composite resource (XR), and only that",
+		},
+		"NamelessXR": {
+			files: functiontest.Files{"xr.yaml": "{apiVersion: example.org/v1, kind: App}"},
+			want:  "xr.yaml: App without a name: set metadata.name",
+		},
+		"CompositionForXR": {
+			files: functiontest.Files{"xr.yaml": functiontest.Composition},
+			want:  "xr.yaml: a Composition is no composite resource: give the files as xr.yaml composition.yaml [functions.yaml]",
+		},
+		"XRForComposition": {
+			files: functiontest.Files{"composition.yaml": functiontest.XR},
+			want:  `composition.yaml: App "demo" is not a Composition of apiextensions.crossplane.io`,
+		},
+		"SeveralCompositions": {
+			files: functiontest.Files{"composition.yaml": functiontest.Composition + "---" + functiontest.Composition},
+			want:  "composition.yaml: holds 2 objects: it must hold the Composition, and only that",
+		},
+		"OtherComposite": {
+			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: App", "kind: Apple")},
+			want:  "composition.yaml: spec.compositeTypeRef is example.org/v1 Apple, but the composite in xr.yaml is example.org/v1 App: make them equal",
+		},
+		"NotPipeline": {
+			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "mode: Pipeline", "mode: Resources")},
+			want:  `composition.yaml: spec.mode is "Resources": set it to Pipeline`,
+		},
+		"NoMode": {
+			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "mode: Pipeline", "")},
+			want:  `composition.yaml: spec.mode is "": set it to Pipeline`,
+		},
+		"NoPipeline": {
+			files: functiontest.Files{"composition.yaml": functiontest.Composition[:strings.Index(functiontest.Composition, "  pipeline:")]},
+			want:  "composition.yaml: spec.pipeline is empty: add a step with an input of kind Exports",
+		},
+		"PipelineOfOtherType": {
+			files: functiontest.Files{"composition.yaml": functiontest.Composition[:strings.Index(functiontest.Composition, "  pipeline:")] + "  pipeline: hunter2"},
+			want:  "composition.yaml: cannot read spec.pipeline: must be a list",
+		},
+		"NamelessStep": {
+			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "step: export", "step: ''")},
+			want:  `composition.yaml: spec.pipeline[0].step is "": give every step a name of its own`,
+		},
+		"NoStepOfThisFunction": {
+			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: Exports", "kind: Resources")},
+			want:  "composition.yaml: no pipeline step is one of function-export: the input of one must be apiVersion export.fn.crossplane.io/v1beta1, kind Exports",
+		},
+		"FunctionsAreNone": {
+			files: functiontest.Files{"functions.yaml": functiontest.Database},
+			want:  `functions.yaml: Database "demo-db" is not a Function of pkg.crossplane.io: observed and required objects are given with -o and -e`,
+		},
+		"SeveralEnvironments": {
+			files: functiontest.Files{"environment.yaml": functiontest.Database + "---" + functiontest.Database},
+			want:  "environment.yaml: holds 2 objects: it must hold the environment, and only that",
+		},
+		"EmptyFolder": {
+			files: functiontest.Files{"observed/README.md": "nothing"},
+			want:  "cannot find a .yaml or .yml file in observed",
+		},
+		"NoResourceName": {
+			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "composition-resource-name", "x", 1)},
+			want:  `observed.yaml: Database "demo-db" has no annotation crossplane.io/composition-resource-name: add it, with the name the resource has in the pipeline; or give the object with -e`,
+		},
+		"SameResourceName": {
+			files: functiontest.Files{"observed.yaml": functiontest.Database, "observed/b.yaml": strings.Replace(functiontest.Database, "demo-db", "other", 1)},
+			want:  `observed/b.yaml: Database "other" has the same annotation crossplane.io/composition-resource-name=db as observed.yaml: Database "demo-db": give each its own`,
+		},
+		"OtherNamespace": {
+			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "namespace: default", "namespace: other", 1)},
+			want:  `observed.yaml: Database "demo-db" is in namespace "other": a namespaced composite composes in its own, so set metadata.namespace to default`,
+		},
+		"OtherController": {
+			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "name: demo-db,", "name: demo-db, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: abc, controller: true}],", 1)},
+			want:  `observed.yaml: Database "demo-db" is controlled by another object than the composite: set the uid of that owner reference to 11111111-1111-1111-1111-111111111111, or give the object with -e`,
+		},
+		"NotBase64": {
+			reason: "An error about a value names its key only.",
+			files:  functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: {password: hunter2!}"},
+			want:   `required.yaml: Secret "conn": data.password is not base64: encode it, or move it to stringData`,
+		},
+		"NotAString": {
+			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: {pin: 123456}"},
+			want:  `required.yaml: Secret "conn": data.pin is not a string: put it in quotes`,
+		},
+		"StringDataNotAString": {
+			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "stringData: {pin: 123456}"},
+			want:  `required.yaml: Secret "conn": stringData.pin is not a string: put it in quotes`,
+		},
+		"DataNotAMap": {
+			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: hunter2"},
+			want:  `required.yaml: Secret "conn": data is not a map of keys and values`,
+		},
+		"ObservedSecretToo": {
+			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.DatabaseSecret, "name: conn", "name: conn, annotations: {crossplane.io/composition-resource-name: s}", 1) + "data: {password: hunter2!}"},
+			want:  `observed.yaml: Secret "conn": data.password is not base64: encode it, or move it to stringData`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			fn := &fakeFunction{}
+			stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, tc.files)}}, fn)
+			if diff := cmp.Diff(tc.want, strings.ReplaceAll(failure, "\n", "<line>")); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			if stdout+stderr != "" || len(fn.requests) > 0 {
+				t.Errorf("printed %q, said %q, called the function %d times; want none of these", stdout, stderr, len(fn.requests))
+			}
+		})
+	}
+}
+
+func TestRenderBadArguments(t *testing.T) {
+	dir := functiontest.Folder(t, functiontest.Files{"bad.yaml": "{hunter2"})
+	file := func(name string) string { return filepath.Join(dir, name) }
+	cases := map[string]struct {
+		cmd  Command
+		want string
+	}{
+		"NoSuchFolder":    {cmd: Command{Paths: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
+		"OneFile":         {cmd: Command{Paths: []string{file("xr.yaml")}}, want: "cannot render 1 files: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
+		"FourFiles":       {cmd: Command{Paths: slices.Repeat([]string{file("xr.yaml")}, 4)}, want: "cannot render 4 files: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
+		"TwoFolders":      {cmd: Command{Paths: []string{dir, dir}}, want: "cannot render " + dir + " with other paths: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
+		"NoObserved":      {cmd: Command{Paths: []string{dir}, ObservedResources: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
+		"BadContextValue": {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: write a semicolon in it as \\;, or give it with --context-files"},
+		"BadContextFile":  {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file is not valid JSON or YAML"},
+		"NoContextFile":   {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "--context-files: cannot read a file: no such file or directory"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := tc.cmd.load()
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("got  %v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestRenderFilesAndFlags: what is read, from where, and what wins.
+func TestRenderFilesAndFlags(t *testing.T) {
+	secret := func(name, value string) string {
+		return strings.Replace(functiontest.DatabaseSecret, "conn", name, 1) + "stringData: {k: " + value + "}\n"
+	}
+	database := func(resource, name string) string {
+		return strings.NewReplacer("demo-db", name, "resource-name: db", "resource-name: "+resource).Replace(functiontest.Database)
+	}
+	dir := functiontest.Folder(t, functiontest.Files{
+		"observed.yaml":     database("db", "from-file"),
+		"observed/b.yml":    database("cache", "from-folder"),
+		"observed/a/x.yaml": "not read: folders in folders are not",
+		"required.yaml":     secret("a", "file"),
+		"required/x.yaml":   "--- # a comment\n" + secret("b", "folder") + "---\r\n",
+		"environment.yaml":  "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, from: file}",
+		"flags/o.yaml":      database("db", "from-flag"),
+		"flags/e.yaml":      secret("a", "flag"),
+		"flags/context":     `{"from": "context-files"}`,
+		"functions.yaml":    "{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-export}}",
+	})
+	flags := filepath.Join(dir, "flags")
+	cases := map[string]struct {
+		reason      string
+		cmd         Command
+		observed    map[string]string
+		required    []string
+		environment any
+	}{
+		"Folder": {
+			reason:      "A file and a folder of the same name both count.",
+			cmd:         Command{Paths: []string{dir}},
+			observed:    map[string]string{"db": "from-file", "cache": "from-folder"},
+			required:    []string{"a=ZmlsZQ==", "b=Zm9sZGVy"},
+			environment: map[string]any{"apiVersion": "internal.crossplane.io/v1alpha1", "kind": "Environment", "from": "file"},
+		},
+		"FlagsAdd": {
+			reason: "A flag replaces what has the same name, and adds what has not.",
+			cmd: Command{
+				Paths: []string{dir}, ObservedResources: []string{filepath.Join(flags, "o.yaml")}, RequiredResources: []string{filepath.Join(flags, "e.yaml")},
+				ContextFiles: map[string]string{environmentKey: filepath.Join(flags, "context")},
+			},
+			observed:    map[string]string{"db": "from-flag", "cache": "from-folder"},
+			required:    []string{"a=ZmxhZw==", "b=Zm9sZGVy"},
+			environment: map[string]any{"from": "context-files"},
+		},
+		"ValuesWin": {
+			reason: "--context-values take precedence over --context-files.",
+			cmd: Command{
+				Paths:         []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), filepath.Join(dir, "functions.yaml")},
+				ContextFiles:  map[string]string{environmentKey: filepath.Join(flags, "context")},
+				ContextValues: map[string]string{environmentKey: "[1, a]"},
+			},
+			environment: []any{1.0, "a"},
+		},
+		"FilesOnly": {
+			reason: "Given as files, nothing is read but these.",
+			cmd:    Command{Paths: []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml")}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in, err := tc.cmd.load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var observed map[string]string
+			for _, d := range in.observed {
+				if observed == nil {
+					observed = map[string]string{}
+				}
+				observed[d.resourceName()] = d.GetName()
+			}
+			store, err := newStore(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var required []string
+			for k, o := range store {
+				if o.Object["stringData"] != nil {
+					t.Errorf("%s still has stringData, which no API server returns", k.name)
+				}
+				if data, ok := o.Object["data"].(map[string]any); ok {
+					required = append(required, k.name+"="+data["k"].(string))
+				}
+			}
+			slices.Sort(required)
+			if diff := cmp.Diff(tc.observed, observed); diff != "" {
+				t.Errorf("%s: observed\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.required, required); diff != "" {
+				t.Errorf("%s: required\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.environment, in.context[environmentKey]); diff != "" {
+				t.Errorf("%s: environment\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRenderLinks: a folder of links is a folder; a link to nowhere is an error.
+func TestRenderLinks(t *testing.T) {
+	files := functiontest.Folder(t, functiontest.Files{"observed/db.yaml": functiontest.Database, "required.yaml": functiontest.DatabaseSecret})
+	dir := t.TempDir()
+	link := func(from, to string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(files, from), filepath.Join(dir, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("xr.yaml", "xr.yaml")
+	link("composition.yaml", "composition.yaml")
+	link("observed", "observed")
+	link("required.yaml", "required/one.yaml")
+
+	in, err := (&Command{Paths: []string{dir}}).load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.observed) != 1 || len(in.required) != 1 {
+		t.Errorf("%d observed and %d required objects, want 1 and 1", len(in.observed), len(in.required))
+	}
+
+	link("none.yaml", "required/two.yaml")
+	if _, err := (&Command{Paths: []string{dir}}).load(); err == nil {
+		t.Error("a link to nowhere in a folder is no error")
+	}
+	if err := os.Remove(filepath.Join(dir, "required/two.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	link("none.yaml", "environment.yaml")
+	if _, err := (&Command{Paths: []string{dir}}).load(); err == nil {
+		t.Error("a link to nowhere is no error")
+	}
+}
+
+// TestRenderUID: every composite has a UID, and the one that is made up is that
+// of `crossplane composition render`.
+func TestRenderUID(t *testing.T) {
+	cases := map[string]struct {
+		xr   string
+		want string
+	}{
+		"Given":  {xr: functiontest.XR, want: "11111111-1111-1111-1111-111111111111"},
+		"MadeUp": {xr: "{apiVersion: e2e.example.org/v1, kind: Thing, metadata: {name: t1, namespace: default}}", want: "8e36876e-1d82-51ae-b839-06edd74319bd"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": tc.xr})
+			xr, err := loadXR(filepath.Join(dir, "xr.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(withUID(xr).GetUID()); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+			if name == "MadeUp" && xr.GetUID() != "" {
+				t.Error("the object of the file got a UID, too: -x would print it")
+			}
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+)
+
+// A recorder keeps what a function is asked.
+type recorder struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	fn fnv1.FunctionRunnerServiceServer
+
+	mu       sync.Mutex
+	requests []*fnv1.RunFunctionRequest
+}
+
+func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	r.mu.Lock()
+	r.requests = append(r.requests, proto.CloneOf(req))
+	r.mu.Unlock()
+	return r.fn.RunFunction(ctx, req)
+}
+
+// TestRenderLikeCrossplane: for the same files the function is asked the same by
+// render and by `crossplane composition render`, and the same objects are
+// printed, but for what Crossplane alone keeps in them.
+func TestRenderLikeCrossplane(t *testing.T) {
+	peers := e2e.PeersForTest(t)
+	type example struct {
+		dir string
+		fn  fnv1.FunctionRunnerServiceServer
+	}
+	cases := map[string]example{"Selectors": {dir: selectorsExample(t), fn: &fakeFunction{script: asksForAll}}}
+	for _, dir := range functiontest.ExampleDirs(t) {
+		cases[strings.TrimPrefix(dir, filepath.Join(functiontest.ModuleRoot(t), "example")+"/")] = example{dir: dir, fn: functiontest.ExampleFunction(t, dir)}
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := exportStepsOnly(t, tc.dir)
+			ours, theirs := &recorder{fn: tc.fn}, &recorder{fn: tc.fn}
+
+			c := Command{Paths: []string{dir}, ShowSecrets: true, IncludeContext: true}
+			stdout, stderr, failure := rendered(t, c, ours)
+			if failure != "" {
+				t.Fatal(failure, stderr)
+			}
+			want := crossplaneRender(t, peers, dir, theirs)
+
+			// Crossplane's render takes schemas from OpenAPI documents only, and ours from XRDs.
+			schemas := protocmp.IgnoreFields(&fnv1.Schema{}, "openapi_v3")
+			if diff := cmp.Diff(sameRequests(theirs.requests), sameRequests(ours.requests), protocmp.Transform(), schemas); diff != "" {
+				t.Errorf("requests, -crossplane +render:\n%s", diff)
+			}
+			if diff := cmp.Diff(sameDocs(t, want), sameDocs(t, stdout)); diff != "" {
+				t.Errorf("objects, -crossplane +render:\n%s", diff)
+			}
+		})
+	}
+}
+
+// selectorsExample has one of every way to ask for a resource.
+func selectorsExample(t *testing.T) string {
+	t.Helper()
+	return functiontest.Folder(t, functiontest.Files{
+		"composition.yaml": strings.Replace(functiontest.Composition, "functionRef:", `requirements:
+      requiredResources:
+      - {requirementName: boot, apiVersion: v1, kind: ConfigMap, matchLabels: {app: x}}
+      - {requirementName: gone, apiVersion: v1, kind: ConfigMap, name: gone}
+    functionRef:`, 1),
+		"observed.yaml": functiontest.Database + `spec: {port: 5432, big: 9007199254740993, ratio: 1.5, none: null, writeConnectionSecretToRef: {name: conn, namespace: other}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: own, namespace: default, annotations: {crossplane.io/composition-resource-name: own}}
+data: {a: b2xk}
+`,
+		"required.yaml": requiredObjects + "---" + functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
+		// Crossplane's render makes a UID up, and so do we.
+		"xr.yaml":          strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
+		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, null]}}",
+	})
+}
+
+func asksForAll(_ int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	ns, two := "default", "two"
+	name := func(n string) *fnv1.ResourceSelector_MatchName { return &fnv1.ResourceSelector_MatchName{MatchName: n} }
+	rsp := &fnv1.RunFunctionResponse{Context: req.GetContext(), Desired: &fnv1.State{}, Requirements: &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
+		"name":      {ApiVersion: "v1", Kind: "Secret", Namespace: &ns, Match: name("conn")},
+		"noNS":      {ApiVersion: "v1", Kind: "Secret", Match: name("conn")},
+		"composite": {ApiVersion: "example.org/v1", Kind: "Database", Namespace: &ns, Match: name("demo-db")},
+		"cluster":   {ApiVersion: "example.org/v1", Kind: "Region", Match: name("eu")},
+		"none":      {ApiVersion: "v1", Kind: "Secret", Namespace: &ns, Match: name("none")},
+		"labels":    {ApiVersion: "v1", Kind: "ConfigMap", Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{"app": "x"}}}},
+		"all":       {ApiVersion: "v1", Kind: "ConfigMap", Namespace: &two},
+	}}}
+	if len(req.GetRequiredResources()["labels"].GetItems()) == 0 {
+		delete(rsp.GetRequirements().GetResources(), "all")
+	}
+	rsp.Desired.Composite = &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{
+		"status": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"n": structpb.NewNumberValue(3)}}),
+	}}}
+	return rsp, nil
+}
+
+// exportStepsOnly copies an example without the steps of other functions.
+func exportStepsOnly(t *testing.T, from string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("cp", "-rL", from+"/.", dir).CombinedOutput(); err != nil {
+		t.Fatalf("cannot copy %s: %v: %s", from, err, out)
+	}
+	docs, err := readObjects(files.In, filepath.Join(dir, "composition.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := docs[0].Object["spec"].(map[string]any)
+	spec["pipeline"] = slices.DeleteFunc(spec["pipeline"].([]any), func(s any) bool {
+		input, _ := s.(map[string]any)["input"].(map[string]any)
+		return input["kind"] != "Exports"
+	})
+	writeYAML(t, filepath.Join(dir, "composition.yaml"), docs[0].Object)
+	return dir
+}
+
+func writeYAML(t *testing.T, file string, v any) {
+	t.Helper()
+	b, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// crossplaneRender is what the real command prints for a folder, with fn served
+// to it.
+func crossplaneRender(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRunnerServiceServer) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer()
+	fnv1.RegisterFunctionRunnerServiceServer(srv, fn)
+	go func() { _ = srv.Serve(l) }()
+	t.Cleanup(srv.Stop)
+
+	functions := filepath.Join(t.TempDir(), "functions.yaml")
+	writeYAML(t, functions, map[string]any{
+		"apiVersion": "pkg.crossplane.io/v1", "kind": "Function",
+		"metadata": map[string]any{"name": "function-export", "annotations": map[string]any{
+			"render.crossplane.io/runtime":                    "Development",
+			"render.crossplane.io/runtime-development-target": l.Addr().String(),
+		}},
+		"spec": map[string]any{"package": "xpkg.crossplane.io/crossplane-contrib/function-export:v0.0.0"},
+	})
+	args := []string{"composition", "render", filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), functions,
+		"--crossplane-binary=" + peers.Core, "-c"}
+	for flag, file := range map[string]string{
+		"--observed-resources=": "observed.yaml", "--required-resources=": "required.yaml", "--xrd=": "xrd.yaml",
+		"--context-files=" + environmentKey + "=": "environment.yaml",
+	} {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			args = append(args, flag+filepath.Join(dir, file))
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), peers.CLI, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return stdout.String()
+}
+
+// sameRequests are requests without what only Crossplane's reconciler puts into
+// them: the tag, and its bookkeeping on the composite.
+func sameRequests(requests []*fnv1.RunFunctionRequest) []*fnv1.RunFunctionRequest {
+	var out []*fnv1.RunFunctionRequest
+	for _, r := range requests {
+		r = proto.CloneOf(r)
+		r.Meta.Tag = ""
+		withoutBookkeeping(r.GetObserved().GetComposite().GetResource())
+		for _, rs := range r.GetRequiredResources() {
+			for _, i := range rs.GetItems() {
+				withoutBookkeeping(i.GetResource())
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func withoutBookkeeping(s *structpb.Struct) {
+	md := s.GetFields()["metadata"].GetStructValue().GetFields()
+	delete(md, "resourceVersion")
+	for _, k := range []string{"composite", "claim-name", "claim-namespace"} {
+		delete(md["labels"].GetStructValue().GetFields(), "crossplane.io/"+k)
+	}
+	if len(md["labels"].GetStructValue().GetFields()) == 0 {
+		delete(md, "labels")
+	}
+	spec := s.GetFields()["spec"].GetStructValue().GetFields()
+	for _, k := range []string{"crossplane", "compositionRef", "resourceRefs"} {
+		delete(spec, k)
+	}
+	status := s.GetFields()["status"].GetStructValue().GetFields()
+	delete(status, "conditions")
+	delete(status, "claimConditionTypes")
+	if len(status) == 0 {
+		delete(s.GetFields(), "status")
+	}
+	if len(spec) == 0 {
+		delete(s.GetFields(), "spec")
+	}
+}
+
+// sameDocs are printed objects by kind and name, without what only Crossplane's
+// reconciler puts into them, and without the kind that it does not have.
+func sameDocs(t *testing.T, text string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for _, d := range parseRendered(t, text) {
+		s, err := structpb.NewStruct(d.(map[string]any))
+		if err != nil {
+			t.Fatal(err)
+		}
+		withoutBookkeeping(s)
+		u := &unstructured.Unstructured{Object: s.AsMap()}
+		u.SetOwnerReferences(nil)
+		u.SetGenerateName("")
+		u.SetUID("")
+		if u.GetKind() != "ConnectionDetails" {
+			out[u.GetKind()+" "+u.GetName()] = u.Object
+		}
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+// Package render implements the command fn render: it runs the function on local files, as Crossplane
+// would, and prints what it composes.
+package render
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/alecthomas/kong"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/composition"
+	"github.com/crossplane-contrib/function-export/internal/schema"
+)
+
+// Command is the command `fn render`: it runs this function alone, on local
+// files, and prints what it composes.
+//
+// Flags have the names, types and meaning of `crossplane composition render`.
+// Four things are more than there: -o may be repeated, --at, --schema and
+// --show-secrets.
+type Command struct {
+	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
+
+	// Flags. Keep them in alphabetical order.
+	At                     time.Time         `help:"Render as if it was that time, for example 2026-11-21T12:00:00Z, to rehearse what generators do. Defaults to now."                                                                  placeholder:"TIME"`
+	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
+	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
+	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
+	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
+	IncludeFunctionResults bool              `help:"Include normal and warning results of the function in the output as objects of kind: Result."                                                                                  short:"r"`
+	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none" short:"o"`
+	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects the function may ask for. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" predictor:"path" short:"e"`
+	Schema                 []string          `help:"A file or folder with XRDs and CRDs, for the schemas the function may ask for. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
+}
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Runs every pipeline step whose input is an Exports, without a cluster and without
+a container. Other steps are skipped, and named on stderr.
+
+A folder holds xr.yaml and composition.yaml. If they exist, functions.yaml,
+observed.yaml and observed/, required.yaml and required/, xrd.yaml, and
+environment.yaml (what an earlier step left in the context as
+apiextensions.crossplane.io/environment) are read, too; flags add to them.
+
+Connection details of an observed resource are read from the Secret that its
+spec.writeConnectionSecretToRef names, if that Secret is among the files.
+An observed resource needs the annotation crossplane.io/composition-resource-name.
+
+Objects are printed on stdout; results, conditions and what Crossplane deletes on
+stderr. A value of a Secret is printed as its length, unless --show-secrets is
+given. A fatal result prints no object and exits with 1.
+
+Examples:
+
+    fn render example/postgresql-url
+
+    fn render xr.yaml composition.yaml -o observed.yaml -e required.yaml \
+      --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
+}
+
+// FunctionAt makes the function that is rendered with, at a time or, if that is zero,
+// now. Bind one with kong.Bind.
+type FunctionAt func(at time.Time) (fnv1.FunctionRunnerServiceServer, error)
+
+// Run is called by kong, with what main binds.
+func (c *Command) Run(k *kong.Context, build FunctionAt) error {
+	fn, err := build(c.At)
+	if err != nil {
+		return err
+	}
+	return c.RunWith(context.Background(), fn, k.Stdout, k.Stderr)
+}
+
+// RunWith renders the files with the function: objects to stdout, in one write and
+// only if all went well; what a person should know to stderr, a line each.
+//
+// A fatal result is a line on stderr and a *terminal.ExitError, which does not
+// repeat it. No text it writes or returns holds a value of a Secret, except for
+// stdout with ShowSecrets.
+func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer) error {
+	in, err := c.load()
+	if err != nil {
+		return err
+	}
+	r, err := newRun(in, fn, stderr)
+	if err != nil {
+		return err
+	}
+	for _, step := range in.steps {
+		if err := r.step(ctx, step); err != nil {
+			return err
+		}
+	}
+	r.sayDeleted(in)
+	out, err := c.print(in, r)
+	if err != nil {
+		return err
+	}
+	if _, err := stdout.Write(out); err != nil {
+		return fmt.Errorf("cannot write the rendered objects: %w", err)
+	}
+	return nil
+}
+
+// run is one way through the pipeline: what flows from step to step, and
+// what is left at its end.
+type run struct {
+	fn     fnv1.FunctionRunnerServiceServer
+	stderr io.Writer
+	store  store
+
+	schemas *schema.Catalog
+
+	observed *fnv1.State
+	desired  *fnv1.State
+	context  *structpb.Struct
+	results  []result
+}
+
+// A result is a result that did not end the pipeline, and its step.
+type result struct {
+	step string
+	*fnv1.Result
+}
+
+func newRun(in *inputs, fn fnv1.FunctionRunnerServiceServer, stderr io.Writer) (*run, error) {
+	store, err := newStore(in)
+	if err != nil {
+		return nil, err
+	}
+	observed, err := in.observedState(store)
+	if err != nil {
+		return nil, err
+	}
+	pipelineContext, err := structpb.NewStruct(in.context)
+	if err != nil {
+		return nil, fmt.Errorf("cannot convert the context: %w", err)
+	}
+	return &run{
+		fn:       fn,
+		stderr:   stderr,
+		store:    store,
+		schemas:  in.schemas,
+		observed: observed,
+		desired:  &fnv1.State{},
+		context:  pipelineContext,
+	}, nil
+}
+
+// step runs one pipeline step, as Crossplane does: with what the steps before
+// it left, and the resources that the Composition requires for it.
+func (r *run) step(ctx context.Context, s composition.Step) error {
+	if !files.IsExports(s) {
+		r.say("skipped step %q (%s): only function-export runs here", s.Name, s.Function)
+		return nil
+	}
+	input, err := structpb.NewStruct(s.Input)
+	if err != nil {
+		return fmt.Errorf("cannot convert the input of pipeline step %q: %w", s.Name, err)
+	}
+	rsp, err := r.store.runFunction(ctx, r.fn, r.schemas, &fnv1.RunFunctionRequest{
+		Meta:              &fnv1.RequestMeta{Capabilities: Capabilities()},
+		Observed:          r.observed,
+		Desired:           r.desired,
+		Context:           r.context,
+		Input:             input,
+		RequiredResources: r.store.bootstrap(s),
+	})
+	if err != nil {
+		return fmt.Errorf("cannot run pipeline step %q: %s", s.Name, terminal.OneLine(err.Error()))
+	}
+	return r.take(s.Name, rsp)
+}
+
+// take says what a step had to say, and keeps what it leaves to the next one.
+func (r *run) take(step string, rsp *fnv1.RunFunctionResponse) error {
+	r.desired, r.context = rsp.GetDesired(), rsp.GetContext()
+
+	fatal := false
+	for _, rs := range rsp.GetResults() {
+		r.say("%s: %s", severityText(rs.GetSeverity()), rs.GetMessage())
+		if rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			fatal = true
+			continue
+		}
+		r.results = append(r.results, result{step: step, Result: rs})
+	}
+	for _, c := range rsp.GetConditions() {
+		text := fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason())
+		if c.GetMessage() != "" {
+			text += ": " + c.GetMessage()
+		}
+		r.say("%s", text)
+	}
+	if fatal {
+		return &terminal.ExitError{Code: terminal.ExitFaults, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step)}
+	}
+	return nil
+}
+
+// say writes one line for a person. A line that cannot be written is lost: the
+// objects and the exit code are what counts.
+func (r *run) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(r.stderr, terminal.OneLine(fmt.Sprintf(format, args...)))
+}
+
+// Capabilities are those that Crossplane 2.4 advertises.
+func Capabilities() []fnv1.Capability {
+	return []fnv1.Capability{
+		fnv1.Capability_CAPABILITY_CAPABILITIES,
+		fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES,
+		fnv1.Capability_CAPABILITY_CREDENTIALS,
+		fnv1.Capability_CAPABILITY_CONDITIONS,
+		fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS,
+	}
+}
+
+// severityText is what is said of a severity. One that is unknown is a warning, as it is for Crossplane.
+func severityText(s fnv1.Severity) string {
+	known := map[fnv1.Severity]string{fnv1.Severity_SEVERITY_FATAL: "fatal", fnv1.Severity_SEVERITY_NORMAL: "normal"}
+	return cmp.Or(known[s], "warning")
+}
+
+func statusText(s fnv1.Status) string {
+	known := map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False"}
+	return cmp.Or(known[s], "Unknown")
+}
+
+// overWire copies a message the way gRPC would: what one side does to it later
+// the other side does not see, and what cannot be sent is an error.
+func overWire[M proto.Message](from, to M) (M, error) {
+	b, err := proto.Marshal(from)
+	if err != nil {
+		return to, fmt.Errorf("cannot encode %s: %w", from.ProtoReflect().Descriptor().Name(), err)
+	}
+	if err := proto.Unmarshal(b, to); err != nil {
+		return to, fmt.Errorf("cannot decode %s: %w", to.ProtoReflect().Descriptor().Name(), err)
+	}
+	return to, nil
+}

@@ -1,0 +1,176 @@
+package render
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/crossplane-contrib/function-export/internal/composition"
+	"github.com/crossplane-contrib/function-export/internal/schema"
+)
+
+// maxIterations is Crossplane's MaxRequirementsIterations: how often a
+// function may ask again before its requirements count as unstable.
+const maxIterations = 5
+
+// A key is the identity of an object.
+type key struct {
+	apiVersion, kind, namespace, name string
+}
+
+// A store is the cluster that functions ask: everything among the files.
+// It answers as the in-memory client of Crossplane's render engine does, so the
+// composite and its observed resources are also in it.
+type store map[key]stored
+
+// A stored is an object, and how it goes into a request.
+type stored struct {
+	*unstructured.Unstructured
+	message *structpb.Struct
+}
+
+// newStore fills a store. Of two objects with one identity a required one
+// wins over an observed one, and a later one over an earlier one.
+func newStore(in *inputs) (store, error) {
+	s := store{}
+	for _, d := range slices.Concat([]object{in.composite}, in.observed, in.required) {
+		m, err := d.message()
+		if err != nil {
+			return nil, err
+		}
+		s[key{d.GetAPIVersion(), d.GetKind(), d.GetNamespace(), d.GetName()}] = stored{d.Unstructured, m}
+	}
+	return s, nil
+}
+
+// bootstrap answers the requirements that the Composition states for a step.
+func (s store) bootstrap(step composition.Step) map[string]*fnv1.Resources {
+	out := map[string]*fnv1.Resources{}
+	for _, r := range step.Required {
+		sel := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace}
+		switch {
+		case r.MatchName != nil:
+			sel.Match = &fnv1.ResourceSelector_MatchName{MatchName: *r.MatchName}
+		case r.MatchLabels != nil:
+			sel.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.MatchLabels}}
+		}
+		out[r.Name] = s.fetch(sel)
+	}
+	return out
+}
+
+// fetch answers one selector, sorted by namespace and name. What is not found is
+// no item.
+//
+// By name the namespace counts as it is, so that of a namespaced object must
+// be given; by labels, or by neither, no namespace is every namespace.
+func (s store) fetch(sel *fnv1.ResourceSelector) *fnv1.Resources {
+	if name, ok := sel.GetMatch().(*fnv1.ResourceSelector_MatchName); ok {
+		o, ok := s[key{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), name.MatchName}]
+		if !ok {
+			return &fnv1.Resources{}
+		}
+		return resourcesOf(o)
+	}
+
+	match := labels.SelectorFromSet(sel.GetMatchLabels().GetLabels())
+	var found []stored
+	for k, o := range s {
+		if k.apiVersion != sel.GetApiVersion() || k.kind != sel.GetKind() {
+			continue
+		}
+		if ns := sel.GetNamespace(); ns != "" && ns != k.namespace {
+			continue
+		}
+		if match.Matches(labels.Set(o.GetLabels())) {
+			found = append(found, o)
+		}
+	}
+	slices.SortFunc(found, func(a, b stored) int {
+		return cmp.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+	})
+	return resourcesOf(found...)
+}
+
+func resourcesOf(os ...stored) *fnv1.Resources {
+	out := &fnv1.Resources{}
+	for _, o := range os {
+		out.Items = append(out.Items, &fnv1.Resource{Resource: o.message})
+	}
+	return out
+}
+
+// runFunction calls the function until its requirements are stable, and returns
+// its last response. It is Crossplane's FetchingFunctionRunner, step by step:
+// desired state is the same in every call, the context is handed on.
+func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, known *schema.Catalog, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	bootstrap := maps.Clone(req.GetRequiredResources())
+	var requirements *fnv1.Requirements
+
+	for i := range maxIterations + 1 {
+		rsp, err := callFunction(ctx, fn, req)
+		if err != nil {
+			return nil, err
+		}
+		if isFatal(rsp) {
+			return rsp, nil
+		}
+		reqs := rsp.GetRequirements()
+		if proto.Equal(reqs, requirements) {
+			return rsp, nil
+		}
+
+		next := maps.Clone(bootstrap)
+		for n, sel := range reqs.GetResources() {
+			next[n] = s.fetch(sel)
+		}
+		schemas := map[string]*fnv1.Schema{}
+		for n, sel := range reqs.GetSchemas() { // one that is empty was not found
+			schemas[n] = &fnv1.Schema{OpenapiV3: known.Find(schema.Kind{APIVersion: sel.GetApiVersion(), Kind: sel.GetKind()})}
+		}
+		// The first call may have had all it asks for: from the Composition.
+		if i == 0 && maps.EqualFunc(req.GetRequiredResources(), next, equalResources) && len(schemas) == 0 {
+			return rsp, nil
+		}
+		requirements = reqs
+		req.RequiredResources = next
+		req.RequiredSchemas = schemas
+		req.Context = rsp.GetContext()
+	}
+	return nil, fmt.Errorf("requirements didn't stabilize after the maximum number of iterations (%d)", maxIterations)
+}
+
+func equalResources(a, b *fnv1.Resources) bool { return proto.Equal(a, b) }
+
+// callFunction calls the function once, over a wire of its own. The value of a
+// panic can hold anything the request holds: its type is all that is told of it.
+func callFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
+	sent, err := overWire(req, &fnv1.RunFunctionRequest{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			rsp, err = nil, fmt.Errorf("the function panicked with a %T", value)
+		}
+	}()
+	got, err := fn.RunFunction(ctx, sent)
+	if err != nil {
+		return nil, err
+	}
+	return overWire(got, &fnv1.RunFunctionResponse{})
+}
+
+func isFatal(rsp *fnv1.RunFunctionResponse) bool {
+	return slices.ContainsFunc(rsp.GetResults(), func(r *fnv1.Result) bool {
+		return r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL
+	})
+}

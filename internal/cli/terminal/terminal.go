@@ -1,0 +1,86 @@
+// Package terminal holds what all commands say in the same way: exit codes, errors of usage, and
+// texts that are safe to print.
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Version is set when a release is built: see internal/release.
+var Version = "devel"
+
+// The exit codes of the commands, and what kong exits with for a command line that it cannot
+// parse.
+const (
+	ExitFaults = 1 // in the input, as check or the function found them
+	ExitUnread = 2
+	ExitUsage  = 80
+)
+
+// An ExitError ends the program with a code, and why. All that there is to say was said.
+type ExitError struct {
+	Code int
+	Why  string // for logs and tests: it is not printed
+}
+
+// Error is why.
+func (e *ExitError) Error() string { return e.Why }
+
+// ExitCode of an error that only carries one.
+func ExitCode(err error) (int, bool) {
+	var e *ExitError
+	if errors.As(err, &e) {
+		return e.Code, true
+	}
+	return 0, false
+}
+
+// A UsageError says what is wrong with a command line, without any value of it.
+type UsageError struct {
+	Text string // one line
+	code int
+}
+
+// Error is the text.
+func (e *UsageError) Error() string { return e.Text }
+
+// ExitCode is what kong exits with.
+func (e *UsageError) ExitCode() int { return e.code }
+
+// OneLine makes a text of somebody else fit to be seen: no second line, no control
+// character.
+func OneLine(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f || (c >= 0x80 && c < 0xa0) {
+			return ' '
+		}
+		return c
+	}, text)
+	return strings.TrimSpace(text)
+}
+
+// Counted is a number of things, in the singular or the plural.
+func Counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+// WriteJSON writes a value in lines, in one write.
+func WriteJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

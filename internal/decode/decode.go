@@ -1,0 +1,126 @@
+// Package decode reads the fields of a decoded object that may be of any type. It reports a field
+// that is of another type than asked for, with its path, and never shows a value.
+package decode
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Path leads to a value: a string is a field, a [Key] is a key that an author chose, and an int is
+// an index.
+type Path []any
+
+// A Key of a map. It is in brackets in the text of a path.
+type Key string
+
+// String is the path as it is written, for example spec.pipeline[0].step. A field with dots is
+// quoted, because it is unclear where it ends otherwise.
+func (p Path) String() string {
+	var b strings.Builder
+	for _, step := range p {
+		switch s := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", s)
+		case Key:
+			fmt.Fprintf(&b, "[%s]", s)
+		case string:
+			if strings.ContainsAny(s, ".[]\"\n") {
+				fmt.Fprintf(&b, "[%q]", s)
+				continue
+			}
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s)
+		}
+	}
+	return b.String()
+}
+
+// A Value is a part of an object as encoding/json decodes it. A value that is absent, or is below
+// one that is absent or of another type, is empty.
+type Value struct {
+	Raw    any
+	Path   Path
+	Report func(at Path, message string)
+
+	lost bool // a value above it is of another type, which is reported
+}
+
+// Refuse reports what is wrong with the value.
+func (v Value) Refuse(format string, args ...any) {
+	if !v.lost {
+		v.Report(v.Path, fmt.Sprintf(format, args...))
+	}
+}
+
+// Exists reports whether the value is set. Null is not.
+func (v Value) Exists() bool { return v.Raw != nil }
+
+// Required returns the value itself, which must be set.
+func (v Value) Required() Value {
+	if !v.Exists() {
+		v.Refuse("must be set")
+	}
+	return v
+}
+
+// Get returns the field at the end of the names.
+func (v Value) Get(names ...string) Value {
+	for _, name := range names {
+		v = v.below(name, v.Object()[name])
+	}
+	return v
+}
+
+// Key returns the value of a key that an author chose.
+func (v Value) Key(key string) Value { return v.below(Key(key), v.Object()[key]) }
+
+func (v Value) below(step, raw any) Value {
+	_, isObject := v.Raw.(map[string]any)
+	_, isIndex := step.(int)
+	return Value{raw, append(slices.Clip(v.Path), step), v.Report, v.lost || v.Exists() && !isObject && !isIndex}
+}
+
+// Object returns the fields of an object.
+func (v Value) Object() map[string]any { return as[map[string]any](v, "an object") }
+
+// Keys returns the keys of an object, sorted.
+func (v Value) Keys() []string { return slices.Sorted(maps.Keys(v.Object())) }
+
+// List returns the items of a list.
+func (v Value) List() []Value {
+	items := as[[]any](v, "a list")
+	out := make([]Value, len(items))
+	for i, item := range items {
+		out[i] = v.below(i, item)
+	}
+	return out
+}
+
+// Text returns a string.
+func (v Value) Text() string { return as[string](v, "a string") }
+
+// Bool returns a boolean.
+func (v Value) Bool() bool { return as[bool](v, "true or false") }
+
+func as[T any](v Value, kind string) T {
+	t, ok := v.Raw.(T)
+	if !ok && v.Exists() {
+		v.Refuse("must be %s", kind)
+	}
+	return t
+}
+
+// First keeps the first report as an error.
+type First struct{ Err error }
+
+// Report is the Report of a [Value].
+func (f *First) Report(at Path, message string) {
+	if f.Err == nil {
+		f.Err = fmt.Errorf("cannot read %s: %s", at, message)
+	}
+}

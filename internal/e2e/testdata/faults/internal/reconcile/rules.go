@@ -1,0 +1,32 @@
+package reconcile
+
+import (
+	"os"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A function that is built with this file breaks the rule that FUNCTION_EXPORT_FAULT names, so
+// that a test can show that it notices. It is never published.
+
+var broken = os.Getenv("FUNCTION_EXPORT_FAULT")
+
+var (
+	rulesHold   = broken != "hold"
+	rulesLookUp = broken != "look-up"
+)
+
+// seen also returns the generation that the step made, before it is stored.
+func (g *stepper) seen(w *wantedGeneration, step generator.Step, waits string) observation.Generated {
+	if i, made := g.names[plan.GenerationName(w.Name, step.Make)]; made && broken == "write-ahead" {
+		o := observation.Resource{Object: wire.Of(g.composed[i].Desired)}
+		return g.generated(w.Generator, readGeneration(w.Name, step.Make, o, true))
+	}
+	if k := g.current[w.Name]; k != nil {
+		return g.generated(w.Generator, k)
+	}
+	return observation.Generated{Waits: waits}
+}

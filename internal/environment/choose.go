@@ -1,0 +1,131 @@
+package environment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// choose returns which of the EnvironmentConfigs that were found are merged, in this order. It does not
+// change found.
+func (l *Lookup) choose(by chosen, asked *Selector, found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
+	const needs = "mode Single needs one EnvironmentConfig with the labels %s, and "
+	switch n := len(found); {
+	case by.name != "" && n == 0 && !l.optional:
+		return nil, wrong(by.at, "EnvironmentConfig %q does not exist: create it, or set %s to Optional", by.name, l.policy)
+	case by.name != "" && n > 1:
+		return nil, wrong(by.at, "Crossplane found %d EnvironmentConfigs of the name %q, where there can be one only", n, by.name)
+	case by.many:
+		return by.chooseMany(asked, found)
+	case by.name != "" || n == 1:
+		return found, nil
+	case n == 0:
+		return nil, wrong(by.at, needs+"none has them: give them to one, or correct matchLabels", asked.labels())
+	default:
+		return nil, wrong(by.at, needs+"%d have them (%s): match a label that only one of them has, or set mode to Multiple",
+			asked.labels(), n, several(namesOf(found)))
+	}
+}
+
+func (by chosen) chooseMany(asked *Selector, found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
+	if uint64(len(found)) < by.min {
+		have := "none has them"
+		if len(found) > 0 {
+			have = fmt.Sprintf("%d have them (%s)", len(found), several(namesOf(found)))
+		}
+		return nil, wrong(by.at.Child("minMatch"),
+			"needs at least %d EnvironmentConfigs with the labels %s, and %s: give them to more, or lower minMatch",
+			by.min, asked.labels(), have)
+	}
+	out, d := by.sorted(found)
+	return out[:min(uint64(len(out)), by.max)], d
+}
+
+// keyed is what an EnvironmentConfig is sorted by: a text or a number, then its name.
+type keyed struct {
+	config wire.Struct
+	text   string
+	number float64
+	name   string
+}
+
+// sorted returns what was found, in an order that does not depend on the order in found.
+func (by chosen) sorted(found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
+	if len(found) < 2 {
+		return found, nil
+	}
+	keys, d := by.keys(found)
+	slices.SortStableFunc(keys, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
+	})
+	out := make([]wire.Struct, len(keys))
+	for i, k := range keys {
+		out[i] = k.config
+	}
+	return out, d
+}
+
+// keys of EnvironmentConfigs. A field that is absent or null has the zero value of the others.
+func (by chosen) keys(configs []wire.Struct) ([]keyed, *diagnostic.Diagnostic) {
+	keys := make([]keyed, 0, len(configs))
+	var texts, numbers, others []string
+	for _, c := range configs {
+		key := keyed{config: c, name: nameOf(c)}
+		v, free := by.sortBy.find(c)
+		switch kind := v.Kind(); {
+		case kind == wire.Text:
+			key.text, texts = v.Text(), append(texts, key.name)
+		case kind == wire.Number:
+			key.number, numbers = v.Number(), append(numbers, key.name)
+		case !free || kind != wire.Absent && kind != wire.Null:
+			others = append(others, key.name)
+		}
+		keys = append(keys, key)
+	}
+	if text := mixed(texts, numbers, others); text != "" {
+		return nil, wrong(by.at.Child("sortByFieldPath"),
+			"cannot sort by %q, which is %s: make it a string in all EnvironmentConfigs, or a number in all", by.sortBy, text)
+	}
+	return keys, nil
+}
+
+// mixed says which EnvironmentConfigs cannot be compared, if any.
+func mixed(texts, numbers, others []string) string {
+	var is []string
+	add := func(what string, names []string) {
+		if len(names) > 0 {
+			is = append(is, fmt.Sprintf("%s in %s", what, several(names)))
+		}
+	}
+	add("a string", texts)
+	add("a number", numbers)
+	if len(others) == 0 && len(is) < 2 {
+		return ""
+	}
+	add("neither string nor number", others)
+	return strings.Join(is, " and ")
+}
+
+// nameOf returns the name of an object, or nothing if it has none.
+func nameOf(s wire.Struct) string { return s.Get("metadata").Struct().Get("name").Text() }
+
+func namesOf(objects []wire.Struct) []string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
+		names[i] = nameOf(o)
+	}
+	return names
+}
+
+// labels that were asked for, as kubectl takes them.
+func (s *Selector) labels() string {
+	out := make([]string, 0, len(s.Labels))
+	for k, v := range s.Labels {
+		out = append(out, k+"="+v)
+	}
+	return several(out)
+}

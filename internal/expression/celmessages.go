@@ -1,0 +1,70 @@
+package expression
+
+import (
+	"regexp"
+	"strings"
+)
+
+// CEL's parser, and its validator of format, report what they find as text only. This file is the
+// one place that knows these texts. A test compares them with those of the current version of
+// cel-go.
+
+// How a message of CEL's grammar begins, and how it ends if the : of a condition is missing.
+const (
+	grammarMessage = "Syntax error: "
+	noColonMessage = "expecting ':'"
+)
+
+// celMessages are what cel-go says, and what is said instead: $1 is the first group of the pattern.
+var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a table
+	for _, m := range [][2]string{
+		{`^reserved identifier: if$`, "there is no if: write condition ? one : other"},
+		{`^reserved identifier: (let|var|const)$`,
+			"there is no $1: an expression is one value; put parts of it under variables"},
+		{`^reserved identifier: (for|while|loop)$`,
+			"there is no $1: write list.map(x, x.name) or list.filter(x, x.ready)"},
+		{`^reserved identifier: return$`, "there is no return: leave it out"},
+		{`^reserved identifier: (.*)$`, "$1 is a reserved word, which no variable is called: " +
+			"write what it is a field of, for example composite.metadata.$1"},
+		{`^.*invalid argument to has\(\).*$`, "has() takes a field: write for example has(resource.status.host)"},
+		{`^(argument must be a simple name|argument is not an identifier)$`,
+			"$1: a name for each element comes first, as in list.map(x, x.name)"},
+		{`^(expression|error recovery|max recursion) .*(limit|exceed).*$`,
+			"is nested too deep: split it into variables"},
+		{`^(invalid .* literal)$`, "$1: it does not fit into 64 bits"},
+
+		{`^too many arguments supplied to string\.format \(expected (\d+), got (\d+)\)$`,
+			"format has $2 values for $1 % in its text: write one %s for each"},
+		{`^index \d+ out of range$`, "format has fewer values than there are % in its text: " +
+			"write one value for each, and %% for a percent sign"},
+		{`^.*unrecognized formatting clause "(.)"$`, "format has no %$1: " +
+			"write %s for any value, %d for whole numbers, and %% for a percent sign"},
+		{`^error during formatting: (.*) clause can only be used on (.*), was given (int.*)$`,
+			"{$1} takes $2, and this is an $3: write %s, or convert it"},
+		{`^error during formatting: (.*) clause can only be used on (.*), was given (.*)$`,
+			"{$1} takes $2, and this is a $3: write %s, or convert it"},
+	} {
+		all = append(all, celMessage{regexp.MustCompile(m[0]), m[1]})
+	}
+	return all
+}()
+
+type celMessage struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+// clauses of format have these names in messages of CEL.
+var clauses = strings.NewReplacer("{decimal}", "%d", "{fixed-point}", "%f", "{scientific}", "%e", "{binary}", "%b",
+	"{octal}", "%o", "{hex}", "%x", "{string}", "%s")
+
+// explainCEL says in plain words what CEL says, where the tree does not tell.
+func explainCEL(text string) string {
+	text = strings.Join(strings.Fields(strings.TrimSuffix(text, " (in container '')")), " ")
+	for _, m := range celMessages {
+		if m.pattern.MatchString(text) {
+			return clauses.Replace(m.pattern.ReplaceAllString(text, m.instead))
+		}
+	}
+	return text
+}

@@ -1,0 +1,82 @@
+package function
+
+import (
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A pipelineContext is the context of the request, and the fields that the step changes.
+type pipelineContext struct {
+	found  wire.Struct
+	fields map[string]*structpb.Value
+}
+
+func (c *pipelineContext) set(name string, v *structpb.Value) { put(&c.fields, name, v) }
+
+// setMember sets a member of a field, and keeps its other members.
+func (c *pipelineContext) setMember(name, member string, v *structpb.Value) {
+	if own, ok := c.fields[name]; ok {
+		own.GetStructValue().Fields[member] = v // a copy already
+		return
+	}
+	was := c.found.Get(name).Proto()
+	c.set(name, structpb.NewStructValue(withField(was.GetStructValue(), []string{member}, v)))
+}
+
+// changes returns the fields that were set, or nil.
+func (c *pipelineContext) changes() *structpb.Struct {
+	if c.fields == nil {
+		return nil
+	}
+	return &structpb.Struct{Fields: c.fields}
+}
+
+// exportsKey of the context has the reports of earlier steps of this function, by input: states and
+// messages, and no values. There is one condition for all of them, and the last step sets it. A step
+// also finds its own report there when Crossplane calls it again with its requirements.
+const exportsKey = "export.fn.crossplane.io/exports"
+
+// A report is the state of a step's exports, and its messages.
+type report struct {
+	state    reconcile.State
+	messages []string
+}
+
+func (r *report) add(o reconcile.Outcome) {
+	if o.State != reconcile.Available || o.Warn {
+		r.messages = append(r.messages, clip(o.Message))
+	}
+}
+
+// reportBefore returns the reports of all other inputs.
+func reportBefore(context wire.Struct, own string) report {
+	var all report
+	for id, v := range context.Get(exportsKey).Struct().All() {
+		if id == own {
+			continue
+		}
+		step := v.Struct()
+		all.state = max(all.state, min(reconcile.State(step.Get("state").Number()), reconcile.Conflict))
+		for _, m := range step.Get("messages").List().All() {
+			all.messages = append(all.messages, m.Text())
+		}
+	}
+	return all
+}
+
+// save saves the report in the context, in place of the input's report before.
+func (r *report) save(c *pipelineContext, own string) {
+	if r.state == reconcile.Available && len(r.messages) == 0 && !c.found.At(exportsKey, own).Exists() {
+		return
+	}
+	messages := &structpb.ListValue{}
+	for _, m := range r.messages {
+		messages.Values = append(messages.Values, structpb.NewStringValue(m))
+	}
+	c.setMember(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"state":    structpb.NewNumberValue(float64(r.state)),
+		"messages": structpb.NewListValue(messages),
+	}}))
+}

@@ -1,0 +1,79 @@
+package function
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// environmentKey is where steps find and save the merged environment.
+const environmentKey = "apiextensions.crossplane.io/environment"
+
+// environmentsKey of the context has, by input, the environment that a step found, and a hash of the one
+// that it made. Crossplane passes a step its own context when it calls it again with its requirements,
+// and the step must not change the environment twice.
+const environmentsKey = "export.fn.crossplane.io/environments"
+
+const (
+	environmentFound = "found"
+	environmentMade  = "made"
+)
+
+// contextBefore returns the context of the first call of the step with an input: with its environment,
+// and without the fields of this function.
+func contextBefore(context wire.Struct, id string) wire.Struct {
+	environments := context.Get(environmentsKey)
+	if !environments.Exists() && !context.Get(exportsKey).Exists() && !context.Get(generatorsKey).Exists() {
+		return context
+	}
+	fields := maps.Collect(context.All())
+	for _, key := range []string{generatorsKey, exportsKey, environmentsKey} {
+		delete(fields, key)
+	}
+	if others := generatorsElsewhere(context, id); len(others) > 0 {
+		fields[generatorsKey] = wire.OfStruct(wire.Compose(others))
+	}
+	own := environments.Struct().Get(id)
+	if own.Kind() != wire.Object || !own.Struct().Get(environmentMade).Is(hashOf(context.Get(environmentKey).Proto())) {
+		return wire.Compose(fields) // a later step has changed it
+	}
+	delete(fields, environmentKey)
+	if found := own.Struct().Get(environmentFound); found.Exists() {
+		fields[environmentKey] = found
+	}
+	return wire.Compose(fields)
+}
+
+// saveEnvironment saves the environment for later steps, if the input makes one. A step without
+// requirements is called once, and saves nothing for itself. Of two steps with the same input and
+// requirements, the second one reads the data of the first: a request does not distinguish them.
+func saveEnvironment(c *pipelineContext, result *reconcile.Result, id string) {
+	if result.Environment == nil {
+		return
+	}
+	made := structpb.NewStructValue(result.Environment)
+	if len(result.Requirements) > 0 {
+		own := map[string]*structpb.Value{environmentMade: structpb.NewStringValue(hashOf(made))}
+		if found := contextBefore(c.found, id).Get(environmentKey); found.Exists() {
+			own[environmentFound] = found.Proto()
+		}
+		c.setMember(environmentsKey, id, structpb.NewStructValue(&structpb.Struct{Fields: own}))
+	}
+	c.set(environmentKey, made)
+}
+
+// hashOf an environment, which has no secrets. It is empty for an environment that protobuf cannot marshal.
+func hashOf(environment *structpb.Value) string {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(environment)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,254 @@
+package function_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+)
+
+// What somebody can do who may create and delete Secrets beside a composite, and edit their
+// annotations, but may not edit the composite. Requests go to a server over gRPC.
+
+// overGRPC lets the control plane call a server.
+func overGRPC(c *functiontest.ControlPlane) *functiontest.ControlPlane {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	s := grpc.NewServer()
+	fnv1.RegisterFunctionRunnerServiceServer(s, c.Fn)
+	go s.Serve(l)
+	c.T.Cleanup(s.Stop)
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.T.Cleanup(func() { _ = conn.Close() })
+	c.Client = fnv1.NewFunctionRunnerServiceClient(conn)
+	return c
+}
+
+const adminOnce = "generators: [{name: admin, gracePeriod: 0s, password: {}}]" + functiontest.ConnectionOfAdmin
+
+func TestForgedGenerations(t *testing.T) {
+	const first = "v1|Secret|team-a|shop-admin-1"
+	cases := map[string]struct {
+		reason string
+		attack func(c *functiontest.ControlPlane)
+		names  string
+		want   string // of the condition
+		after  func(c *functiontest.ControlPlane)
+		then   string
+	}{
+		"Label": {
+			reason: "a label and an owner are no proof",
+			attack: func(c *functiontest.ControlPlane) { c.Forge("shop-admin-2", 2, true) },
+			names:  "shop-admin-1 shop-admin-2 shop-connection", want: "Available",
+		},
+		"NameAheadOfARotation": {
+			reason: "the name is left alone, and another number is used",
+			attack: func(c *functiontest.ControlPlane) {
+				c.Forge("shop-admin-2", 2, false)
+				c.Annotate(rotateKey, "admin=1")
+			},
+			names: "shop-admin-2 shop-admin-3-", want: "Available",
+		},
+		"AnotherObjectUnderItsName": {
+			reason: "it has another UID than the one that the export recorded",
+			attack: func(c *functiontest.ControlPlane) { delete(c.Stored, first); c.Forge("shop-admin-1", 1, true) },
+			names:  "shop-admin-1 shop-connection", want: "Conflict",
+			after: func(c *functiontest.ControlPlane) { delete(c.Stored, first) },
+			then:  "Available",
+		},
+		"MutableObjectUnderItsName": {
+			reason: "also if it can be changed",
+			attack: func(c *functiontest.ControlPlane) {
+				delete(c.Stored, first)
+				c.Forge("shop-admin-1", 1, true)
+				delete(c.Stored[first].GetFields(), "immutable")
+			},
+			names: "shop-admin-1 shop-connection", want: "Conflict",
+		},
+		"Flag": {
+			reason: "a flag that somebody else wrote says nothing",
+			attack: func(c *functiontest.ControlPlane) {
+				functiontest.Set(c.Stored[first], "2026-01-01T00:00:00Z", "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
+				functiontest.Set(c.Stored[first], `{"state":{"kind":"password","adopted":true,"flagged":true}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
+				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"admin":{"generation":2,"uid":"x"}}`, "metadata", "annotations", functiontest.Prefix+"generated")
+			},
+			names: "shop-admin-1 shop-connection", want: "Available",
+		},
+		"LastNumber": {
+			reason: "no number keeps the next generation from being made",
+			attack: func(c *functiontest.ControlPlane) {
+				functiontest.Set(c.Stored[first], "generated/admin/999999999", "metadata", "annotations", functiontest.ResourceNameAnnotation)
+				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"admin":{"generation":999999999,"uid":"uid-1"}}`, "metadata", "annotations", functiontest.Prefix+"generated")
+				c.Annotate(rotateKey, "admin=1")
+			},
+			names: "shop-admin-2 shop-connection", want: "Available",
+		},
+		"AnotherCompositionResourceName": {
+			reason: "it is desired under the name that it is observed by",
+			attack: func(c *functiontest.ControlPlane) {
+				functiontest.Set(c.Stored[first], "cache", "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			},
+			names: "shop-admin-1 shop-connection", want: "Available",
+		},
+		"NameOfTheExport": {
+			reason: "what hides the export gets its own name again",
+			attack: func(c *functiontest.ControlPlane) {
+				functiontest.List(c.XR, c.Listed)
+				functiontest.Set(c.Stored[first], "connection", "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			},
+			names: "shop-admin-1 shop-connection", want: "Available",
+		},
+		"RecordOfAForgedExport": {
+			reason: "a record names only what the composite lists",
+			attack: func(c *functiontest.ControlPlane) {
+				c.Forge("shop-admin-2", 2, true)
+				c.ForgeExport(functiontest.Meta(c.Stored["v1|Secret|team-a|shop-admin-2"], "uid"), 2)
+			},
+			names: "shop-admin-1 shop-admin-2 shop-connection", want: "Conflict",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, adminOnce))
+			c.Settle()
+			was := c.Value("shop-connection", "password")
+			tc.attack(c)
+			for range 8 {
+				c.ReconcileHostile()
+				if c.HoldsForged() {
+					t.Fatalf("%s: the forged value is exported: %s", tc.reason, c.Condition())
+				}
+			}
+			if !strings.HasPrefix(c.Names(), tc.names) {
+				t.Errorf("%s: there are %s, not %s", tc.reason, c.Names(), tc.names)
+			}
+			if !strings.HasPrefix(c.Condition(), tc.want) {
+				t.Errorf("%s: condition %s, not %s", tc.reason, c.Condition(), tc.want)
+			}
+			if rotated := strings.Contains(functiontest.Meta(c.XR, "annotations", rotateKey), "="); !rotated && name != "RecordOfAForgedExport" && c.Value("shop-connection", "password") != was {
+				t.Errorf("%s: the exported value changed", tc.reason)
+			}
+			if tc.after != nil {
+				tc.after(c)
+				c.Settle()
+				c.Settle()
+				if !strings.HasPrefix(c.Condition(), tc.then) || c.HoldsForged() {
+					t.Errorf("%s: then %s, not %s", tc.reason, c.Condition(), tc.then)
+				}
+			}
+		})
+	}
+}
+
+// After a restore the generation is another object with the same value. The owner of the
+// composite says that it is the one.
+func TestAcceptedGeneration(t *testing.T) {
+	c := overGRPC(functiontest.NewControlPlane(t, adminOnce))
+	c.Settle()
+	was := c.Value("shop-connection", "password")
+	functiontest.Set(c.Stored["v1|Secret|team-a|shop-admin-1"], "restored", "metadata", "uid")
+	c.Settle()
+	if !strings.Contains(c.Condition(), "set the annotation export.fn.crossplane.io/accept-generation: restored on the composite") {
+		t.Fatal(c.Condition())
+	}
+	c.Annotate(functiontest.Prefix+"accept-generation", "restored")
+	c.Settle()
+	c.Settle()
+	c.Wants("accepted", "shop-admin-1 shop-connection", "Available")
+	c.Annotate(functiontest.Prefix+"accept-generation", "")
+	c.Settle()
+	c.Wants("recorded", "shop-admin-1 shop-connection", "Available")
+	if c.Value("shop-connection", "password") != was {
+		t.Error("the exported value changed")
+	}
+}
+
+// Later steps leave a resource out that refers to the generation in use while there is none,
+// and Crossplane deletes that resource. So there is always one, also when it was deleted.
+func TestLatestStays(t *testing.T) {
+	latest := func(c *functiontest.ControlPlane, generator string) string {
+		state, _ := c.State()[generator].(map[string]any)
+		latest, _ := state["latest"].(map[string]any)
+		name, _ := latest["name"].(string)
+		return name
+	}
+	for name, tc := range map[string]struct {
+		input, generator string
+		do               func(c *functiontest.ControlPlane)
+		want             []string
+	}{
+		"Deleted":               {adminOnce, "admin", func(c *functiontest.ControlPlane) { delete(c.Stored, "v1|Secret|team-a|shop-admin-1") }, []string{"shop-admin-1", "shop-admin-2"}},
+		"DeletedWithoutExports": {"generators: [{name: admin, password: {}}]", "admin", func(c *functiontest.ControlPlane) { delete(c.Stored, "v1|Secret|team-a|shop-admin-1") }, []string{"shop-admin-1"}},
+		"Rotated":               {adminOnce, "admin", func(c *functiontest.ControlPlane) { c.Annotate(rotateKey, "admin=1") }, []string{"shop-admin-1", "shop-admin-2"}},
+		"Edited": {"generators: [{name: admin, password: {}}]", "admin", func(c *functiontest.ControlPlane) {
+			functiontest.Set(c.Stored["v1|Secret|team-a|shop-admin-1"], "{}", "metadata", "annotations", functiontest.Prefix+"generator-state")
+		}, []string{"shop-admin-1"}},
+		"Renamed": {adminOnce, "root", func(c *functiontest.ControlPlane) {
+			c.SetInput(strings.ReplaceAll(adminOnce, "admin", "root"))
+		}, []string{"shop-admin-1", "shop-root-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, tc.input))
+			c.Settle()
+			functiontest.List(c.XR, c.Listed)
+			tc.do(c)
+			var got []string
+			for range 6 {
+				c.Reconcile()
+				c.Now = c.Now.Add(time.Second)
+				if n := latest(c, tc.generator); len(got) == 0 || got[len(got)-1] != n {
+					got = append(got, n)
+				}
+			}
+			if strings.Join(got, " ") != strings.Join(tc.want, " ") {
+				t.Errorf("latest was %q, not %q; %s", got, tc.want, c.Condition())
+			}
+		})
+	}
+}
+
+// An annotation of a resource does not change what is desired of it.
+func TestEditedManifest(t *testing.T) {
+	c := overGRPC(functiontest.NewControlPlane(t, accessKey("", "")))
+	c.Settle()
+	c.Ready("shop-key-1", map[string]string{"a": "b"})
+	c.Settle()
+	key := "iam.example.org/v1|AccessKey|team-a|shop-key-1"
+	state := functiontest.Meta(c.Stored[key], "annotations", functiontest.Prefix+"generator-state")
+	for _, input := range []string{accessKey("", ""), accessKey("", "{fieldPath: spec.role, value: composite.spec.role}")} { // as it was, and changed
+		edited := strings.NewReplacer(`"metadata":{`, `"metadata":{"finalizers":["x"],"annotations":{"crossplane.io/external-name":"theirs"},`, `"spec":{`, `"spec":{"userRef":{"name":"root"},`).Replace(state)
+		functiontest.Set(c.Stored[key], edited, "metadata", "annotations", functiontest.Prefix+"generator-state")
+		c.SetInput(input)
+		c.Response = c.Call()
+		o := c.Response.GetDesired().GetResources()["generated/key/1"].GetResource()
+		delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), functiontest.Prefix+"generator-state")
+		if text := o.String(); o == nil || strings.Contains(text, "finalizers") || strings.Contains(text, "theirs") || strings.Contains(text, "root") {
+			t.Errorf("desired is %s", text)
+		}
+	}
+}
+
+// A code is keyed with a secret value: it is in Secrets only, also when the next generation is
+// of another kind.
+func TestCodesAreInSecretsOnly(t *testing.T) {
+	c := functiontest.NewControlPlane(t, adminOnce)
+	c.Settle()
+	c.SetInput("generators: [{name: admin, gracePeriod: 1h, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: has(resource.data.token)}}]")
+	c.Response = c.Call()
+	made := c.Response.GetDesired().GetResources()["generated/admin/2"].GetResource()
+	state := functiontest.Meta(made, "annotations", functiontest.Prefix+"generator-state")
+	if made.GetFields()["kind"].GetStringValue() != "ConfigMap" || !strings.Contains(state, "follows") || strings.Contains(state, "codes") {
+		t.Errorf("it has %s; %s", made, c.Condition())
+	}
+}

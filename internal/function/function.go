@@ -1,0 +1,167 @@
+// Package function turns a request of Crossplane into its response: it runs the request against the plan
+// of its input, and turns the result into resources, a condition, results and context. Errors become
+// results only here.
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/metrics"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+const (
+	conditionType      = "ExportsReady" // of the composite and its claim, set on every call
+	reasonInvalidInput = "InvalidInput" // all other reasons are states
+)
+
+// Function answers Crossplane. It keeps compiled inputs, and no data of requests. New sets each field;
+// tests replace some of them.
+type Function struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	Plans   *plan.Cache      // the compiled inputs
+	Metrics *metrics.Metrics // nil counts nothing
+	Log     logging.Logger
+	Now     func() time.Time
+	Entropy func() io.Reader // the source of credentials
+}
+
+// New returns a function with the system's clock and randomness. Its metrics may be nil.
+func New(log logging.Logger, m *metrics.Metrics) (*Function, error) {
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	return &Function{Plans: plan.NewCache(env), Metrics: m, Log: log, Now: now, Entropy: entropy}, nil
+}
+
+// RunFunction runs a request that the SDK has decoded.
+func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	rsp := f.Run(ctx, wire.OfRequest(req))
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	return rsp.Proto()
+}
+
+// Run answers one call. If its context is done, the returned response must not be sent. The request is
+// not changed, because parts of it are also in the response.
+func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
+	f.Metrics.Request(req.Decoded())
+	rsp := &fnv1.RunFunctionResponse{
+		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.DefaultTTL)},
+	}
+	p, diagnostics, hit := f.Plans.Get(req.Input) //nolint:contextcheck // a compiled input is shared with other requests
+	f.Metrics.PlanCache(hit)
+	if len(diagnostics) > 0 {
+		texts := make([]string, 0, len(diagnostics))
+		for _, d := range diagnostics {
+			texts = append(texts, d.Error())
+		}
+		return req.Respond(f.refuse(rsp, texts))
+	}
+	seen := observe(req, p.ID())
+	seen.Now, seen.Random = f.Now().UTC(), f.Entropy()
+	result, err := reconcile.Run(ctx, p, seen)
+	var stale *reconcile.Stale
+	if errors.As(err, &stale) {
+		return req.Respond(f.fatal(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message))
+	}
+	if ctx.Err() != nil { // the caller went away
+		return req.Respond(rsp)
+	}
+	if err != nil {
+		return req.Respond(f.refuse(rsp, strings.Split(err.Error(), "\n"))) // joined errors
+	}
+	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
+	out := respond(req, rsp.GetMeta(), result, p.ID())
+	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large
+		if !result.Keep(size - limits.ResponseBytes) {
+			return new(wire.Request).Respond(f.tooLarge(rsp, size)) // without the content of the request
+		}
+		out = respond(req, rsp.GetMeta(), result, p.ID())
+	}
+	f.count(result)
+	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", worst(result).String())
+	return out
+}
+
+// observe returns the request that the plan of an ID sees. No object is copied.
+func observe(req *wire.Request, id string) *reconcile.Request {
+	xr, context := req.Observed.Composite, contextBefore(req.Context, id)
+	out := &reconcile.Request{
+		Observation: observation.Observation{
+			Composite:   observation.Resource{Object: xr.Object, Details: xr.ConnectionDetails},
+			Resources:   make(map[string]observation.Resource, len(req.Observed.Resources)),
+			Environment: context.Get(environmentKey).Struct(),
+			Context:     context,
+		},
+		Found:         req.RequiredResources,
+		Desired:       make(map[string]wire.Struct, len(req.Desired.Resources)),
+		Elsewhere:     map[string]bool{},
+		Schemas:       schemas(req),
+		HasSchemas:    hasSchemas(req),
+		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
+	}
+	for name := range generatorsElsewhere(req.Context, id) {
+		out.Elsewhere[name] = true
+	}
+	for name, r := range req.Observed.Resources {
+		out.Observation.Resources[name] = observation.Resource{Object: r.Object, Details: r.ConnectionDetails}
+	}
+	for name, r := range req.Desired.Resources {
+		out.Desired[name] = r.Object
+	}
+	return out
+}
+
+// refuse an input with its diagnostics.
+func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.RunFunctionResponse {
+	return f.fatal(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, "invalid input: "+message(texts))
+}
+
+// tooLarge is also fatal: Crossplane cannot receive a response of so many bytes.
+func (f *Function) tooLarge(rsp *fnv1.RunFunctionResponse, size int) *fnv1.RunFunctionResponse {
+	return f.fatal(rsp, reconcile.Held.String(), metrics.OutcomeHeld, fmt.Sprintf(
+		"nothing is changed: the response has %d bytes, "+
+			"and Crossplane accepts %d, even if all exports are held as they were observed: "+
+			"compose less in this pipeline, or leave less in its context", size, limits.ResponseBytes))
+}
+
+// fatal ends the call: Crossplane applies nothing.
+func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, outcome, text string) *fnv1.RunFunctionResponse {
+	response.Fatal(rsp, errors.New(text))
+	response.ConditionFalse(rsp, conditionType, reason).WithMessage(text).TargetCompositeAndClaim()
+	f.Metrics.Reconcile(outcome)
+	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
+	return rsp
+}
+
+func (f *Function) count(result *reconcile.Result) {
+	if !result.Unread {
+		f.Metrics.Reconcile(strings.ToLower(worst(result).String()))
+	}
+	f.Metrics.Evaluations(metrics.EvaluationOK, result.OK)
+	f.Metrics.Evaluations(metrics.EvaluationWaiting, result.Waiting)
+	f.Metrics.Evaluations(metrics.EvaluationFailed, result.Failed)
+	for _, o := range result.Objects {
+		f.Metrics.Object(string(o.Kind), strings.ToLower(o.State.String()))
+	}
+}

@@ -1,0 +1,156 @@
+package functiontest
+
+import (
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Indented puts blanks in front of each line but the first.
+func Indented(text string, by int) string {
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", by))
+}
+
+// ModuleRoot is the relative path of the folder with the go.mod.
+func ModuleRoot(t testing.TB) string {
+	t.Helper()
+	for dir := "."; len(dir) < 100; dir = filepath.Join(dir, "..") {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	t.Fatal("no go.mod")
+	return ""
+}
+
+// README is the text of the README.
+func README(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(ModuleRoot(t), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Files is a folder to render, by file name.
+type Files map[string]string
+
+// The least that renders.
+const (
+	XR = `
+apiVersion: example.org/v1
+kind: App
+metadata: {name: demo, namespace: default, uid: 11111111-1111-1111-1111-111111111111}
+spec: {size: 3}
+`
+	Composition = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: export
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports}
+`
+)
+
+// Folder writes the files, with the least that renders below them. A file whose
+// text is "-" is left out.
+func Folder(t *testing.T, files Files) string {
+	t.Helper()
+	dir := t.TempDir()
+	all := Files{"xr.yaml": XR, "composition.yaml": Composition}
+	maps.Copy(all, files)
+	for name, text := range all {
+		if text == "-" {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// ExampleDirs are the folders of the examples, and of their moments.
+func ExampleDirs(t testing.TB) []string {
+	t.Helper()
+	var dirs []string
+	err := filepath.WalkDir(filepath.Join(ModuleRoot(t), "example"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "xr.yaml" {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("no examples", err)
+	}
+	return dirs
+}
+
+// ExampleFunction is the function at the time of an example, with the same randomness in
+// each call.
+func ExampleFunction(t testing.TB, dir string) *Function {
+	t.Helper()
+	f, at := New(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if text, err := os.ReadFile(filepath.Join(dir, "now.txt")); err == nil {
+		if at, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Now, f.Entropy = func() time.Time { return at }, func() io.Reader { return rand.NewChaCha8([32]byte{}) }
+	return f
+}
+
+// What is observed of a database, and its Secret.
+const (
+	Database = `
+apiVersion: example.org/v1
+kind: Database
+metadata: {name: demo-db, namespace: default, annotations: {crossplane.io/composition-resource-name: db}}
+`
+	DatabaseSecret = `
+apiVersion: v1
+kind: Secret
+metadata: {name: conn, namespace: default}
+`
+)
+
+// TwoSteps is a Composition with two steps of this function between others.
+const TwoSteps = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: compose
+    functionRef: {name: function-patch-and-transform}
+    input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources, resources: [{name: db, base: {apiVersion: example.org/v1, kind: Database}}]}
+  - step: first
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, n: 1}
+  - step: no-input
+    functionRef: {name: function-auto-ready}
+  - step: other-kind
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exporters}
+  - step: second
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v2, kind: Exports, n: 2}
+`

@@ -1,0 +1,191 @@
+package functiontest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/cryptotest"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// Fixed is a function whose clock stands still, with the same entropy in each call.
+func Fixed(t testing.TB) *function.Function {
+	t.Helper()
+	f := OneForm(t)
+	f.Now = func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+	f.Entropy = func() io.Reader { return rand.NewChaCha8([32]byte{}) }
+	return f
+}
+
+// A Function answers each request twice: decoded, and as bytes where they lie. It is an
+// error if the answers differ, so that each test of the function is one of both. What
+// tests set, the clock and the entropy, is that of the Function in it.
+type Function struct {
+	*function.Function
+
+	Lazy  *function.Function // with a cache of its own; nil for benchmarks, which ask once
+	keys  *testing.T         // has the randomness of keys be the same for both forms; nil for other tests than these
+	calls uint64
+	Asked *[]*fnv1.RunFunctionRequest // keeps what is asked, if it is set
+}
+
+// RunFunction answers with what both forms are answered with.
+func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	if f.Asked != nil {
+		*f.Asked = append(*f.Asked, proto.CloneOf(req))
+	}
+	if f.Lazy == nil {
+		return f.Function.RunFunction(ctx, req)
+	}
+	sent, err := proto.Marshal(req)
+	if err != nil { // it could not have come
+		return f.Function.RunFunction(ctx, req)
+	}
+	at, drawn := f.Now(), &bytes.Buffer{}
+	decoded, lazy := *f.Function, *f.Lazy
+	decoded.Now = func() time.Time { return at }
+	decoded.Entropy = func() io.Reader { return io.TeeReader(f.Entropy(), drawn) }
+	lazy.Now, lazy.Entropy = decoded.Now, func() io.Reader { return drawn }
+
+	f.calls++
+	f.sameKeys()
+	want, err := decoded.RunFunction(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	f.sameKeys()
+	got, gotErr := RunWhereItLies(ctx, &lazy, sent)
+	if err := SameAnswers(want, nil, got, gotErr); err != nil {
+		return nil, err
+	}
+	if drawn.Len() > 0 {
+		return nil, fmt.Errorf("%d bytes of entropy are left over", drawn.Len())
+	}
+	return want, nil
+}
+
+// sameKeys are others with each call: Go's keys are made from no entropy of ours.
+func (f *Function) sameKeys() {
+	if f.keys != nil {
+		cryptotest.SetGlobalRandom(f.keys, f.calls)
+	}
+}
+
+// RunWhereItLies answers bytes, and spoils them before it reads the answer's own: what
+// the function keeps of them shows in a later one.
+func RunWhereItLies(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
+	was := bytes.Clone(sent)
+	req, err := wire.Decode(sent)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := f.Run(ctx, req).Marshal()
+	if !bytes.Equal(was, sent) {
+		return nil, errors.New("the request's bytes were written to")
+	}
+	if err != nil {
+		return nil, err
+	}
+	answer := bytes.Join(parts, nil)
+	Spoil(sent)
+	rsp := &fnv1.RunFunctionResponse{}
+	return rsp, proto.Unmarshal(answer, rsp)
+}
+
+// Spoil overwrites bytes.
+func Spoil(b []byte) {
+	for i := range b {
+		b[i] = 0xff
+	}
+}
+
+// RunDecoded answers bytes as the server does with --codec=proto.
+func RunDecoded(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
+	codec, req := encoding.GetCodecV2(grpcproto.Name), &fnv1.RunFunctionRequest{}
+	if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(sent)}, req); err != nil {
+		return nil, err
+	}
+	rsp, err := f.RunFunction(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	out, err := codec.Marshal(rsp)
+	if err != nil {
+		return nil, err
+	}
+	rsp = &fnv1.RunFunctionResponse{}
+	return rsp, proto.Unmarshal(out.Materialize(), rsp)
+}
+
+// SameAnswers is an error that says where two answers differ, or their refusals. An
+// answer that was not encoded yet may be one that cannot be.
+func SameAnswers(want *fnv1.RunFunctionResponse, wantErr error, got *fnv1.RunFunctionResponse, gotErr error) error {
+	if want != nil && wantErr == nil {
+		sent, err := proto.Marshal(want)
+		if want, wantErr = (&fnv1.RunFunctionResponse{}), err; err == nil {
+			wantErr = proto.Unmarshal(sent, want)
+		}
+	}
+	if fmt.Sprint(wantErr) != fmt.Sprint(gotErr) {
+		return fmt.Errorf("decoded it is answered with error %w, and where it lies with %w", wantErr, gotErr)
+	}
+	if wantErr == nil && !proto.Equal(want, got) {
+		return fmt.Errorf("answers differ: -decoded, +where it lies:\n%s", cmp.Diff(want, got, protocmp.Transform()))
+	}
+	return nil
+}
+
+// New answers each request in both of its forms, but in a benchmark.
+func New(t testing.TB) *Function {
+	t.Helper()
+	if _, ok := t.(*testing.B); ok {
+		return &Function{Function: OneForm(t)}
+	}
+	keys, _ := t.(*testing.T)
+	return &Function{Function: OneForm(t), Lazy: OneForm(t), keys: keys}
+}
+
+// OneForm is a function as it is served.
+func OneForm(t testing.TB) *function.Function {
+	t.Helper()
+	f, err := function.New(logging.NewNopLogger(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Reconcile calls the function as Crossplane does. found answers requirements, by namespace/name.
+func Reconcile(t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest, found map[string]string) *fnv1.RunFunctionResponse {
+	t.Helper()
+	rsp, _ := SettleRequirements(t, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+		rsp, err := f.RunFunction(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rsp
+	}, func(s *fnv1.ResourceSelector) *fnv1.Resources {
+		text, ok := found[s.GetNamespace()+"/"+s.GetMatchName()]
+		if !ok {
+			return &fnv1.Resources{}
+		}
+		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: Parse(t, text)}}}
+	})
+	return rsp
+}

@@ -1,0 +1,62 @@
+// Package functiontest helps tests of the function and of what serves or renders it: functions that
+// answer each request in both of its forms, a small control plane, and shared inputs. Only tests
+// import it.
+package functiontest
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+)
+
+// Request parses a RunFunctionRequest from the YAML of its JSON.
+func Request(t testing.TB, text string) *fnv1.RunFunctionRequest {
+	t.Helper()
+	return fromYAML(t, text, &fnv1.RunFunctionRequest{})
+}
+
+// fromYAML parses the YAML of a message's JSON into it.
+func fromYAML[M proto.Message](t testing.TB, text string, m M) M {
+	t.Helper()
+	b, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := protojson.Unmarshal(b, m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// UpdateGolden is the flag -update.
+var UpdateGolden = flag.Bool("update", false, "write golden files, and what is said about each broken input")
+
+// CheckGolden compares a text with a golden file.
+func CheckGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *UpdateGolden {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: -want +got, or -update:\n%s", path, diff)
+	}
+}
+
+// Parse an object from YAML.
+func Parse(t testing.TB, text string) *structpb.Struct {
+	t.Helper()
+	return fromYAML(t, text, &structpb.Struct{})
+}

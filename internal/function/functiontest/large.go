@@ -1,0 +1,125 @@
+package functiontest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// LargeMessage is a request of 3.5 MiB.
+const LargeMessage = 3<<20 + 512<<10
+
+// Marshal a message, each time the same.
+func Marshal(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// RawCodec sends and receives bytes, so that the client costs next to nothing.
+type RawCodec struct{}
+
+// Name is that of protobuf.
+func (RawCodec) Name() string { return "proto" }
+
+// Marshal takes a *[]byte.
+func (RawCodec) Marshal(v any) ([]byte, error) {
+	if b, ok := v.(*[]byte); ok {
+		return *b, nil
+	}
+	return nil, errors.New("not bytes")
+}
+
+// Unmarshal takes a *[]byte.
+func (RawCodec) Unmarshal(b []byte, v any) error {
+	*v.(*[]byte) = b
+	return nil
+}
+
+// Filler is a value of about so many bytes, shaped like a status.
+func Filler(bytes int) *structpb.Value {
+	list := &structpb.ListValue{}
+	for i := 0; i*64 < bytes; i++ {
+		list.Values = append(list.Values, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"name":  structpb.NewStringValue(fmt.Sprintf("condition-%06d", i)),
+			"ready": structpb.NewBoolValue(true),
+			"port":  structpb.NewNumberValue(float64(8000 + i)),
+		}}))
+	}
+	return structpb.NewListValue(list)
+}
+
+// FitInput has exports of one value each, and generators and author's objects beside them.
+func FitInput(exports int, more string) string {
+	var b strings.Builder
+	b.WriteString("input:\n  apiVersion: export.fn.crossplane.io/v1beta1\n  kind: Exports\n" + more + "  secrets:\n")
+	for i := range exports {
+		fmt.Fprintf(&b, "  - {name: e%02d, from: db, data: [{key: k, value: secret.large}]}\n", i)
+	}
+	return b.String()
+}
+
+// FitRequest is ObservedDatabase with a connection detail of so many bytes. All that is
+// looked up is known not to exist.
+func FitRequest(t testing.TB, input string, large int) *fnv1.RunFunctionRequest {
+	t.Helper()
+	req := Request(t, ObservedDatabase+input)
+	req.Observed.Resources["db"].ConnectionDetails["large"] = bytes.Repeat([]byte("canary-7f3a"), large/11+1)[:large]
+	req.Observed.Resources["db"].ConnectionDetails["medium"] = req.GetObserved().GetResources()["db"].GetConnectionDetails()["large"][:large/4*3]
+	return req
+}
+
+// LookedUp has the answers that the function requires.
+func LookedUp(t testing.TB, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
+	t.Helper()
+	small := proto.CloneOf(req)
+	small.Observed.Resources["db"].ConnectionDetails["large"] = []byte("x")
+	small.Desired, small.Context = nil, nil
+	if req.GetRequiredResources() == nil {
+		req.RequiredResources = map[string]*fnv1.Resources{}
+	}
+	for key := range Reconcile(t, New(t), small, nil).GetRequirements().GetResources() {
+		req.RequiredResources[key] = &fnv1.Resources{}
+	}
+	return req
+}
+
+// Earlier composes a ConfigMap of so many bytes.
+func Earlier(req *fnv1.RunFunctionRequest, size int) *fnv1.RunFunctionRequest {
+	o := &structpb.Struct{Fields: map[string]*structpb.Value{"x": structpb.NewStringValue(strings.Repeat("x", size))}}
+	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{"earlier": {Resource: o}}}
+	return req
+}
+
+// The service that Crossplane calls, and its method.
+const (
+	RunnerService = "apiextensions.fn.proto.v1.FunctionRunnerService"
+	RunV1         = "/" + RunnerService + "/RunFunction"
+)
+
+// CodecRequest has desired resources of an earlier step, and a context.
+func CodecRequest(t testing.TB, tag string, resources int) []byte {
+	t.Helper()
+	req := Request(t, ObservedDatabase+SecretInput+"    - {key: url, value: \"'"+tag+"' + secret.username\"}")
+	req.Meta = &fnv1.RequestMeta{Tag: tag}
+	req.Context = Parse(t, "{other: {a: [1, null, {b: c}]}}")
+	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
+	for i := range resources {
+		req.Desired.Resources[fmt.Sprint("earlier-", i)] = &fnv1.Resource{Resource: Parse(t, "{apiVersion: v1, kind: ConfigMap, data: {tag: "+tag+"}}")}
+	}
+	req.RequiredResources = map[string]*fnv1.Resources{"export.fn.crossplane.io/v1/Secret/team-a/name=orders-connection": {}}
+	sent, err := proto.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sent
+}

@@ -1,0 +1,66 @@
+package functiontest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	rtlogging "github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+// Log keeps what is logged, as the most talkative of encoders writes it.
+type Log struct {
+	mu    sync.Mutex
+	Lines []string // read them once nothing is logged any more
+}
+
+// Info keeps a line.
+func (l *Log) Info(msg string, kv ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.Lines = append(l.Lines, fmt.Sprintf("%s %+v", msg, kv))
+}
+
+// Debug keeps a line.
+func (l *Log) Debug(msg string, kv ...any) { l.Info(msg, kv...) }
+
+// WithValues keeps a line.
+func (l *Log) WithValues(kv ...any) rtlogging.Logger { l.Info("values", kv...); return l }
+
+// String is all that was logged.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.Lines, "\n")
+}
+
+// Count is how often a text was logged.
+func (l *Log) Count(substring string) int { return strings.Count(l.String(), substring) }
+
+// Limited is far more time than anything here takes: a test that reaches it
+// hangs.
+func Limited(t *testing.T) context.Context {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+
+	return ctx
+}
+
+// Receive what another goroutine sends sooner or later.
+func Receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+
+	select {
+	case v := <-from:
+		return v
+	case <-Limited(t).Done():
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}

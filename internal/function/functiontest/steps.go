@@ -1,0 +1,81 @@
+package functiontest
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Ready makes a resource of a generation ready, with connection details.
+func (c *ControlPlane) Ready(name string, details map[string]string) {
+	key := "iam.example.org/v1|AccessKey|team-a|" + name
+	c.Stored[key].Fields["status"] = structpb.NewStructValue(Parse(c.T, `{conditions: [{type: Ready, status: "True"}]}`))
+	c.Details[key] = map[string][]byte{}
+	for k, v := range details {
+		c.Details[key][k] = []byte(v)
+	}
+}
+
+// AnnotationsOf what is stored as a generation.
+func (c *ControlPlane) AnnotationsOf(kind, name string) map[string]*structpb.Value {
+	return c.Object(kind, name).GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()
+}
+
+// Wants compares what is stored, and the condition.
+func (c *ControlPlane) Wants(when, names, condition string) {
+	c.T.Helper()
+	if diff := cmp.Diff([]string{names, condition}, []string{c.Names(), c.Condition()}); diff != "" {
+		c.T.Errorf("%s: -want, +got:\n%s", when, diff)
+	}
+}
+
+// Settle reconciles until nothing changes.
+func (c *ControlPlane) Settle() {
+	c.T.Helper()
+	for range 10 {
+		before := maps.Clone(c.Stored)
+		c.Reconcile()
+		if maps.EqualFunc(before, c.Stored, func(a, b *structpb.Struct) bool { return proto.Equal(a, b) }) {
+			return
+		}
+	}
+	c.T.Fatal("it does not settle in 10 reconciles")
+}
+
+// Wait for a time.
+func (c *ControlPlane) Wait(d time.Duration) { c.Now = c.Now.Add(d) }
+
+// TTL is that of the last response; 0 is none.
+func (c *ControlPlane) TTL() time.Duration { return c.Response.GetMeta().GetTtl().AsDuration() }
+
+// Annotate the composite.
+func (c *ControlPlane) Annotate(key, value string) { Set(c.XR, value, "metadata", "annotations", key) }
+
+// Object that is stored.
+func (c *ControlPlane) Object(kind, name string) *structpb.Struct {
+	for key, o := range c.Stored {
+		if strings.Contains(key, "|"+kind+"|") && strings.HasSuffix(key, "|"+name) {
+			return o
+		}
+	}
+	return nil
+}
+
+// State is what is left in the context for later steps.
+func (c *ControlPlane) State() map[string]any {
+	m := c.Response.GetContext().AsMap()["export.fn.crossplane.io/generator-state"]
+	out, _ := m.(map[string]any)
+	return out
+}
+
+// Provide is what the provider of a resource does.
+func (c *ControlPlane) Provide(name, id, ready string) {
+	key := "iam.example.org/v1|AccessKey|team-a|" + name
+	c.Stored[key].Fields["status"] = structpb.NewStructValue(Parse(c.T, fmt.Sprintf("{atProvider: {id: %s}, conditions: [{type: Ready, status: %q}]}", id, ready)))
+	c.Details[key] = map[string][]byte{"secret": []byte("secret-of-" + id)}
+}

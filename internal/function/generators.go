@@ -1,0 +1,52 @@
+package function
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// generatorsKey of the context has the state of the generators of earlier steps: names, hashes and times,
+// and no values.
+const generatorsKey = "export.fn.crossplane.io/generator-state"
+
+// inputMember of a generator's state is the ID of its input. A generator that left the input has none.
+const inputMember = "input"
+
+// generatorsElsewhere returns the generators of other inputs. A step also finds its own there when
+// Crossplane calls it again with its requirements.
+func generatorsElsewhere(context wire.Struct, own string) map[string]wire.Value {
+	out := map[string]wire.Value{}
+	for name, state := range context.Get(generatorsKey).Struct().All() {
+		if id := state.Struct().Get(inputMember).Text(); id != "" && id != own {
+			out[name] = state
+		}
+	}
+	return out
+}
+
+// The TTL of a response. Crossplane calls again after it, a tenth more or less, so it ends a tenth before
+// the next step of a generator. It is at least a second.
+const (
+	jitterDown = 10
+	jitterUp   = 11
+	leastTTL   = time.Second
+)
+
+// ttl is nil for an input that needs no call without a change, and for a response with new credentials:
+// Crossplane may keep a response on a disk for its TTL. It calls again when it sees the new resource.
+func ttl(wanted time.Duration, result *reconcile.Result, now time.Time) *durationpb.Duration {
+	if !result.Due.IsZero() {
+		left := max(result.Due.Sub(now)/jitterUp*jitterDown, leastTTL)
+		if wanted == 0 || left < wanted {
+			wanted = left
+		}
+	}
+	if wanted == 0 || result.Fresh {
+		return nil
+	}
+	return durationpb.New(wanted)
+}

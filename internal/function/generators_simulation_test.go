@@ -1,0 +1,1414 @@
+package function_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// The simulation: the function itself goes through many histories of one composite, on
+// the small control plane. internal/generator's model does so with the machine alone;
+// here is what is around it: look-ups, annotations, exports, several generators. Each
+// history is made from its seed alone. The laws are at the end of this file.
+
+// simulations of the test, unless SIM_HISTORIES is another number.
+const (
+	simulations      = 500
+	shortSimulations = 150
+	simulationShards = 4
+	simulationEvents = 30
+)
+
+const simulationSkew = 3 * time.Second
+
+// simulatedPolicies are those that generators have: what is in the input, and its grace
+// period. A quiet one is the one that stops a periodic one.
+var simulatedPolicies = []struct {
+	text  string
+	grace time.Duration
+	once  bool
+	quiet int
+}{
+	{"refreshPolicy: CreatedOnce", 0, true, 0},
+	{"gracePeriod: 10m", 10 * time.Minute, true, 1},
+	{"refreshPolicy: OnChange, gracePeriod: 1m", time.Minute, false, 2},
+	{"refreshPolicy: OnChange", 0, false, 3},
+	{"refreshPolicy: Periodic, refreshInterval: 5m, gracePeriod: 1m", time.Minute, false, 2},
+	{"refreshPolicy: Periodic, refreshInterval: 5m, gracePeriod: 10m", 10 * time.Minute, false, 1},
+	{"refreshPolicy: Periodic, refreshInterval: 1h", 0, false, 3},
+}
+
+const tokenGrace = time.Minute
+
+// A simulatedInput is what can change of the input.
+type simulatedInput struct {
+	admin, token, widget bool // are in it
+	adminKind            string
+	adminLength          int
+	adminPolicy          int
+	widgetPolicy         int
+	outputs              bool
+	ttl                  string
+}
+
+// grace period of a generator.
+func (in simulatedInput) grace(generator string) time.Duration {
+	switch generator {
+	case "admin":
+		return simulatedPolicies[in.adminPolicy].grace
+	case "widget":
+		return simulatedPolicies[in.widgetPolicy].grace
+	}
+	return tokenGrace
+}
+
+func (in simulatedInput) has(generator string) bool {
+	return map[string]bool{"admin": in.admin, "token": in.token, "widget": in.widget}[generator]
+}
+
+var simulatedExports = map[string][]string{"one": {"admin"}, "two": {"admin", "token"}, "three": {"widget", "token"}}
+
+func (in simulatedInput) text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nttl: %s", in.ttl)
+	if in.token {
+		line("sources:\n- {name: settings, apiVersion: v1, kind: ConfigMap, matchName: settings}")
+	}
+	if in.admin || in.token || in.widget {
+		line("generators:")
+	}
+	if in.admin {
+		made := "uuid: {}"
+		if in.adminKind == "password" {
+			made = fmt.Sprintf(`password: {length: %d, symbols: 2, symbolCharacters: "-_"}`, in.adminLength)
+		}
+		p, keepers := simulatedPolicies[in.adminPolicy], ", keepersExpression: composite.spec.passwordVersion"
+		if p.once {
+			keepers = ""
+		}
+		line("- {name: admin, %s, %s%s}", made, p.text, keepers)
+	}
+	if in.token {
+		line("- {name: token, uuid: {}, refreshPolicy: OnChange, gracePeriod: %s, keepersExpression: sources.settings.data.version}", tokenGrace)
+	}
+	if in.widget {
+		outputs := ""
+		if in.outputs {
+			outputs = ", outputs: {password: secret.password}"
+		}
+		line("- name: widget\n  %s", strings.ReplaceAll(simulatedPolicies[in.widgetPolicy].text, ", ", "\n  "))
+		line("  resource: {manifest: {apiVersion: example.org/v1, kind: Widget, spec: {size: 1}}, set: [{fieldPath: spec.role, value: composite.spec.role}, {fieldPath: spec.writeConnectionSecretToRef.name, value: \"'widget-' + generation.id\"}]%s}", outputs)
+	}
+	line("secrets:")
+	for _, name := range slices.Sorted(maps.Keys(simulatedExports)) {
+		line("- name: %s\n  data:\n  - {key: static, value: \"'x'\"}\n  - {key: gate, value: composite.spec.%s}", name, name)
+		for _, g := range simulatedExports[name] {
+			output := map[string]string{"admin": in.adminKind, "token": "uuid", "widget": "password"}[g]
+			if in.has(g) {
+				line("  - {key: %s, value: generated.%s.%s}", g, g, output)
+				line("  - {key: %s-former, value: \"previous.?%s.?%s\", optional: true}", g, g, output)
+			}
+		}
+	}
+	line("configMaps:\n- name: public\n  data: [{key: role, value: composite.spec.role}]")
+	return b.String()
+}
+
+// Inputs and plans of all histories.
+var simulated = struct {
+	sync.Mutex
+	env    *expression.Environment
+	caches []*plan.Cache
+	inputs map[simulatedInput]*structpb.Struct
+}{inputs: map[simulatedInput]*structpb.Struct{}}
+
+func simulatedPlans(t testing.TB, in simulatedInput) (*structpb.Struct, *plan.Cache) {
+	simulated.Lock()
+	defer simulated.Unlock()
+	if simulated.env == nil {
+		env, err := expression.NewEnvironment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		simulated.env = env
+		for range len(simulatedPolicies) {
+			simulated.caches = append(simulated.caches, plan.NewCache(env))
+		}
+	}
+	if simulated.inputs[in] == nil {
+		simulated.inputs[in] = functiontest.Parse(t, in.text())
+	}
+	return simulated.inputs[in], simulated.caches[in.adminPolicy]
+}
+
+// A simulatedVersion is a version of the composite.
+type simulatedVersion struct {
+	xr     *structpb.Struct
+	listed []string
+	at     time.Time
+}
+
+// A simulatedValue is what is true of a value that was made.
+type simulatedValue struct {
+	generator, value string
+	order            int // of all values
+	key              string
+
+	adopted, ready, again, stripped, taken bool
+
+	exported bool // ever
+	forged   bool // by somebody who does not know any value
+	bare     bool // it has lost all labels and annotations of the function at once
+	back     bool // it is put back, as another object with the same value
+	accepted bool // by the owner of the composite
+
+	mark    string        // the flag that is stored
+	flagged time.Time     // true time of that
+	grace   time.Duration // that the input had then
+	wanted  time.Duration // that the input had last
+	unheld  time.Time     // true time when an export let go of it
+}
+
+type simulation struct {
+	*functiontest.ControlPlane
+	rng *rand.Rand
+	pcg *rand.PCG
+	log *[]string
+
+	// What may happen in the history.
+	lag        time.Duration
+	skew       time.Duration
+	crashes    int // of a hundred writes
+	fumbled    bool
+	hostile    bool
+	finalizers int // 0 none, 1 on Widgets, 2 on all generations
+	details    bool
+
+	input    simulatedInput
+	plans    *plan.Cache // of a restarted function, or nil
+	began    time.Time
+	clock    time.Time // the function's
+	jumped   time.Duration
+	versions []simulatedVersion
+	seen     int
+	names    int
+	draws    uint64
+
+	values  map[string]*simulatedValue
+	valueAt map[string]string // by key of what is stored
+	named   map[string]string // composition resource names by key
+	newest  map[string]int    // order of the newest value, by export and generator
+	lost    map[string]bool   // keys of generations that nobody could know of any more
+	kinds   bool              // the kind of a generator changed
+
+	changed bool // by the last reconcile
+	broken  string
+}
+
+type simulatedEvent struct {
+	name string
+	seed uint64
+}
+
+var simulatedHappenings = []struct {
+	name  string
+	often int
+	do    func(s *simulation)
+}{
+	{"reconcile", 42, (*simulation).once},
+	{"calm", 0, (*simulation).calm},
+	{"settle", 3, func(s *simulation) { s.calm(); s.calm(); s.calm() }},
+	{"wait", 15, (*simulation).wait},
+	{"ready", 8, (*simulation).readiness},
+	{"rotate", 5, (*simulation).rotate},
+	{"keepers", 3, func(s *simulation) { s.edit("spec", "passwordVersion", s.name("v")) }},
+	{"role", 2, func(s *simulation) { s.edit("spec", "role", s.name("role")) }},
+	{"settings", 2, (*simulation).settings},
+	{"policy", 3, func(s *simulation) {
+		s.configure(func(in *simulatedInput) { in.adminPolicy = s.rng.IntN(len(simulatedPolicies)) })
+	}},
+	{"widgetPolicy", 1, func(s *simulation) { s.configure(func(in *simulatedInput) { in.widgetPolicy = s.rng.IntN(4) }) }},
+	{"kind", 2, func(s *simulation) {
+		s.kinds = true
+		s.configure(func(in *simulatedInput) {
+			in.adminKind = map[string]string{"password": "uuid", "uuid": "password"}[in.adminKind]
+		})
+	}},
+	{"length", 2, func(s *simulation) { s.configure(func(in *simulatedInput) { in.adminLength = 52 - in.adminLength }) }},
+	{"goneAdmin", 3, func(s *simulation) { s.configure(func(in *simulatedInput) { in.admin = !in.admin }) }},
+	{"goneToken", 2, func(s *simulation) { s.configure(func(in *simulatedInput) { in.token = !in.token }) }},
+	{"goneWidget", 2, func(s *simulation) { s.configure(func(in *simulatedInput) { in.widget = !in.widget }) }},
+	{"hold", 4, (*simulation).hold},
+	{"jump", 2, func(s *simulation) { s.jumped += time.Duration(s.rng.IntN(3600)) * time.Second }},
+	{"failover", 2, func(s *simulation) { s.seen = 0 }},
+	{"restart", 1, func(s *simulation) {
+		if s.percent(10) { // it compiles all inputs anew
+			s.plans = plan.NewCache(simulated.env)
+		}
+	}},
+	{"unlisted", 1, func(s *simulation) { // a backup brings the composite back without its list
+		if s.fumbled && s.input.widget {
+			s.version(func(v *simulatedVersion) { v.listed = nil })
+		}
+	}},
+	{"attack", 6, (*simulation).attack},
+	{"fumble", 5, (*simulation).fumble},
+	{"finalize", 3, func(s *simulation) { s.finalize(50) }},
+}
+
+// TestSimulation looks for a history that breaks a law.
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	n := uint64(simulations)
+	if testing.Short() {
+		n = shortSimulations
+	}
+	if text := os.Getenv("SIM_HISTORIES"); text != "" {
+		var err error
+		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was := debug.SetGCPercent(400) // a third of the time, else
+	t.Cleanup(func() { debug.SetGCPercent(was) })
+	first, _ := strconv.ParseUint(os.Getenv("SIM_FIRST"), 10, 64)
+	for shard := range uint64(simulationShards) {
+		t.Run(fmt.Sprint(shard), func(t *testing.T) {
+			t.Parallel()
+			for seed := first + shard; seed < first+n; seed += simulationShards {
+				if broken := simulate(t, seed, simulatedHistory(seed), nil); broken != "" {
+					t.Fatalf("seed %d: %s\n%s", seed, broken, shortestSimulation(t, seed))
+				}
+			}
+		})
+	}
+}
+
+// simulatedHistory makes up what happens.
+func simulatedHistory(seed uint64) []simulatedEvent {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	total := 0
+	for _, h := range simulatedHappenings {
+		total += h.often
+	}
+	out := make([]simulatedEvent, simulationEvents)
+	for i := range out {
+		n := rng.IntN(total)
+		for _, h := range simulatedHappenings {
+			if n -= h.often; n < 0 {
+				out[i] = simulatedEvent{h.name, rng.Uint64()}
+				break
+			}
+		}
+	}
+	return out
+}
+
+// simulate a history, and give the law that it broke, or nothing.
+func simulate(t testing.TB, seed uint64, events []simulatedEvent, log *[]string) string {
+	s := newSimulation(t, seed, log)
+	for _, e := range events {
+		s.pcg.Seed(e.seed, 2)
+		s.draws = e.seed
+		for _, h := range simulatedHappenings {
+			if h.name == e.name {
+				s.logf("%s", e.name)
+				h.do(s)
+			}
+		}
+		if s.broken != "" {
+			return s.broken
+		}
+		s.Now = s.Now.Add(time.Duration(s.rng.IntN(500)) * time.Millisecond)
+	}
+	s.quiet()
+	return s.broken
+}
+
+// shortestSimulation tells a history that breaks a law, without what does not matter.
+func shortestSimulation(t testing.TB, seed uint64) string {
+	events := simulatedHistory(seed)
+	law := func(text string) string { return strings.SplitN(text, ":", 2)[0] }
+	want := law(simulate(t, seed, events, nil))
+	breaks := func(es []simulatedEvent) bool { return law(simulate(t, seed, es, nil)) == want }
+	for smaller := true; smaller; {
+		smaller = false
+		for i := len(events) - 1; i >= 0; i-- {
+			if less := slices.Delete(slices.Clone(events), i, i+1); breaks(less) {
+				events, smaller = less, true
+				continue
+			}
+			calm := slices.Clone(events)
+			if calm[i].name = "calm"; events[i].name == "reconcile" && breaks(calm) {
+				events, smaller = calm, true
+			}
+		}
+	}
+	var log []string
+	simulate(t, seed, events, &log)
+	return strings.Join(log, "\n")
+}
+
+func newSimulation(t testing.TB, seed uint64, log *[]string) *simulation {
+	pcg := rand.NewPCG(seed, 0)
+	s := &simulation{
+		ControlPlane: &functiontest.ControlPlane{T: t, XR: simulatedXR(t), Stored: map[string]*structpb.Struct{}, Details: map[string]map[string][]byte{}},
+		rng:          rand.New(pcg), pcg: pcg, log: log,
+		values: map[string]*simulatedValue{}, valueAt: map[string]string{}, named: map[string]string{},
+		newest: map[string]int{}, lost: map[string]bool{},
+	}
+	s.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	s.began = s.Now
+	s.lag = simPick(s, 0, 10*time.Second, 10*time.Minute)
+	s.skew = simPick(s, 0, 0, simulationSkew)
+	s.crashes = simPick(s, 0, 8, 20)
+	s.fumbled = s.percent(35)
+	s.hostile = s.percent(50)
+	s.finalizers = s.rng.IntN(3)
+	s.details = s.percent(50)
+	s.input = simulatedInput{
+		admin: true, token: s.percent(60), widget: s.percent(60), adminKind: simPick(s, "password", "password", "uuid"),
+		adminLength: 20, adminPolicy: s.rng.IntN(len(simulatedPolicies)), widgetPolicy: s.rng.IntN(4),
+	}
+	s.input.ttl, s.input.outputs = []string{"0s", "60s", "24h"}[seed%3], seed%3 == 1
+	s.versions = []simulatedVersion{{at: s.Now, xr: proto.Clone(simulatedXR(t)).(*structpb.Struct)}}
+	for name := range simulatedExports {
+		functiontest.Set(s.versions[0].xr, "open", "spec", name)
+	}
+	s.setSettings("1")
+	s.logf("lag %s, skew %s, crashes %d%%, fumbled %t, hostile %t, finalizers %d, %+v", s.lag, s.skew, s.crashes, s.fumbled, s.hostile, s.finalizers, s.input)
+	return s
+}
+
+var simulatedXR = func() func(t testing.TB) *structpb.Struct {
+	var once sync.Once
+	var xr *structpb.Struct
+	return func(t testing.TB) *structpb.Struct {
+		once.Do(func() { xr = functiontest.Parse(t, functiontest.ControlPlaneXR) })
+		return xr
+	}
+}()
+
+func simPick[T any](s *simulation, of ...T) T { return of[s.rng.IntN(len(of))] }
+
+func (s *simulation) percent(n int) bool { return s.rng.IntN(100) < n }
+
+func (s *simulation) name(what string) string {
+	s.names++
+	return what + strconv.Itoa(s.names)
+}
+
+func (s *simulation) logf(format string, args ...any) {
+	if s.log != nil {
+		*s.log = append(*s.log, fmt.Sprintf("%9s ", s.Now.Sub(s.began).Truncate(time.Millisecond))+fmt.Sprintf(format, args...))
+	}
+}
+
+// fail keeps the first law that was broken.
+func (s *simulation) fail(law, format string, args ...any) {
+	if s.broken == "" {
+		s.broken = law + ": " + fmt.Sprintf(format, args...)
+		s.logf("BROKEN: %s", s.broken)
+	}
+}
+
+func (s *simulation) latest() *simulatedVersion { return &s.versions[len(s.versions)-1] }
+
+// version makes another version of the composite.
+func (s *simulation) version(change func(v *simulatedVersion)) {
+	v := *s.latest()
+	v.at = s.Now
+	change(&v)
+	v.xr = proto.Clone(v.xr).(*structpb.Struct)
+	functiontest.List(v.xr, v.listed)
+	s.versions = append(s.versions, v)
+}
+
+// edit a text of the composite.
+func (s *simulation) edit(path ...string) {
+	text, path := path[len(path)-1], path[:len(path)-1]
+	s.logf("%s is %s", strings.Join(path, "."), text)
+	s.version(func(v *simulatedVersion) {
+		v.xr = proto.Clone(v.xr).(*structpb.Struct)
+		functiontest.Set(v.xr, text, path...)
+	})
+}
+
+func (s *simulation) configure(change func(in *simulatedInput)) {
+	change(&s.input)
+	s.logf("%+v", s.input)
+}
+
+// What happens.
+
+func (s *simulation) wait() {
+	d := time.Duration(s.rng.Int64N(int64(simPick(s, 10*time.Second, 2*time.Minute, 20*time.Minute, 3*time.Hour))))
+	s.Now = s.Now.Add(d)
+	s.logf("waited %s", d)
+}
+
+func (s *simulation) rotate() {
+	tokens := map[string]string{}
+	for pair := range strings.SplitSeq(functiontest.Meta(s.latest().xr, "annotations", functiontest.Prefix+"rotate"), ",") {
+		if name, token, ok := strings.Cut(pair, "="); ok {
+			tokens[name] = token
+		}
+	}
+	g := simPick(s, "admin", "admin", "widget", "token")
+	if tokens[g] = s.name("r"); s.percent(15) {
+		delete(tokens, g)
+	}
+	s.setTokens(tokens)
+}
+
+func (s *simulation) setTokens(tokens map[string]string) {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(tokens)) {
+		pairs = append(pairs, name+"="+tokens[name])
+	}
+	s.edit("metadata", "annotations", functiontest.Prefix+"rotate", strings.Join(pairs, ","))
+}
+
+const settingsKey = "v1|ConfigMap|team-a|settings"
+
+func (s *simulation) settings() {
+	if s.percent(30) {
+		s.logf("settings deleted")
+		delete(s.Stored, settingsKey)
+		return
+	}
+	s.setSettings(s.name("s"))
+}
+
+func (s *simulation) setSettings(version string) {
+	s.logf("settings are %s", version)
+	o := &structpb.Struct{Fields: map[string]*structpb.Value{"apiVersion": structpb.NewStringValue("v1"), "kind": structpb.NewStringValue("ConfigMap")}}
+	functiontest.Set(o, "settings", "metadata", "name")
+	functiontest.Set(o, "team-a", "metadata", "namespace")
+	functiontest.Set(o, version, "data", "version")
+	s.Stored[settingsKey] = o
+}
+
+// hold an export, or let it go on.
+func (s *simulation) hold() {
+	name := simPick(s, "one", "two", "three")
+	s.version(func(v *simulatedVersion) {
+		v.xr = proto.Clone(v.xr).(*structpb.Struct)
+		spec := v.xr.GetFields()["spec"].GetStructValue().GetFields()
+		if _, open := spec[name]; open {
+			delete(spec, name)
+			s.logf("%s is held", name)
+			return
+		}
+		functiontest.Set(v.xr, "open", "spec", name)
+		s.logf("%s goes on", name)
+	})
+}
+
+// generations that are stored, sorted.
+func (s *simulation) generations() []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(s.Stored)) {
+		if strings.HasPrefix(s.named[key], "generated/") {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func isWidget(key string) bool { return strings.Contains(key, "|Widget|") }
+
+// readiness of a Widget changes, or its connection details come.
+func (s *simulation) readiness() {
+	widgets := slices.DeleteFunc(s.generations(), func(key string) bool { return !isWidget(key) })
+	if len(widgets) == 0 {
+		return
+	}
+	key := simPick(s, widgets...)
+	if s.details && s.percent(40) {
+		s.giveDetails(key)
+		return
+	}
+	was := isReadyWidget(s.Stored[key])
+	s.setReady(key, !was)
+	if !s.details {
+		s.giveDetails(key)
+	}
+}
+
+func (s *simulation) giveDetails(key string) {
+	s.logf("%s has connection details", key)
+	s.ControlPlane.Details[key] = map[string][]byte{"password": []byte(s.valueAt[key])}
+}
+
+func isReadyWidget(o *structpb.Struct) bool {
+	return o.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() != nil &&
+		o.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues()[0].GetStructValue().GetFields()["status"].GetStringValue() == "True"
+}
+
+func (s *simulation) setReady(key string, ready bool) {
+	o := proto.Clone(s.Stored[key]).(*structpb.Struct)
+	status := map[bool]string{true: "True", false: "False"}[ready]
+	condition := &structpb.Struct{Fields: map[string]*structpb.Value{"type": structpb.NewStringValue("Ready"), "status": structpb.NewStringValue(status)}}
+	o.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"conditions": structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(condition)}}),
+	}})
+	s.Stored[key] = o
+	if v := s.values[s.valueAt[key]]; v != nil && ready {
+		v.ready = true
+	}
+	s.logf("%s is ready: %t", key, ready)
+}
+
+// fumble is what people should not do to a generation, or to what is exported.
+func (s *simulation) fumble() {
+	if !s.fumbled {
+		return
+	}
+	keys := s.generations()
+	if len(keys) == 0 {
+		return
+	}
+	key := simPick(s, keys...)
+	v := s.values[s.valueAt[key]]
+	switch how := s.rng.IntN(11); {
+	case how < 4:
+		s.logf("people delete %s", key)
+		v.taken = true
+		s.remove(key)
+	case how < 5:
+		name := "v1|Secret|team-a|shop-" + simPick(s, "one", "two", "three")
+		s.logf("people delete %s", name)
+		if o := s.Stored[name]; o != nil {
+			s.letGo(o)
+			delete(s.Stored, name)
+		}
+	case how < 6:
+		name := "v1|Secret|team-a|shop-" + simPick(s, "one", "two", "three")
+		if o := s.Stored[name]; o != nil {
+			s.logf("people strip %s", name)
+			o = proto.Clone(o).(*structpb.Struct)
+			delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), functiontest.Prefix+"generated")
+			s.Stored[name] = o
+		}
+	default:
+		// 6 and 7 annotations, 8 labels, 9 both, 10 what is Crossplane's, too
+		v.stripped = true
+		o := proto.Clone(s.Stored[key]).(*structpb.Struct)
+		m := o.GetFields()["metadata"].GetStructValue().GetFields()
+		strip := func(what string, all bool) {
+			maps.DeleteFunc(m[what].GetStructValue().GetFields(), func(k string, _ *structpb.Value) bool { return all || strings.HasPrefix(k, functiontest.Prefix) })
+		}
+		if how != 8 {
+			strip("annotations", how == 10)
+		}
+		if how == 8 || how == 9 || how == 10 && s.percent(50) {
+			strip("labels", false)
+		}
+		v.bare = v.bare || how >= 9
+		s.logf("people strip %s: %d", key, how)
+		s.Stored[key] = o
+	}
+}
+
+// attack is what somebody does who may create and delete Secrets in the namespace and edit
+// the annotations of composed resources, but may not edit the composite, and does not use
+// what the Secrets hold.
+func (s *simulation) attack() {
+	if !s.hostile {
+		return
+	}
+	secrets := slices.DeleteFunc(s.generations(), isWidget)
+	how := s.rng.IntN(8)
+	if how < 2 || len(secrets) == 0 {
+		s.forgeNext(simPick(s, "admin", "admin", "token"))
+		return
+	}
+	key := simPick(s, secrets...)
+	switch {
+	case how < 3 && s.finalizers != 2:
+		s.logf("%s is another object now, with another value", key)
+		s.values[s.valueAt[key]].taken = true
+		s.forge(key, strings.Split(s.named[key], "/")[1], s.Stored[key])
+	case how < 4 && s.finalizers != 2:
+		s.logf("%s is put back", key)
+		v := s.values[s.valueAt[key]]
+		v.stripped, v.back = true, true
+		o := proto.Clone(s.Stored[key]).(*structpb.Struct)
+		s.UIDs++
+		functiontest.Set(o, fmt.Sprintf("uid-%d", s.UIDs), "metadata", "uid")
+		functiontest.Set(o, s.Now.UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
+		s.Stored[key] = o
+	case how < 5:
+		name := "v1|Secret|team-a|shop-" + simPick(s, "one", "two", "three")
+		if o := s.Stored[name]; o != nil {
+			s.logf("the record of %s is forged", name)
+			o = proto.Clone(o).(*structpb.Struct)
+			functiontest.Set(o, `{"admin":{"generation":9,"uid":"forged"},"token":{"generation":400000000,"uid":"forged"}}`, "metadata", "annotations", functiontest.Prefix+"generated")
+			s.Stored[name] = o
+		}
+	default:
+		s.forgeState(key)
+	}
+}
+
+// forgeState edits the annotations of a generation.
+func (s *simulation) forgeState(key string) {
+	s.values[s.valueAt[key]].stripped = true
+	o := proto.Clone(s.Stored[key]).(*structpb.Struct)
+	long := s.Now.Add(-1000 * time.Hour).UTC().Format(time.RFC3339)
+	switch how := s.rng.IntN(5); how {
+	case 0:
+		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
+	case 1:
+		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
+		functiontest.Set(o, `{"state":{"kind":"password","adopted":true,"flagged":true}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
+	case 2:
+		functiontest.Set(o, strings.ReplaceAll(annotation(o, "generator-state"), `"adopted":true`, `"adopted":false`), "metadata", "annotations", functiontest.Prefix+"generator-state")
+	case 3:
+		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"generated-at")
+	default: // one of another kind makes Crossplane create an object, whatever is desired
+		name := simPick(s, "one", "cache", "generated/admin/7", "generated/token/1", "generated/other/1", "generated/admin/999999999")
+		functiontest.Set(o, name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+		s.logf("%s has the composition resource name %s", key, name)
+	}
+	s.logf("the state of %s is forged: %s", key, o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"])
+	s.Stored[key] = o
+}
+
+// forgeNext creates what looks like the next generation.
+func (s *simulation) forgeNext(g string) {
+	number := 1
+	var like *structpb.Struct
+	for _, key := range s.generations() {
+		if of := strings.Split(s.named[key], "/"); of[1] == g && !isWidget(key) {
+			n, _ := strconv.Atoi(of[2])
+			number, like = max(number, n+1), s.Stored[key]
+		}
+	}
+	if s.percent(20) {
+		number++
+	}
+	key := fmt.Sprintf("v1|Secret|team-a|shop-%s-%d", g, number)
+	if s.Stored[key] != nil {
+		return
+	}
+	s.forge(key, g, like)
+	o := s.Stored[key]
+	functiontest.Set(o, fmt.Sprintf("generated/%s/%d", g, number), "metadata", "annotations", functiontest.ResourceNameAnnotation)
+	functiontest.Set(o, strconv.Itoa(number), "metadata", "annotations", functiontest.Prefix+"generation")
+}
+
+// forge a Secret in the place of a generation, with all that can be copied from another one.
+func (s *simulation) forge(key, g string, like *structpb.Struct) {
+	v := &simulatedValue{generator: g, value: s.name("forged-value-"), order: len(s.values) + 1, key: key, ready: true, stripped: true, forged: true}
+	s.values[v.value], s.valueAt[key] = v, v.value
+	output := map[string]string{"admin": s.input.adminKind, "token": "uuid"}[g]
+	o := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	if like != nil {
+		o = proto.Clone(like).(*structpb.Struct)
+		for of := range like.GetFields()["data"].GetStructValue().GetFields() {
+			output = of
+		}
+	}
+	delete(o.GetFields()["metadata"].GetStructValue().GetFields(), "deletionTimestamp")
+	functiontest.Set(o, "v1", "apiVersion")
+	functiontest.Set(o, "Secret", "kind")
+	functiontest.Set(o, key[strings.LastIndex(key, "|")+1:], "metadata", "name")
+	functiontest.Set(o, "team-a", "metadata", "namespace")
+	if s.UIDs++; s.percent(50) {
+		functiontest.Set(o, g, "metadata", "labels", functiontest.Prefix+"generator")
+	} else {
+		delete(o.GetFields()["metadata"].GetStructValue().GetFields(), "labels")
+	}
+	functiontest.Set(o, fmt.Sprintf("uid-%d", s.UIDs), "metadata", "uid")
+	functiontest.Set(o, s.Now.Add(-time.Duration(s.rng.IntN(2))*time.Hour).UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
+	o.Fields["metadata"].GetStructValue().Fields["ownerReferences"] = functiontest.OwnedBy(s.ControlPlane.XR)
+	delete(o.GetFields(), "data")
+	functiontest.Set(o, base64.StdEncoding.EncodeToString([]byte(v.value)), "data", output)
+	o.Fields["immutable"] = structpb.NewBoolValue(s.percent(90))
+	s.Stored[key] = o
+	s.logf("%s is forged with value %d", key, v.order)
+}
+
+var (
+	askedToAccept = regexp.MustCompile(`accept-generation: (\S+) on the composite`)
+	askedForList  = regexp.MustCompile(`generator "(\S+)": Secret team-a/(\S+) has values of a generation, and the composite lists neither`)
+)
+
+// own is what the owner of the composite does who is told of a conflict. It reports
+// whether that was anything.
+func (s *simulation) own() bool {
+	did := false
+	for _, m := range askedToAccept.FindAllStringSubmatch(s.Condition(), -1) {
+		for _, key := range slices.Sorted(maps.Keys(s.Stored)) {
+			if v := s.values[s.valueAt[key]]; functiontest.Meta(s.Stored[key], "uid") == m[1] && v != nil {
+				did = s.judge(key, v) || did
+			}
+		}
+	}
+	for _, m := range askedForList.FindAllStringSubmatch(s.Condition(), -1) {
+		export := "v1|Secret|team-a|shop-" + strings.TrimPrefix(m[2], "shop-")
+		found := false
+		for _, key := range s.generations() {
+			if v := s.values[s.valueAt[key]]; v.value == exportedValue(s.Stored[export], m[1]) && v.generator == m[1] {
+				found, did = true, s.judge(key, v) || did
+			}
+		}
+		if !found && s.Stored[export] != nil {
+			s.logf("the owner deletes %s", export)
+			delete(s.Stored, export)
+			did = true
+		}
+	}
+	return did
+}
+
+// judge an object that may be accepted: what is forged is deleted.
+func (s *simulation) judge(key string, v *simulatedValue) bool {
+	uid, was := functiontest.Meta(s.Stored[key], "uid"), functiontest.Meta(s.latest().xr, "annotations", functiontest.Prefix+"accept-generation")
+	switch {
+	case v.forged && !v.again:
+		s.logf("the owner deletes %s", key)
+		s.forget(key)
+		return true
+	case !strings.Contains(was+",", uid+","):
+		v.accepted, v.stripped = true, true
+		s.edit("metadata", "annotations", functiontest.Prefix+"accept-generation", strings.TrimPrefix(was+","+uid, ","))
+		return true
+	}
+	return false
+}
+
+// mend what Crossplane tells people to mend.
+func (s *simulation) mend() {
+	for _, key := range slices.Sorted(maps.Keys(s.Stored)) {
+		if o := s.Stored[key]; s.named[key] != "" && functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation) == "" {
+			s.logf("people mend %s", key)
+			o = proto.Clone(o).(*structpb.Struct)
+			functiontest.Set(o, s.named[key], "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			s.Stored[key] = o
+		}
+	}
+}
+
+// remove an object, which may have a finalizer.
+func (s *simulation) remove(key string) {
+	if strings.HasPrefix(s.named[key], "generated/") && (s.finalizers == 2 || s.finalizers == 1 && isWidget(key)) {
+		o := proto.Clone(s.Stored[key]).(*structpb.Struct)
+		functiontest.Set(o, "2026-11-21T12:00:00Z", "metadata", "deletionTimestamp")
+		s.Stored[key] = o
+		return
+	}
+	s.forget(key)
+}
+
+func (s *simulation) forget(key string) {
+	for _, in := range []map[string]string{s.valueAt, s.named} {
+		delete(in, key)
+	}
+	delete(s.Stored, key)
+	delete(s.lost, key)
+	delete(s.ControlPlane.Details, key)
+}
+
+func (s *simulation) finalize(percent int) {
+	for _, key := range s.generations() {
+		if isDeleting(s.Stored[key]) && s.percent(percent) {
+			s.logf("%s is gone", key)
+			s.forget(key)
+		}
+	}
+}
+
+func isDeleting(o *structpb.Struct) bool { return functiontest.Meta(o, "deletionTimestamp") != "" }
+
+func (s *simulation) calm() {
+	lag, skew, crashes, fumbled, hostile := s.lag, s.skew, s.crashes, s.fumbled, s.hostile
+	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = 0, 0, 0, false, false
+	s.once()
+	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = lag, skew, crashes, fumbled, hostile
+}
+
+// once is a reconcile as Crossplane v2.4 does it: what it reads of the composite may be
+// old, it deletes first, then stores what the composite lists, then applies in any order.
+func (s *simulation) once() {
+	s.changed = false
+	v := s.read()
+	input, _ := simulatedPlans(s.T, s.input)
+	req, key := s.Observe(input, v.xr, v.listed)
+	if req == nil {
+		s.logf("Crossplane cannot tell what %s is", key)
+		s.mend()
+		s.changed = true
+		return
+	}
+	s.clock = s.Now.Add(-s.jumped)
+	if s.skew > 0 {
+		s.clock = s.clock.Add(time.Duration(s.rng.Int64N(int64(2*s.skew))) - s.skew)
+	}
+	rsp, last := s.callAll(req)
+	if s.broken != "" {
+		return
+	}
+	s.Response = rsp
+	if text := functiontest.FatalOf(rsp); text != "" { // nothing is applied
+		s.logf("%s", text)
+		return
+	}
+	s.checkResponse(rsp, last)
+	if s.broken != "" {
+		return
+	}
+	done := s.applyAll(rsp, req)
+	if stale := s.seen < len(s.versions)-1; done && !s.changed && !stale && s.broken == "" {
+		s.checkDue(rsp, last)
+	}
+}
+
+// read the composite from the cache, in which nothing grows older.
+func (s *simulation) read() simulatedVersion {
+	newest := len(s.versions) - 1
+	oldest := newest
+	for s.lag > 0 && oldest > s.seen && s.versions[oldest].at.After(s.Now.Add(-s.lag)) {
+		oldest--
+	}
+	s.seen = oldest + s.rng.IntN(newest-oldest+1)
+	if late := newest - s.seen; late > 0 {
+		s.logf("sees the composite as it was %d versions ago", late)
+	}
+	return s.versions[s.seen]
+}
+
+// function is a replica. Every eighth one answers in both forms, which takes longer.
+func (s *simulation) function(clock time.Time) *functiontest.Function {
+	_, plans := simulatedPlans(s.T, s.input)
+	if s.plans != nil {
+		plans = s.plans
+	}
+	s.draws++
+	var seed [32]byte
+	copy(seed[:], strconv.FormatUint(s.draws, 16))
+	f := &function.Function{
+		Plans: plans, Log: logging.NewNopLogger(),
+		Now:     func() time.Time { return clock },
+		Entropy: func() io.Reader { return rand.NewChaCha8(seed) },
+	}
+	if s.draws%8 > 0 {
+		return &functiontest.Function{Function: f}
+	}
+	return &functiontest.Function{Function: f, Lazy: f}
+}
+
+func (s *simulation) run(req *fnv1.RunFunctionRequest, clock time.Time) *fnv1.RunFunctionResponse {
+	rsp, err := s.function(clock).RunFunction(context.Background(), req)
+	if err != nil {
+		s.fail("fatal", "%v", err)
+	}
+	for _, r := range rsp.GetResults() {
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL && !strings.Contains(r.GetMessage(), "and the composite does not list it. If it was just created") {
+			s.fail("fatal", "%s", r.GetMessage())
+		}
+	}
+	return rsp
+}
+
+// callAll calls the function until what it requires is stable, and returns the last request also.
+func (s *simulation) callAll(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, *fnv1.RunFunctionRequest) {
+	calls := 0
+	return functiontest.SettleRequirements(s.T, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+		if calls++; calls > 3 {
+			s.fail("requirements", "differ in more than one round")
+		} else if calls > 2 {
+			s.logf("another round")
+		}
+		rsp := s.run(req, s.clock)
+		if s.broken != "" {
+			return nil
+		}
+		return rsp
+	}, s.LookUp)
+}
+
+func (s *simulation) crash() bool {
+	if s.crashes > 0 && s.percent(s.crashes) {
+		s.logf("the reconcile is lost")
+		return true
+	}
+	return false
+}
+
+// applyAll that is desired. It reports whether it came to the end.
+func (s *simulation) applyAll(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest) bool {
+	desired := rsp.GetDesired().GetResources()
+	observed := slices.Sorted(maps.Keys(req.GetObserved().GetResources()))
+	s.rng.Shuffle(len(observed), func(i, j int) { observed[i], observed[j] = observed[j], observed[i] })
+	for _, name := range observed {
+		if _, ok := desired[name]; ok {
+			continue
+		}
+		key := functiontest.KeyOf(req.GetObserved().GetResources()[name].GetResource())
+		if s.crash() {
+			return false
+		}
+		if o := s.Stored[key]; o == nil || isDeleting(o) {
+			continue
+		}
+		s.logf("deletes %s", key)
+		s.checkDrop(key, name)
+		s.changed = true
+		s.remove(key)
+	}
+	if s.crash() {
+		return false
+	}
+	names := slices.Sorted(maps.Keys(desired))
+	objects := map[string]*structpb.Struct{}
+	var listed []string
+	for _, name := range names {
+		objects[name] = named(desired[name].GetResource(), req.GetObserved().GetResources()[name].GetResource())
+		if key := functiontest.KeyOf(objects[name]); !slices.Contains(listed, key) {
+			listed = append(listed, key)
+		}
+	}
+	s.checkForgotten(listed)
+	if !slices.Equal(s.latest().listed, listed) {
+		s.changed = true
+		s.version(func(v *simulatedVersion) { v.listed = listed })
+	}
+	s.rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
+		if s.crash() {
+			return false
+		}
+		if s.lag > 0 || s.crashes > 0 {
+			s.Now = s.Now.Add(time.Duration(s.rng.IntN(300)) * time.Millisecond) // time goes on
+			if s.percent(1) {
+				s.fumble()
+				s.attack()
+			}
+		}
+		s.write(name, objects[name])
+		if s.broken != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// named is an object with the name that the composed resource has already.
+func named(o, observed *structpb.Struct) *structpb.Struct {
+	if observed == nil || functiontest.KeyOf(o) == functiontest.KeyOf(observed) {
+		return o
+	}
+	o = proto.Clone(o).(*structpb.Struct)
+	functiontest.Set(o, functiontest.Meta(observed, "name"), "metadata", "name")
+	return o
+}
+
+// write an object, and keep what is true of it.
+func (s *simulation) write(name string, o *structpb.Struct) {
+	key := functiontest.KeyOf(o)
+	was := s.Stored[key]
+	if err := s.Apply(name, o); err != nil {
+		s.logf("rejected: %v", err)
+		return
+	}
+	if o = s.Stored[key]; o == was {
+		return
+	}
+	s.changed = true
+	if s.valueAt[key] != "" || strings.HasPrefix(name, "generated/") {
+		if v := s.values[s.valueAt[key]]; was != nil && !v.stripped && !proto.Equal(was.GetFields()["spec"], o.GetFields()["spec"]) {
+			s.fail("as made", "the spec of %s changes", key)
+		}
+		if s.named[key] == "" { // whatever people make of it
+			s.named[key] = name
+		}
+		s.writeGeneration(key, s.named[key], was == nil)
+		return
+	}
+	if _, ok := simulatedExports[name]; ok {
+		s.checkExport(name, was, o)
+	}
+	s.named[key] = name
+}
+
+// writeGeneration keeps what is true of it.
+func (s *simulation) writeGeneration(key, name string, created bool) {
+	o := s.Stored[key]
+	g := strings.Split(name, "/")[1]
+	if created {
+		value := fmt.Sprintf("of-widget-%d-%s", s.UIDs, s.name("secret"))
+		for _, v := range o.GetFields()["data"].GetStructValue().GetFields() {
+			b, _ := base64.StdEncoding.DecodeString(v.GetStringValue())
+			value = string(b)
+		}
+		if s.values[value] == nil {
+			again := strings.Contains(annotation(o, "generator-state"), `"adopted":true`)
+			s.values[value] = &simulatedValue{generator: g, value: value, order: len(s.values) + 1, again: again, ready: !isWidget(key)}
+		}
+		s.valueAt[key] = value
+		s.values[value].key = key
+		s.logf("stored %s with value %d", key, s.values[value].order)
+	}
+	v := s.values[s.valueAt[key]]
+	v.adopted = v.adopted || strings.Contains(annotation(o, "generator-state"), `"adopted":true`)
+	if s.input.has(g) {
+		v.wanted = s.input.grace(g)
+	}
+	if flag := annotation(o, "flagged-for-gc-time"); flag != v.mark {
+		v.mark, v.flagged, v.grace = flag, time.Time{}, v.wanted
+		if flag != "" {
+			v.flagged = s.Now
+		}
+	}
+	s.logf("keeps %s: flagged %q, %s", key, v.mark, annotation(o, "generator-state"))
+}
+
+func annotation(o *structpb.Struct, name string) string {
+	return functiontest.Meta(o, "annotations", functiontest.Prefix+name)
+}
+
+func exportedValue(o *structpb.Struct, key string) string {
+	b, _ := base64.StdEncoding.DecodeString(o.GetFields()["data"].GetStructValue().GetFields()[key].GetStringValue())
+	return string(b)
+}
+
+// isExported reports whether a value is that of something exported.
+func (s *simulation) isExported(value string) bool {
+	for name, generators := range simulatedExports {
+		for _, g := range generators {
+			o := s.Stored["v1|Secret|team-a|shop-"+name]
+			if value == "" || o == nil || exportedValue(o, g) != value {
+				continue
+			}
+			if said := annotation(o, "generated"); (said == "" || strings.Contains(said, "forged")) && !s.input.has(g) {
+				// Of a held export whose annotation people took away nobody knows what it has of
+				// a generator that left the input.
+				continue
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func (s *simulation) letGo(o *structpb.Struct) {
+	for _, g := range []string{"admin", "token", "widget"} {
+		if v := s.values[exportedValue(o, g)]; v != nil {
+			v.unheld = s.Now
+		}
+	}
+}
+
+// quiet lets all settle, with Crossplane well, and looks at what is left.
+func (s *simulation) quiet() {
+	s.logf("quiet from now on")
+	s.mend()
+	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = 0, 0, 0, false, false
+	s.configure(func(in *simulatedInput) { in.adminPolicy = simulatedPolicies[in.adminPolicy].quiet })
+	for name := range simulatedExports {
+		s.edit("spec", name, "open")
+	}
+	if s.Stored[settingsKey] == nil {
+		s.setSettings("1")
+	}
+	for range 3 {
+		for i := 0; ; i++ {
+			for _, key := range s.generations() {
+				if isWidget(key) && (!isReadyWidget(s.Stored[key]) || s.ControlPlane.Details[key] == nil) {
+					s.setReady(key, true)
+					s.giveDetails(key)
+				}
+			}
+			if s.calm(); s.broken != "" {
+				return
+			}
+			s.finalize(100)
+			if owned := s.own(); !s.changed && !owned {
+				break
+			}
+			if i == 20 {
+				s.fail("settles", "something changes in each reconcile")
+				return
+			}
+		}
+		s.Now = s.Now.Add(25 * time.Hour) // also the grace period of what lost its state
+		s.logf("waited")
+	}
+	s.checkEnd()
+}
+
+// The laws.
+
+// checkResponse: what is exported newly is stored, and adopted. No value is anywhere but
+// in the data of Secrets. The same request gives the same response.
+func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest) {
+	made, fresh := false, false
+	values := map[string]bool{}
+	for v := range s.values {
+		values[v] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(rsp.GetDesired().GetResources())) {
+		o := rsp.GetDesired().GetResources()[name].GetResource()
+		if strings.HasPrefix(name, "generated/") {
+			if s.Stored[functiontest.KeyOf(o)] == nil {
+				secret := !isWidget(functiontest.KeyOf(o)) // a manifest is the same each time
+				made = made || secret
+				fresh = fresh || secret && !slices.Contains(s.versions[s.seen].listed, functiontest.KeyOf(o)) // otherwise it was refused
+				s.logf("makes %s", name)
+			}
+			for _, v := range o.GetFields()["data"].GetStructValue().GetFields() {
+				b, _ := base64.StdEncoding.DecodeString(v.GetStringValue())
+				values[string(b)] = true
+			}
+		}
+		s.checkDesired(name, o)
+	}
+	s.checkLeaks(rsp, values)
+	ttl := rsp.GetMeta().GetTtl()
+	if ttl != nil && ttl.AsDuration() < time.Second {
+		s.fail("ttl", "is %s", ttl.AsDuration())
+	}
+	if fresh && ttl != nil {
+		s.fail("ttl", "a response with what was just made has one")
+	}
+	if !made && s.percent(40) {
+		if again := s.run(req, s.clock); !proto.Equal(rsp, again) {
+			s.fail("repeat", "the same request gave another response: %s and %s", rsp, again)
+		}
+	}
+	s.logf("%s %s, TTL %s", rsp.GetConditions()[0].GetReason(), rsp.GetConditions()[0].GetMessage(), ttl.AsDuration())
+}
+
+func (s *simulation) checkDesired(name string, o *structpb.Struct) {
+	was := s.Stored[functiontest.KeyOf(o)]
+	for _, g := range simulatedExports[name] {
+		value, former := exportedValue(o, g), s.values[exportedValue(o, g+"-former")]
+		if former != nil && former.forged && !former.accepted && !former.again {
+			s.fail("forged", "%s exports the forged value %d of %s as a former one", name, former.order, g)
+		}
+		if value == "" || was != nil && exportedValue(was, g) == value {
+			continue
+		}
+		v := s.values[value]
+		switch {
+		case v != nil && v.forged && !v.accepted && s.isFirst(g, v):
+			s.logf("%s exports the forged value %d of %s, which was the first one", name, v.order, g)
+			v.again = true
+		case v != nil && v.forged && !v.accepted && !v.again:
+			s.fail("forged", "%s exports the forged value %d of %s", name, v.order, g)
+		case v == nil:
+			s.fail("stored first", "%s exports a value of %s that was never stored", name, g)
+		case s.valueAt[v.key] != value || s.Stored[v.key] == nil:
+			s.fail("stored first", "%s exports value %d of %s, which is not stored", name, v.order, g)
+		case isDeleting(s.Stored[v.key]):
+			s.fail("stored first", "%s exports value %d of %s, which is being deleted", name, v.order, g)
+		case !v.adopted && !v.stripped:
+			s.fail("stored first", "%s exports value %d of %s, which was not adopted", name, v.order, g)
+		case !v.ready && !v.again:
+			s.fail("stored first", "%s exports value %d of %s, which was never ready", name, v.order, g)
+		case v.generator != g:
+			s.fail("stored first", "%s exports value %d of %s, which is of %s", name, v.order, g, v.generator)
+		}
+	}
+}
+
+// isFirst reports whether a forged value may be exported: the composite listed the name of
+// the object, and no export had an intact record of any generation of the generator. Then
+// nothing tells it from the first generation. That is the window that the threat model
+// states.
+func (s *simulation) isFirst(g string, v *simulatedValue) bool {
+	for name := range simulatedExports {
+		o := s.Stored["v1|Secret|team-a|shop-"+name]
+		if said := annotation(o, "generated"); strings.Contains(said, `"`+g+`":`) && !strings.Contains(said, "forged") {
+			return false
+		}
+	}
+	return slices.ContainsFunc(s.versions, func(of simulatedVersion) bool { return slices.Contains(of.listed, v.key) })
+}
+
+func (s *simulation) checkLeaks(rsp *fnv1.RunFunctionResponse, values map[string]bool) {
+	var b []byte
+	add := func(m proto.Message) { b, _ = proto.MarshalOptions{}.MarshalAppend(b, m) }
+	for _, c := range rsp.GetConditions() {
+		add(c)
+	}
+	for _, r := range rsp.GetResults() {
+		add(r)
+	}
+	add(rsp.GetContext())
+	add(rsp.GetRequirements())
+	if xr := rsp.GetDesired().GetComposite(); xr != nil {
+		add(xr)
+	}
+	for _, r := range rsp.GetDesired().GetResources() {
+		if o := r.GetResource(); o.GetFields()["kind"].GetStringValue() == "Secret" {
+			add(o.GetFields()["metadata"])
+		} else {
+			add(o)
+		}
+	}
+	for v := range values {
+		if bytes.Contains(b, []byte(v)) || bytes.Contains(b, []byte(base64.StdEncoding.EncodeToString([]byte(v)))) {
+			s.fail("leak", "a value is in a condition, a result, the context, an annotation or an object that is no Secret")
+		}
+	}
+}
+
+// checkDrop: a generation is not deleted while it is exported, nor before its grace
+// period is over.
+func (s *simulation) checkDrop(key, name string) {
+	if s.valueAt[key] == "" {
+		s.fail("drop", "%s is deleted", name)
+		return
+	}
+	v := s.values[s.valueAt[key]]
+	early := func(since time.Time) bool { return s.Now.Before(since.Add(v.grace - 2*simulationSkew)) }
+	switch {
+	case s.isExported(v.value):
+		s.fail("drop", "value %d of %s is dropped, and still exported", v.order, name)
+	case v.bare && !s.input.has(v.generator): // nothing says what it is
+	case v.stripped && isWidget(key), (v.stripped || isWidget(key)) && !v.exported, v.again, v.forged, !v.adopted:
+	case v.flagged.IsZero():
+		s.fail("grace", "value %d of %s is dropped, and was not flagged", v.order, name)
+	case early(v.flagged), early(v.unheld):
+		s.fail("grace", "value %d of %s is dropped %s after it was flagged, and %s after it was exported, before its grace period of %s is over",
+			v.order, name, s.Now.Sub(v.flagged), s.Now.Sub(v.unheld), v.grace)
+	}
+}
+
+// checkForgotten: no generation is taken off the list while its value is exported. (One
+// that was put back is another object than what exports recorded. It is only desired while
+// the composite that was read lists it.) What was taken off without being exported is left
+// alone, and people are told.
+func (s *simulation) checkForgotten(listed []string) {
+	for _, key := range s.generations() {
+		if slices.Contains(listed, key) || isDeleting(s.Stored[key]) {
+			delete(s.lost, key)
+			continue
+		}
+		if v := s.values[s.valueAt[key]]; slices.Contains(s.latest().listed, key) && s.isExported(v.value) && !v.back {
+			s.fail("forgotten", "%s is exported, and neither desired nor deleted", key)
+		}
+		s.logf("%s is lost", key)
+		s.lost[key] = true
+	}
+}
+
+// checkExport: a value changes to that of a newer generation, and never back.
+func (s *simulation) checkExport(name string, was, o *structpb.Struct) {
+	for _, g := range simulatedExports[name] {
+		before, after := exportedValue(was, g), exportedValue(o, g)
+		if former := exportedValue(o, g+"-former"); former != "" {
+			f, v := s.values[former], s.values[after]
+			if f == nil || v == nil || f.generator != g || f.order >= v.order && !v.stripped && !f.stripped && !f.again && !v.taken {
+				s.fail("former", "%s has a former value of %s that is none", name, g)
+			}
+		}
+		if before == after {
+			continue
+		}
+		if v := s.values[before]; v != nil {
+			v.unheld = s.Now
+		}
+		if after == "" {
+			if s.input.has(g) {
+				s.fail("stable", "%s has no value of %s any more", name, g)
+			}
+			continue
+		}
+		v, at := s.values[after], name+"/"+g
+		v.exported = true
+		var newest *simulatedValue
+		for _, other := range s.values {
+			if other.order == s.newest[at] {
+				newest = other
+			}
+		}
+		s.logf("%s exports value %d of %s", name, v.order, g)
+		if newest != nil && v.order < newest.order && !newest.taken && !newest.stripped && !v.again {
+			s.fail("stable", "%s exports value %d of %s, after %d", name, v.order, g, newest.order)
+		}
+		s.newest[at] = max(s.newest[at], v.order)
+	}
+}
+
+// checkDue: when nothing but time is to come, Crossplane calls again before it brings
+// something.
+func (s *simulation) checkDue(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest) {
+	left := 10 * 365 * 24 * time.Hour
+	if ttl := rsp.GetMeta().GetTtl(); ttl != nil {
+		if left = ttl.AsDuration() / 10 * 11; ttl.AsDuration() == time.Second {
+			return
+		}
+		left -= time.Millisecond
+	}
+	later := s.run(req, s.clock.Add(left))
+	before, after := rsp.GetDesired(), later.GetDesired()
+	if !proto.Equal(before, after) {
+		s.fail("due", "nothing is due in %s, and then something else is desired: %v", left, slices.Sorted(maps.Keys(after.GetResources())))
+	}
+}
+
+// checkEnd: in the end there is one generation of each generator, which all exports have
+// the value of, and none of a generator that is gone.
+func (s *simulation) checkEnd() {
+	left := map[string][]string{}
+	for _, key := range s.generations() {
+		if !s.lost[key] {
+			g := strings.Split(s.named[key], "/")[1]
+			left[g] = append(left[g], key)
+		}
+	}
+	for _, g := range []string{"admin", "token", "widget"} {
+		want := 0
+		if s.input.has(g) {
+			want = 1
+		}
+		if len(left[g]) != want {
+			s.fail("end", "%s has generations %v", g, left[g])
+			return
+		}
+		for name, generators := range simulatedExports {
+			o, value := s.Stored["v1|Secret|team-a|shop-"+name], ""
+			if want == 1 {
+				value = s.valueAt[left[g][0]]
+			}
+			if slices.Contains(generators, g) && exportedValue(o, g) != value {
+				s.fail("end", "%s does not export what %s has", name, g)
+			}
+			if exportedValue(o, g+"-former") != "" {
+				s.fail("end", "%s has a former value of %s", name, g)
+			}
+		}
+	}
+	if reason := s.Response.GetConditions()[0].GetReason(); reason != "Available" {
+		s.fail("end", "%s", s.Condition())
+	}
+}

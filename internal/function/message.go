@@ -1,0 +1,60 @@
+package function
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+)
+
+// message joins texts, as many as a message holds, and counts the rest.
+func message(texts []string) string {
+	var b strings.Builder
+	for i, t := range texts {
+		if i > 0 && b.Len()+len(t) > limits.MessageBytes {
+			fmt.Fprintf(&b, "; and %d more", len(texts)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(t)
+	}
+	return clip(b.String())
+}
+
+// clip shortens a text that is too long, between two runes. Conditions, results and saved reports all
+// pass here: they have one line of visible characters, whatever a name or a field is called.
+func clip(s string) string {
+	const mark = "…"
+	s = printable(s)
+	if len(s) <= limits.MessageBytes+len("; and 1000 more") {
+		return s
+	}
+	n := limits.MessageBytes
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}
+
+// printable escapes invisible characters as in a Go string: \n, \x1b, \u202e.
+func printable(s string) string {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

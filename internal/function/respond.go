@@ -1,0 +1,213 @@
+package function
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// respond turns the result of a plan into the response.
+func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Result, id string) *wire.Response {
+	rsp := &fnv1.RunFunctionResponse{
+		Meta: meta, Requirements: requirements(result), Desired: desired(req.Desired.Composite, result),
+	}
+	c := &pipelineContext{found: req.Context}
+	saveEnvironment(c, result, id)
+	for name, state := range result.GeneratorState {
+		c.setMember(generatorsKey, name, state)
+	}
+	setCondition(rsp, c, result, id)
+	rsp.Context = c.changes()
+	out := req.Respond(rsp)
+	out.Drop = result.Drop
+	return out
+}
+
+func requirements(result *reconcile.Result) *fnv1.Requirements {
+	if len(result.Requirements)+len(result.Schemas) == 0 {
+		return nil
+	}
+	out := &fnv1.Requirements{Schemas: requiredSchemas(result.Schemas)}
+	for _, r := range result.Requirements {
+		s := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind}
+		if r.Namespace != "" {
+			s.Namespace = &r.Namespace
+		}
+		s.Match = &fnv1.ResourceSelector_MatchName{MatchName: r.Name}
+		if r.Name == "" {
+			s.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.Labels}}
+		}
+		put(&out.Resources, r.Key(), s)
+	}
+	return out
+}
+
+// put an entry into a map that may be nil.
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}
+
+// desired is what the result adds to the desired state: resources, and the composite if it changes. A
+// resource is ready if it is as the input wants it.
+func desired(before wire.Resource, result *reconcile.Result) *fnv1.State {
+	out := &fnv1.State{Resources: make(map[string]*fnv1.Resource, len(result.Objects))}
+	details := map[string][]byte{}
+	for _, o := range result.Objects {
+		for k, v := range o.ConnectionDetails {
+			details[k] = v.Reveal()
+		}
+		if o.Desired != nil {
+			is := ready(o.State == reconcile.Available || o.Aside)
+			out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: is}
+		}
+	}
+	for _, g := range result.Generations {
+		out.Resources[g.Name] = &fnv1.Resource{Resource: g.Desired, Ready: ready(g.Ready)}
+	}
+	written := slices.ContainsFunc(result.Status, func(s reconcile.Status) bool { return s.Value != nil })
+	unready := isCompositeUnready(result)
+	if len(details) == 0 && !written && !unready {
+		return out
+	}
+	was := before.Proto()
+	out.Composite = &fnv1.Resource{
+		Resource:          withStatus(was.GetResource(), result.Status),
+		ConnectionDetails: was.GetConnectionDetails(),
+		Ready:             was.GetReady(),
+	}
+	if len(details) > 0 {
+		out.Composite.ConnectionDetails = with(was.GetConnectionDetails(), details)
+	}
+	if unready {
+		out.Composite.Ready = fnv1.Ready_READY_FALSE
+	}
+	return out
+}
+
+func ready(is bool) fnv1.Ready {
+	if is {
+		return fnv1.Ready_READY_TRUE
+	}
+	return fnv1.Ready_READY_FALSE
+}
+
+// isCompositeUnready reports whether anything without a resource is not as the input wants it. Of an
+// unready resource Crossplane reports the name.
+func isCompositeUnready(result *reconcile.Result) bool {
+	other := func(o reconcile.Outcome) bool { return o.State != reconcile.Available && !o.Aside }
+	object := func(o reconcile.Object) bool { return o.State != reconcile.Available && o.Desired == nil }
+	status := func(s reconcile.Status) bool { return s.State != reconcile.Available }
+	return slices.ContainsFunc(result.Others, other) || slices.ContainsFunc(result.Objects, object) ||
+		slices.ContainsFunc(result.Status, status)
+}
+
+// withStatus returns the desired composite with the status fields. Changed objects are copied.
+func withStatus(xr *structpb.Struct, fields []reconcile.Status) *structpb.Struct {
+	for _, s := range fields {
+		if s.Value != nil {
+			xr = withField(xr, append([]string{"status"}, s.Segments...), s.Value)
+		}
+	}
+	return xr
+}
+
+func withField(s *structpb.Struct, segments []string, v *structpb.Value) *structpb.Struct {
+	if len(segments) > 1 {
+		v = structpb.NewStructValue(withField(s.GetFields()[segments[0]].GetStructValue(), segments[1:], v))
+	}
+	return &structpb.Struct{Fields: with(s.GetFields(), map[string]*structpb.Value{segments[0]: v})} //nolint:gosec // there is a segment
+}
+
+// with returns a map, which may be nil, with the entries of another one.
+func with[V any](m, more map[string]V) map[string]V {
+	out := make(map[string]V, len(m)+len(more))
+	maps.Copy(out, m)
+	maps.Copy(out, more)
+	return out
+}
+
+// outcomes of the input's own exports, and of those of the composite author.
+func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
+	add := func(o reconcile.Outcome) {
+		if o.Author {
+			author = append(author, o)
+		} else {
+			own = append(own, o)
+		}
+	}
+	for _, o := range result.Objects {
+		add(o.Outcome)
+	}
+	for _, s := range result.Status {
+		add(s.Outcome)
+	}
+	for _, o := range result.Others {
+		add(o)
+	}
+	return own, author
+}
+
+func worst(result *reconcile.Result) reconcile.State {
+	state := reconcile.Available
+	own, author := outcomes(result)
+	for _, o := range append(own, author...) {
+		state = max(state, o.State)
+	}
+	return state
+}
+
+// setCondition sets the condition of the composite, and warns if waiting alone does not help. Messages
+// for the Composition's author come first: the composite author could crowd them out.
+func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *reconcile.Result, id string) {
+	own, author := outcomes(result)
+	r := report{state: worst(result)}
+	for _, o := range own {
+		r.add(o)
+		if o.Warn {
+			response.Warning(rsp, errors.New(message([]string{o.Message})))
+		}
+	}
+	var warnings []string
+	count := 0
+	for _, o := range author {
+		if o.State != reconcile.Available {
+			count++
+		}
+		if count > limits.MessageItems {
+			continue // counted below
+		}
+		r.add(o)
+		if o.Warn {
+			warnings = append(warnings, o.Message)
+		}
+	}
+	if more := count - limits.MessageItems; more > 0 {
+		r.messages = append(r.messages, fmt.Sprintf("and %d more of the composite's author", more))
+	}
+	if len(warnings) > 0 { // one for all: the composite author must not flood the events
+		response.Warning(rsp, errors.New(message(warnings))).TargetCompositeAndClaim()
+	}
+	before := reportBefore(c.found, id)
+	r.save(c, id)
+	state, messages := max(before.state, r.state), slices.Concat(before.messages, r.messages)
+	set := response.ConditionFalse
+	if state == reconcile.Available {
+		set = response.ConditionTrue
+	}
+	condition := set(rsp, conditionType, state.String()).TargetCompositeAndClaim()
+	if len(messages) > 0 {
+		condition.WithMessage(message(messages))
+	}
+}

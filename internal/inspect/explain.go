@@ -1,0 +1,275 @@
+// Package inspect says what a plan reads and makes before there is any data, and checks its
+// expressions against the schemas of the objects that they read.
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// An Explanation says what a plan reads and makes: what is known before there is any
+// data. Lists are in the order of the input.
+type Explanation struct {
+	// Objects are the Secrets, and then the ConfigMaps, that are exported.
+	Objects []ExplainedObject `json:"objects,omitempty"`
+
+	// Status fields, and fields of the environment that are set.
+	Status      []ExplainedKey `json:"status,omitempty"`
+	Environment []ExplainedKey `json:"environment,omitempty"`
+
+	Generators []ExplainedGenerator `json:"generators,omitempty"`
+
+	// Variables by themselves. Expressions that use one also have its inputs.
+	Variables []ExplainedKey `json:"variables,omitempty"`
+
+	// FromComposite is nil if composite authors may ask for nothing.
+	FromComposite *ExplainedAuthors `json:"fromComposite,omitempty"`
+
+	// Asks are all requirements that Crossplane may get, and Unused the sources that are not
+	// among them, because no expression uses them.
+	Asks   []Ask    `json:"asks,omitempty"`
+	Unused []string `json:"unused,omitempty"`
+
+	// Rules that Crossplane needs for it.
+	Rules []Rule `json:"rules,omitempty"`
+
+	// Fuel of one request.
+	Fuel RequestCost `json:"fuel"`
+}
+
+// A RequestCost is the fuel that one request may take.
+type RequestCost struct {
+	expression.Cost
+
+	// Path of the expression that may take the most, and Share of the fuel that it may take.
+	Path  string `json:"path,omitempty"`
+	Share int64  `json:"share,omitempty"`
+}
+
+// An ExplainedObject is an object that is exported.
+type ExplainedObject struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"` // in the pipeline
+	Path string `json:"path"`
+
+	// Namespace and ObjectName say where it is in the cluster.
+	Namespace  Spelling `json:"namespace"`
+	ObjectName Spelling `json:"objectName"`
+
+	// Metadata are the expressions of its names, labels and annotations.
+	Metadata []ExplainedKey `json:"metadata,omitempty"`
+	Keys     []ExplainedKey `json:"keys,omitempty"`
+
+	// ConnectionDetails is set if the composite also publishes its data.
+	ConnectionDetails bool `json:"connectionDetails,omitempty"`
+}
+
+// An ExplainedKey is the result of one expression, or one entry of dataFrom.
+type ExplainedKey struct {
+	// Path of the expression in the input.
+	Path string `json:"path"`
+
+	// Names of the keys, as far as the input spells them. A field has one. Those of Maybe may
+	// be left out.
+	Names []string `json:"names,omitempty"`
+	Maybe []string `json:"maybe,omitempty"`
+
+	// Others describes keys whose names are not known before run time.
+	Others string `json:"others,omitempty"`
+
+	// Optional is set if it is left out while an input is missing.
+	Optional bool `json:"optional,omitempty"`
+
+	Inputs []Input `json:"inputs,omitempty"`
+
+	// Own is set if resource, self and secret among the inputs are of the generation that
+	// the expression is about.
+	Own bool `json:"own,omitempty"`
+
+	// Waits are other conditions that must be met.
+	Waits []string `json:"waits,omitempty"`
+
+	// Fuel is nil where there is no expression.
+	Fuel *expression.Cost `json:"fuel,omitempty"`
+}
+
+// Secret reports whether it reads secret data that is not declared nonSensitive.
+func (k ExplainedKey) Secret() bool {
+	return slices.ContainsFunc(k.Inputs, func(i Input) bool { return i.Secret && !i.NonSensitive })
+}
+
+// An Input is a path that is read.
+type Input struct {
+	// Name of the path in CEL's words.
+	Name string `json:"name"`
+
+	// Secret is set for connection details, Secrets and outputs of generators. NonSensitive is
+	// set if the input says that it may flow out of Secrets.
+	Secret       bool `json:"secret,omitempty"`
+	NonSensitive bool `json:"nonSensitive,omitempty"`
+
+	Need expression.Need `json:"need"`
+
+	// Through are the variables that lead to it, beginning with the one that is used.
+	Through []string `json:"through,omitempty"`
+}
+
+// A Spelling is a text of the input, or an expression that returns it, or a description if
+// there is no single expression.
+type Spelling struct {
+	Text       string `json:"text,omitempty"`
+	Expression string `json:"expression,omitempty"`
+	Words      string `json:"words,omitempty"`
+}
+
+// An ExplainedGenerator is a generator.
+type ExplainedGenerator struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+
+	// Type is the field that it has, for example password.
+	Type string `json:"type"`
+
+	// Makes is the kind of a generation, or empty if none is stored.
+	Makes string `json:"makes,omitempty"`
+
+	// Outputs that are known before the first generation. Others describes the rest.
+	Outputs []string `json:"outputs,omitempty"`
+	Others  string   `json:"others,omitempty"`
+
+	// Renewed says when another generation is made.
+	Renewed []string `json:"renewed,omitempty"`
+
+	// Grace is how long the previous generation stays.
+	Grace string `json:"grace,omitempty"`
+
+	// SignedBy is the generator of the CA.
+	SignedBy string `json:"signedBy,omitempty"`
+
+	// Expressions of its keepers, manifest, outputs and so on.
+	Expressions []ExplainedKey `json:"expressions,omitempty"`
+}
+
+// ExplainedAuthors says what composite authors may ask for.
+type ExplainedAuthors struct {
+	// FieldPath in the composite, below which they ask.
+	FieldPath string `json:"fieldPath"`
+
+	// Secret is the input that secret means, if any.
+	Secret string `json:"secret,omitempty"`
+
+	Secrets     []string `json:"secrets,omitempty"`
+	Resources   []string `json:"resources,omitempty"`
+	Environment bool     `json:"environment,omitempty"`
+
+	// Labels and Annotations that their objects may have, and prefixes of them.
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+
+	// Fuel of each of their expressions, and RequestFuel of all of them, at most.
+	Fuel        int64 `json:"fuel"`
+	RequestFuel int64 `json:"requestFuel"`
+}
+
+// Explain a plan. The explanation holds no data, only texts of the input and what follows
+// from them. plural returns the resource of a kind, or empty if it is unknown; it may be nil.
+func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
+	x := &explainer{plan: p, variables: map[string][]Input{}}
+	out := &Explanation{}
+	for _, v := range p.Variables {
+		k := x.expression(v.Value, v.Name)
+		x.variables[v.Name], x.names = k.Inputs, append(x.names, v.Name)
+		out.Variables = append(out.Variables, k)
+	}
+	for _, f := range p.Set {
+		out.Environment = append(out.Environment, x.declared(x.optional(x.expression(f.Value, f.At.String()), f.Optional)))
+	}
+	for i := range p.Generators {
+		out.Generators = append(out.Generators, x.generator(&p.Generators[i]))
+	}
+	for _, e := range p.Exports {
+		out.Objects = append(out.Objects, x.Object(e))
+	}
+	for _, s := range p.Status {
+		out.Status = append(out.Status, x.declared(x.optional(x.expression(s.Value, s.Path), s.Optional)))
+	}
+	out.FromComposite = explainAuthors(p.Authors)
+	x.ask(out)
+	out.Rules = rulesOf(out.Asks, p.Generators, plural)
+	out.Fuel = x.cost
+	out.Fuel.Limit = limits.RequestFuel
+	return out
+}
+
+func explainAuthors(t *plan.Authors) *ExplainedAuthors {
+	if t == nil {
+		return nil
+	}
+	return &ExplainedAuthors{
+		FieldPath: t.At.String(), Secret: t.Sees.Secret, Secrets: t.Sees.Secrets, Resources: t.Sees.Resources, Environment: t.Sees.Environment,
+		Labels: t.Labels.Keys, Annotations: t.Annotations.Keys,
+		Fuel: limits.AuthorFuel, RequestFuel: limits.AuthorRequestFuel,
+	}
+}
+
+// Object is one export.
+func (x *explainer) Object(e plan.Export) ExplainedObject {
+	out := ExplainedObject{Kind: string(e.Kind), Name: e.Name, Path: e.Path.String(),
+		ConnectionDetails: e.Secret.ConnectionDetails}
+	out.Namespace = spelling(e.Metadata.Namespace, e.Metadata.NamespaceExpr, ownNamespaceSpelling)
+	out.ObjectName = spelling(e.Metadata.Name, e.Metadata.NameExpr, defaultName(e.Name))
+	m := e.Metadata
+	for _, f := range []struct {
+		name  string
+		value *expression.Expression
+	}{
+		{"metadata.nameExpression", m.NameExpr},
+		{"metadata.namespaceExpression", m.NamespaceExpr},
+		{"metadata.labelsExpression", m.LabelsExpression},
+		{"metadata.annotationsExpression", m.AnnotationsExpression},
+	} {
+		if f.value != nil {
+			out.Metadata = append(out.Metadata, x.declared(x.expression(f.value, f.name)))
+		}
+	}
+	add := func(k ExplainedKey) {
+		if e.Kind != "Secret" {
+			k = x.declared(k)
+		}
+		out.Keys = append(out.Keys, k)
+	}
+	for _, b := range e.DataFrom {
+		add(x.dataFrom(b))
+	}
+	for _, d := range e.Data {
+		if d.Key != "" {
+			add(x.optional(x.expression(d.Value, d.Key), d.Optional))
+			continue
+		}
+		add(x.optional(x.keys(d.Value), d.Optional))
+	}
+	return out
+}
+
+// ownNamespaceSpelling is the namespace if the input leaves it out. Only the composite shows
+// whether it has one, or is a legacy one with a claim.
+var ownNamespaceSpelling = Spelling{Words: "namespace of the composite or its claim"} //nolint:gochecknoglobals // a constant
+
+func defaultName(name string) Spelling {
+	return Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s'", name)}
+}
+
+// spelling is of an expression, or of a text, or the default.
+func spelling(text string, x *expression.Expression, other Spelling) Spelling {
+	switch {
+	case x != nil:
+		return Spelling{Expression: x.Source().Text}
+	case text != "":
+		return Spelling{Text: text}
+	}
+	return other
+}

@@ -1,0 +1,280 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// An explainer follows expressions to what they read.
+type explainer struct {
+	plan      *plan.Plan
+	names     []string           // of the variables so far
+	variables map[string][]Input // what they read
+	cost      RequestCost
+}
+
+// expression is what an expression of the field or key name reads.
+func (x *explainer) expression(e *expression.Expression, name string) ExplainedKey {
+	cost := e.Cost()
+	if cost.Max > x.cost.Share {
+		x.cost.Path, x.cost.Share = e.Source().Path, cost.Max
+	}
+	x.cost.Max += cost.Max
+	return ExplainedKey{Path: e.Source().Path, Names: []string{name}, Inputs: x.inputs(e), Own: e.Source().Own,
+		Fuel: &cost}
+}
+
+func (x *explainer) optional(k ExplainedKey, optional bool) ExplainedKey {
+	k.Optional = optional
+	return k
+}
+
+// declared marks the inputs of an expression outside of Secrets: the plan refuses secret
+// ones that are not declared nonSensitive.
+func (x *explainer) declared(k ExplainedKey) ExplainedKey {
+	for i := range k.Inputs {
+		k.Inputs[i].NonSensitive = k.Inputs[i].Secret
+	}
+	return k
+}
+
+// keys are those of an expression that returns several.
+func (x *explainer) keys(e *expression.Expression) ExplainedKey {
+	k := x.expression(e, "")
+	k.Names = nil
+	spelled, all := e.Spelled()
+	for _, s := range spelled {
+		if s.Optional {
+			k.Maybe = append(k.Maybe, s.Name)
+			continue
+		}
+		k.Names = append(k.Names, s.Name)
+	}
+	if !all {
+		k.Others = "keys that the expression computes"
+	}
+	return k
+}
+
+// inputs of an expression, and of the variables that it uses. Each is listed once for each
+// variable that leads to it.
+func (x *explainer) inputs(e *expression.Expression) []Input {
+	var out []Input
+	for _, r := range e.Reads() {
+		if r.Variable == expression.Variables {
+			for _, in := range x.through(r) {
+				out = addInput(out, in)
+			}
+			continue
+		}
+		out = addInput(out, Input{Name: r.Text, Secret: isSecretVariable(r.Variable), Need: r.Need})
+		if in, ok := x.source(r); ok {
+			out = addInput(out, in)
+		}
+	}
+	return out
+}
+
+// through are the inputs of the variables that r names. If a variable waits for an input, an
+// expression that uses it also waits, even if it uses it as optional.
+func (x *explainer) through(r expression.Read) []Input {
+	names := []string{plan.StepName(r.Reference, 0)}
+	if names[0] == plan.Anything {
+		names = x.names
+	}
+	most := expression.Required
+	if r.Branched {
+		most = expression.Conditional
+	}
+	var out []Input
+	for _, name := range names {
+		for _, in := range x.variables[name] {
+			in.Need = min(in.Need, most)
+			in.Through = append([]string{name}, in.Through...)
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// source is an input that must exist even for an optional step below it: a source that is
+// not optional, or a generator.
+func (x *explainer) source(r expression.Read) (Input, bool) {
+	name := plan.StepName(r.Reference, 0)
+	if r.Need != expression.Optional || name == plan.Anything {
+		return Input{}, false
+	}
+	need := expression.Required
+	if r.Branched {
+		need = expression.Conditional
+	}
+	in := Input{Name: expression.PathText(r.Variable, name), Secret: isSecretVariable(r.Variable), Need: need}
+	switch r.Variable {
+	case expression.Generated:
+		return in, true
+	case expression.Secrets, expression.Sources:
+		i := slices.IndexFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == name })
+		return in, i >= 0 && !x.plan.Sources[i].Optional && plan.IsSecret(x.plan.Sources[i].Source) == (r.Variable == expression.Secrets)
+	}
+	return Input{}, false
+}
+
+func isSecretVariable(name string) bool {
+	return slices.Contains([]string{expression.Secret, expression.Secrets, expression.Generated, expression.Previous},
+		name)
+}
+
+func addInput(list []Input, in Input) []Input {
+	i := slices.IndexFunc(list, func(o Input) bool {
+		return o.Name == in.Name && len(o.Through) == len(in.Through) && (len(in.Through) == 0 || o.Through[0] == in.Through[0])
+	})
+	if i < 0 {
+		return append(list, in)
+	}
+	list[i].Need = max(list[i].Need, in.Need)
+	return list
+}
+
+// dataFrom is an entry of dataFrom.
+func (x *explainer) dataFrom(b plan.DataFrom) ExplainedKey {
+	var k ExplainedKey
+	switch {
+	case b.Find != nil:
+		k = x.find(b)
+	case b.Input == "":
+		k = x.keys(b.Value)
+		if k.Others == "" {
+			k.Others = "as rewrite names them"
+		}
+	default:
+		k = x.expression(b.Value, "")
+		k.Names, k.Others = nil, "all keys of "+b.Value.Source().Text
+		if len(b.Property) > 0 {
+			k.Others = fmt.Sprintf("all members of the JSON value %s", expression.PathText(b.Value.Source().Text, b.Property...))
+		}
+		if b.Input != expression.Composite && x.isComposed(b.Input) {
+			k.Waits = []string{expression.PathText(expression.Resources, b.Input) + " to be ready"}
+		}
+	}
+	k.Path = b.Path
+	return x.optional(k, b.Optional)
+}
+
+// isComposed reports whether the input of an extract can be a composed resource.
+func (x *explainer) isComposed(input string) bool {
+	_, name, generated := plan.GeneratedInput(input)
+	return input != expression.Env && (!generated || x.plan.Generator(name) == nil) &&
+		!slices.ContainsFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == input })
+}
+
+// find is an entry of dataFrom that finds keys.
+func (x *explainer) find(b plan.DataFrom) ExplainedKey {
+	f := b.Find
+	k := ExplainedKey{Others: "each key <input>/<key>" + describeFind(*f)}
+	for _, name := range f.Generators {
+		k.Inputs = append(k.Inputs,
+			Input{Name: expression.PathText(expression.Generated, name), Secret: true, Need: expression.Required})
+	}
+	for _, s := range x.plan.Sources {
+		if plan.IsSecret(s.Source) && f.Reaches(s.Name) {
+			k.Inputs = append(k.Inputs, Input{Name: s.Spelled(), Secret: true, Need: needOf(s.Source)})
+		}
+	}
+	if input, _, whole := strings.Cut(f.Path, "/"); whole && x.isComposed(input) {
+		k.Inputs = append(k.Inputs,
+			Input{Name: expression.PathText(expression.Secrets, input), Secret: true, Need: expression.Conditional})
+	} else if !whole && len(f.Generators) == 0 {
+		k.Inputs = append(k.Inputs, Input{Name: expression.Secrets + "[*]", Secret: true, Need: expression.Conditional})
+	}
+	k.Waits = []string{"each composed resource that it reaches to be ready, and to have its connection details"}
+	return k
+}
+
+// describeFind says what a find finds.
+func describeFind(f plan.Find) string {
+	var out []string
+	if f.Path != "" {
+		out = append(out, fmt.Sprintf("begins with %q", f.Path))
+	}
+	if f.Name != nil {
+		out = append(out, fmt.Sprintf("matches %q behind that", f.Name))
+	}
+	for _, t := range plan.SortedKeys(f.Tags) {
+		out = append(out, fmt.Sprintf("is of an input with the label %s=%s", t, f.Tags[t]))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " that " + strings.Join(out, ", and ")
+}
+
+func needOf(s v1beta1.Source) expression.Need {
+	if s.Optional {
+		return expression.Optional
+	}
+	return expression.Required
+}
+
+// generator with its expressions.
+func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
+	out := ExplainedGenerator{Name: m.Name, Path: m.Path.String(), Type: m.Kind, Outputs: m.Keys, Renewed: renewed(m)}
+	if m.Grace > 0 {
+		out.Grace = m.Grace.String()
+	}
+	out.SignedBy = m.Makes.SignedBy()
+	add := func(e *expression.Expression, name string) {
+		if e != nil {
+			out.Expressions = append(out.Expressions, x.expression(e, name))
+		}
+	}
+	add(m.Keepers, "keepersExpression")
+	out.Makes = m.Makes.Object().Kind
+	switch kind := m.Makes.(type) {
+	case *plan.OneTime:
+		add(kind.Secret, "secretExpression")
+	case *plan.Manifest:
+		out.Others = "its connection details"
+		for _, f := range kind.Set {
+			add(f.Value, f.At.String())
+		}
+		for _, o := range kind.Outputs {
+			out.Outputs = append(out.Outputs, o.Key)
+			add(o.Value, "outputs."+o.Key)
+		}
+		add(kind.Ready, "readyExpression")
+	}
+	return out
+}
+
+// renewed says when another generation is made. A totp has no generations.
+func renewed(m *plan.Generator) []string {
+	if !m.HasGenerations() {
+		return nil
+	}
+	annotation := "the composite's annotation " + plan.RotateAnnotation + " asks for it"
+	if m.Policy != v1beta1.OnChange && m.Policy != v1beta1.Periodic {
+		return []string{annotation}
+	}
+	var out []string
+	if m.Policy == v1beta1.Periodic {
+		out = append(out, "the last one is "+m.Interval.String()+" old")
+	}
+	if m.Policy == v1beta1.OnChange {
+		out = append(out, "the generator in the input changes")
+	}
+	if m.Keepers != nil {
+		out = append(out, "the value of keepersExpression changes")
+	}
+	if m.Certificate() != nil {
+		out = append(out, "the certificate is soon to end")
+	}
+	if m.Makes.SignedBy() != "" {
+		out = append(out, "its CA has another one")
+	}
+	return append(out, annotation)
+}

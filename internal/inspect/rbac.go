@@ -1,0 +1,110 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// A Rule of a ClusterRole. It has no resourceNames: Crossplane watches all objects of a kind
+// that it reads, which no rule with names allows.
+type Rule struct {
+	APIGroup string   `json:"apiGroup"`
+	Resource string   `json:"resource"`
+	Verbs    []string `json:"verbs"`
+
+	// Kind that the resource was guessed from, empty if the resource is known.
+	Kind string `json:"kind,omitempty"`
+
+	// Installed is set if Crossplane's own role already has the rule.
+	Installed bool `json:"installed,omitempty"`
+
+	// For are the paths in the input that need it.
+	For []string `json:"for"`
+}
+
+var (
+	readVerbs    = []string{"get", "list", "watch"}
+	composeVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+)
+
+// rulesOf requirements, and of what generators compose, sorted.
+func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) string) []Rule {
+	by := map[string]*Rule{}
+	add := func(apiVersion, kind string, verbs []string, path string) {
+		rule := ruleOf(plan.Kind{APIVersion: apiVersion, Kind: kind}, plural)
+		key := rule.APIGroup + "/" + rule.Resource
+		r := by[key]
+		if r == nil {
+			r = &rule
+			by[key] = r
+		}
+		if rule.Kind == "" {
+			r.Kind = "" // known of one of its versions
+		}
+		if len(verbs) > len(r.Verbs) {
+			r.Verbs = verbs
+		}
+		if !slices.Contains(r.For, path) {
+			r.For = append(r.For, path)
+		}
+	}
+	for _, a := range asks {
+		for _, path := range strings.Split(a.Path, ", ") {
+			add(a.APIVersion, a.Kind, readVerbs, path)
+		}
+	}
+	for i := range generators {
+		if m := &generators[i]; m.HasGenerations() {
+			add(m.Makes.Object().APIVersion, m.Makes.Object().Kind, composeVerbs, m.Path.String())
+		}
+	}
+	out := make([]Rule, 0, len(by))
+	for _, k := range plan.SortedKeys(by) {
+		out = append(out, *by[k])
+	}
+	slices.SortStableFunc(out, func(a, b Rule) int {
+		return strings.Compare(fmt.Sprint(!a.Installed), fmt.Sprint(!b.Installed))
+	})
+	return out
+}
+
+// ruleOf a kind, without its verbs.
+func ruleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
+	gv, _ := schema.ParseGroupVersion(k.APIVersion) // else refused by validate
+	out := Rule{APIGroup: gv.Group, Resource: guessPlural(k.Kind), Kind: k.Kind}
+	out.Installed = gv.Group == "" && (k.Kind == string(object.Secret) || k.Kind == string(object.ConfigMap)) ||
+		k.APIVersion == plan.EnvironmentConfigAPIVersion && k.Kind == plan.EnvironmentConfigKind
+	if plural != nil && plural(k) != "" {
+		out.Resource, out.Kind = plural(k), ""
+	}
+	if out.Installed {
+		out.Kind = ""
+	}
+	return out
+}
+
+// Endings of nouns and of their plurals, as the generators of CustomResourceDefinitions have
+// them. The first that fits counts.
+var endings = []struct{ one, many string }{ //nolint:gochecknoglobals // a constant
+	{"index", "indices"}, {"vertex", "vertices"}, {"matrix", "matrices"}, {"ysis", "yses"},
+	{"ay", "ays"}, {"ey", "eys"}, {"iy", "iys"}, {"oy", "oys"}, {"uy", "uys"}, {"y", "ies"},
+	{"as", "ases"}, {"ss", "sses"}, {"us", "uses"}, {"s", "s"}, // settings, endpoints and so on are many as they are
+	{"x", "xes"}, {"z", "zes"}, {"ch", "ches"}, {"sh", "shes"}, {"data", "data"}, {"", "s"},
+}
+
+// guessPlural is the usual name of the resource of a kind.
+func guessPlural(kind string) string {
+	name := strings.ToLower(kind)
+	for _, e := range endings {
+		if stem, ok := strings.CutSuffix(name, e.one); ok {
+			return stem + e.many
+		}
+	}
+	return name
+}

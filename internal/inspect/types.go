@@ -1,0 +1,140 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/schema"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// Known is what is known about the objects that an input reads. All of it is optional:
+// nothing is refused about unknown objects.
+type Known struct {
+	// Composite is its kind. ClusterScoped says that it has no namespace, and no claim.
+	Composite     plan.Kind
+	ClusterScoped bool
+
+	// Resources are the kinds of what the other steps of the pipeline compose, by name. A zero
+	// kind is unknown. Closed says that they compose no others.
+	Resources map[string]plan.Kind
+	Closed    bool
+
+	// Required are the names of the Composition's own required resources for the step;
+	// nil if they are not known.
+	Required []string
+
+	// Environment is what expressions see of it, null where a value is not known; nil if
+	// it may have any field. See EnvironmentAfter.
+	Environment *structpb.Struct
+
+	// ConnectionKeys are the keys of connection details, by the name of the composed
+	// resource, or composite.
+	ConnectionKeys map[string][]string
+
+	// Schema finds the OpenAPI v3 schema of a kind, or nil. It may be nil.
+	Schema func(plan.Kind) *structpb.Struct
+
+	Stopped error // why an existing schema is unknown
+}
+
+// KindsRead are the kinds of sources and manifests, in the order of their first use.
+func KindsRead(p *plan.Plan) []plan.Kind {
+	var out []plan.Kind
+	add := func(k plan.Kind) {
+		if k.Kind != "" && !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	for _, s := range p.Declared {
+		if !plan.IsSecret(s) {
+			add(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
+		}
+	}
+	for _, m := range p.Generators {
+		if r, ok := m.Makes.(*plan.Manifest); ok {
+			add(r.Object())
+		}
+	}
+	return out
+}
+
+// Check returns the diagnostics of plan.Compile and of CheckTypes, those of types also for the
+// valid parts of an invalid input. known says what is known about a plan, which may be partial.
+func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known) diagnostic.List {
+	if _, size := plan.DigestOf(wire.Of(input)); size > limits.InputBytes {
+		return plan.TooLarge(size)
+	}
+	p, diagnostics := plan.CompilePartly(ctx, env, input)
+	if p == nil {
+		return diagnostics
+	}
+	return append(diagnostics, CheckTypes(p, known(p))...)
+}
+
+// CheckTypes finds what can never work in the input, given what is known about the objects that
+// it reads: a field that they do not have, a string instead of a number, a comparison that is
+// never true, an unknown key of connection details. Diagnostics are in the order of the input.
+func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
+	diagnostics, _ := CheckTypesWithin(nil, p, known)
+	return diagnostics
+}
+
+// CheckTypesWithin is CheckTypes within a budget, which may be nil.
+func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.List, error) {
+	c := &typeCheck{
+		Known: known, plan: p, types: schema.NewTypes(), composed: maps.Clone(known.Resources),
+		variables: map[string]*types.Type{}, results: map[*expression.Expression]*types.Type{},
+	}
+	c.composite = c.kind(known.Composite)
+	c.names()
+	c.containers()
+	var spent error
+	for _, x := range p.Expressions {
+		if spent = pay(b, x); spent != nil {
+			break
+		}
+		before := len(c.diagnostics)
+		c.expression(x)
+		if b != nil {
+			b.Take(suggest.Fuel * int64(len(c.diagnostics)-before))
+		}
+	}
+	for _, e := range p.Exports {
+		if e.From != "" {
+			c.isComposed(expression.Place{Path: e.At("from").String()}, e.From)
+		}
+	}
+	for _, s := range p.Status {
+		c.status(s)
+	}
+	for _, m := range p.Generators {
+		c.manifest(m)
+	}
+	for _, f := range p.CompositePaths {
+		c.compositePath(f)
+	}
+	plan.SortDiagnostics(c.diagnostics)
+	return slices.CompactFunc(c.diagnostics, func(a, b *diagnostic.Diagnostic) bool { return *a == *b }), cmp.Or(spent, known.Stopped)
+}
+
+// pay for the check of one expression, which grows with the square of it at worst.
+func pay(b *budget.Budget, x plan.Compiled) error {
+	if b == nil {
+		return nil
+	}
+	n := int64(len(x.Source().Text))
+	const least, most = 200, 90_000
+	return b.Spend(min(least+2*n+n*n/200, most))
+}

@@ -1,0 +1,231 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/schema"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
+)
+
+// A typeCheck checks one input.
+type typeCheck struct {
+	*Known
+
+	plan        *plan.Plan
+	composed    map[string]plan.Kind // by all steps
+	types       *schema.Types
+	composite   *types.Type
+	resources   *types.Type
+	sources     *types.Type
+	variables   map[string]*types.Type // those above
+	results     map[*expression.Expression]*types.Type
+	diagnostics diagnostic.List
+}
+
+func (c *typeCheck) report(path, format string, args ...any) {
+	c.reportAt(expression.Place{Path: path}, format, args...)
+}
+
+func (c *typeCheck) reportAt(at expression.Place, format string, args ...any) {
+	d := at.Wrong(fmt.Sprintf(format, args...))
+	d.Rule = diagnostic.Type
+	c.diagnostics = append(c.diagnostics, d)
+}
+
+func (c *typeCheck) schema(k plan.Kind) *structpb.Struct {
+	hidden := plan.Kind{APIVersion: "v1", Kind: "Secret"}
+	if c.Known.Schema == nil || k.Kind == "" || k == hidden {
+		return nil
+	}
+	return schema.OfKind(c.Known.Schema(k))
+}
+
+func (c *typeCheck) kind(k plan.Kind) *types.Type {
+	if s := c.schema(k); s != nil {
+		return c.types.Of(k.String(), s)
+	}
+	return types.DynType
+}
+
+// names refuses names that would mean two things.
+func (c *typeCheck) names() {
+	if c.composed == nil {
+		c.composed = map[string]plan.Kind{}
+	}
+	for i, s := range c.plan.Declared {
+		if c.ClusterScoped && s.Namespace == "" && s.Scope != v1beta1.ScopeCluster {
+			c.report(field.NewPath("sources").Index(i).Child("namespace").String(), plan.NoNamespace)
+		}
+		if _, ok := c.composed[s.Name]; ok && plan.IsSecret(s) {
+			c.report(field.NewPath("sources").Index(i).Child("name").String(), "%s", plan.TwoMeanings(s.Name))
+		}
+	}
+	for _, e := range c.plan.Exports {
+		if _, ok := c.Resources[e.Name]; ok {
+			c.report(e.At("name").String(), "%s", plan.ComposedTwice(e.Name))
+		}
+		if m := e.Metadata; c.ClusterScoped && m.Namespace == "" && m.NamespaceExpr == nil {
+			c.report(e.At("metadata", "namespace").String(), plan.NoNamespace)
+		}
+		c.composed[e.Name] = plan.Kind{APIVersion: "v1", Kind: string(e.Kind)}
+	}
+}
+
+func (c *typeCheck) containers() {
+	members := map[string]*types.Type{}
+	for name, k := range c.composed {
+		members[name] = c.kind(k)
+	}
+	var lacks func(string) string
+	if c.Closed {
+		lacks = c.notComposed
+	}
+	c.resources = c.types.Container(expression.Resources, members, lacks)
+
+	members = map[string]*types.Type{}
+	for _, s := range c.plan.Declared {
+		t := c.kind(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
+		switch {
+		case len(s.MatchLabels) > 0 && s.MatchName+s.NameExpression != "":
+			t = types.DynType // which is a diagnostic
+		case len(s.MatchLabels) > 0:
+			t = types.NewListType(t)
+		}
+		members[s.Name] = t
+	}
+	for _, name := range c.Required {
+		members[name] = types.NewListType(types.DynType)
+	}
+	var noSource func(string) string
+	if c.Required != nil {
+		noSource = func(name string) string {
+			return fmt.Sprintf("there is no source named %s", name) + suggest.ThereAre(name, plan.SortedKeys(members))
+		}
+	}
+	c.sources = c.types.Container(expression.Sources, members, noSource)
+}
+
+// notComposed says that no step composes a resource.
+func (c *typeCheck) notComposed(name string) string {
+	names := plan.SortedKeys(c.composed)
+	return fmt.Sprintf("no step of the pipeline composes a resource named %s%s", name, suggest.ThereAre(name, names))
+}
+
+// isComposed refuses the name of a composed resource that does not exist.
+func (c *typeCheck) isComposed(at expression.Place, name string) bool {
+	_, ok := c.composed[name]
+	if !ok && c.Closed {
+		c.reportAt(at, "%s", c.notComposed(name))
+	}
+	return ok || !c.Closed
+}
+
+// typing is what is known about the variables of one expression.
+func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
+	about := c.composite
+	switch from := x.Source().From; {
+	case x.Source().Own:
+		about = c.kind(x.Own)
+	case from != "":
+		about = c.kind(c.composed[from])
+	}
+	variables := map[string]*types.Type{
+		expression.Composite: c.composite,
+		expression.Resource:  about,
+		expression.Self:      about,
+		expression.Resources: c.resources,
+		expression.Sources:   c.sources,
+		expression.Variables: c.types.Container(expression.Variables, c.variables, nil),
+	}
+	if c.Environment != nil {
+		variables[expression.Env] = c.types.Of(expression.Env, schema.Like(c.Environment))
+	}
+	return expression.Typing{Objects: c.types, Variables: variables, Values: func(r expression.Reference) []string {
+		return c.values(x, r)
+	}}
+}
+
+// values are the strings that a reference can read, if they are enumerated.
+func (c *typeCheck) values(x plan.Compiled, r expression.Reference) []string {
+	path := make([]any, 0, len(r.Path))
+	for _, s := range r.Path {
+		path = append(path, s.Key)
+	}
+	kind, from := c.Known.Composite, x.Source().From
+	switch r.Variable {
+	case expression.Composite:
+	case expression.Resource, expression.Self:
+		if x.Source().Own {
+			kind = x.Own
+		} else if from != "" {
+			kind = c.composed[from]
+		}
+	case expression.Resources:
+		kind = c.composed[plan.StepName(r, 0)]
+		path = path[min(1, len(path)):]
+	default:
+		return nil
+	}
+	at, _ := schema.At(c.schema(kind), path...)
+	return schema.Values(at)
+}
+
+func (c *typeCheck) expression(x plan.Compiled) {
+	result, diagnostics := x.Env.CheckTypes(x.Expression, c.typing(x))
+	c.results[x.Expression] = result
+	for _, v := range c.plan.Variables {
+		if v.Value == x.Expression {
+			c.variables[v.Name] = result
+		}
+	}
+	for _, d := range diagnostics {
+		if isSynthetic(x.Source().Path) {
+			d.Line, d.Column = 0, 0
+		}
+		c.diagnostics = append(c.diagnostics, d)
+	}
+	c.connectionKeys(x)
+}
+
+// isSynthetic reports whether an expression was made from a literal field of the input.
+func isSynthetic(path string) bool {
+	return strings.HasSuffix(path, ".extract.key") || strings.HasSuffix(path, ".extract.property")
+}
+
+// connectionKeys refuses a key that is not among the connection details of what it is
+// read from.
+func (c *typeCheck) connectionKeys(x plan.Compiled) {
+	for _, r := range x.References() {
+		input, key := x.Source().From, plan.StepName(r, 0)
+		switch {
+		case r.Variable == expression.Secrets:
+			input, key = plan.StepName(r, 0), plan.StepName(r, 1)
+		case r.Variable != expression.Secret || x.Source().Own:
+			continue
+		case input == "":
+			input = expression.Composite
+		}
+		isSource := slices.ContainsFunc(c.plan.Declared, func(s v1beta1.Source) bool { return s.Name == input })
+		if input == plan.Anything || isSource || x.Dynamic(r) {
+			continue
+		}
+		if r.Variable == expression.Secrets && !c.isComposed(plan.Place(x.Expression, r), input) {
+			continue
+		}
+		keys, ok := c.ConnectionKeys[input]
+		if ok && key != plan.Anything && !slices.Contains(keys, key) {
+			c.reportAt(plan.Place(x.Expression, r), "the connection details of %s have no key %s%s", input, key,
+				suggest.ThereAre(key, keys))
+		}
+	}
+}

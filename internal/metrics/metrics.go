@@ -1,0 +1,128 @@
+// Package metrics counts what the function does, for Prometheus.
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Outcomes of a reconcile; the states of an object are all but the last one.
+const (
+	OutcomeAvailable    = "available"
+	OutcomeWaiting      = "waiting"
+	OutcomeHeld         = "held"
+	OutcomeConflict     = "conflict"
+	OutcomeInvalidInput = "invalid_input"
+)
+
+// Outcomes of the evaluation of an expression.
+const (
+	EvaluationOK      = "ok"
+	EvaluationWaiting = "waiting"
+	EvaluationFailed  = "failed"
+)
+
+// How a request was read.
+const (
+	CodecLazy  = "lazy"
+	CodecProto = "proto"
+)
+
+// The names of the metrics, in the namespace function_export.
+const (
+	reconcilesTotal  = "reconciles_total"
+	evaluationsTotal = "evaluations_total"
+	planCacheTotal   = "plan_cache_total"
+	requestsTotal    = "requests_total"
+	objectsTotal     = "objects_total"
+)
+
+// A counterKey is a metric with the values of its labels.
+type counterKey struct{ metric, label, state string }
+
+// Metrics count what the function does. No label ever holds the name of a resource, a key or an
+// XR: their number has no bound. Labels other than the known ones are not counted, for the same
+// reason. A nil *metrics counts nothing. Safe for concurrent use.
+type Metrics struct {
+	counters map[counterKey]prometheus.Counter // complete from the start, and only read afterwards
+}
+
+// NewRegistry has the metrics of the Go runtime and of the process. It is not
+// the default one, to which any dependency could add.
+func NewRegistry() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return reg
+}
+
+// New registers the metrics of the function, each at 0 for every
+// combination of its labels, and panics if they are registered already.
+func New(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{counters: map[counterKey]prometheus.Counter{}}
+	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
+		opts := prometheus.CounterOpts{Namespace: "function_export", Name: name, Help: help}
+		return promauto.With(reg).NewCounterVec(opts, labels)
+	}
+	counters := func(name, help, label string, values ...string) {
+		v := vec(name, help, label)
+		for _, value := range values {
+			m.counters[counterKey{name, value, ""}] = v.WithLabelValues(value)
+		}
+	}
+	states := [...]string{OutcomeAvailable, OutcomeWaiting, OutcomeHeld, OutcomeConflict}
+	counters(reconcilesTotal, "Calls of the function by how they ended.", "outcome",
+		append(states[:], OutcomeInvalidInput)...)
+	counters(evaluationsTotal, "Evaluations of expressions by how they ended.", "outcome",
+		EvaluationOK, EvaluationWaiting, EvaluationFailed)
+	counters(planCacheTotal, "Look-ups of compiled inputs by whether one was found.", "result", "hit", "miss")
+	counters(requestsTotal, "Requests by the codec that read them.", "codec", CodecLazy, CodecProto)
+	objects := vec(objectsTotal, "Exported objects by kind and state, counted once a call.", "kind", "state")
+	for _, kind := range []string{"Secret", "ConfigMap"} {
+		for _, state := range states {
+			m.counters[counterKey{objectsTotal, kind, state}] = objects.WithLabelValues(kind, state)
+		}
+	}
+	return m
+}
+
+// add n, unless the labels are not known or n is negative, which would panic.
+func (m *Metrics) add(key counterKey, n int) {
+	if m == nil {
+		return
+	}
+	if counter, ok := m.counters[key]; ok && n > 0 {
+		counter.Add(float64(n))
+	}
+}
+
+// Reconcile counts one call of the function; the outcome is one of the outcome constants.
+func (m *Metrics) Reconcile(outcome string) { m.add(counterKey{reconcilesTotal, outcome, ""}, 1) }
+
+// Evaluations counts n expressions; the outcome is one of the evaluation constants.
+func (m *Metrics) Evaluations(outcome string, n int) {
+	m.add(counterKey{evaluationsTotal, outcome, ""}, n)
+}
+
+// Request counts one request by whether protobuf decoded it. The lazy codec leaves to protobuf
+// what does not have the form that Crossplane writes.
+func (m *Metrics) Request(decoded bool) {
+	codec := CodecLazy
+	if decoded {
+		codec = CodecProto
+	}
+	m.add(counterKey{requestsTotal, codec, ""}, 1)
+}
+
+// PlanCache counts one look-up of a compiled input.
+func (m *Metrics) PlanCache(hit bool) {
+	result := "miss"
+	if hit {
+		result = "hit"
+	}
+	m.add(counterKey{planCacheTotal, result, ""}, 1)
+}
+
+// Object counts one exported object; the kind is Secret or ConfigMap, the state
+// one of the outcome constants without OutcomeInvalidInput.
+func (m *Metrics) Object(kind, state string) { m.add(counterKey{objectsTotal, kind, state}, 1) }

@@ -1,0 +1,239 @@
+package observation
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A Scope is the variables of the expressions of one export.
+type Scope struct {
+	observation *Observation
+	from        string
+	variables   ref.Val
+	author      *Author     // may be nil
+	generation  *Generation // may be nil
+}
+
+var _ cel.Activation = Scope{}
+
+// Scope returns the variables where resource, self and secret are those of the composed resource from, or of the
+// composite if that is empty.
+func (o *Observation) Scope(from string, variables ref.Val) Scope {
+	return Scope{observation: o, from: from, variables: variables}
+}
+
+// AuthorScope returns the variables of the expressions of a composite author.
+func (o *Observation) AuthorScope(t *Author) Scope { return Scope{observation: o, author: t} }
+
+// GenerationScope returns the variables of the expressions of a generation.
+func (o *Observation) GenerationScope(m *Generation, variables ref.Val) Scope {
+	return Scope{observation: o, variables: variables, generation: m}
+}
+
+// Parent is nil: there are no other variables.
+func (s Scope) Parent() cel.Activation { return nil }
+
+// ResolveName returns the variable of that name. A variable that is not there yet is an error value that wraps
+// *expression.Waiting.
+func (s Scope) ResolveName(name string) (any, bool) {
+	o := s.observation
+	if s.author != nil {
+		return s.author.resolve(o, name)
+	}
+	if v, ok := s.generation.resolve(name); ok {
+		return v, true
+	}
+	switch name {
+	case expression.Composite:
+		return o.Composite.object(), true
+	case expression.Resource, expression.Self:
+		return s.ofFrom(Resource.object), true
+	case expression.Secret:
+		return s.ofFrom(Resource.details), true
+	case expression.Resources:
+		return &named{find: o.findResource, keys: o.resourceNames, size: func() int { return len(o.Resources) }}, true
+	case expression.Secrets:
+		return &named{find: o.findDetails, keys: o.secretNames}, true
+	case expression.Sources:
+		return &named{find: o.findSource, keys: o.sourceNames}, true
+	case expression.Env:
+		return o.environment(), true
+	case expression.Context:
+		return object(o.Context), true
+	case expression.Generated:
+		return generated(o.Generated, name), true
+	case expression.Previous:
+		return generated(o.Previous, name), true
+	case expression.Variables:
+		if s.variables == nil {
+			return &fields{}, true
+		}
+		return s.variables, true
+	}
+	return nil, false
+}
+
+// ofFrom is a value of the resource that the scope is from.
+func (s Scope) ofFrom(value func(Resource) ref.Val) ref.Val {
+	if s.from == "" {
+		return value(s.observation.Composite)
+	}
+	if r, ok := s.observation.Resources[s.from]; ok {
+		return value(r)
+	}
+	return waiting(expression.PathText(expression.Resources, s.from))
+}
+
+func (m *Generation) resolve(name string) (any, bool) {
+	switch {
+	case m == nil:
+	case name == expression.Generation && m.Generation.Exists():
+		return object(m.Generation), true
+	case !m.Resource.Exists():
+	case name == expression.Resource || name == expression.Self:
+		return object(m.Resource), true
+	case name == expression.Secret:
+		return details(m.Details), true
+	}
+	return nil, false
+}
+
+// resolve knows only these names: nothing that is not listed can be reached, not even by a computed name.
+func (t *Author) resolve(o *Observation, name string) (any, bool) {
+	switch name {
+	case expression.Composite, expression.Resource, expression.Self:
+		return o.Composite.object(), true
+	case expression.Secret:
+		if t.Secret == "" {
+			return nil, false
+		}
+		if r, ok := o.Resources[t.Secret]; ok {
+			return r.details(), true
+		}
+		return waiting(expression.Secret + " (" + expression.PathText(expression.Secrets, t.Secret) + ")"), true
+	case expression.Secrets:
+		return o.some(t.Secrets, Resource.details), true
+	case expression.Resources:
+		return o.some(t.Resources, Resource.object), true
+	case expression.Env:
+		if t.Environment {
+			return o.environment(), true
+		}
+	}
+	return nil, false
+}
+
+// some of the composed resources, those with one of the names.
+func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val {
+	return &named{
+		find: func(name string) (ref.Val, bool) {
+			r, ok := o.Resources[name]
+			if !ok || !slices.Contains(names, name) {
+				return nil, false
+			}
+			v := value(r)
+			return v, !types.IsError(v)
+		},
+		keys: func() []string {
+			return slices.DeleteFunc(o.resourceNames(), func(n string) bool { return !slices.Contains(names, n) })
+		},
+	}
+}
+
+func (o *Observation) environment() ref.Val {
+	if len(o.EnvironmentWaits) > 0 {
+		return waiting(o.EnvironmentWaits...)
+	}
+	return object(o.Environment)
+}
+
+func (o *Observation) findResource(name string) (ref.Val, bool) {
+	r, ok := o.Resources[name]
+	if !ok {
+		return nil, false
+	}
+	return r.object(), true
+}
+
+func (o *Observation) resourceNames() []string { return sortedKeys(o.Resources) }
+
+// findDetails looks among the Secret sources first: no source of a plan has the name of a composed resource whose
+// connection details the plan uses.
+func (o *Observation) findDetails(name string) (ref.Val, bool) {
+	if s, ok := o.Sources[name]; ok && s.Secret {
+		if v, there := s.missing(expression.Secrets, name); !there {
+			return v, false
+		}
+		return details(s.Details), true
+	}
+	r, ok := o.Resources[name]
+	if !ok {
+		return nil, false
+	}
+	return r.details(), r.Withheld == nil
+}
+
+func (o *Observation) secretNames() []string {
+	names := o.resourceNames()
+	for n, s := range o.Sources {
+		if _, resource := o.Resources[n]; s.Secret && !resource && (!s.Optional || s.Details != nil) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (o *Observation) findSource(name string) (ref.Val, bool) {
+	s, ok := o.Sources[name]
+	if !ok || s.Secret {
+		return nil, false
+	}
+	if v, there := s.missing(expression.Sources, name); !there {
+		return v, false
+	}
+	if !s.Many {
+		return object(s.Objects[0]), true
+	}
+	return &list{wire.ComposeList(s.Objects)}, true
+}
+
+func (o *Observation) sourceNames() []string {
+	var names []string
+	for n, s := range o.Sources {
+		if !s.Secret && (!s.Optional || len(s.Objects) > 0) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// generated is the variable with the outputs of all generators.
+func generated(all map[string]Generated, variable string) ref.Val {
+	return &named{
+		find: func(name string) (ref.Val, bool) {
+			g, ok := all[name]
+			switch {
+			case !ok:
+				return nil, false
+			case g.Failed != nil:
+				return types.WrapErr(g.Failed), false
+			case g.Outputs != nil:
+				return details(g.Outputs), true
+			}
+			input := expression.PathText(variable, name)
+			if g.Waits != "" {
+				input += " (" + g.Waits + ")"
+			}
+			return waiting(input), false
+		},
+		keys: func() []string { return sortedKeys(all) },
+	}
+}

@@ -1,0 +1,354 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A decoder turns a google.protobuf.Struct into the input type. Crossplane does not
+// validate it, so that the decoder reports unknown fields, which would be ignored, and
+// values of another type.
+//
+// encoding/json would stop at the first of them, and know neither an index nor
+// what the field should be.
+type decoder struct {
+	diagnostics diagnostic.List
+
+	// Paths of diagnostics, and paths where a field may seem to be missing because of them.
+	wrong []string
+	near  map[string]bool
+
+	objects []parent // those that the current value is in
+}
+
+// A parent is an object that others are in.
+type parent struct {
+	path  *field.Path
+	names []string
+}
+
+// maxWhole is the largest number that a Struct always holds exactly.
+const maxWhole = 1 << 53
+
+// decode the input as far as possible.
+func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
+	in := &v1beta1.Exports{}
+	d := &decoder{near: map[string]bool{}}
+	if s == nil {
+		d.refuse(nil, wrong(nil, "must be set: give the pipeline step a field input, of kind Exports"))
+		return in, d
+	}
+	d.value(nil, structpb.NewStructValue(s), reflect.ValueOf(in).Elem())
+	return in, d
+}
+
+// explains reports whether something is only missing, or wrong, because it could not be
+// decoded, or was misspelt.
+func (d *decoder) explains(path string, missing bool) bool {
+	below := func(wrong string) bool { return wrong == pathText(nil) || strings.HasPrefix(path, wrong) }
+	return slices.Contains(d.wrong, path) || missing && (d.near[path] || slices.ContainsFunc(d.wrong, below))
+}
+
+// value decodes v into out, which stays zero where it cannot be.
+func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
+	isObject := v.GetStructValue() != nil
+	switch out.Type() {
+	case reflect.TypeFor[metav1.ObjectMeta](): // a KRM object may have one; nothing reads it
+		d.want(p, v, out.Type(), "an object", isObject)
+		return
+	case reflect.TypeFor[metav1.Duration]():
+		d.duration(p, v, out)
+		return
+	case reflect.TypeFor[runtime.RawExtension]():
+		if raw, err := v.GetStructValue().MarshalJSON(); d.want(p, v, out.Type(), "an object", isObject && err == nil) {
+			out.Set(reflect.ValueOf(runtime.RawExtension{Raw: raw}))
+		}
+		return
+	}
+	switch out.Kind() {
+	case reflect.Pointer:
+		out.Set(reflect.New(out.Type().Elem()))
+		d.value(p, v, out.Elem())
+	case reflect.Struct:
+		if d.want(p, v, out.Type(), "an object", isObject) {
+			d.fields(p, v.GetStructValue(), out)
+		}
+	case reflect.Slice:
+		if d.want(p, v, out.Type(), "a list", v.GetListValue() != nil) {
+			d.list(p, v.GetListValue(), out)
+		}
+	case reflect.Map:
+		if d.want(p, v, out.Type(), "an object", isObject) {
+			d.strings(p, v.GetStructValue(), out)
+		}
+	default:
+		d.scalar(p, v, out)
+	}
+}
+
+func (d *decoder) scalar(p *field.Path, v *structpb.Value, out reflect.Value) {
+	switch out.Kind() { //nolint:exhaustive // the kinds that the input type has
+	case reflect.String:
+		if _, ok := v.GetKind().(*structpb.Value_StringValue); d.want(p, v, out.Type(), "a string", ok) {
+			out.SetString(v.GetStringValue())
+		}
+	case reflect.Bool:
+		if _, ok := v.GetKind().(*structpb.Value_BoolValue); d.want(p, v, out.Type(), "true or false", ok) {
+			out.SetBool(v.GetBoolValue())
+		}
+	case reflect.Uint64:
+		n := v.GetNumberValue()
+		if _, ok := v.GetKind().(*structpb.Value_NumberValue); d.want(p, v, out.Type(), "a number", ok) {
+			if n < 0 || n > maxWhole || n != math.Trunc(n) {
+				d.refuse(p, wrong(p, "must be a whole number, 0 or more"))
+				return
+			}
+			out.SetUint(uint64(n))
+		}
+	}
+}
+
+func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
+	known := fieldsOf(out.Type())
+	d.objects = append(d.objects, parent{p, known.names})
+	defer func() { d.objects = d.objects[:len(d.objects)-1] }()
+	found := 0
+	for _, f := range known.list {
+		v, ok := s.GetFields()[f.name]
+		if !ok {
+			continue
+		}
+		found++
+		at := child(p, f.name)
+		d.value(at, v, out.FieldByIndex(f.index))
+		// Of a pointer an empty text is also a value.
+		if s, ok := v.GetKind().(*structpb.Value_StringValue); ok && s.StringValue == "" && f.typ.Kind() == reflect.String {
+			d.refuse(at, wrong(at, "must not be empty: %s", hintEmpty(at, f.required)))
+		}
+	}
+	if found == len(s.GetFields()) {
+		return
+	}
+	for _, k := range SortedKeys(s.GetFields()) {
+		if d.full() {
+			break
+		}
+		if !slices.Contains(known.names, k) {
+			d.unknown(child(p, k), k, s.GetFields()[k], known)
+		}
+	}
+}
+
+func (d *decoder) list(p *field.Path, l *structpb.ListValue, out reflect.Value) {
+	n := len(l.GetValues())
+	out.Set(reflect.MakeSlice(out.Type(), n, n))
+	for i, e := range l.GetValues() {
+		d.value(p.Index(i), e, out.Index(i))
+	}
+}
+
+// strings decodes a map of strings. The input has no other maps.
+func (d *decoder) strings(p *field.Path, s *structpb.Struct, out reflect.Value) {
+	out.Set(reflect.MakeMap(out.Type()))
+	for _, k := range SortedKeys(s.GetFields()) {
+		if d.full() {
+			break
+		}
+		v := reflect.New(out.Type().Elem()).Elem()
+		d.value(p.Key(k), s.GetFields()[k], v)
+		out.SetMapIndex(reflect.ValueOf(k), v)
+	}
+}
+
+func (d *decoder) duration(p *field.Path, v *structpb.Value, out reflect.Value) {
+	var t metav1.Duration
+	_, ok := v.GetKind().(*structpb.Value_StringValue)
+	if !ok || t.UnmarshalJSON([]byte(strconv.Quote(v.GetStringValue()))) != nil {
+		d.refuse(p, wrong(p, "must be a duration, for example 60s or 1h30m; a day is 24h"))
+	}
+	out.Set(reflect.ValueOf(t))
+}
+
+// want refuses a value of another type.
+func (d *decoder) want(p *field.Path, v *structpb.Value, t reflect.Type, want string, ok bool) bool {
+	if !ok {
+		d.refuse(p, wrong(p, "must be %s, but is %s%s", want, kindOf(v), d.hint(p, v, t)))
+	}
+	return ok
+}
+
+// full reports whether the list of diagnostics has reached its limit.
+func (d *decoder) full() bool { return len(d.diagnostics) >= limits.Diagnostics }
+
+func (d *decoder) refuse(p *field.Path, f *diagnostic.Diagnostic) {
+	if d.full() {
+		return
+	}
+	at := pathText(p)
+	d.diagnostics = append(d.diagnostics, f)
+	d.wrong = append(d.wrong, at)
+	if i := strings.LastIndexByte(at, '.'); i >= 0 {
+		d.near[at[:i]] = true
+	}
+}
+
+// wrong is a diagnostic of the field at a path, nil being the input itself.
+func wrong(p *field.Path, format string, args ...any) *diagnostic.Diagnostic {
+	return &diagnostic.Diagnostic{Path: pathText(p), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
+}
+
+func pathText(p *field.Path) string {
+	if p == nil {
+		return "input"
+	}
+	return p.String()
+}
+
+// child is a field of p, where nil is the input itself.
+func child(p *field.Path, name string) *field.Path {
+	if p == nil {
+		return field.NewPath(name)
+	}
+	return p.Child(name)
+}
+
+type jsonField struct {
+	name  string
+	index []int
+	typ   reflect.Type
+
+	required bool
+}
+
+// jsonFields of a struct type in their order, with those of inlined structs.
+type jsonFields struct {
+	list  []jsonField
+	names []string
+}
+
+// fieldsByType are jsonFields by their reflect.Type. To find them again for each value would
+// take longer than to decode it.
+var fieldsByType sync.Map //nolint:gochecknoglobals // a cache
+
+func fieldsOf(t reflect.Type) *jsonFields {
+	if known, ok := fieldsByType.Load(t); ok {
+		return known.(*jsonFields) //nolint:forcetypeassert // the cache holds nothing else
+	}
+	out := &jsonFields{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" {
+			out.list = append(out.list, jsonField{name, f.Index, f.Type, options != "omitempty"})
+			continue
+		}
+		for _, inner := range fieldsOf(f.Type).list {
+			out.list = append(out.list, jsonField{inner.name, append([]int{i}, inner.index...), inner.typ, inner.required})
+		}
+	}
+	for _, f := range out.list {
+		out.names = append(out.names, f.name)
+	}
+	fieldsByType.Store(t, out)
+	return out
+}
+
+// typeOf a field without its pointer, or nil if there is no such field.
+func (j *jsonFields) typeOf(name string) reflect.Type {
+	i := slices.Index(j.names, name)
+	if i < 0 {
+		return nil
+	}
+	if t := j.list[i].typ; t.Kind() != reflect.Pointer {
+		return t
+	}
+	return j.list[i].typ.Elem()
+}
+
+func kindOf(v *structpb.Value) string { return kindText(wire.OfValue(v).Kind()) }
+
+func kindText(k wire.Kind) string {
+	switch k {
+	case wire.Absent, wire.Null:
+	case wire.Text:
+		return "a string"
+	case wire.Number:
+		return "a number"
+	case wire.Bool:
+		return "a boolean"
+	case wire.Array:
+		return "a list"
+	case wire.Object:
+		return "an object"
+	}
+	return "null"
+}
+
+// SortDiagnostics puts them in the order of the input: fields in the order of their
+// type, then unknown ones, and list items and positions in an expression by number.
+func SortDiagnostics(diagnostics diagnostic.List) {
+	slices.SortStableFunc(diagnostics, func(a, b *diagnostic.Diagnostic) int {
+		return cmp.Or(comparePaths(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
+func comparePaths(a, b string) int {
+	x, y := pathSteps(a), pathSteps(b)
+	t := reflect.TypeFor[v1beta1.Exports]()
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return cmp.Or(cmp.Compare(order(t, x[i]), order(t, y[i])), strings.Compare(x[i], y[i]))
+		}
+		t = below(t, x[i])
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+func pathSteps(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+}
+
+// order of a step below a value of type t.
+func order(t reflect.Type, step string) int {
+	if t.Kind() == reflect.Struct {
+		if i := slices.Index(fieldsOf(t).names, step); i >= 0 {
+			return i
+		}
+	} else if n, err := strconv.Atoi(step); err == nil {
+		return n
+	}
+	return math.MaxInt
+}
+
+// below is the type one step below t, or t itself where nothing is below it.
+func below(t reflect.Type, step string) reflect.Type {
+	switch t.Kind() { //nolint:exhaustive // the others have nothing below them
+	case reflect.Struct:
+		if f := fieldsOf(t).typeOf(step); f != nil {
+			return f
+		}
+	case reflect.Slice, reflect.Map:
+		return t.Elem()
+	}
+	return t
+}
+
+// SortedKeys of a map.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

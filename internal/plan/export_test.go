@@ -1,4 +1,0 @@
-package plan
-
-// Kinds that the input reads, for tests.
-func (p *Plan) Kinds() []Kind { return p.kinds() }

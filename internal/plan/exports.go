@@ -1,0 +1,279 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+)
+
+// An Export is one object to compose.
+type Export struct {
+	Kind      object.Kind
+	Name      string // in the pipeline
+	title     string // in texts
+	Path      *field.Path
+	Author    bool     // the composite author asks for it; Path is in the composite
+	Faults    []string // of what the author wrote
+	Metadata  metadata
+	From      string
+	DataFrom  []DataFrom
+	Data      []Entry
+	LastWins  bool // of two entries that write one key
+	Secret    secretFields
+	Immutable *bool // as the input has it
+
+	Generators []string // whose outputs it may hold
+}
+
+// String is the export in texts.
+func (e Export) String() string { return fmt.Sprintf("%s %q", e.Kind, e.title) }
+
+// At is the path of a field of the export. One of a composite author has only its own path.
+func (e Export) At(names ...string) *field.Path {
+	if e.Author {
+		return e.Path
+	}
+	return e.Path.Child(names[0], names[1:]...)
+}
+
+// NamePath is the path of the field that names the object.
+func (e Export) NamePath() *field.Path {
+	if e.Author {
+		return e.Path.Child("name")
+	}
+	return e.Path.Child("metadata", "name")
+}
+
+// secretFields are those that a Secret has and a ConfigMap lacks.
+type secretFields struct {
+	ObjectType        string
+	ConnectionDetails bool
+}
+
+// metadata of the object. What it does not have is empty.
+type metadata struct {
+	Name, Namespace                                                  string
+	Labels, Annotations                                              map[string]string
+	NameExpr, NamespaceExpr, LabelsExpression, AnnotationsExpression *expression.Expression
+
+	LabelValues, AnnotationValues map[string]*expression.Expression // of a composite author, by key
+}
+
+// expressions of the input, nil for those that it leaves out.
+func (m metadata) expressions() []*expression.Expression {
+	return []*expression.Expression{m.NameExpr, m.NamespaceExpr, m.LabelsExpression, m.AnnotationsExpression}
+}
+
+// An Entry is one key of an object with its value, or without a key all keys of a map.
+type Entry struct {
+	Path     string
+	Key      string
+	Optional bool
+	Value    *expression.Expression
+}
+
+// An exportInput is an item of secrets, or one of configMaps, which has fewer fields.
+type exportInput struct {
+	v1beta1.SecretExport
+
+	kind         object.Kind
+	at           *field.Path
+	nonSensitive [][]string // of the data of a ConfigMap
+}
+
+func exportsOf(in *v1beta1.Exports) []exportInput {
+	out := make([]exportInput, 0, len(in.Secrets)+len(in.ConfigMaps))
+	for i, s := range in.Secrets {
+		s.Type = cmp.Or(s.Type, "Opaque")
+		out = append(out, exportInput{SecretExport: s, kind: object.Secret, at: field.NewPath("secrets").Index(i)})
+	}
+	for i, m := range in.ConfigMaps {
+		x := exportInput{kind: object.ConfigMap, at: field.NewPath("configMaps").Index(i), SecretExport: v1beta1.SecretExport{
+			Name: m.Name, Metadata: m.Metadata, Immutable: m.Immutable, From: m.From, DataFrom: m.DataFrom, ConflictPolicy: m.ConflictPolicy,
+		}}
+		for _, d := range m.Data {
+			x.Data, x.nonSensitive = append(x.Data, d.SecretData), append(x.nonSensitive, d.NonSensitive)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func (c *compiler) export(x exportInput) Export {
+	e := Export{
+		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, From: x.From, Immutable: x.Immutable,
+		Secret: secretFields{x.Type, x.ConnectionDetails}, LastWins: x.ConflictPolicy == v1beta1.ConflictLastWins,
+	}
+	e.Metadata = c.metadata(x.at.Child("metadata"), x.SecretExport.Metadata, x.From)
+	for i, d := range x.Data {
+		entry := c.entry(x.at.Child("data").Index(i), d, x.From)
+		if x.kind != object.Secret {
+			c.refuseSecrets(entry.Value, x.nonSensitive[i])
+		}
+		e.Data = append(e.Data, entry)
+	}
+	e.DataFrom = c.dataFrom(x.at, x.DataFrom, x.From, x.kind == object.Secret)
+	c.refuseKeys(e)
+	e.Generators = c.usedGenerators(e)
+	return e
+}
+
+func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string) Entry {
+	name, s := "value", expression.Source{Text: d.Value, From: from, Want: expression.WantText}
+	if d.ValueMap != "" {
+		name, s.Text, s.Want = "valueMap", d.ValueMap, expression.WantTextMap
+	}
+	s.Path = at.Child(name).String()
+	return Entry{Path: s.Path, Key: d.Key, Optional: d.Optional, Value: c.output(s)}
+}
+
+// refuseKeys refuses keys that no object can have, and those that two entries write.
+func (c *compiler) refuseKeys(x Export) {
+	first := map[string]int{} // entries by key
+	keyPath := func(i int) string { return x.At("data").Index(i).Child("key").String() }
+	for i, e := range x.Data {
+		if e.Key == "" {
+			continue
+		}
+		c.refuseKey(keyPath(i), e.Key)
+		if other, ok := first[e.Key]; ok && !x.LastWins {
+			c.report(keyPath(i), "%q is written by %s, too: keep one of them", e.Key, keyPath(other))
+			continue
+		}
+		first[e.Key] = i
+	}
+	for i, e := range x.Data {
+		if e.Key != "" || e.Value == nil {
+			continue
+		}
+		for _, k := range e.Value.Keys() {
+			c.refuseKey(e.Path, k)
+			if other, ok := first[k]; ok && !x.LastWins {
+				c.report(e.Path, "key %q is written by %s, too: keep one of them", k, x.Data[other].Path)
+				continue
+			}
+			first[k] = i
+		}
+	}
+}
+
+func (c *compiler) refuseKey(path, key string) {
+	if err := object.ValidateKey(key); err != nil {
+		c.report(path, "%s", err.Error())
+	}
+}
+
+func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) metadata {
+	if m == nil {
+		return metadata{}
+	}
+	out := metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
+	compile := func(name, text string, want expression.Want) *expression.Expression {
+		if text == "" {
+			return nil
+		}
+		return c.output(expression.Source{Text: text, Path: at.Child(name).String(), From: from, Want: want})
+	}
+	out.NameExpr = compile("nameExpression", m.NameExpression, expression.WantString)
+	out.NamespaceExpr = compile("namespaceExpression", m.NamespaceExpression, expression.WantString)
+	out.LabelsExpression = compile("labelsExpression", m.LabelsExpression, expression.WantLabels)
+	out.AnnotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
+	for _, x := range []*expression.Expression{out.NameExpr, out.NamespaceExpr} {
+		c.refuseUnknown(x)
+	}
+	c.refuseSecrets(out.LabelsExpression, m.NonSensitive)
+	c.refuseSecrets(out.AnnotationsExpression, m.NonSensitive)
+	return out
+}
+
+// usedGenerators are the generators whose outputs an export may hold.
+func (c *compiler) usedGenerators(e Export) []string {
+	all := e.Metadata.expressions()
+	for _, d := range e.Data {
+		all = append(all, d.Value)
+	}
+	used := map[string]bool{}
+	for _, b := range e.DataFrom {
+		all = append(all, b.Value)
+		if b.Find != nil {
+			for _, name := range b.Find.Generators {
+				used[name] = true
+			}
+		}
+	}
+	for _, x := range all {
+		if x == nil {
+			continue
+		}
+		for _, u := range c.reading(x).uses {
+			switch {
+			case u.variable != expression.Generated:
+			case u.input == Anything:
+				for _, n := range c.generatorNames() {
+					used[n] = true
+				}
+			default:
+				used[u.input] = true
+			}
+		}
+	}
+	return SortedKeys(used)
+}
+
+func (v *validator) metadata(at *field.Path, export string, m *v1beta1.Metadata) {
+	if m == nil {
+		m = &v1beta1.Metadata{}
+	}
+	if m.Name != "" {
+		v.err(at.Child("name"), notExpression(object.ValidateName(m.Name), m.Name, "nameExpression"))
+	}
+	if m.Name == "" && m.NameExpression == "" && export != "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
+		v.report(at.Child("name"), "must be set, for %q cannot be part of the object's name: set it, or rename the export in lower case, without '_'", export)
+	}
+	if m.Namespace != "" {
+		v.err(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
+	}
+	for _, err := range object.ValidateLabels(m.Labels) {
+		v.err(at.Child("labels"), err)
+	}
+	for _, err := range object.ValidateAnnotations(m.Annotations) {
+		v.err(at.Child("annotations"), err)
+	}
+}
+
+// exports refuses names that two exports have, or that would also mean a source.
+func (v *validator) exports(in *v1beta1.Exports) {
+	first, secrets := map[string]*field.Path{}, map[string]bool{}
+	for i, s := range in.Sources {
+		if IsSecret(s) { // secrets.<name> would mean the source and the export
+			first[s.Name], secrets[s.Name] = field.NewPath("sources").Index(i).Child("name"), s.Name != ""
+		}
+	}
+	for _, x := range exportsOf(in) {
+		if other, taken := first[x.Name]; taken && x.Name != "" {
+			v.report(x.at.Child("name"), "composition resource name %q is the one of %s, too: rename one of them", x.Name, other)
+		} else {
+			first[x.Name] = x.at.Child("name")
+		}
+		if secrets[x.From] {
+			v.report(x.at.Child("from"), "%q is a source, and no composed resource: leave it out, and read the source as %s",
+				x.From, expression.PathText(expression.Secrets, x.From))
+		}
+		v.metadata(x.at.Child("metadata"), x.Name, x.SecretExport.Metadata)
+	}
+}
+
+// notExpression says where to write CEL, if an invalid name looks like CEL.
+func notExpression(err error, text, name string) error {
+	if err == nil || !strings.ContainsAny(text, "+'\"()[]{}?") {
+		return err
+	}
+	return fmt.Errorf("is literal: write an expression into %s", name)
+}

@@ -1,0 +1,218 @@
+package reconcile
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// authorsExports are the exports of the composite author.
+type authorsExports struct {
+	reply
+
+	objects objects // after those of the input
+	session *session
+}
+
+// A mention is where the Composition refers to the name of an object of the composite author.
+type mention struct {
+	where   string // which resource, and which field
+	sure    bool   // the field refers to a Secret, or a ConfigMap, of that name
+	desired bool   // the resource is composed in this reconcile
+}
+
+// An authorsExporter makes the objects of the composite author's exports.
+type authorsExporter struct {
+	exporter
+
+	plan     *plan.Plan
+	req      *request
+	observed map[string]observation.Resource // the author's objects
+	unclear  map[object.Kind]bool            // kinds whose list cannot be read
+	writers  writers
+	mentions map[target]mention // where the Composition refers to the author's objects
+	created  int                // objects so far
+}
+
+// exportForAuthor makes the exports of the composite author, after those of the input, which it does not
+// change.
+func exportForAuthor(
+	s *session, p *plan.Plan, req *request, authored *plan.Authored, before composition,
+) authorsExports {
+	out := authorsExports{objects: before.objects}
+	if p.Authors == nil {
+		return out
+	}
+	if len(authored.Faults) > 0 {
+		out.report(Outcome{State: Held, Message: plan.Shorten(authored.Faults, "; "), Warn: true, Author: true})
+	}
+	left := &quota{limits.AuthorBytes, limits.AuthorKeys}
+	for composed, res := range before.seen.authors {
+		if authored.Keeps(composed) {
+			left.bytes -= sizeOf(res.Object) // until the object is made again
+		}
+	}
+	out.session = s.forAuthor(p.Authors.Sees, left)
+	x := authorsExporter{
+		exporter: exporter{session: out.session, desired: req.Desired}, plan: p, req: req, observed: before.seen.authors,
+		unclear: authored.Unclear, writers: before.made.writers, mentions: before.mentions(s, req, authored.Exports),
+	}
+	byName := func(a, b plan.Export) int { return strings.Compare(a.Name, b.Name) }
+	exports := slices.SortedFunc(slices.Values(authored.Exports), byName)
+	why := out.checkNamespace(s, req, len(exports) > 0)
+	for _, e := range exports {
+		at := x.place(e)
+		if at.lookUp != nil && (why == nil || at.namespace != "") { // requirements do not depend on the claim
+			out.require(*at.lookUp)
+		}
+		if why == nil {
+			o := x.export(e, at)
+			o.Author = true
+			out.objects = out.objects.add(o)
+		}
+	}
+	if why != nil {
+		why.Message, why.Author = fmt.Sprintf("%s: nothing is exported: %s", p.Authors.At, why.Message), true
+		out.report(*why)
+		x.unclear = map[object.Kind]bool{object.Secret: true, object.ConfigMap: true}
+		authored = &plan.Authored{Unclear: x.unclear}
+	}
+	for _, o := range x.keepUnclear(authored) {
+		out.objects = out.objects.add(o)
+	}
+	return out
+}
+
+// sizeOf the data, labels and annotations of an object, in bytes, without those of Crossplane.
+func sizeOf(o wire.Struct) int {
+	n := 0
+	add := func(m wire.Value, encoded bool) {
+		for k, v := range m.Struct().All() {
+			text := v.Text()
+			switch {
+			case strings.HasPrefix(k, "crossplane.io/"):
+			case encoded:
+				n += len(k) + base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
+			default:
+				n += len(k) + len(text)
+			}
+		}
+	}
+	_, kind, _, _ := object.Identity(o)
+	add(o.Get("data"), kind == string(object.Secret))
+	add(o.Get("binaryData"), true)
+	add(o.At("metadata", "labels"), false)
+	add(o.At("metadata", "annotations"), false)
+	return n
+}
+
+// forAuthor returns the session of the composite author's exports, with a budget of its own.
+func (s *session) forAuthor(sees *observation.Author, own *quota) *session {
+	return &session{
+		composite: s.composite, observed: s.observed, author: sees, missing: s.missing,
+		budget: budget.NewAuthor(s.budget.Context()), quota: own,
+	}
+}
+
+// checkNamespace says why the composite author may have no objects in the composite's namespace. The
+// author of a legacy composite could write any claim into it, so the claim must name the composite.
+func (out *authorsExports) checkNamespace(s *session, req *request, needed bool) *Outcome {
+	switch {
+	case !needed:
+		return nil
+	case s.namespace == "":
+		return &Outcome{State: Held, Message: "the composite has no namespace of its own", Warn: true}
+	case !s.cluster:
+		return nil
+	}
+	ref := s.object.At("spec", "claimRef").Struct()
+	apiVersion, _, _, name := object.Identity(s.object)
+	claim := Requirement{
+		APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text(), Namespace: s.namespace,
+		Name: ref.Get("name").Text(),
+	}
+	if !strings.HasPrefix(claim.APIVersion, groupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
+		return &Outcome{State: Held, Message: "spec.claimRef names no claim of its own", Warn: true}
+	}
+	out.require(claim)
+	switch a := req.answer(claim); {
+	case !a.read:
+		return &Outcome{State: Waiting, Message: "waiting for the look-up of " + claim.String()}
+	case len(a.objects) != 1 || a.objects[0].At("spec", "resourceRef", "name").Text() != name:
+		return &Outcome{State: Held, Warn: true, Message: claim.String() + ", which spec.claimRef names, is not its claim"}
+	}
+	return nil
+}
+
+func (x *authorsExporter) place(e plan.Export) placement {
+	return placeExport(x.session, x.plan, x.req, e, x.observed[e.Name].Object)
+}
+
+// export makes one object, unless the Composition composes or refers to an object of that name. Its
+// place is looked up in any case: requirements must not depend on what the Composition composes.
+func (x *authorsExporter) export(e plan.Export, at placement) Object {
+	if why := x.conflict(e, &at); why != "" {
+		at.conflict = fmt.Sprintf("%s: give it another name in %s", why, e.NamePath())
+	}
+	if !at.observed.Exists() && at.conflict == "" {
+		x.created++
+	}
+	// Otherwise the number of objects could grow without limit.
+	if len(x.unclear) > 0 && !at.observed.Exists() && len(x.observed)+x.created > limits.AuthorEntries {
+		return Object{Name: e.Name, Kind: e.Kind, Outcome: Outcome{State: Held, Message: fmt.Sprintf(
+			"%s is not created: there are %d objects, and it is not clear which of them are still asked for",
+			e, len(x.observed))}}
+	}
+	if at.observed.Exists() {
+		x.quota.bytes += sizeOf(at.observed)
+	}
+	o := x.exporter.export(e, at)
+	if o.State != Available && !o.Aside && o.Desired != nil {
+		x.quota.bytes -= sizeOf(wire.Of(o.Desired))
+	}
+	return o
+}
+
+// conflict says what has the name of an author's object in the Composition. An object that the
+// Composition composes itself, or surely refers to, is no longer desired, so that the Composition can
+// have it.
+func (x *authorsExporter) conflict(e plan.Export, at *placement) string {
+	if _, earlier := x.desired[e.Name]; earlier {
+		at.observed = wire.Struct{} // that step desires it
+		return "an earlier step of the pipeline composes it, too"
+	}
+	if len(x.writers[at.target]) > 0 {
+		at.observed = wire.Struct{}
+		return fmt.Sprintf("the Composition itself composes %s %s", e.Kind, at)
+	}
+	m := x.mentions[at.target]
+	if m.givesWay() {
+		at.observed = wire.Struct{}
+	}
+	return m.where
+}
+
+// keepUnclear keeps the objects that may still be listed in a list that cannot be read.
+func (x *authorsExporter) keepUnclear(wanted *plan.Authored) (out []Object) {
+	for _, composed := range plan.SortedKeys(x.observed) {
+		_, earlier := x.desired[composed]
+		kind, name := plan.AuthorsKind(composed)
+		if earlier || wanted.AsksFor(composed) || !x.unclear[kind] {
+			continue
+		}
+		out = append(out, Object{
+			Name: composed, Kind: kind, Desired: object.Held(x.observed[composed].Object),
+			Outcome: Outcome{State: Held, Author: true, Message: fmt.Sprintf(
+				"%s %q is held as it was observed, for it is not clear whether it is still asked for", kind, name)},
+		})
+	}
+	return out
+}

@@ -1,0 +1,777 @@
+package reconcile_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// tenant is an input that lets the composite's author read db, and exports it
+// itself, too.
+const tenant = `
+secrets:
+- name: own
+  from: db
+  data: [{key: p, value: secret.password}]
+fromComposite:
+  fieldPath: spec.operatorSpec
+  allow: {secrets: [db], resources: [db], labels: [a, b, c, d, e, f, g, l], annotations: [a, b, c, note]}
+`
+
+// own is what becomes of the input's own Secret, whatever the author writes.
+const own = "Available Secret team/xr-own {data: {p: canary-pass}}"
+
+// asks is the composite of base, whose author writes this in spec.
+func asks(spec string) string {
+	return fmt.Sprintf(`
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3, region: eu, %s}}`, spec)
+}
+
+// observedTenants are two Secrets and a ConfigMap that the author asked for once.
+const observedTenants = `
+resources:
+  db:
+    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, status: {endpoint: db.example.org}}
+    details: {username: canary-user, password: canary-pass}
+  cache:
+    object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1}, status: {endpoint: cache.example.org}}
+    details: {password: canary-cache}
+  fromComposite/Secret/a: {object: {apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, type: Opaque, data: {k: b2xk}}}
+  fromComposite/Secret/b: {object: {apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}, type: Opaque, data: {k: b2xk}}}
+  fromComposite/ConfigMap/c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {k: old}}}
+`
+
+func TestCompileFromComposite(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, input string
+		want          []string
+	}{
+		"All":      {"each field", "fromComposite: {from: db, fieldPath: spec.a.b, allow: {secrets: [db, x], resources: [z], environment: true}}", nil},
+		"Least":    {"all of spec may be it", "fromComposite: {fieldPath: spec}", nil},
+		"Index":    {"an item of a list, too", "fromComposite: {fieldPath: 'spec.a[0][b.c]'}", nil},
+		"Empty":    {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
+		"Unknown":  {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
+		"Status":   {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or below it: nothing else is the composite's author's"}},
+		"Spectrum": {"not spec", "fromComposite: {fieldPath: specs.a}", []string{"fromComposite.fieldPath: must be spec, or below it: nothing else is the composite's author's"}},
+		"Wildcard": {"one field", "fromComposite: {fieldPath: 'spec.a[*]'}", []string{"fromComposite.fieldPath: must not have a wildcard: name the field"}},
+		"From":     {"what it names has to be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or name one of them`}},
+		"Allow": {
+			"names, each once, of composed resources", `
+sources: [{name: ca, apiVersion: v1, kind: Secret}]
+fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources: [db, ""]}}`,
+			[]string{
+				`fromComposite.allow.secrets[1]: "ca" is a source, which the composite's author cannot read: name a composed resource`,
+				`fromComposite.allow.secrets[2]: "db" is listed twice`,
+				"fromComposite.allow.secrets[3]: must not be empty: leave it out, or give it a value",
+				"fromComposite.allow.resources[1]: must not be empty: leave it out, or give it a value",
+			},
+		},
+		"TooMany": {"lists have a limit", "fromComposite: {fieldPath: spec.a, allow: {secrets: [" + strings.Repeat("a,", 65) + "]}}", []string{"fromComposite.allow.secrets: has 65 items, over the limit of 64: split the input into several pipeline steps"}},
+		"Keys": {
+			"labels and annotations, and prefixes of them, each once",
+			"fromComposite: {fieldPath: spec.a, allow: {labels: [a, example.org/, example.org/a, a, example.org, 'a*', '*', example.org/*, /a, a/b/, Example.org/, \"\", crossplane.io/composite, export.fn.crossplane.io/], annotations: [a_b, a b, kubectl.kubernetes.io/last-applied-configuration, crossplane.io/]}}",
+			[]string{
+				`fromComposite.allow.labels[3]: "a" is listed twice`,
+				"fromComposite.allow.labels[4]: must end with / to allow each key with this prefix: write example.org/",
+				"fromComposite.allow.labels[5]: " + noKey,
+				"fromComposite.allow.labels[6]: " + noKey,
+				"fromComposite.allow.labels[7]: " + noKey,
+				"fromComposite.allow.labels[8]: " + noKey,
+				"fromComposite.allow.labels[9]: " + noKey,
+				"fromComposite.allow.labels[10]: " + noKey,
+				"fromComposite.allow.labels[11]: " + noKey,
+				`fromComposite.allow.labels[12]: "crossplane.io/composite" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				`fromComposite.allow.labels[13]: "export.fn.crossplane.io/" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				"fromComposite.allow.annotations[1]: " + noKey,
+				`fromComposite.allow.annotations[2]: "kubectl.kubernetes.io/last-applied-configuration" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+			},
+		},
+		"Names": {
+			"an export cannot have the name of what an author asks for",
+			"fromComposite: {fieldPath: spec.a}\nsecrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
+			[]string{"secrets[0].name: must not begin with fromComposite/, which is of what composites' authors ask for"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(c.input))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// noKey is said of an entry that is neither a key nor a prefix.
+const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/: there are no wildcards"
+
+func TestTenants(t *testing.T) {
+	const (
+		dns   = "use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit"
+		heldA = "Secret team/a {data: {k: old}}"
+		only  = " may be used in the value of a Secret only: have it in secretExpressions or dynamicSecrets"
+		at    = "spec.operatorSpec."
+	)
+	for name, c := range map[string]struct {
+		reason string
+		input  string // tenant if empty
+		spec   string // of the composite
+		world  string
+		want   []string // without own
+	}{
+		"Nothing": {
+			reason: "nobody has to ask for anything",
+			spec:   "x: 1",
+		},
+		"Null": {
+			reason: "a list that is null is none",
+			spec:   "operatorSpec: {secretExpressions: null, dynamicSecrets: []}",
+		},
+		"Strangers": {
+			reason: "what else is in the field is not ours",
+			spec:   "operatorSpec: {other: 1}",
+		},
+		"AzureServiceOperator": {
+			reason: "entries of one name are one object; self, resource and composite are the composite",
+			spec: `operatorSpec: {
+				secretExpressions: [
+					{name: a, key: url, value: "self.spec.region + ':' + secret.password", labels: {app: shop}, annotations: {note: x}},
+					{name: a, key: size, value: "string(resource.spec.size) + composite.metadata.name"},
+					{name: a, value: "{'user': secret.username}", labels: {app: shop}}],
+				configMapExpressions: [{name: a, key: host, value: resources.db.status.endpoint}]}`,
+			want: []string{
+				"Available ConfigMap team/a {data: {host: db.example.org}}",
+				"Available Secret team/a {data: {size: 3xr, url: eu:canary-pass, user: canary-user}, metadata: {annotations: {note: x}, labels: {app: shop}}}",
+			},
+		},
+		"Design": {
+			reason: "the shape of the design, beside the other one in one object",
+			spec: `operatorSpec: {
+				secretExpressions: [{name: a, key: k, value: "'v'"}],
+				dynamicSecrets: [{name: a, key: p, value: secrets.db.password}, {name: a, valueMap: "{'m': 'n'}"}],
+				dynamicConfigMaps: [{name: b, key: k, value: self.spec.region}]}`,
+			want: []string{"Available ConfigMap team/b {data: {k: eu}}", "Available Secret team/a {data: {k: v, m: n, p: canary-pass}}"},
+		},
+		"Waiting": {
+			reason: "what is not there yet is no mistake",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: self.status.id}]}`,
+			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret.token; key "l" for composite.status`},
+		},
+		"WaitingForTheInput": {
+			reason: "the composed resource is not there",
+			world:  "resources: {}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: resources.db.spec.x}, {name: a, key: m, value: "secrets['db'].x"}]}`,
+			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret (secrets.db); key "l" for resources.db; key "m" for secrets.db`},
+		},
+		"DoesNotCompile": {
+			reason: "the path is in the composite, and the other object is made",
+			spec:   `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
+			world:  observedTenants,
+			want: []string{
+				"Held! " + heldA + ` | Secret "a" is held as it was observed: ` + at + `secretExpressions[1].value:1:4: ends too early: a value is missing behind +`,
+				"Available Secret team/b {data: {k: v}}",
+			},
+		},
+		"WrongTypes": {
+			reason: "a value without a key is a map, one with a key is none",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': 'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` +
+				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value is its value); ` +
+				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or make one text of it with json.encode(...) (without a key, value is a map of several); ` +
+				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: wrap it in string(...)`},
+		},
+		"Shapes": {
+			reason: "each fault of an entry is named, and the object is not made",
+			spec: `operatorSpec: {secretExpressions: [{name: a, kye: k, key: 5}, {name: a, key: "a b", value: "'v'"}, {name: a, key: k}],
+				dynamicSecrets: [{name: b, key: k, value: "'v'", labels: {}}, {name: c, key: k, valueMap: "{'a': 'b'}"}, {name: d, value: "'v'"}, {name: e, key: k}, {name: f, value: "'v'", valueMap: "{'a': 'b'}"}, {name: g, key: "", value: "'v'"}, {name: ""}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].key: must be a string, but is a number: put it in quotes; ` + at + `secretExpressions[0].kye: is an unknown field: did you mean key?; ` +
+					at + `secretExpressions[1].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only; ` + at + `secretExpressions[2].value: must be set`,
+				`Held! nothing | Secret "b" is not created: ` + at + `dynamicSecrets[0].labels: is an unknown field: there are name, key, value, valueMap`,
+				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set beside valueMap, which gives its keys itself`,
+				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, for value is the value of one key`,
+				`Held! nothing | Secret "e" is not created: ` + at + `dynamicSecrets[3]: must have value or valueMap`,
+				`Held! nothing | Secret "f" is not created: ` + at + `dynamicSecrets[4].valueMap: must not be set beside value: keep one of them`,
+				`Held! nothing | Secret "g" is not created: ` + at + `dynamicSecrets[5].key: must not be empty: leave it out, or give it a value`,
+				`Held! | ` + at + `dynamicSecrets[6].name: must not be empty: give it a value`,
+			},
+		},
+		"TwoWriters": {
+			reason: "one key from two entries, be it spelled in a map",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: a, value: "{'k': 'w'}"}], dynamicSecrets: [{name: a, key: k, value: "'x'"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
+				at + `dynamicSecrets[0].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
+				at + `dynamicSecrets[0].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[1].value, too: keep one of them`},
+		},
+		"Labels": {
+			reason: "two entries must agree, and what is reserved is reserved",
+			spec: `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'", labels: {l: one}}, {name: a, key: m, value: "'v'", labels: {l: two}},
+				{name: b, key: k, value: "'v'", labels: {crossplane.io/composite: other}, annotations: {export.fn.crossplane.io/generator: x}}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].labels: another entry gives Secret "a" another value of "l": keep one of them`,
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2].labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out; ` +
+					at + `secretExpressions[2].annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
+			},
+		},
+		"LabelsThatAreExpressions": {
+			reason: "as in Azure Service Operator, where they are ones that give a string; and each counts once",
+			spec: `operatorSpec: {secretExpressions: [
+				{name: a, key: k, value: "'v'", labels: {a: "self.spec.region + '-1'", b: shop, c: "1.5", d: "true", e: my-app, f: "", g: self}, annotations: {a: "'quoted'", b: "https://example.org/?a=b", c: "size(self.spec.region)"}},
+				{name: a, key: l, value: "'v'", labels: {a: "self.spec.region + '-1'"}},
+				{name: b, key: k, value: "'v'", labels: {a: secret.password, b: "secrets.db.username"}},
+				{name: c, key: k, value: "'v'", annotations: {a: self.status.later}},
+				{name: d, key: k, value: "'v'", labels: {a: "'no label'"}}]}`,
+			want: []string{
+				"Available Secret team/a {data: {k: v, l: v}, metadata: {annotations: {a: quoted, b: https://example.org/?a=b, c: size(self.spec.region)}, labels: {a: eu-1, b: shop, c: 1.5, d: true, e: my-app, f: , g: self}}}",
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2].labels[a]:1:7: secret` + only + `; ` + at + `secretExpressions[2].labels[b]:1:11: secrets` + only,
+				`Waiting nothing | Secret "c" is not created: waiting: ` + at + `secretExpressions[3].annotations[a] for composite.status`,
+				`Held! nothing | Secret "d" is not created: ` + at + `secretExpressions[4]: cannot use the value of label "a": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
+			},
+		},
+		"LabelsNotAllowed": {
+			reason: "each key that is not allowed is named, once, and so are those that are",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [example.org/]}}",
+			spec: `operatorSpec: {secretExpressions: [
+				{name: a, key: k, value: "'v'", labels: {app: x, owner: helm, team: x, example.org/b: x}, annotations: {argocd.argoproj.io/hook: PreSync}},
+				{name: b, key: k, value: "'v'", labels: {app: x, app.kubernetes.io/name: x, example.org/b: x}}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].labels: cannot set "owner", "team": the Composition allows only app, app.kubernetes.io/..., example.org/...: use one of these, or add it to fromComposite.allow.labels of the Composition; ` +
+					at + `secretExpressions[0].annotations: cannot set "argocd.argoproj.io/hook": the Composition allows no annotations: leave it out, or add it to fromComposite.allow.annotations of the Composition`,
+				"Available Secret team/b {data: {k: v}, metadata: {labels: {app: x, app.kubernetes.io/name: x, example.org/b: x}}}",
+			},
+		},
+		"ReferredTo": {
+			reason: "a provider is going to write this Secret, or reads it: nobody else may make it",
+			world: `
+desired:
+  cache: {apiVersion: example.org/v1, kind: Cache, spec: {forProvider: {passwordSecretRef: {name: a, key: k}, nested: [{authSecretRefs: [{name: b}]}]}}}
+  pod: {apiVersion: example.org/v1, kind: Pod, spec: {secretName: e, imagePullSecrets: [{name: f}], envFrom: [{configMapRef: {name: b}}], manifest: {apiVersion: v1, kind: Secret, metadata: {name: g, namespace: team}}}}
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB, spec: {writeConnectionSecretToRef: {name: c, namespace: team}, otherSecretRef: {name: d, namespace: elsewhere}}}, details: {password: canary-pass}}`,
+			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}, {name: e, key: k, value: "'v'"}, {name: f, key: k, value: "'v'"}, {name: g, key: k, value: "'v'"}], dynamicConfigMaps: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/a {data: {k: v}}",
+				`Conflict! nothing | ConfigMap "b": the composed resource "pod" refers to that name in spec.envFrom[0].configMapRef.name: give it another name in ` + at + `dynamicConfigMaps[1].name`,
+				`Conflict! nothing | Secret "a": the composed resource "cache" refers to that name in spec.forProvider.passwordSecretRef.name: give it another name in ` + at + `dynamicSecrets[0].name`,
+				`Conflict! nothing | Secret "b": the composed resource "cache" refers to that name in spec.forProvider.nested[0].authSecretRefs[0].name: give it another name in ` + at + `dynamicSecrets[1].name`,
+				`Conflict! nothing | Secret "c": the composed resource "db" refers to that name in spec.writeConnectionSecretToRef.name: give it another name in ` + at + `dynamicSecrets[2].name`,
+				"Available Secret team/d {data: {k: v}}",
+				`Conflict! nothing | Secret "e": the composed resource "pod" refers to that name in spec.secretName: give it another name in ` + at + `dynamicSecrets[4].name`,
+				`Conflict! nothing | Secret "f": the composed resource "pod" refers to that name in spec.imagePullSecrets[0].name: give it another name in ` + at + `dynamicSecrets[5].name`,
+				`Conflict! nothing | Secret "g": the composed resource "pod" refers to that name in spec.manifest.metadata.name: give it another name in ` + at + `dynamicSecrets[6].name`,
+			},
+		},
+		"NotAllowed": {
+			reason: "only what allow lists, however it is spelled",
+			spec: `operatorSpec: {secretExpressions: [
+				{name: a, key: a, value: secrets.cache.password}, {name: a, key: b, value: "string(resources.cache.status)"},
+				{name: a, key: c, value: environment.region}, {name: a, key: d, value: "string(context.x)"}, {name: a, key: e, value: variables.x}, {name: a, key: f, value: "string(sources.x)"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` +
+				at + `secretExpressions[0].value:1:14: secrets.cache is not allowed here, only secrets.db; ` +
+				at + `secretExpressions[1].value:1:23: resources.cache is not allowed here, only resources.db; ` +
+				at + `secretExpressions[2].value:1:12: environment is not allowed here; ` +
+				at + `secretExpressions[3].value:1:8: there is no variable context here: there are composite, environment, resource, resources, secret, secrets, self; ` +
+				at + `secretExpressions[4].value:1:1: there is no variable variables here: there are composite, environment, resource, resources, secret, secrets, self; ` +
+				at + `secretExpressions[5].value:1:8: there is no variable sources here: there are composite, environment, resource, resources, secret, secrets, self`},
+		},
+		"NotAllowedComputed": {
+			reason: "a name that is computed finds what is allowed only",
+			world:  observedTenants,
+			spec: `operatorSpec: {secretExpressions: [
+				{name: p, key: a, value: "secrets.map(k, k).join(',') + resources.map(k, k).join(',') + string('cache' in secrets)"},
+				{name: q, key: k, value: "secrets['ca' + 'che'].password"}, {name: r, key: k, value: "secrets[?'ca' + 'che'].?password.orValue('none')"}], dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/c {data: {k: v}}", "Available Secret team/a {data: {k: v}}", "Available Secret team/b {data: {k: v}}",
+				"Available Secret team/p {data: {a: dbdbfalse}}",
+				`Waiting nothing | Secret "q" is not created: waiting: key "k" for secrets[*].password`,
+				"Available Secret team/r {data: {k: none}}",
+			},
+		},
+		"SecretIntoConfigMap": {
+			reason: "secret data flows into Secrets only; no list of exceptions here",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: secret.password}, {name: a, key: l, value: "secrets.db.?x.orValue('')"}], dynamicConfigMaps: [{name: a, key: m, value: "string(size(secret))"}]}`,
+			want: []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:7: secret` + only + `; ` +
+				at + `configMapExpressions[1].value:1:22: secrets` + only + `; ` + at + `dynamicConfigMaps[0].value:1:13: secret` + only},
+		},
+		"NoSecretAllowed": {
+			reason: "there may be none",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}, {name: a, key: l, value: secrets.db.password}, {name: a, key: m, value: "string(size(resources))"}]}`,
+			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret is not allowed here; ` +
+				at + `secretExpressions[1].value:1:11: secrets is not allowed here; ` + at + `secretExpressions[2].value:1:13: resources is not allowed here`},
+		},
+		"WhichSecret": {
+			reason: "of several none is the one, unless from says so",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: [cache, db]}}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
+			want:   []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret stands for none of the inputs: use secrets.cache, secrets.db`},
+		},
+		"From": {
+			reason: "from says which",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, from: db, allow: {secrets: [cache, db]}}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
+			want:   []string{"Available Secret team/a {data: {k: canary-pass}}"},
+		},
+		"Environment": {
+			reason: "where it is allowed",
+			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
+			world:  "environment: {region: eu}",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
+			want:   []string{"Available ConfigMap team/a {data: {k: eu}}"},
+		},
+		"Removed": {
+			reason: "what is no longer asked for is no longer desired",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}]}`,
+			want:   []string{"Available Secret team/a {data: {k: v}}"},
+		},
+		"Unclear": {
+			reason: "an entry without a name may be any object's: nothing of its kind is dropped",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
+			want: []string{
+				"Available Secret team/a {data: {k: v}}",
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | ` + at + `secretExpressions[1].name: must be set: the name of the Secret`,
+			},
+		},
+		"NoName": {
+			reason: "names that no object has, and that try to be elsewhere",
+			spec:   `operatorSpec: {secretExpressions: [{name: other/a, key: k, value: "'v'"}, {name: А, key: k, value: "'v'"}, {name: A, key: k, value: "'v'"}, {naem: a}, 5]}`,
+			want: []string{
+				`Held! | ` + at + `secretExpressions[0].name: cannot use name "other/a": ` + dns + `; ` +
+					at + `secretExpressions[1].name: cannot use name "\u0410": ` + dns + `; ` +
+					at + `secretExpressions[2].name: cannot use name "A": ` + dns + `; ` +
+					at + `secretExpressions[3].naem: is an unknown field: did you mean name?; ` +
+					at + `secretExpressions[4]: must be an object, but is a number: write its fields as name: value`,
+			},
+		},
+		"NoList": {
+			reason: "of this list it is not known what it asks for; the others go on",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/c {data: {k: v}}",
+				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | ` + at + `secretExpressions: must be a list, but is an object`,
+			},
+		},
+		"NoParent": {
+			reason: "nor where the field cannot be: its parent was something else by mistake",
+			input:  "fromComposite: {fieldPath: spec.exports.list}\nsecrets: [{name: own, from: db, data: [{key: p, value: secret.password}]}]",
+			world:  observedTenants,
+			spec:   `exports: [1]`,
+			want: []string{own,
+				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is held as it was observed, for it is not clear whether it is still asked for`,
+				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | spec.exports.list: cannot be there: something that is no object is above it`,
+			},
+		},
+		"MisspeltList": {
+			reason: "a name that is near to a list's would have its objects dropped",
+			world:  observedTenants,
+			spec:   `operatorSpec: {secretExpresions: [{name: a}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}], other: [1], configMapExpression: x}`,
+			want: []string{
+				"Available ConfigMap team/c {data: {k: v}}",
+				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held! | ` + at + `secretExpresions: is an unknown field: did you mean secretExpressions?`,
+			},
+		},
+		"NoObject": {
+			reason: "nor of all lists",
+			spec:   `operatorSpec: [1]`,
+			want:   []string{`Held! | spec.operatorSpec: must be an object, but is a list`},
+		},
+		"TooMany": {
+			reason: "more entries than one composite may have are not even looked at",
+			spec:   `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, key: k, value: "'v'"},`, limits.AuthorEntries) + `], configMapExpressions: [{name: c, key: k, value: "'v'"}]}`,
+			want:   []string{`Held! | spec.operatorSpec: has 65 entries in its lists, over the limit of 64`},
+		},
+		"TooLong": {
+			reason: "expressions are compiled up to the limit",
+			spec: `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, value: "{'a': '`+strings.Repeat("v", 4000)+`'}"},`, 4) +
+				`{name: b, key: k, value: "'` + strings.Repeat("v", 4000) + `'"}, {name: c, key: k, value: "'v'"}]}`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "a" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
+					at + `secretExpressions[2].value: ` + tooLong + at + `secretExpressions[3].value: ` + strings.TrimSuffix(tooLong, "; "),
+				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[4].value: all expressions of the composite together have more than 8192 characters: shorten them`,
+				`Held! nothing | Secret "c" is not created: ` + at + `secretExpressions[5].value: all expressions of the composite together have more than 8192 characters: shorten them`,
+			},
+		},
+		"TooMuchWork": {
+			reason: "one expression is stopped, and does not take from the others",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(10000).map(x, lists.range(10000).map(y, x + y)).size())"}, {name: b, key: k, value: "'v'"}]}`,
+			want:   []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value: was stopped: it is over the limit of what one expression may do, or all of them together`, "Available ConfigMap team/b {data: {k: v}}"},
+		},
+		"TooMuch": {
+			reason: "all objects together are not larger than one may be",
+			spec:   `text: "` + strings.Repeat("a", 400<<10) + `", operatorSpec: {configMapExpressions: [{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}]}`,
+			want: []string{
+				"Available ConfigMap team/a {data: {k: " + strings.Repeat("a", 400<<10) + "}}", "Available ConfigMap team/b {data: {k: " + strings.Repeat("a", 400<<10) + "}}",
+				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: gives too much: all that the composite's author asks for may have 1024 keys and 1048576 bytes together`,
+			},
+		},
+		"TheCompositionsName": {
+			reason: "the input's own object goes first, and is made; nobody is told to delete it",
+			world:  "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-own}}]",
+			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
+			want: []string{
+				"Available ConfigMap team/xr-own {data: {k: v}}",
+				`Conflict! nothing | Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in ` + at + `secretExpressions[0].name`,
+			},
+		},
+		"AnEarlierStepsName": {
+			reason: "nor does it take what an earlier step composes",
+			world:  "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: a}}, fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}}",
+			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
+			want: []string{
+				`Conflict! nothing | Secret "a": the Composition itself composes Secret team/a: give it another name in ` + at + `secretExpressions[0].name`,
+				`Conflict! nothing | Secret "b": an earlier step of the pipeline composes it, too: give it another name in ` + at + `secretExpressions[1].name`,
+			},
+		},
+		"SomebodyElses": {
+			reason: "an object that is not the composite's is a conflict, not a victim",
+			world: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, data: {k: Y2FuYXJ5}},
+				{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team, ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}},
+				{apiVersion: v1, kind: Secret, metadata: {name: c, namespace: team, annotations: {crossplane.io/composition-resource-name: gone}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}},
+				{apiVersion: v1, kind: Secret, metadata: {name: d, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/d}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}}]`,
+			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}]}`,
+			want: []string{
+				`Conflict! nothing | Secret "a": Secret team/a exists and has no controller: delete it, or set ` + at + `dynamicSecrets[0].name to another name`,
+				`Conflict! nothing | Secret "b": Secret team/b exists and is controlled by App "other": set ` + at + `dynamicSecrets[1].name to another name`,
+				`Conflict! nothing | Secret "c": Secret team/c is the composed resource "gone" of this composite: set ` + at + `dynamicSecrets[2].name to another name`,
+				"Available Secret team/d {data: {k: v}}",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			input, want := c.input, c.want
+			if input == "" {
+				input, want = tenant, append([]string{own}, c.want...)
+			}
+			s := newScene(t, plantest.Exports(input), asks(c.spec), c.world)
+			r := s.run(t)
+			if name == "WaitingForTheInput" {
+				want = want[1:]
+				r.Objects = r.Objects[1:] // which waits, too
+			}
+			if diff := cmp.Diff(want, show(r)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+			if text := s.text(t, r); strings.Contains(text, canary) {
+				t.Errorf("a secret is in the text:\n%s", text)
+			}
+			for _, o := range r.Objects {
+				if isTheirs := strings.HasPrefix(o.Name, "fromComposite/"); o.Author != isTheirs {
+					t.Errorf("%s: Author is %v", o.Name, o.Author)
+				}
+			}
+		})
+	}
+}
+
+// What stands where an object, or a list, has to be is told by its kind, and not shown.
+func TestTenantsKinds(t *testing.T) {
+	const noObject, noList = "Held! | spec.operatorSpec: must be an object, but is ", "Held! | spec.operatorSpec.dynamicSecrets: must be a list, but is "
+	for name, c := range map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"String":        {"a text may be a secret", "operatorSpec: hush", []string{noObject + "a string"}},
+		"Number":        {"so may a number", "operatorSpec: 4711", []string{noObject + "a number"}},
+		"Boolean":       {"of two values", "operatorSpec: true", []string{noObject + "a boolean"}},
+		"List":          {"even an empty one is no object", "operatorSpec: []", []string{noObject + "a list"}},
+		"Null":          {"is as if it were not there", "operatorSpec: null", nil},
+		"StringAsList":  {"a text may be a secret", "operatorSpec: {dynamicSecrets: hush}", []string{noList + "a string"}},
+		"NumberAsList":  {"so may a number", "operatorSpec: {dynamicSecrets: 4711}", []string{noList + "a number"}},
+		"BooleanAsList": {"of two values", "operatorSpec: {dynamicSecrets: false}", []string{noList + "a boolean"}},
+		"ObjectAsList":  {"even an empty one is no list", "operatorSpec: {dynamicSecrets: {}}", []string{noList + "an object"}},
+		"NullAsList":    {"is as if it were not there", "operatorSpec: {dynamicSecrets: null}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := show(newScene(t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"), asks(c.spec)).run(t))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+const tooLong = "all expressions of the composite together have more than 8192 characters: shorten them; "
+
+// A name that the author took before an export came to have it is the export's
+// from then on, and the author's object goes when the author lets go of it.
+func TestTenantsDoNotSquat(t *testing.T) {
+	const taken = `
+cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/xr-own},
+  ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}, type: Opaque, data: {k: b2xk}}]
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}
+  fromComposite/Secret/xr-own: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque, data: {k: b2xk}}}
+`
+	const waits = `Waiting nothing | Secret "own" is not created: waiting: Secret team/xr-own, which the composite's author asked for, to be deleted`
+	for name, c := range map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"Holds": {
+			reason: "while it is asked for, it is let go of, so that Crossplane deletes it",
+			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
+			want: []string{waits, `Conflict! nothing | ` +
+				`Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in spec.operatorSpec.secretExpressions[0].name`},
+		},
+		"LetsGo": {
+			reason: "the export does not keep it",
+			spec:   "x: 1",
+			want:   []string{waits},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, show(newScene(t, plantest.Exports(tenant), asks(c.spec), taken).run(t))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// The composite of a legacy claim has the claim's namespace, if the claim says so,
+// too: whoever writes the composite could write any into it. One without any has none
+// to export to. That is no fault of the input.
+func TestTenantsNamespace(t *testing.T) {
+	const (
+		input   = "fromComposite: {fieldPath: spec.operatorSpec}"
+		nothing = "spec.operatorSpec: nothing is exported: "
+		claim   = "claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs, name: app},"
+		other   = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, spec: {resourceRef: {name: %s}}}]"
+	)
+	composite := func(spec string) string {
+		return `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {` + spec + ` operatorSpec: {dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}}}`
+	}
+	for name, c := range map[string]struct {
+		reason, composite, world string
+		want                     []string
+	}{
+		"Claim":         {"the claim has the composite", composite(claim), fmt.Sprintf(other, "xr"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}},
+		"AnothersClaim": {"the claim has another composite", composite(claim), fmt.Sprintf(other, "other"), []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
+		"NoClaim":       {"there is no such claim", composite(claim), "", []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
+		"Half":          {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{"Held! | " + nothing + "spec.claimRef names no claim of its own"}},
+		"None":          {"it has no claim", composite(""), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
+		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, show(newScene(t, plantest.Exports(input), c.composite, c.world).run(t))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// tenantsObject is an object in the cluster that a composite's author asked for.
+func tenantsObject(kind, name, labels, data string) string {
+	return fmt.Sprintf(`{apiVersion: v1, kind: %s, metadata: {name: %s, namespace: team, labels: %s, annotations: {crossplane.io/composition-resource-name: fromComposite/%s/%s},
+  ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}, data: {%s}}`, kind, name, labels, kind, name, data)
+}
+
+// An author's object is no source of anybody, by name or by labels, and the name of
+// one is not to be had.
+func TestTenantsAreNoSources(t *testing.T) {
+	input := plantest.Exports(`
+sources:
+- {name: ca, apiVersion: v1, kind: Secret, nameExpression: "composite.metadata.name + '-ca'", optional: true}
+- {name: one, apiVersion: v1, kind: Secret, matchLabels: {ca: "yes"}}
+- {name: zones, apiVersion: v1, kind: ConfigMap, matchLabels: {zone: "yes"}}
+configMaps:
+- {name: all, data: [{key: zones, value: "sources.zones.map(z, z.metadata.name).join(',')"}, {key: hosts, value: "resources.map(k, k).join(',')"}]}
+secrets:
+- {name: own, data: [{key: ca, value: "secrets.?ca.?crt.orValue('none')"}, {key: one, value: secrets.one.crt}]}
+fromComposite: {fieldPath: spec.operatorSpec}`)
+	world := `
+cluster:
+- {apiVersion: v1, kind: Secret, metadata: {name: good, namespace: team, labels: {ca: "yes"}}, data: {crt: Z29vZA==}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: good, namespace: team, labels: {zone: "yes"}}}
+- ` + tenantsObject("Secret", "evil", `{ca: "yes"}`, "crt: ZXZpbA==") + `
+- ` + tenantsObject("Secret", "xr-ca", "{}", "crt: ZXZpbA==") + `
+- ` + tenantsObject("ConfigMap", "evil", `{zone: "yes"}`, "") + `
+resources:
+  db: {object: {apiVersion: example.org/v1, kind: DB}}
+  fromComposite/ConfigMap/mine: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: team}}}
+`
+	got := show(newScene(t, input, asks(`operatorSpec: {dynamicSecrets: [{name: xr-ca, key: crt, value: "'evil'"}]}`), world).run(t))
+	want := []string{
+		"Available Secret team/xr-own {data: {ca: none, one: good}}",
+		"Available ConfigMap team/xr-all {data: {hosts: db, zones: good}}",
+		`Conflict! nothing | Secret "xr-ca": a source of the Composition refers to it: give it another name in spec.operatorSpec.dynamicSecrets[0].name`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// What is there counts, so that what is held and what is new are not more together;
+// and gives back what it has when it is made anew.
+func TestTenantsDoNotGrow(t *testing.T) {
+	half := strings.Repeat("a", 500<<10)
+	world := "resources:\n"
+	for _, name := range []string{"a", "b"} {
+		world += fmt.Sprintf("  fromComposite/Secret/%s: {object: {apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {k: %s}}}\n",
+			name, name, base64.StdEncoding.EncodeToString([]byte(half)))
+	}
+	const input = "fromComposite: {fieldPath: spec.operatorSpec}"
+	for name, c := range map[string]struct{ asks, want string }{
+		"Held":   {`{name: a, key: k, value: "self.status.later"}, {name: b, key: k, value: "self.status.later"}, {name: c, key: k, value: "self.spec.text"}`, "Held Held Held"},
+		"Anew":   {`{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}`, "Available Available"},
+		"Others": {`{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newScene(t, plantest.Exports(input), asks(fmt.Sprintf(`text: %s, operatorSpec: {secretExpressions: [%s]}`, half, c.asks)), world).run(t)
+			var got []string
+			for _, o := range r.Objects {
+				got = append(got, o.State.String())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("-want, +got:\n%s\n%.300s", diff, show(r))
+			}
+		})
+	}
+}
+
+// What an earlier step composed for the author gives way to an export.
+func TestTenantsOfAnEarlierStep(t *testing.T) {
+	r := newScene(t, plantest.Exports(url), "desired: {fromComposite/Secret/xr-url: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, fromComposite/Secret/x: {apiVersion: v1, kind: Secret, metadata: {name: x}}}").run(t)
+	if diff := cmp.Diff([]string{"Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"}, show(r)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"fromComposite/Secret/xr-url"}, r.Drop); diff != "" {
+		t.Errorf("dropped: -want, +got:\n%s", diff)
+	}
+}
+
+// While it is not clear what is asked for nothing is dropped, and new objects come up
+// to the limit only: there would be more each time else.
+func TestTenantsDoNotBecomeMore(t *testing.T) {
+	var observed, asked strings.Builder
+	observed.WriteString("resources:\n  db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}\n")
+	for i := range limits.AuthorEntries - 2 {
+		fmt.Fprintf(&observed, "  fromComposite/ConfigMap/old%d: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: old%d, namespace: team}}}\n", i, i)
+	}
+	for i := range 10 {
+		fmt.Fprintf(&asked, `{name: new%d, key: k, value: "'v'"}, `, i)
+	}
+	r := newScene(t, plantest.Exports(tenant), asks(`operatorSpec: {dynamicConfigMaps: [`+asked.String()+`{key: k, value: "'v'"}]}`), observed.String()).run(t)
+	n := 0
+	for _, o := range r.Objects {
+		if o.Desired != nil && o.Author {
+			n++
+		}
+	}
+	if n != limits.AuthorEntries {
+		t.Errorf("want %d objects, got %d:\n%s", limits.AuthorEntries, n, strings.Join(show(r), "\n"))
+	}
+}
+
+// What one input allows is not allowed by another one, though the expressions that
+// are kept compiled are the same.
+func TestTenantsShareNothing(t *testing.T) {
+	cache := plan.NewCache(plantest.Env)
+	spec := asks(`operatorSpec: {secretExpressions: [{name: a, key: k, value: secrets.db.password}]}`)
+	for range 2 {
+		for allow, want := range map[string]string{
+			"{secrets: [db]}":    "Available Secret team/a {data: {k: canary-pass}}",
+			"{secrets: [cache]}": `Held! nothing | Secret "a" is not created: spec.operatorSpec.secretExpressions[0].value:1:11: secrets.db is not allowed here, only secrets.cache`,
+		} {
+			input := plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec, allow: " + allow + "}")
+			s := newScene(t, input, spec)
+			s.plan, _, _ = cache.Get(wire.Of(plantest.Parse(t, input)))
+			if diff := cmp.Diff([]string{want}, show(s.run(t))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", allow, diff)
+			}
+		}
+	}
+}
+
+// BenchmarkTenants is a composite that asks for a Secret of three keys: with what is
+// kept compiled, and beside it as it would be without.
+func BenchmarkTenants(b *testing.B) {
+	input := plantest.Exports(tenant)
+	s := newScene(b, input, asks(`operatorSpec: {secretExpressions: [
+		{name: a, key: url, value: "'jdbc:postgresql://%s:%d/%s'.format([resources.db.status.endpoint, resources.db.spec.port, self.metadata.name])"},
+		{name: a, key: user, value: secret.username}, {name: a, key: password, value: secret.password}]}`))
+	s.run(b)
+	kept, _, _ := plan.NewCache(plantest.Env).Get(wire.Of(plantest.Parse(b, input)))
+	for name, p := range map[string]*plan.Plan{"Kept": kept, "Compiled": s.plan} {
+		b.Run(name, func(b *testing.B) {
+			s.plan = p
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.call(b); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTenantsNames is a composite that asks for as many names as it may, beside
+// 3.5 MiB of texts that may have them: words that are as long as the names, and fields.
+func BenchmarkTenantsNames(b *testing.B) {
+	var asked []string
+	for i := range limits.AuthorEntries {
+		asked = append(asked, fmt.Sprintf(`{name: name-%03d, key: k, value: "'v'"}`, i))
+	}
+	spec := asks("operatorSpec: {secretExpressions: [" + strings.Join(asked, ", ") + "]}")
+	words, fields := strings.Repeat("text-000 ", 350<<10), strings.Repeat("{k: text-000, name: x}, ", 100<<10)
+	for name, desired := range map[string]string{
+		"None":   "",
+		"Words":  "desired: {a: {spec: {values: " + words + "}}}",
+		"Fields": "desired: {a: {spec: {values: [" + fields + "]}}}",
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newScene(b, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"), spec, desired)
+			s.plan, _, _ = plan.NewCache(plantest.Env).Get(wire.Of(plantest.Parse(b, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"))))
+			s.run(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.call(b); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Each limit on what one composite's author may have is there by itself.
+func TestTenantsLimits(t *testing.T) {
+	keys := func(prefix string) string {
+		return fmt.Sprintf("lists.range(600).transformMapEntry(i, v, {'%s' + string(v): 'x'})", prefix)
+	}
+	text := strings.Repeat("a", 200<<10)
+	const input = "fromComposite: {fieldPath: spec.operatorSpec, allow: {annotations: [a, b, c]}}"
+	var annotated []string
+	for i := range 6 {
+		annotated = append(annotated, fmt.Sprintf(`{name: a%d, key: k, value: "'v'", annotations: {a: self.spec.text}}`, i))
+	}
+	long := "'" + strings.Repeat("a", 4000) + "'"
+	for name, c := range map[string]struct{ reason, spec, want string }{
+		"Keys":       {"of all objects together", `operatorSpec: {dynamicConfigMaps: [{name: a, valueMap: "` + keys("a") + `"}, {name: b, valueMap: "` + keys("b") + `"}]}`, "gives too much"},
+		"Texts":      {"annotations count as data does", "text: " + text + ", operatorSpec: {configMapExpressions: [" + strings.Join(annotated, ", ") + "]}", "has too much"},
+		"Characters": {"labels that may be expressions count", fmt.Sprintf(`operatorSpec: {configMapExpressions: [{name: a, key: k, value: "'v'", annotations: {a: "%s", b: "%s", c: "%s"}}]}`, long, long, long), "all expressions of the composite together"},
+		"Fuel":       {"an author's expression may do less", `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(9000).map(x, x+x+x+x+x+x+x+x).size())"}]}`, "was stopped: it is over the limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(show(newScene(t, plantest.Exports(input), asks(c.spec)).run(t)), "\n")
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%s: want %q, got %.500s", c.reason, c.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,327 @@
+package reconcile_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// stores are two composed resources with connection details, and one that an
+// earlier step composes and that has none yet.
+const stores = `
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3}}
+resources:
+  cache:
+    object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: c, labels: {env: dev}}}
+    details: {port: canary-6379, host: canary-host, "tls/ca": canary-ca}
+  db:
+    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: d, labels: {env: prod}}}
+    details: {port: canary-5432, config: '{"user": "canary-u", "nested": {"n": 12345678901234567890, "s": "canary-s", "l": [1.10, "<"]}}'}
+environment: {region: eu, deep: {a: x, num: 5, o: {k: v}}}
+`
+
+func TestRunDataFrom(t *testing.T) {
+	// want is the state and the data, or the message.
+	cases := map[string]struct {
+		reason string
+		world  string
+		input  string
+		want   string
+	}{
+		"Extract": {
+			reason: "all keys of one input; what no key can have is converted",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
+			want:   `Available | host=canary-host port=canary-6379 tls_ca=canary-ca`,
+		},
+		"ExtractRewritten": {
+			reason: "under other names",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, conversionStrategy: Unicode, rewrite: [{regexp: {source: '^(.*)$', target: 'REDIS_$1'}}, {transform: {keyExpression: key.upperAscii()}}]}]}]`,
+			want:   `Available | REDIS_HOST=canary-host REDIS_PORT=canary-6379 REDIS_TLS_U002f_CA=canary-ca`,
+		},
+		"ExtractProperty": {
+			reason: "the members of a JSON value, numbers as they are written",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: db, property: config.nested}}]}]`,
+			want:   `Available | l=[1.10,"<"] n=12345678901234567890 s=canary-s`,
+		},
+		"ExtractPropertyMissing": {
+			reason: "which may still come",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: db, property: config.nope}}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for "nope" in "config" of "db"`,
+		},
+		"ExtractPropertyNoJSON": {
+			reason: "or not be there at all",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: db, property: port}}]}]`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0]: the value of "port" of "db" is not a JSON object`,
+		},
+		"ExtractAbsent": {
+			reason: "an input that is not there waits",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: gone}}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.gone`,
+		},
+		"ExtractOptional": {
+			reason: "unless it is optional",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: gone}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:   `Available | k=v`,
+		},
+		"ExtractEmpty": {
+			reason: "one without a key waits, too",
+			world:  `resources: {cache: {object: {kind: Cache}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
+		},
+		"ExtractEnvironment": {
+			reason: "a field of the environment, for a ConfigMap, too",
+			input:  `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
+			want:   `Available | a=x num=5 o={"k":"v"}`,
+		},
+		"ExtractSource": {
+			reason: "the data of a ConfigMap source",
+			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}}]",
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:   `Available | mode=fast`,
+		},
+		"ExtractBinary": {
+			reason: "binary data, too",
+			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}, binaryData: {bin: AQI=}}]",
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:   "Available | bin=\x01\x02 mode=fast",
+		},
+		"ExtractSourceProperty": {
+			reason: "the members of a JSON value in it",
+			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {app: '{\"a\": 1}'}}]",
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg, property: app}}]}]",
+			want:   "Available | a=1",
+		},
+		"ExtractSourceAbsent": {
+			reason: "a source that is not there",
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for sources.cfg (ConfigMap team/cfg)`,
+		},
+		"ExtractNull": {
+			reason: "what has no value is left out: nobody asked for it by name",
+			world:  stores + "environment: {deep: {a: x, z: null}}",
+			input:  `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
+			want:   `Available | a=x`,
+		},
+		"ExtractSecretSource": {
+			reason: "the data of a Secret source",
+			world:  stores + "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team}, data: {k: Y2FuYXJ5LXM=}}]",
+			input:  "sources: [{name: s, apiVersion: v1, kind: Secret}]\nsecrets: [{name: a, dataFrom: [{extract: {key: s}}]}]",
+			want:   `Available | k=canary-s`,
+		},
+		"Find": {
+			reason: "all inputs whose keys match path, name and tags, by their path",
+			input:  `secrets: [{name: a, dataFrom: [{find: {path: cache/, name: {regexp: 'port|host'}, tags: {env: dev}}, rewrite: [{regexp: {source: 'cache/(.*)', target: 'REDIS_$1'}}]}]}]`,
+			want:   `Available | REDIS_host=canary-host REDIS_port=canary-6379`,
+		},
+		"FindByName": {
+			reason: "the name is matched anywhere below the path",
+			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
+			want:   `Available | cache_port=canary-6379 db_port=canary-5432`,
+		},
+		"FindNothing": {
+			reason: "nothing waits",
+			input:  `secrets: [{name: a, dataFrom: [{find: {tags: {env: test}}}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
+		},
+		"FindToCome": {
+			reason: "connection details that an earlier step has written are waited for: a find must not shrink when a resource is away",
+			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}, other: {spec: {}}}",
+			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+		},
+		"FindToComeOptional": {
+			reason: "even if the find is optional: that is for one which matches nothing",
+			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
+			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, optional: true}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+		},
+		"FindObservedToCome": {
+			reason: "and those of an observed resource",
+			world:  `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
+		},
+		"ExtractNotReady": {
+			reason: "before a resource is ready it may not have all of its connection details",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Synced, status: "False"}, {type: Ready, status: "False"}]}}, details: {port: canary}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}, {name: b, dataFrom: [{find: {path: ca}}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+		},
+		"FindNotReady": {
+			reason: "nor for a find",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}}`,
+			input:  `secrets: [{name: b, dataFrom: [{find: {path: ca}}]}]`,
+			want:   `Waiting | Secret "b" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+		},
+		"ExtractReady": {
+			reason: "and then it has",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "True"}]}}, details: {port: canary, empty: ""}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
+			want:   `Available | port=canary`,
+		},
+		"FindToComeElsewhere": {
+			reason: "but not those that the path leaves out",
+			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
+			input:  `secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}]`,
+			want:   `Available | db_port=canary-5432`,
+		},
+		"ValueMap": {
+			reason: "a value map, with the same steps after it",
+			input:  `secrets: [{name: a, from: cache, dataFrom: [{valueMap: "{'a': secret.port}", rewrite: [{transform: {template: 'X_{{ .value | upper }}'}}]}]}]`,
+			want:   `Available | X_A=canary-6379`,
+		},
+		"Merge": {
+			reason: "values that are JSON are opened up",
+			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{'c': '{\"x\": 1, \"y\": \"<\"}', 'd': '{\"z\": {\"b\": 1, \"a\": 2}}'}", rewrite: [{merge: {}}]}]}]`,
+			want:   `Available | x=1 y=< z={"a":2,"b":1}`,
+		},
+		"Conflict": {
+			reason: "two keys that end on one name are both named, with their input",
+			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, rewrite: [{regexp: {source: '.*/', target: ''}}]}]}]`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].rewrite[0].regexp: gives one name to "port" of "cache" and "port" of "db": keep them apart`,
+		},
+		"ConflictOfEntries": {
+			reason: "between entries, too",
+			input:  `secrets: [{name: a, from: db, data: [{key: port, value: secret.port}], dataFrom: [{extract: {key: cache}}]}]`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "port" of "cache") and secrets[0].data[0].value (key "port") both write one key: keep one of them`,
+		},
+		"LastWins": {
+			reason: "unless the last one wins: data before dataFrom, later before earlier",
+			input:  `secrets: [{name: a, from: db, conflictPolicy: LastWins, data: [{key: port, value: secret.port}], dataFrom: [{extract: {key: cache}}, {valueMap: "{'host': 'later'}"}]}]`,
+			want:   `Available | host=later port=canary-5432 tls_ca=canary-ca`,
+		},
+		"Decode": {
+			reason: "values are decoded",
+			input:  `secrets: [{name: a, dataFrom: [{valueMap: "{'a': 'YmFy'}", decodingStrategy: Base64}]}]`,
+			want:   `Available | a=bar`,
+		},
+		"IllegalKey": {
+			reason: "a name that no key can have",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, conversionStrategy: None}]}]`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "tls/ca" of "cache") gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'`,
+		},
+		"ComputedNames": {
+			reason: "a name that was computed from a secret is not shown",
+			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{secret.port + '/': 'x', secret.port + '_': 'y'}"}]}]`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].conversionStrategy: gives one name to 2 members of "(computed)": rename one of them, or use Unicode`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := tc.world
+			if w == "" {
+				w = stores
+			}
+			got := bulkText(newScene(t, plantest.Exports(tc.input), w).run(t).Objects[0])
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// bulkText is the state, and the message or the data.
+func bulkText(o reconcile.Object) string {
+	if o.Message != "" {
+		return o.State.String() + " | " + o.Message
+	}
+	data, err := object.DataOf(wire.Of(o.Desired))
+	if err != nil {
+		return err.Error()
+	}
+	var keys []string
+	for _, k := range slices.Sorted(maps.Keys(data)) {
+		keys = append(keys, k+"="+string(data[k].Reveal()))
+	}
+	return o.State.String() + " | " + strings.Join(keys, " ")
+}
+
+func TestCompileDataFrom(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Shape": {
+			reason: "exactly one source of keys, and one kind of rule",
+			input: `secrets: [{name: a, dataFrom: [{}, {extract: {key: a}, find: {path: b}}, {find: {}}, {extract: {key: ""}},
+  {extract: {key: a}, rewrite: [{}, {regexp: {source: a}}, {regexp: {source: a, target: ""}, merge: {}}]}, {extract: {key: a, property: "a[0]"}}, {extract: {key: environment}},
+  {extract: {key: a}, rewrite: [{merge: {into: x}}]}, {find: {name: {regexp: "((a{10}){10}){9}b{1000}"}}}], conflictPolicy: FirstWins}]`,
+			want: []string{
+				"secrets[0].dataFrom[0]: must have extract, find or valueMap",
+				"secrets[0].dataFrom[1].find: must not be set beside extract: keep one of them",
+				"secrets[0].dataFrom[2].find: must have path, name or tags",
+				"secrets[0].dataFrom[3].extract.key: must not be empty: give it a value",
+				"secrets[0].dataFrom[4].rewrite[0]: must have exactly one of regexp, merge and transform",
+				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty one removes what source matches",
+				"secrets[0].dataFrom[4].rewrite[2]: must have exactly one of regexp, merge and transform",
+				"secrets[0].dataFrom[5].extract.property: must name fields only: leave out [ ]",
+				"secrets[0].dataFrom[6].extract.property: must be set for the environment: name the field to take the members of",
+				"secrets[0].dataFrom[7].rewrite[0].merge.into: must not be set with strategy Extract: leave it out, or set strategy to JSON",
+				"secrets[0].dataFrom[8].find.name.regexp: has 2100 instructions, over the limit of 1000: repeat less in it",
+				"secrets[0].conflictPolicy: must be Error or LastWins",
+			},
+		},
+		"Rules": {
+			reason: "rules compile with the input, and say where they do not",
+			input: `secrets: [{name: a, dataFrom: [{find: {name: {regexp: "("}}}, {extract: {key: a}, conversionStrategy: Nope, rewrite:
+  [{regexp: {source: "(", target: a}}, {regexp: {source: a, target: "x_$1_y"}}, {transform: {template: "{{ .nope }}"}}, {transform: {keyExpression: nope}}, {transform: {keyExpression: secret.a}}, {merge: {strategy: JSON}}]}]}]`,
+			want: []string{
+				"secrets[0].dataFrom[0].find.name.regexp:1:1: cannot be compiled: missing closing ): `(`",
+				"secrets[0].dataFrom[1].rewrite[0].regexp.source:1:1: cannot be compiled: missing closing ): `(`",
+				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y means the group named "1_y", which source does not have, and gives nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`,
+				"secrets[0].dataFrom[1].rewrite[2].transform.template:1:4: has only .value, the key: there is no .nope",
+				"secrets[0].dataFrom[1].rewrite[3].transform.keyExpression:1:1: there is no variable nope: there is only key",
+				"secrets[0].dataFrom[1].rewrite[4].transform.keyExpression:1:1: there is no variable secret here: there is only key",
+				"secrets[0].dataFrom[1].rewrite[5].merge.into: must be set, for strategy JSON puts the merged object there",
+				`secrets[0].dataFrom[1].conversionStrategy: must be Default, Unicode or None, not "Nope"`,
+			},
+		},
+		"Empty": {
+			reason: "what is there has something, and not too much",
+			input: `sources: [{name: environment, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
+			want: []string{
+				"sources[0].name: must not be environment, which extract has for an input of its own: rename it",
+				"secrets[0].data: must not be empty: leave it out, or give it an item",
+				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or give it an item",
+				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",
+				"secrets[1].dataFrom: must not be empty: leave it out, or give it an item",
+			},
+		},
+		"Dots": {
+			reason: "an input with a dot in its name is not declared by another one's key",
+			input:  `configMaps: [{name: a, data: [{key: k, value: "secrets['db.ca'].crt + secrets.db['ca.crt']", nonSensitive: [db.ca.crt]}, {key: l, value: "secrets['db.ca'].crt", nonSensitive: ["['db.ca'].crt"]}]}]`,
+			want:   []string{`configMaps[0].data[0].value:1:17: uses secrets['db.ca'].crt, and secret data flows into the data of Secrets only: leave it out, or list "['db.ca'].crt" under nonSensitive if it is not secret`},
+		},
+		"SecretsInConfigMaps": {
+			reason: "secret data flows into Secrets only",
+			input:  "sources: [{name: s, apiVersion: v1, kind: Secret}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: db}}, {extract: {key: s}}, {extract: {key: composite}}, {find: {path: a}}, {valueMap: secrets.db}, {extract: {key: db, property: a.b}}]}]",
+			want: []string{
+				`configMaps[0].dataFrom[0].extract.key: "db" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[1].extract.key: "s" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[2].extract.key: "composite" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
+				"configMaps[0].dataFrom[3].find: finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment",
+				"configMaps[0].dataFrom[4].valueMap:1:8: uses all keys of secrets.db, and secret data flows into the data of Secrets only: leave it out",
+				`configMaps[0].dataFrom[5].extract.key: "db" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(tc.input))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// detailsRead is the observation, with the connection details that expressions use.
+type detailsRead struct {
+	reply
+
+	observation *observation.Observation
+	seen        composedResources
+}
+
+// A detailsOwner is an object that may have connection details, with its name in messages.
+type detailsOwner struct {
+	observation.Resource
+
+	what, name string
+}
+
+// readDetails reads the connection details that expressions use from the Secrets that hold them.
+// Crossplane returns the data of any Secret that a resource names, also if another object
+// controls the Secret, so that the provider of the resource never writes to it.
+func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *plan.Authored) detailsRead {
+	o := req.Observation
+	out := detailsRead{observation: &o, seen: seen}
+	out.seen.generations = make(map[string]identified, len(seen.generations))
+	used := authorsDetails(p.Authors, wanted)
+	o.Resources = make(map[string]observation.Resource, len(seen.resources))
+	for _, name := range plan.SortedKeys(seen.resources) {
+		res := seen.resources[name]
+		uses := used[name] || usesDetails(p.Details, name, res.Object)
+		o.Resources[name] = out.read(req, detailsOwner{res, "resource", name}, uses)
+	}
+	for _, composed := range plan.SortedKeys(seen.generations) {
+		id := seen.generations[composed]
+		d := detailsOwner{id.Resource, fmt.Sprintf("generation %d of generator", id.number), id.generator}
+		id.Resource = out.read(req, d, p.Generator(id.generator) != nil)
+		out.seen.generations[composed] = id
+	}
+	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced one has none
+		used := p.Details.Inputs[expression.Composite] != nil && isLegacy(o.Composite.Object)
+		o.Composite = out.read(req, detailsOwner{o.Composite, "composite", name}, used)
+	}
+	return out
+}
+
+// authorsDetails returns the inputs whose details the exports of the composite author use, as far as
+// they may.
+func authorsDetails(a *plan.Authors, wanted *plan.Authored) map[string]bool {
+	out := map[string]bool{}
+	if a == nil {
+		return out
+	}
+	for _, e := range wanted.Exports {
+		for _, d := range e.Data {
+			for _, r := range d.Value.References() {
+				switch name := plan.StepName(r, 0); {
+				case r.Variable == expression.Secret:
+					out[a.Sees.Secret] = true
+				case r.Variable == expression.Secrets && name != plan.Anything:
+					out[name] = true
+				case r.Variable == expression.Secrets:
+					for _, n := range a.Sees.Secrets {
+						out[n] = true
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func usesDetails(d plan.DetailsUsed, name string, o wire.Struct) bool {
+	finds := func(f plan.DataFrom) bool {
+		return f.Find.Reaches(name) && tagged(*f.Find, plan.MetadataOf(o).Get("labels").Struct())
+	}
+	return d.Inputs[name] != nil || d.Inputs[plan.Anything] != nil || slices.ContainsFunc(d.Finds, finds)
+}
+
+func tagged(f plan.Find, labels wire.Struct) bool {
+	for k, v := range f.Tags {
+		if l := labels.Get(k); l.Text() != v || !l.Exists() {
+			return false
+		}
+	}
+	return true
+}
+
+// read reads the connection Secret of a resource: only its data are connection details. A file without a
+// UID keeps its own, because no Secret can refer to it.
+func (out *detailsRead) read(req *request, d detailsOwner, used bool) observation.Resource {
+	if plan.MetadataOf(d.Object).Get("uid").Text() == "" {
+		return d.Resource
+	}
+	res := observation.Resource{Object: d.Object}
+	if !used {
+		return res
+	}
+	required := connectionSecret(d.Object)
+	if required == nil {
+		if len(d.Details) > 0 {
+			res.Withheld = d.cannotUse("it names no Secret for them: set its spec.writeConnectionSecretToRef")
+		}
+		return res
+	}
+	out.require(*required)
+	switch a := req.answer(*required); {
+	case !a.read:
+		res.Withheld = expression.NewWaiting("the look-up of " + required.String())
+	case len(a.objects) > 0:
+		res.Details, res.Withheld = d.in(a.objects[0])
+	case len(d.Details) > 0:
+		what := fmt.Sprintf("%s, which holds the connection details of %s %q", required, d.what, d.name)
+		res.Withheld = expression.NewWaiting(what)
+	}
+	return res
+}
+
+// connectionSecret returns the Secret that an object names for its connection details: that of a
+// namespaced object is in its own namespace. It is nil without a valid reference.
+func connectionSecret(o wire.Struct) *Requirement {
+	ref := o.At("spec", "writeConnectionSecretToRef").Struct()
+	req := &Requirement{APIVersion: "v1", Kind: string(object.Secret), Name: ref.Get("name").Text()}
+	if _, _, req.Namespace, _ = object.Identity(o); req.Namespace == "" {
+		req.Namespace = ref.Get("namespace").Text()
+	}
+	if object.ValidateName(req.Name) != nil || object.ValidateNamespace(req.Namespace) != nil {
+		return nil
+	}
+	return req
+}
+
+func (d detailsOwner) cannotUse(cause string, args ...any) *expression.Failed {
+	what := fmt.Sprintf("cannot use the connection details of %s %q: ", d.what, d.name)
+	return &expression.Failed{Reason: what + fmt.Sprintf(cause, args...)}
+}
+
+// in returns the details in a connection Secret, if the object controls it.
+func (d detailsOwner) in(secret wire.Struct) (observation.Details, error) {
+	_, _, ns, name := object.Identity(secret)
+	uid, kind, by, controlled := object.ControllerOf(secret)
+	own := plan.MetadataOf(d.Object).Get("uid").Text()
+	_, ownKind, _, ownName := object.Identity(d.Object)
+	switch {
+	case !controlled:
+		return nil, d.cannotUse("Secret %s/%s has no controller: "+
+			"delete it to have the provider create it, or read it as a source of kind Secret", ns, name)
+	case uid != own && kind == ownKind && by == ownName:
+		return nil, d.cannotUse("Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: "+
+			"delete it, unless Kubernetes does so soon", ns, name, kind+" "+by, uid, ownKind, ownName, own)
+	case uid != own:
+		return nil, d.cannotUse("Secret %s/%s is controlled by %q, not by %s %q: "+
+			"name another Secret in spec.writeConnectionSecretToRef", ns, name, kind+" "+by, ownKind, ownName)
+	}
+	out, err := detailsOf(secret)
+	if err != nil {
+		return nil, d.cannotUse("Secret %s/%s: %s", ns, name, err.Error())
+	}
+	return out, nil
+}
+
+// detailsOf returns the data of a Secret for expressions.
+func detailsOf(o wire.Struct) (observation.Details, error) {
+	data, err := object.DataOf(o)
+	if err != nil {
+		return nil, err
+	}
+	return revealed(data), nil
+}
+
+func revealed(data map[string]sensitive.Bytes) observation.Details {
+	out := make(observation.Details, len(data))
+	for k, v := range data {
+		out[k] = v.Reveal()
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package reconcile
+
+import (
+	"maps"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/environment"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// An environmentRead is the environment, merged from what was read.
+type environmentRead struct {
+	reply
+
+	value *structpb.Struct // nil if the input does not make one, or it waits
+	waits []string         // what must be read first
+}
+
+// readEnvironment merges the environment, once all of its parts were read.
+func readEnvironment(s *session, p *plan.Plan, req *request) (environmentRead, *session, error) {
+	var out environmentRead
+	if p.Lookup == nil {
+		return out, s, nil
+	}
+	before := s.observed.Environment
+	selectors, errs := p.Lookup.Selectors(s.object, before)
+	if len(errs) > 0 {
+		return out, s, errs.Error()
+	}
+	found := make([][]wire.Struct, len(selectors))
+	for i, sel := range selectors {
+		if sel == nil {
+			continue
+		}
+		required := Requirement{
+			APIVersion: plan.EnvironmentConfigAPIVersion, Kind: plan.EnvironmentConfigKind, Name: sel.Name, Labels: sel.Labels,
+		}
+		out.require(required)
+		a := req.answer(required)
+		if !a.read {
+			out.waits = append(out.waits, required.String())
+		}
+		found[i] = a.objects
+	}
+	if len(out.waits) > 0 {
+		out.report(Outcome{State: Waiting, Message: "environment waits for the look-up of " + plan.Shorten(out.waits, ", ")})
+		return out, s.next(nil, func(o *observation.Observation) { o.EnvironmentWaits = out.waits }), nil
+	}
+	if err := s.budget.Decode(before.Size()); err != nil {
+		return out, s, &diagnostic.Diagnostic{Path: plan.EnvironmentPath().String(), Message: "was stopped: " + err.Error()}
+	}
+	out.value, errs = p.Lookup.Merge(s.budget, before.Proto(), selectors, found)
+	return out, s.withEnvironment(out.value, nil), errs.Error()
+}
+
+// withEnvironment returns a session with another environment. Variables that read it are evaluated again.
+func (s *session) withEnvironment(env *structpb.Struct, missing map[string]string) *session {
+	before := *s
+	before.variables = s.variables.withoutEnvironment()
+	return before.next(missing, func(o *observation.Observation) { o.Environment = wire.Of(env) })
+}
+
+func (v variables) withoutEnvironment() variables {
+	v.values = maps.Clone(v.values)
+	for _, x := range v.list {
+		if x.Environment {
+			delete(v.values, x.Name)
+		}
+	}
+	return v
+}
+
+// setEnvironment writes the fields in their order. A field without a value is removed: expressions
+// that read it wait, and do not use a default.
+func setEnvironment(s *session, p *plan.Plan, read environmentRead) (environmentRead, *session) {
+	out := environmentRead{value: read.value}
+	if len(read.waits) > 0 {
+		return out, s
+	}
+	for _, f := range p.Set {
+		env, why := s.environmentField(f)
+		var missing map[string]string
+		if !why.empty() {
+			spelled := expression.Env + "." + f.At.String()
+			missing = map[string]string{spelled: f.Value.Source().Path}
+			out.report(why.outcome(spelled, "is not set", false))
+		}
+		out.value, s = env, s.withEnvironment(env, missing)
+	}
+	return out, s
+}
+
+// fieldsPerUnit is how many fields are copied for one unit of the budget.
+const fieldsPerUnit = 4
+
+func (s *session) environmentField(f plan.EnvironmentField) (*structpb.Struct, reasons) {
+	before := s.observed.Environment.Proto()
+	if err := s.budget.Spend(budget.Counted(len(before.GetFields())/fieldsPerUnit, 0)); err != nil { // which are copied
+		return before, failing("%s: was stopped: %s", f.Path, err.Error())
+	}
+	value, err := s.json(f.Value, s.scope(""))
+	if err == nil && value != nil {
+		var env *structpb.Struct
+		if env, err = environment.Set(before, f.At, value); err == nil {
+			return env, reasons{}
+		}
+		err = failed(f.Path+".fieldPath", "%s", err.Error())
+	}
+	why := because("", err)
+	if why.empty() || len(why.failed) == 0 && f.Optional {
+		return before, reasons{}
+	}
+	return environment.Remove(before, f.At), why
+}

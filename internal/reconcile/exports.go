@@ -1,0 +1,287 @@
+package reconcile
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// An exporter makes the objects of exports.
+type exporter struct {
+	*session
+
+	desired map[string]wire.Struct   // by earlier steps
+	from    map[string]generatedFrom // by generator: what its values come from
+}
+
+// objects are the exported objects, in the order of the input.
+type objects []Object
+
+// makeExports makes the objects of all exports. Two exports of the same object are in conflict.
+func makeExports(s *session, p *plan.Plan, req *request, placed placements, made generations) objects {
+	var out objects
+	ex := exporter{s, req.Desired, made.inUse}
+	for i, e := range p.Exports {
+		at := placed.at[i]
+		if who := made.writers[at.target]; at.conflict == "" && len(who) > 1 {
+			at.conflict = fmt.Sprintf("%s all compose %s %s: give each a name of its own", writersText(who), e.Kind, at)
+		}
+		out = out.add(ex.export(e, at))
+	}
+	return out
+}
+
+// add adds an object. Objects that do not fit into any response are kept as they were observed at once,
+// so that their data is not in memory together.
+func (all objects) add(o Object) objects {
+	if o.footprint.build == nil {
+		o.footprint.bytes = o.bytes()
+	}
+	all = append(all, o)
+	total := 0
+	for _, o := range all {
+		total += o.footprint.bytes
+	}
+	all.keep(total - limits.ResponseBytes)
+	if last := &all[len(all)-1]; last.footprint.build != nil {
+		last.Desired = last.footprint.build()
+		last.footprint.build = nil // with the data
+	}
+	return all
+}
+
+// bytes of the object and its connection details in a response.
+func (o Object) bytes() int {
+	n := proto.Size(o.Desired)
+	for k, v := range o.ConnectionDetails {
+		n += len(k) + v.Len()
+	}
+	return n
+}
+
+func (all objects) keep(excess int) bool {
+	if excess <= 0 {
+		return false
+	}
+	var changed []int // the last ones first
+	for i := len(all) - 1; i >= 0; i-- {
+		if f := &all[i].footprint; f.keep != nil {
+			if f.saved == 0 {
+				f.saved = f.bytes - f.keep("").bytes()
+			}
+			changed = append(changed, i)
+		}
+	}
+	slices.SortStableFunc(changed, func(i, j int) int {
+		a, b := &all[i], &all[j]
+		switch {
+		case a.Author && !b.Author:
+			return -1
+		case b.Author && !a.Author:
+			return 1
+		}
+		return cmp.Compare(b.footprint.saved, a.footprint.saved)
+	})
+	kept := false
+	for _, i := range changed {
+		o := &all[i]
+		if excess > 0 && o.footprint.saved > 0 {
+			excess -= o.footprint.saved
+			kept, *o = true, o.asObserved()
+		}
+	}
+	return kept
+}
+
+// asObserved returns the object as it was observed, and says why.
+func (o Object) asObserved() Object {
+	out := o.footprint.keep(fmt.Sprintf("with its %d bytes the response is larger than the %d that Crossplane accepts: "+
+		"export less of it, or in another composite", o.footprint.bytes, limits.ResponseBytes))
+	out.Author = o.Author
+	out.footprint.bytes = out.bytes()
+	return out
+}
+
+// export makes the object of an export. If only its place is not the one that the input wants, the
+// composite can still be ready.
+func (ex exporter) export(e plan.Export, at placement) Object {
+	out := ex.decide(e, at)
+	stays := fmt.Sprintf("stays %s because %s", at, at.stays)
+	switch {
+	case at.stays == "":
+	case out.State == Available:
+		out.Outcome = Outcome{State: Held, Message: fmt.Sprintf("%s %s", e, stays), Warn: true, Aside: true}
+	default:
+		out.Message += "; it " + stays
+	}
+	return out
+}
+
+// decide evaluates an export, and decides whether its object is created or changed as a whole, kept as
+// it is, or left alone.
+func (ex exporter) decide(e plan.Export, at placement) Object {
+	switch {
+	case at.conflict != "":
+		out := keep(e, at)
+		out.Outcome = Outcome{State: Conflict, Message: fmt.Sprintf("%s: %s", e, at.conflict), Warn: true}
+		return out
+	case len(e.Faults) > 0:
+		return hold(e, at, reasons{failed: e.Faults})
+	case !at.unknown.empty():
+		return hold(e, at, at.unknown)
+	}
+	o, why := ex.make(e, at)
+	if !why.empty() {
+		return hold(e, at, why)
+	}
+	out := Object{Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct}}
+	if e.Secret.ConnectionDetails {
+		out.ConnectionDetails = o.Data
+		out.footprint.bytes += o.Bytes()
+	}
+	out.footprint.keep = func(why string) Object { return hold(e, at, reasons{failed: []string{why}}) }
+	return out
+}
+
+// keep desires the observed object unchanged and publishes the same connection details: our own keys,
+// and no keys that others have added.
+func keep(e plan.Export, at placement) Object {
+	out := Object{Name: at.resource, Kind: e.Kind, Desired: object.Held(at.observed)}
+	held := wire.Of(out.Desired)
+	if _, kind, _, _ := object.Identity(held); e.Secret.ConnectionDetails && kind == string(e.Kind) {
+		out.ConnectionDetails, _ = object.DataOf(held) // an API server returns no invalid object
+	}
+	return out
+}
+
+// hold keeps the object exactly as it is, if there is one, and says why.
+func hold(e plan.Export, at placement, why reasons) Object {
+	out := keep(e, at)
+	out.Outcome = why.outcome(e.String(), "is not created", out.Desired != nil)
+	if !rulesHold || at.unlisted && len(e.Generators) > 0 { // an unlisted object and its record may be forged
+		out.Desired = nil
+	}
+	return out
+}
+
+var tooMuch = fmt.Sprintf("all that the composite's author asks for may have %d keys and %d bytes together",
+	limits.AuthorKeys, limits.AuthorBytes)
+
+// make makes the object, unless there is a reason not to.
+func (ex exporter) make(e plan.Export, at placement) (*object.Object, reasons) {
+	c := ex.collect(e)
+	data, m := c.Data(), e.Metadata
+	why := reasons{waiting: c.Waiting(), failed: c.Failed()}
+	if err := ex.budget.Spend(budget.Copied(2*len(data), c.Bytes())); data != nil && err != nil { // check and encode
+		why.failed = append(why.failed, e.Path.String()+": was stopped: "+err.Error()+": export fewer keys")
+	}
+	labels := ex.texts(e, m.Labels, m.LabelsExpression, m.LabelValues, &why)
+	annotations := ex.texts(e, m.Annotations, m.AnnotationsExpression, m.AnnotationValues, &why)
+	if ex.quota != nil && !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
+		why.failed = append(why.failed, e.Path.String()+": has too much: "+tooMuch)
+	}
+	o := &object.Object{
+		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
+		State: generatedState(e, data, ex.from), Type: e.Secret.ObjectType, Immutable: e.Immutable, Data: data,
+	}
+	if why.empty() {
+		why.failed = refuse(e, at, o)
+	}
+	return o, why
+}
+
+// texts returns the labels, or annotations, of an export: those that are spelled, that one expression
+// computes, and that have an expression each. No key may be both spelled and computed.
+func (ex exporter) texts(
+	e plan.Export, spelled map[string]string, all *expression.Expression, each map[string]*expression.Expression,
+	why *reasons,
+) map[string]string {
+	if all == nil && len(each) == 0 {
+		return spelled
+	}
+	out := map[string]string{}
+	maps.Copy(out, spelled)
+	if all != nil {
+		path := all.Source().Path
+		computed, _, err := valueOf(ex.session, all, ex.scope(e.From), all.Labels)
+		why.add(path, err)
+		for _, k := range plan.SortedKeys(computed) {
+			if _, ok := spelled[k]; ok {
+				why.failed = append(why.failed,
+					fmt.Sprintf("%s: gives %q, which is spelled beside it, too: keep one of them", path, k))
+			}
+			out[k] = computed[k]
+		}
+	}
+	for _, k := range plan.SortedKeys(each) {
+		text, ok, err := valueOf(ex.session, each[k], ex.scope(""), each[k].Name)
+		why.add(each[k].Source().Path, err)
+		if err == nil && ok {
+			out[k] = text
+		}
+	}
+	return out
+}
+
+// generatedState returns the annotations of an object with values of generations.
+func generatedState(e plan.Export, data map[string]sensitive.Bytes, from map[string]generatedFrom) map[string]string {
+	all := map[string]generatedFrom{}
+	for _, name := range e.Generators {
+		if f, ok := from[name]; ok {
+			all[name] = f
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(all) //nolint:errchkjson // it has only texts and numbers
+	out := map[string]string{generator.AnnotationGenerated: string(text)}
+	if e.Kind == object.Secret {
+		out[generator.AnnotationSeal] = generator.Seal(data, out)
+	}
+	return out
+}
+
+// refuse returns the errors that the API server would return.
+func refuse(e plan.Export, at placement, o *object.Object) []string {
+	var failed []string
+	for _, err := range o.Validate() {
+		failed = append(failed, e.Path.String()+": "+err.Error())
+	}
+	if !at.observed.Exists() {
+		return failed
+	}
+	anew := fmt.Sprintf("delete %s %s to have it created anew", e.Kind, at)
+	if have := object.TypeOf(at.observed); e.Kind == object.Secret && have != o.Type {
+		failed = append(failed, fmt.Sprintf("%s: is %q, but the Secret was created as %q, which is fixed: %s",
+			e.At("type"), o.Type, have, anew))
+	}
+	switch {
+	case !object.IsImmutable(at.observed):
+	case object.Changed(at.observed, o):
+		failed = append(failed, fmt.Sprintf("%s: its values changed, but the %s is immutable: %s",
+			e.At("immutable"), e.Kind, anew))
+	case o.Immutable == nil || !*o.Immutable:
+		failed = append(failed, fmt.Sprintf("%s: is not true, but the %s was created as immutable, which is fixed: %s",
+			e.At("immutable"), e.Kind, anew))
+	}
+	return failed
+}
+
+// Keep keeps objects as they were observed until the response has so many bytes fewer: first those of
+// the composite author, and first those that save the most. An object that does not exist is not
+// created. Keep reports whether an object was kept.
+func (r *Result) Keep(excess int) bool { return objects(r.Objects).keep(excess) }

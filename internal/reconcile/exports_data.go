@@ -1,0 +1,359 @@
+package reconcile
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/collect"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/rewrite"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A quoted key is one that the input spells.
+type quoted string
+
+func (q quoted) String() string { return strconv.Quote(string(q)) }
+
+// A quota is how much the objects of a composite author may still have together. A nil quota has no limit.
+type quota struct{ bytes, keys int }
+
+func (s *quota) exceeded() bool { return s != nil && (s.bytes < 0 || s.keys < 0) }
+
+// spend reports whether the quota was sufficient.
+func (s *quota) spend(keys, bytes int) bool {
+	if s != nil {
+		s.keys -= keys
+		s.bytes -= bytes
+	}
+	return !s.exceeded()
+}
+
+// collect collects the data of an export: dataFrom first, so that data is later, and wins if the last
+// value wins.
+func (ex exporter) collect(e plan.Export) *collect.Collection {
+	c := collect.New(len(e.Data), e.LastWins)
+	for _, d := range e.DataFrom {
+		if c.Ended() {
+			return c
+		}
+		ex.collectFrom(c, d, e.From)
+	}
+	for _, d := range e.Data {
+		if c.Ended() {
+			return c
+		}
+		in := collect.Entry{Path: d.Path, Key: d.Key, Optional: d.Optional}
+		if ex.quota.exceeded() {
+			c.Value(in, sensitive.Bytes{}, false, tooMuchOf(d))
+			return c
+		}
+		if d.Key == "" {
+			m, ok, err := ex.values(d, e.From)
+			c.Map(in, keysOf(d, m), ok, err)
+			continue
+		}
+		b, ok, err := valueOf(ex.session, d.Value, ex.scope(e.From), d.Value.Text)
+		if err == nil && !ex.quota.spend(1, len(d.Key)+b.Len()) {
+			err = tooMuchOf(d)
+		}
+		c.Value(in, b, ok, err)
+	}
+	return c
+}
+
+// collectFrom adds the keys of an entry of dataFrom to the collection.
+func (ex exporter) collectFrom(c *collect.Collection, d plan.DataFrom, from string) {
+	in := collect.Entry{Path: d.Path, Optional: d.Optional}
+	var keys []rewrite.Key
+	ok := true
+	var err error
+	if d.Find != nil {
+		keys, err = ex.find(d)
+		in.Optional = d.Optional && err == nil // an object must not lose keys while an input is missing
+	} else {
+		keys, ok, err = ex.extract(d, from)
+	}
+	if d.Input != "" || d.Find != nil { // an empty value was not named
+		keys = slices.DeleteFunc(keys, func(k rewrite.Key) bool { return k.Value.Len() == 0 })
+	}
+	if err == nil && ok && len(keys) > 0 {
+		keys, err = d.Rewriter.Apply(ex.budget, keys)
+	}
+	c.Map(in, collectKeys(keys), ok, withPath(d, err))
+}
+
+// A finder finds keys by their names, <input>/<key>, in all secret inputs of this step.
+type finder struct {
+	exporter
+	plan.DataFrom
+
+	keys    []rewrite.Key
+	waiting []string
+	stopped error
+}
+
+// find returns the keys of an entry. It waits for missing inputs that it can reach: sources, and
+// resources whose connection details are missing.
+func (ex exporter) find(d plan.DataFrom) ([]rewrite.Key, error) {
+	f := &finder{exporter: ex, DataFrom: d}
+	if err := ex.budget.Spend(budget.Counted(len(ex.observed.Resources)+len(ex.desired), 0)); err != nil {
+		return nil, stopped(d, err)
+	}
+	if err := f.resources(); err != nil {
+		return nil, err
+	}
+	f.generators()
+	if err := f.sources(); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.stopped != nil:
+		return nil, stopped(d, f.stopped)
+	case len(f.waiting) > 0:
+		return nil, ex.explain(expression.NewWaiting(f.waiting...))
+	}
+	return f.keys, nil
+}
+
+func stopped(d plan.DataFrom, err error) error {
+	return failed(d.Path, "was stopped: %s: export fewer keys, or use fewer and simpler rules", err.Error())
+}
+
+func (f *finder) resources() error {
+	for _, name := range plan.SortedKeys(f.observed.Resources) {
+		o := f.observed.Resources[name]
+		var w *expression.Waiting
+		switch {
+		case !f.reaches(name, o.Object):
+		case errors.As(o.Withheld, &w):
+			f.waiting = append(f.waiting, w.Inputs...)
+		case o.Withheld != nil:
+			return failed(f.Path, "%s", o.Withheld.Error())
+		default:
+			f.take(name, o.Object, o.Details)
+		}
+	}
+	for _, name := range plan.SortedKeys(f.desired) {
+		_, observed := f.observed.Resources[name]
+		_, _, generation := plan.ParseGeneration(name) // of an earlier step
+		if !observed && !generation && f.reaches(name, f.desired[name]) {
+			f.take(name, f.desired[name], nil)
+		}
+	}
+	return nil
+}
+
+// reaches reports whether the find can select a key of an object: by its path, and by the object's labels.
+func (f *finder) reaches(input string, o wire.Struct) bool {
+	labels := plan.MetadataOf(o).Get("labels").Struct()
+	return f.DataFrom.Find.Reaches(input) && tagged(*f.DataFrom.Find, labels)
+}
+
+// findCost is the cost of an input, in keys: its labels and conditions are read.
+const findCost = 4
+
+// take adds the keys of an input that the find selects.
+func (f *finder) take(input string, o wire.Struct, d observation.Details) {
+	if f.stopped == nil {
+		f.stopped = f.budget.Spend(budget.Counted(findCost+2*len(d), 0))
+	}
+	if f.stopped != nil {
+		return
+	}
+	for _, key := range plan.SortedKeys(d) {
+		name := input + "/" + key
+		rest, taken := strings.CutPrefix(name, f.DataFrom.Find.Path)
+		if pattern := f.DataFrom.Find.Name; taken && pattern != nil {
+			if taken, f.stopped = pattern.Match(f.budget, rest); f.stopped != nil {
+				return
+			}
+		}
+		if taken {
+			origins := []rewrite.Origin{{Input: input, Key: key}}
+			f.keys = append(f.keys, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: origins})
+		}
+	}
+	if len(d) == 0 && writesDetails(o) {
+		f.waiting = append(f.waiting, expression.PathText(expression.Secrets, input))
+	}
+	var w *expression.Waiting
+	if errors.As(f.ready(input), &w) {
+		f.waiting = append(f.waiting, w.Inputs...)
+	}
+}
+
+// ready waits for a composed resource that says it is not ready. Which connection
+// details there will be is not known; before they are all there it is not ready.
+func (ex exporter) ready(input string) error {
+	for _, c := range ex.observed.Resources[input].Object.At("status", "conditions").List().All() {
+		if c := c.Struct(); c.Get("type").Is("Ready") && !c.Get("status").Is("True") {
+			return expression.NewWaiting(expression.PathText(expression.Resources, input) + " to be ready")
+		}
+	}
+	return nil
+}
+
+func (f *finder) generators() {
+	for _, name := range f.DataFrom.Find.Generators {
+		g := f.observed.Generated[name]
+		if g.Outputs == nil {
+			f.waiting = append(f.waiting, expression.PathText(expression.Generated, name)+" ("+g.Waits+")")
+			continue
+		}
+		f.take(expression.Generated+"."+name, wire.Struct{}, g.Outputs)
+	}
+}
+
+func (f *finder) sources() error {
+	for _, name := range plan.SortedKeys(f.observed.Sources) {
+		s := f.observed.Sources[name]
+		spelled := expression.PathText(expression.Secrets, name)
+		switch {
+		case !s.Secret || !f.DataFrom.Find.Reaches(name):
+		case s.Failed != "":
+			return failed(f.Path, "reads %s, which cannot be used: %s", spelled, s.Failed)
+		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
+			f.waiting = append(f.waiting, spelled)
+		case len(s.Objects) > 0 && f.reaches(name, s.Objects[0]):
+			f.take(name, s.Objects[0], s.Details)
+		}
+	}
+	return nil
+}
+
+// extract returns the keys of an entry's input, or of its map of values.
+func (ex exporter) extract(d plan.DataFrom, from string) ([]rewrite.Key, bool, error) {
+	if d.Input != "" {
+		from = "" // extract names its input itself
+	}
+	type data = map[string]sensitive.Bytes
+	m, ok, err := valueOf(ex.session, d.Value, ex.scope(from), func(v ref.Val, b *budget.Budget) (data, bool, error) {
+		if err := ex.ready(d.Input); err != nil {
+			return nil, false, err
+		}
+		switch {
+		case d.Object:
+			m, err := ex.dataOf(d)
+			return m, true, err
+		case d.Value.Source().Want == expression.WantAny:
+			return d.Value.Members(v, b)
+		}
+		return d.Value.TextMap(v, b)
+	})
+	if err != nil || !ok || len(d.Property) == 0 {
+		return rewriteKeys(d, m), ok, err
+	}
+	keys, err := openProperty(ex.budget, d, m)
+	return keys, true, err
+}
+
+// dataOf returns the data of a ConfigMap source.
+func (ex exporter) dataOf(d plan.DataFrom) (map[string]sensitive.Bytes, error) {
+	o := ex.observed.Sources[d.Input].Objects[0]
+	n := o.Get("data").Struct().Len() + o.Get("binaryData").Struct().Len()
+	if err := ex.budget.Spend(budget.Counted(2*n, o.Size())); err != nil {
+		return nil, stopped(d, err)
+	}
+	m, err := object.DataOf(o)
+	if err != nil {
+		return nil, failed(d.Path, "%s", err.Error())
+	}
+	return m, nil
+}
+
+// rewriteKeys returns keys for a rewrite. A name that may be computed from a secret is not shown.
+func rewriteKeys(d plan.DataFrom, m map[string]sensitive.Bytes) []rewrite.Key {
+	out := make([]rewrite.Key, 0, len(m))
+	for _, name := range plan.SortedKeys(m) {
+		origin := rewrite.Origin{Input: d.Input, Key: name}
+		if d.Spelled != nil && !slices.Contains(d.Spelled, name) {
+			origin.Key = "(computed)"
+		}
+		out = append(out, rewrite.Key{Name: name, Value: m[name], Origins: []rewrite.Origin{origin}})
+	}
+	return out
+}
+
+func openProperty(b *budget.Budget, d plan.DataFrom, m map[string]sensitive.Bytes) ([]rewrite.Key, error) {
+	origin := rewrite.Origin{Input: d.Input, Key: d.Property[0]}
+	v, ok := m[origin.Key]
+	if !ok {
+		return nil, &rewrite.Failed{Reason: origin.String(), Missing: true}
+	}
+	return rewrite.Open(b, rewrite.Key{Name: origin.Key, Value: v, Origins: []rewrite.Origin{origin}}, d.Property[1:])
+}
+
+func collectKeys(keys []rewrite.Key) []collect.Key {
+	out := make([]collect.Key, 0, len(keys))
+	for i := range keys {
+		out = append(out, collect.Key{Name: keys[i].Name, Value: keys[i].Value, From: &keys[i]})
+	}
+	return out
+}
+
+// withPath adds the path of the entry to an error of a rewrite. A key that a rule misses may still appear.
+func withPath(d plan.DataFrom, err error) error {
+	var f *rewrite.Failed
+	if !errors.As(err, &f) {
+		return err
+	}
+	if f.Missing {
+		return expression.NewWaiting(f.Reason)
+	}
+	path, reason := d.Path, f.Reason
+	if f.Path != "" {
+		path += "." + f.Path
+	}
+	if f.Cause != nil {
+		reason += ": " + f.Cause.Error()
+	}
+	return &expression.Failed{Path: path, Reason: reason}
+}
+
+func tooMuchOf(d plan.Entry) error { return failed(d.Path, "gives too much: %s", tooMuch) }
+
+// values evaluates an entry that produces several keys.
+func (ex exporter) values(d plan.Entry, from string) (map[string]sensitive.Bytes, bool, error) {
+	type data = map[string]sensitive.Bytes
+	return valueOf(ex.session, d.Value, ex.scope(from), func(v ref.Val, b *budget.Budget) (m data, ok bool, err error) {
+		if ex.quota != nil && d.Value.Entries(v) > ex.quota.keys {
+			ex.quota.keys = -1 // it takes too long to read them all
+			return nil, false, tooMuchOf(d)
+		}
+		if m, ok, err = d.Value.TextMap(v, b); err != nil {
+			return nil, false, err
+		}
+		bytes := 0
+		for k, v := range m {
+			bytes += len(k) + v.Len()
+		}
+		if !ex.quota.spend(len(m), bytes) {
+			return m, ok, tooMuchOf(d)
+		}
+		return m, ok, nil
+	})
+}
+
+// keysOf returns the keys of a map of values. Keys that the expression spells may be shown.
+func keysOf(d plan.Entry, m map[string]sensitive.Bytes) []collect.Key {
+	spelled := d.Value.Keys()
+	out := make([]collect.Key, 0, len(m))
+	for _, name := range plan.SortedKeys(m) {
+		k := collect.Key{Name: name, Value: m[name]}
+		if slices.Contains(spelled, name) {
+			k.From = quoted(name)
+		}
+		out = append(out, k)
+	}
+	return out
+}

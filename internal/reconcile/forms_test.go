@@ -1,0 +1,93 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// bothForms are a request as it lies in its bytes, and as protobuf decodes it.
+func bothForms(t *testing.T, req *fnv1.RunFunctionRequest) map[string]*wire.Request {
+	t.Helper()
+	sent, err := proto.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := wire.Decode(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]*wire.Request{"bytes": bytes, "decoded": wire.OfRequest(req)}
+}
+
+// What expressions read again and again is found in the bytes of a request nearly as
+// quickly as in what protobuf makes of them, for the fuel is the same: it comes out the
+// same, and nothing is stopped by the time that it takes. On a machine that does much else
+// a try may be stopped all the same.
+func TestReadAgainInBothForms(t *testing.T) {
+	const (
+		tries = 10
+		input = `
+configMaps: [{name: own, metadata: {name: own}, data: [{key: k, value: OWN}, {key: l, value: OWN}]}]
+fromComposite: {fieldPath: spec.operatorSpec}`
+		asked = `{configMapExpressions: [{name: a, key: k, value: ASKED}, {name: a, key: l, value: ASKED}, {name: b, key: k, value: ASKED}]}`
+	)
+	want := []string{
+		"Available ConfigMap team/own {data: {k: true, l: true}}",
+		"Available ConfigMap team/a {data: {k: true, l: true}}", "Available ConfigMap team/b {data: {k: true}}",
+	}
+	base := newScene(t, plantest.Exports("configMaps: []")).req.Observation.Composite.Object.Proto()
+	spec := base.GetFields()["spec"].GetStructValue().GetFields()
+	spec["big"] = structpb.NewStringValue(strings.Repeat("y", 3<<20))
+	many, list := &structpb.Struct{Fields: map[string]*structpb.Value{}}, &structpb.ListValue{}
+	for i := range 20_000 {
+		many.Fields[fmt.Sprint("x", i)] = structpb.NewStringValue("")
+		list.Values = append(list.Values, structpb.NewStringValue(""))
+	}
+	spec["many"], spec["list"] = structpb.NewStructValue(many), structpb.NewListValue(list)
+	for name, c := range map[string]struct{ reason, reads string }{
+		"Presence": {"of 3 MiB it is only asked whether they are there", "has(SPEC.big)"},
+		"Optional": {"as well by another way", "SPEC[?'big'].hasValue()"},
+		"Start":    {"a letter of them is looked at", "SPEC.big.startsWith('y')"},
+		"Name":     {"all other names may be before one that is computed", "SPEC.many['x' + string(19999 - i)] == ''"},
+		"Index":    {"all other elements are before the last one", "SPEC.list[19999] == ''"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loop := func(n int, spec string) string {
+				return fmt.Sprintf("string(lists.range(%d).all(i, %s))", n, strings.ReplaceAll(c.reads, "SPEC", spec))
+			}
+			spec["operatorSpec"] = structpb.NewStructValue(plantest.Parse(t, strings.ReplaceAll(asked, "ASKED", strconv.Quote(loop(2500, "self.spec")))))
+			req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: base}}}
+			for form, req := range bothForms(t, req) {
+				diff := "not tried"
+				for try := 0; diff != "" && try < tries; try++ {
+					s := newScene(t, plantest.Exports(strings.ReplaceAll(input, "OWN", strconv.Quote(loop(10_000, "composite.spec")))))
+					s.req.Observation.Composite.Object = req.Observed.Composite.Object
+					got, err := s.call(t)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range got.Requirements {
+						s.req.Found[r.Key()] = nil
+					}
+					if got, err = s.call(t); err != nil {
+						t.Fatal(err)
+					}
+					diff = cmp.Diff(want, show(got))
+				}
+				if diff != "" {
+					t.Errorf("%s: %s: -want, +got:\n%s", c.reason, form, diff)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,289 @@
+package reconcile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// generations are the resources and the outputs of the generators.
+type generations struct {
+	reply
+
+	composed []Composed // in the order of their names
+	state    map[string]*structpb.Value
+	inUse    map[string]generatedFrom // by generator: what exports record of it
+	writers  writers
+	due      time.Time
+	fresh    bool
+	outputs  map[string]observation.Generated
+	previous map[string]observation.Generated
+	missing  map[string]string
+}
+
+// generate takes the next step of each generator. Expressions see the outputs of the generations in
+// use, and not of those that are made here, because they are not stored yet.
+func generate(
+	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
+) (generations, *session, error) {
+	unlisted := slices.ContainsFunc(placed.at, func(l placement) bool { return l.unlisted })
+	if len(p.Generators)+len(seen.generations)+len(seen.records) == 0 && !unlisted {
+		return generations{writers: placed.writers}, s, nil
+	}
+	all := readHistories(s, p, req, seen, placed, asked)
+	a := verifier{s, all, req}
+	judged, told, err := a.trust()
+	if err != nil {
+		return generations{}, s, err
+	}
+	g := newStepper(a, p, judged, placed.writers)
+	g.requirements, g.others = all.requirements, slices.Concat(all.others, told.others)
+	for _, m := range issuersFirst(p.Generators) {
+		g.step(all.wanted[m.Name])
+	}
+	for _, name := range plan.SortedKeys(all.wanted) {
+		g.saveState(name, p.ID(), g.steps[name])
+	}
+	g.retire()
+	g.recordCurrent()
+	s = s.withGenerations(g.generations)
+	g.addTokens(s)
+	slices.SortFunc(g.composed, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
+	return g.generations, s.withGenerations(g.generations), nil
+}
+
+// trusted are the verified generations of a generator.
+type trusted struct {
+	*history
+
+	generations []*generation // that may be kept
+	proven      []*generation
+	impostor    *generation // another object with the number of the generation in use; then nothing changes
+}
+
+type stepper struct {
+	verifier
+	generations
+
+	plan     *plan.Plan
+	trusted  map[string]*trusted
+	current  map[string]*generation // in use, by generator
+	changing map[string]bool        // generators of which a generation is to be adopted
+	steps    map[string]generator.Step
+	slow     int            // slow generations that were made
+	names    map[string]int // where each is among those composed, by name
+}
+
+func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, before writers) *stepper {
+	return &stepper{
+		verifier: a, plan: p, trusted: judged, current: map[string]*generation{}, changing: map[string]bool{},
+		steps: map[string]generator.Step{}, names: map[string]int{},
+		generations: generations{
+			writers: maps.Clone(before), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
+			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},
+			missing: map[string]string{},
+		},
+	}
+}
+
+// issuersFirst returns the generators that have generations: those that sign before those that are signed.
+func issuersFirst(generators []plan.Generator) []*plan.Generator {
+	var signed, others []*plan.Generator
+	for i := range generators {
+		switch m := &generators[i]; {
+		case !m.HasGenerations():
+		case m.Makes.SignedBy() != "":
+			signed = append(signed, m)
+		default:
+			others = append(others, m)
+		}
+	}
+	return append(others, signed...)
+}
+
+func (g *stepper) step(w *wantedGeneration) {
+	t := g.trustedOf(w.Name)
+	known := slices.ContainsFunc(t.proven, func(k *generation) bool { return k.listed || g.accepted[k.id()] })
+	switch {
+	case len(g.missingLookUps) > 0:
+		g.wait(w, t, Outcome{State: Waiting}, "the look-up of "+plan.Shorten(g.missingLookUps, ", "))
+		return
+	case t.record == nil && t.unlisted.Exists() && !known:
+		g.wait(w, t, t.lostList(w.String()), "the composite to list its generations")
+		return
+	case t.impostor != nil:
+		g.wait(w, t, t.conflict(w.String()), "its generation in use, which is another object now")
+		return
+	}
+	t, unready := g.withReadiness(w, t)
+	step := generator.Next(&w.want, statesOf(t.generations), g.req.Now)
+	g.schedule(step.Due)
+	g.changing[w.Name], g.steps[w.Name] = step.Pending > 0, step
+	g.keep(t, step)
+	why := g.make(w, t, step)
+	if k := findGeneration(t.generations, step.Current); step.Current > 0 && k != nil {
+		g.current[w.Name] = k
+	}
+	g.publish(w, t, step, unready, why)
+}
+
+func (g *stepper) trustedOf(name string) *trusted {
+	if t := g.trusted[name]; t != nil {
+		return t
+	}
+	return &trusted{history: &history{name: name, generator: g.plan.Generator(name)}}
+}
+
+// withReadiness returns the trusted generations with their present state, and why some are not ready.
+func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, map[int]string) {
+	t, ca := *was, g.current[w.Makes.SignedBy()]
+	t.generations = make([]*generation, len(was.generations))
+	byNumber := make(map[int]*generation, len(was.generations))
+	for i, k := range was.generations {
+		now := *k
+		now.Generation = g.stateOf(w, k, ca)
+		t.generations[i], byNumber[k.Number] = &now, &now
+	}
+	unready := map[int]string{}
+	for _, k := range t.generations {
+		why := g.ready(w.Generator, &t, k)
+		if k.Ready = why.empty(); k.Ready {
+			continue
+		}
+		unready[k.Number] = why.text()
+		if t.record != nil && k.Number > t.record.highest().Generation && !isV1Secret(k.object) {
+			k.Adopted = false // the mark of a resource has no seal: anybody may have written it
+			k.Exported = g.exported(k)
+		}
+	}
+	t.proven = slices.Clone(was.proven)
+	for i, k := range t.proven {
+		if now := byNumber[k.Number]; now != nil {
+			t.proven[i] = now
+		}
+	}
+	g.trusted[w.Name] = &t
+	return &t, unready
+}
+
+func statesOf(list []*generation) []generator.Generation {
+	out := make([]generator.Generation, 0, len(list))
+	for _, k := range list {
+		out = append(out, k.Generation)
+	}
+	return out
+}
+
+// wait keeps all generations as they are.
+func (g *stepper) wait(w *wantedGeneration, t *trusted, o Outcome, why string) {
+	g.hold(t)
+	g.outputs[w.Name] = observation.Generated{Waits: why}
+	if o.Message == "" {
+		o.Message = w.String() + " waits for " + why
+	}
+	g.report(o)
+}
+
+// acceptAnnotation of a composite lists the UIDs of objects that its owner accepts as generations: after
+// a restore they differ from those that exports recorded.
+const acceptAnnotation = object.StatePrefix + "accept-generation"
+
+// lostList says that the composite lists no generation of a generator whose values an export has: the
+// list was removed, or the export was forged.
+func (t *trusted) lostList(what string) Outcome {
+	_, kind, ns, name := object.Identity(t.unlisted)
+	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+		"%s: %s %s/%s has values of a generation, and the composite lists neither. If both were restored from a backup, "+
+			"set the annotation %s on the composite to the UID of the generation to use it. "+
+			"Otherwise delete the %[2]s, and another generation is made", what, kind, ns, name, acceptAnnotation)}
+}
+
+// conflict says which object has the number of the generation in use. what names the generator.
+func (t *trusted) conflict(what string) Outcome {
+	ref, at := t.record.highest(), t.impostor.reference()
+	if at.UID == ref.UID {
+		return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+			"%s: exports use generation %d, which is %s %s/%s, and the composite does not list it. "+
+				"Set the annotation %s: %s on the composite to use it",
+			what, t.impostor.Number, at.Kind, at.Namespace, at.Name, acceptAnnotation, at.UID)}
+	}
+	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+		"%s: %s %s/%s is not the generation %d that exports use: it has UID %s, and not %s. "+
+			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it, "+
+			"and another generation is made",
+		what, at.Kind, at.Namespace, at.Name, t.impostor.Number, at.UID, ref.UID, acceptAnnotation, at.UID)}
+}
+
+// schedule another call.
+func (g *stepper) schedule(t time.Time) {
+	if !t.IsZero() && (g.due.IsZero() || t.Before(g.due)) {
+		g.due = t
+	}
+}
+
+// recordCurrent sets what exports record: the generations in use, and those before them.
+func (g *stepper) recordCurrent() {
+	for name, k := range g.current {
+		kept := keptAt(g.steps[name])
+		from := generatedFrom{Reference: k.reference()}
+		t := g.trusted[name]
+		for _, former := range t.proven {
+			_, keeps := kept[former.Number]
+			if dropped := !keeps && slices.Contains(t.generations, former); former.Number < k.Number && !dropped {
+				from.Former = append(from.Former, former.reference())
+			}
+		}
+		g.inUse[name] = from
+	}
+}
+
+func (s *session) withGenerations(made generations) *session {
+	return s.next(made.missing, func(o *observation.Observation) { o.Generated, o.Previous = made.outputs, made.previous })
+}
+
+// addTokens adds the current one-time passwords to the outputs. They are never stored.
+func (g *stepper) addTokens(s *session) {
+	outputs := maps.Clone(g.outputs)
+	for i := range g.plan.Generators {
+		m := &g.plan.Generators[i]
+		t, ok := m.Makes.(*plan.OneTime)
+		if !ok {
+			continue
+		}
+		token, err := g.token(s, t)
+		outputs[m.Name] = observation.Generated{Outputs: token}
+		if err != nil {
+			why := because("", err)
+			outputs[m.Name] = observation.Generated{Waits: why.text()}
+			g.report(why.outcome(m.String(), "gives no token", false))
+		}
+	}
+	g.outputs = outputs
+}
+
+func (g *stepper) token(s *session, t *plan.OneTime) (observation.Details, error) {
+	path := t.Secret.Source().Path
+	secret, ok, err := valueOf(s, t.Secret, s.scope(""), t.Secret.Name)
+	if err == nil && !ok {
+		err = expression.NewWaiting(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	outputs, left, err := t.Make(secret, g.req.Now)
+	if err != nil {
+		return nil, failed(path, "%s", err.Error())
+	}
+	g.schedule(g.req.Now.Add(left))
+	return revealed(outputs), nil
+}

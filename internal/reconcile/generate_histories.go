@@ -1,0 +1,277 @@
+package reconcile
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A history is what is known of one generator, in the input or not.
+type history struct {
+	name        string
+	generator   *plan.Generator // nil if it left the input
+	generations []*generation   // objects that look like one
+	numbers     map[int]bool    // of these: there may be thousands
+	used        int             // the highest known number
+	record      *recorded       // what exports recorded
+	unlisted    wire.Struct     // an export with its values that the composite does not list
+	unrecorded  bool            // an export may have a value of any generation
+}
+
+// histories are the histories of all generators, and what else is known of generations.
+type histories struct {
+	reply
+
+	byGenerator    map[string]*history
+	wanted         map[string]*wantedGeneration // by generator in the input, without those of totp
+	missingLookUps []string                     // look-ups without which no step is taken
+	named          map[string]bool              // UIDs of the generations that exports name
+	accepted       map[string]bool              // UIDs that the owner of the composite accepts
+	refs           map[resourceRef]bool         // by the composite
+}
+
+// A historyReader finds the generations of all generators.
+type historyReader struct {
+	verifier
+
+	plan     *plan.Plan
+	required []Requirement        // before
+	observed map[resourceRef]bool // the objects of generations that Crossplane shows
+}
+
+// readHistories finds the generations that the composite lists, and looks up those that Crossplane does
+// not return, and objects with the name of a next one. The requirements depend only on observed
+// objects: they are the same on each call of a reconcile.
+func readHistories(
+	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
+) *histories {
+	all := &histories{
+		byGenerator: map[string]*history{}, wanted: map[string]*wantedGeneration{}, named: map[string]bool{},
+		refs: resourceRefs(s.object), accepted: accepted(s.object),
+	}
+	h := &historyReader{verifier: verifier{s, all, req}, plan: p, required: asked, observed: map[resourceRef]bool{}}
+	for name, rec := range seen.records {
+		h.history(name).record = rec
+	}
+	for i, at := range placed.at {
+		h.readExport(p.Exports[i], at)
+	}
+	for _, one := range h.byGenerator {
+		one.used = one.record.highest().Generation
+	}
+	for i := range p.Generators {
+		m := &p.Generators[i]
+		for number := range s.listedNumbers(m, h.refs) {
+			one := h.history(m.Name)
+			one.used = max(one.used, number-1) // the API server may have refused it
+		}
+	}
+	for _, composed := range plan.SortedKeys(seen.generations) {
+		h.readObserved(composed, seen.generations[composed])
+	}
+	tokens, wrong := readTokens(s, p, h.has)
+	if wrong != "" {
+		h.report(Outcome{Message: wrong, Warn: true, Author: true})
+	}
+	for i := range p.Generators {
+		if m := &p.Generators[i]; m.HasGenerations() {
+			h.wanted[m.Name] = h.wantedOf(m, tokens[m.Name])
+		}
+	}
+	h.lookUpRecorded()
+	h.lookUpAccepted()
+	h.lookUpListed()
+	h.lookUpCandidates()
+	return h.histories
+}
+
+// accepted returns the UIDs of objects that the owner of the composite accepts as generations.
+func accepted(xr wire.Struct) map[string]bool {
+	out := map[string]bool{}
+	for uid := range strings.FieldsFuncSeq(plan.MetadataOf(xr).At("annotations", acceptAnnotation).Text(), isSeparator) {
+		out[uid] = true
+	}
+	return out
+}
+
+func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\n' }
+
+func (h *historyReader) history(name string) *history {
+	if h.byGenerator[name] == nil {
+		h.byGenerator[name] = &history{name: name, generator: h.plan.Generator(name), numbers: map[int]bool{}}
+	}
+	return h.byGenerator[name]
+}
+
+// readExport reads which generations an export has values of.
+func (h *historyReader) readExport(e plan.Export, at placement) {
+	from := readGenerated(at.observed)
+	if at.observed.Exists() && !at.unlisted {
+		said := from
+		if e.Kind == object.ConfigMap { // its record only keeps the generations that it names
+			said = parseGenerated(at.observed)
+		}
+		for _, name := range e.Generators {
+			if f, ok := said[name]; ok {
+				h.named[f.UID] = true
+			} else {
+				h.history(name).unrecorded = true
+			}
+		}
+	}
+	if at.lookUp != nil && !h.req.answer(*at.lookUp).read {
+		h.missingLookUps = append(h.missingLookUps, at.lookUp.String())
+	}
+	for name, f := range from {
+		switch one := h.history(name); {
+		case at.unlisted:
+			one.unlisted = at.observed
+		case at.lookUp != nil: // the composite lists it, and another object has its composition resource name
+			one.record = one.record.clone().with(f, ownData(at.observed))
+		}
+	}
+}
+
+func (r *recorded) clone() *recorded {
+	if r == nil {
+		return nil
+	}
+	return &recorded{maps.Clone(r.used), maps.Clone(r.former), maps.Clone(r.keys)}
+}
+
+// highest is the used generation with the highest number.
+func (r *recorded) highest() (out generator.Reference) {
+	if r == nil {
+		return out
+	}
+	for _, uid := range plan.SortedKeys(r.used) {
+		if ref := r.used[uid]; ref.Generation > out.Generation {
+			out = ref
+		}
+	}
+	return out
+}
+
+// listedNumbers returns the generations of a generator that the composite lists: the names of their
+// objects by their numbers.
+func (c composite) listedNumbers(m *plan.Generator, list map[resourceRef]bool) map[int]string {
+	out := map[int]string{}
+	prefix, kind := c.namePrefix(m), m.Makes.Object().Kind
+	for ref := range list {
+		if number, ok := numberOf(prefix, ref.name); ok && ref.kind == kind {
+			if was := out[number]; was == "" || ref.name < was {
+				out[number] = ref.name
+			}
+		}
+	}
+	return out
+}
+
+// readObserved reads a generation that Crossplane returns.
+func (h *historyReader) readObserved(composed string, id identified) {
+	if h.elsewhere(id.generator) {
+		return
+	}
+	k := readGeneration(id.generator, id.number, id.Resource, true)
+	_, kind, _, name := object.Identity(k.object)
+	h.observed[resourceRef{kind, name}] = true
+	if !h.composes(composed) {
+		k.composed = composed
+	}
+	h.add(k)
+}
+
+// elsewhere reports whether only another step of the pipeline has the generator.
+func (h *historyReader) elsewhere(name string) bool {
+	return h.plan.Generator(name) == nil && h.req.Elsewhere[name]
+}
+
+// readGeneration reads its state and its outputs. State whose seal does not fit was changed, and is lost.
+func readGeneration(name string, number int, res observation.Resource, listed bool) *generation {
+	annotations := plan.Texts(plan.MetadataOf(res.Object).Get("annotations"))
+	k := &generation{
+		Record: generator.ReadRecord(annotations), object: res.Object, details: res.Details,
+		composed: plan.GenerationName(name, number), listed: listed, withheld: res.Withheld,
+	}
+	if apiVersion, kind, _, _ := object.Identity(res.Object); plan.HasData(apiVersion, kind) {
+		data, _ := object.DataOf(res.Object) // an API server returns no invalid object
+		k.details = revealed(data)
+		if k.Kind != plan.KindResource && !generator.Sealed(data, annotations) {
+			k.Record, k.lost = generator.Record{}, true
+		}
+	}
+	k.Generator, k.Number, k.Unlisted = name, number, !listed
+	k.lost, k.madeFrom = k.lost || k.Made.IsZero(), k.SpecHash
+	return k
+}
+
+// composes reports whether an export or an earlier step needs a composition resource name. A generation
+// that has it, because its annotation was changed, gets its own name again.
+func (h *historyReader) composes(composed string) bool {
+	_, desired := h.req.Desired[composed]
+	return desired || h.plan.ExportNamed(composed)
+}
+
+// add adds a generation to its history. If it is being deleted, only its number counts.
+func (h *historyReader) add(k *generation) {
+	one := h.history(k.Generator)
+	switch {
+	case one.numbers[k.Number]:
+	case isDeleted(k.object):
+		one.used = max(one.used, k.Number)
+	default:
+		one.generations, one.numbers[k.Number] = append(one.generations, k), true
+	}
+}
+
+// isDeleted reports whether an object is being deleted: its credentials may be revoked.
+func isDeleted(o wire.Struct) bool {
+	return plan.MetadataOf(o).Get("deletionTimestamp").Text() != ""
+}
+
+// readTokens reads the composite's annotation: by generator, the token that requests another generation.
+// wrong is its first error.
+func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens map[string]string, wrong string) {
+	tokens = map[string]string{}
+	text := plan.MetadataOf(s.object).At("annotations", plan.RotateAnnotation).Text()
+	for pair := range strings.FieldsFuncSeq(text, isSeparator) {
+		name, token, ok := strings.Cut(pair, "=")
+		m := p.Generator(name)
+		switch {
+		case m != nil && m.HasGenerations() && token != "":
+			tokens[name] = generator.Hash(s.salt(), name, token)
+		case !ok || token == "":
+			example := "admin"
+			if len(p.Generators) > 0 {
+				example = p.Generators[0].Name
+			}
+			return tokens, fmt.Sprintf("the composite's annotation %s must be <generator>=<anything new>, for example %s=1",
+				plan.RotateAnnotation, example)
+		case m != nil && !m.HasGenerations():
+			return tokens, fmt.Sprintf("the composite's annotation %s names %s, which is a totp and has no generations",
+				plan.RotateAnnotation, m)
+		case len(p.Generators) > 0 && !has(name):
+			return tokens, fmt.Sprintf("the composite's annotation %s names a generator that this step does not have: it has %s",
+				plan.RotateAnnotation, plan.Shorten(plan.NamesOf(p.Generators), ", "))
+		}
+	}
+	return tokens, ""
+}
+
+// salt of hashes is the composite's name. It stays the same after a restore from a backup, and with
+// another version of the API.
+func (c composite) salt() string {
+	apiVersion, kind, ns, name := object.Identity(c.object)
+	return strings.Join([]string{groupOf(apiVersion), kind, ns, name}, "/")
+}
+
+// has reports whether a generator has a generation, or an earlier step has the generator.
+func (h *historyReader) has(name string) bool {
+	return h.req.Elsewhere[name] || h.byGenerator[name] != nil && len(h.byGenerator[name].generations) > 0
+}

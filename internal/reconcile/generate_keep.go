@@ -1,0 +1,185 @@
+package reconcile
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+func (g *stepper) hold(t *trusted) {
+	for _, k := range t.generations {
+		if !k.listed {
+			continue
+		}
+		desired := object.Held(k.object)
+		if desired == nil {
+			desired = g.manifestAsMade(k)
+		}
+		g.compose(k, desired, false)
+	}
+}
+
+// manifestAsMade returns the manifest of a resource. Its annotations can be changed, so the manifest
+// comes from the input if that did not change, and otherwise has the observed values.
+func (g *stepper) manifestAsMade(k *generation) *structpb.Struct {
+	apiVersion, kind, ns, name := object.Identity(k.object)
+	if plan.HasData(apiVersion, kind) && k.Kind != plan.KindResource {
+		return object.Held(k.object)
+	}
+	made := &structpb.Struct{}
+	if made.UnmarshalJSON(k.Resource) != nil {
+		made = &structpb.Struct{}
+	}
+	m := g.plan.Generator(k.Generator)
+	if r := resourceOf(m); r != nil && r.APIVersion == apiVersion && r.Kind == kind {
+		fresh, why := g.manifestOf(m, r, k.Number, name)
+		if why.empty() && k.madeFrom != "" && k.madeFrom == g.wanted[k.Generator].specHash {
+			return withName(fresh, ns, name)
+		}
+		if len(made.GetFields()) > 0 {
+			made = union(made, r.Base, fresh)
+		}
+	}
+	out := made
+	if plan.MetadataOf(k.object).Get("uid").Text() != "" || len(made.GetFields()) == 0 { // a file may leave out fields
+		out = observedOf(made, k.object)
+		delete(out.GetFields(), "status")
+		out.Fields["metadata"] = object.HeldMetadata(k.object)
+	}
+	out = copyOf(out)
+	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
+	return withName(out, ns, name)
+}
+
+// resourceOf returns the manifest of a generator whose outputs another controller makes, or nil.
+func resourceOf(m *plan.Generator) *plan.Manifest {
+	if m == nil {
+		return nil
+	}
+	r, _ := m.Makes.(*plan.Manifest)
+	return r
+}
+
+// union returns the fields of all objects. Of two values the first one counts, unless both are objects.
+func union(all ...*structpb.Struct) *structpb.Struct {
+	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	for _, s := range all {
+		for name, v := range s.GetFields() {
+			was, ok := out.GetFields()[name]
+			switch {
+			case !ok:
+				out.Fields[name] = v
+			case was.GetStructValue() != nil && v.GetStructValue() != nil:
+				out.Fields[name] = structpb.NewStructValue(union(was.GetStructValue(), v.GetStructValue()))
+			}
+		}
+	}
+	return out
+}
+
+// observedOf returns the fields of a manifest with the observed values, or without a manifest all fields.
+func observedOf(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct {
+	if len(manifest.GetFields()) == 0 {
+		return copyOf(observed.Proto())
+	}
+	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	for name, v := range manifest.GetFields() {
+		is := observed.Get(name)
+		switch below := v.GetStructValue(); {
+		case !is.Exists():
+		case len(below.GetFields()) > 0 && is.Kind() == wire.Object:
+			out.Fields[name] = structpb.NewStructValue(observedOf(below, is.Struct()))
+		default:
+			out.Fields[name] = is.Proto()
+		}
+	}
+	return out
+}
+
+func (g *stepper) compose(k *generation, desired *structpb.Struct, ready bool) {
+	g.write(targetOf(object.Identity(k.object)), k.composed)
+	g.add(Composed{own: plan.GenerationName(k.Generator, k.Number), Name: k.composed, Desired: desired, Ready: ready})
+}
+
+func (g *stepper) write(t target, composed string) {
+	g.writers[t] = append(slices.Clip(g.writers[t]), writer{generation: composed})
+}
+
+// targetOf an object of any kind. Secrets and ConfigMaps have the same targets as exports.
+func targetOf(apiVersion, kind, namespace, name string) target {
+	if apiVersion != "v1" {
+		kind = apiVersion + "/" + kind
+	}
+	return target{object.Kind(kind), namespace, name}
+}
+
+// add adds a composed resource. If two have the same composition resource name, because that of one
+// was changed, it gets its own name again.
+func (g *stepper) add(c Composed) {
+	if i, ok := g.names[c.Name]; ok {
+		if c.Name == c.own {
+			other := &g.composed[i]
+			other.Name = other.own
+			g.names[other.Name] = i
+		} else {
+			c.Name = c.own
+		}
+	}
+	g.names[c.Name] = len(g.composed)
+	g.composed = append(g.composed, c)
+}
+
+// keep desires the generations that a step keeps. A composite that has a generation in use is ready,
+// whether or not the next one is.
+func (g *stepper) keep(t *trusted, step generator.Step) {
+	kept := keptAt(step)
+	for _, k := range t.generations {
+		if i, ok := kept[k.Number]; ok {
+			now := *k
+			now.Generation = step.Keep[i]
+			g.compose(&now, g.desire(&now), k.Ready || step.Current > 0)
+		}
+	}
+}
+
+// keptAt returns the indices into step.Keep by number: there may be thousands.
+func keptAt(step generator.Step) map[int]int {
+	at := make(map[int]int, len(step.Keep))
+	for i, k := range step.Keep {
+		at[k.Number] = i
+	}
+	return at
+}
+
+// desire returns a generation with its state. Its manifest stays as it was.
+func (g *stepper) desire(k *generation) *structpb.Struct {
+	apiVersion, kind, _, _ := object.Identity(k.object)
+	if k.Kind == plan.KindResource || !plan.HasData(apiVersion, kind) {
+		return marked(g.manifestAsMade(k), k.Record, nil)
+	}
+	return marked(object.Held(k.object), k.Record, k.outputs())
+}
+
+// marked returns an object with the labels and annotations of a generation. They are sealed with data,
+// if there is data.
+func marked(o *structpb.Struct, rec generator.Record, data generator.Outputs) *structpb.Struct {
+	meta := madeMetadata(o)
+	labels := plan.Texts(wire.OfValue(meta["labels"]))
+	labels[generator.LabelGenerator], labels[generator.LabelGeneration] = rec.Generator, strconv.Itoa(rec.Number)
+	annotations := plan.Texts(wire.OfValue(meta["annotations"]))
+	maps.DeleteFunc(annotations, func(k, _ string) bool { return strings.HasPrefix(k, object.StatePrefix) })
+	maps.Copy(annotations, rec.Annotations())
+	if len(data) > 0 {
+		annotations[generator.AnnotationSeal] = generator.Seal(data, annotations)
+	}
+	more := map[string]*structpb.Value{"labels": textsValue(labels), "annotations": textsValue(annotations)}
+	return withMetadata(o, more)
+}

@@ -1,0 +1,300 @@
+package reconcile
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// make makes the generation that a step makes, or returns why it is not made.
+func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) reasons {
+	if step.Make == 0 {
+		return w.why
+	}
+	c, why := g.choose(w, step)
+	if c == nil {
+		return why
+	}
+	if why := g.blocked(w, c, step); !why.empty() {
+		return why
+	}
+	o, err := g.made(w, of, c)
+	if err != nil {
+		return because("", err)
+	}
+	composed := plan.GenerationName(w.Name, c.number)
+	g.write(c.target(), composed)
+	g.changing[w.Name] = true
+	g.add(Composed{own: composed, Name: composed, Desired: o, Ready: w.IsComputed() || step.Current > 0})
+	g.fresh = g.fresh || w.IsComputed() && !g.refs[resourceRef{c.at.Kind, c.at.Name}]
+	return reasons{}
+}
+
+// choose returns the first free name for the next generation. Objects that have the names before it are
+// left alone, with a warning.
+func (g *stepper) choose(w *wantedGeneration, step generator.Step) (*candidate, reasons) {
+	var why reasons
+	for i := range w.candidates {
+		c := &w.candidates[i]
+		if c.number < step.Make || c.object == nil && !w.IsComputed() {
+			continue
+		}
+		objects := g.req.answer(c.at).objects
+		if len(objects) == 0 {
+			for _, text := range why.failed {
+				g.report(Outcome{Message: text, Warn: true})
+			}
+			return c, reasons{}
+		}
+		taken := g.nameConflict(w, c, objects[0])
+		if len(taken.waiting) > 0 || g.isGeneration(objects[0]) { // the name will be free, or the input is wrong
+			return nil, taken
+		}
+		why.failed = append(why.failed, taken.failed...)
+	}
+	if why.empty() {
+		why = waitingFor("the composite to list all generations")
+	}
+	return nil, why
+}
+
+// nameConflict says what has the name of a candidate.
+func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct) reasons {
+	composed, own := object.CompositionResourceName(o), g.controls(o)
+	at := w.Path.Child("name")
+	if w.Makes.Names() {
+		at = w.Path.Child(w.Kind, "set")
+	}
+	switch uid := plan.MetadataOf(o).Get("uid").Text(); {
+	case own && plan.IsAuthors(composed):
+		g.write(c.target(), plan.GenerationName(w.Name, c.number)) // so that it gives way
+		return waitingFor("%s, which the composite's author asked for, to be deleted", c.at)
+	case own && g.isGeneration(o):
+		return failing("%s: gives a name that generation %s has: use generation.number or generation.id, "+
+			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
+	case own || plan.MetadataOf(o).At("labels", generator.LabelGenerator).Is(w.Name):
+		return failing("%s: %s looks like a generation, but the composite does not list it, so that it is left alone. "+
+			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it",
+			at, c.at, acceptAnnotation, uid)
+	}
+	return failing("%s: %s exists, and is no generation of it: delete it, or give the generator another name", at, c.at)
+}
+
+func (c *candidate) target() target {
+	return targetOf(c.at.APIVersion, c.at.Kind, c.at.Namespace, c.at.Name)
+}
+
+// isGeneration reports whether an object is an existing generation.
+func (g *stepper) isGeneration(o wire.Struct) bool {
+	uid := plan.MetadataOf(o).Get("uid").Text()
+	for _, t := range g.trusted {
+		if slices.ContainsFunc(t.proven, func(k *generation) bool { return k.id() == uid }) {
+			return true
+		}
+	}
+	return false
+}
+
+// blocked says why a generation cannot be made now.
+func (g *stepper) blocked(w *wantedGeneration, c *candidate, step generator.Step) reasons {
+	switch who := g.writers[c.target()]; {
+	case len(who) > 0:
+		return failing("%s: %s would be composed by %s, too: give one of them another name",
+			w.Path.Child("name"), c.at, writersText(who))
+	case len(step.Keep) >= limits.Generations:
+		return waitingFor("one of its %d generations to be dropped, the most that are kept at once: "+
+			"shorten gracePeriod, or delete a former one", len(step.Keep))
+	case isSlow(w.Makes) && g.slow >= limits.SlowGenerations:
+		return waitingFor("its turn, for a key of that type takes long to make")
+	}
+	return reasons{}
+}
+
+func isSlow(k plan.GeneratorKind) bool {
+	c, ok := k.(*plan.Computed)
+	return ok && c.Slow
+}
+
+// made makes a generation.
+func (g *stepper) made(w *wantedGeneration, of *trusted, c *candidate) (*structpb.Struct, error) {
+	rec := generator.Record{Generator: w.Name, Generation: generator.Generation{
+		Number: c.number, Kind: w.Kind, Made: g.req.Now, GracePeriod: w.Grace,
+		SpecHash: w.want.SpecHash, KeepersHash: w.want.KeepersHash, Rotation: w.want.Rotation,
+	}}
+	kind, ok := w.Makes.(*plan.Computed)
+	if !ok {
+		return g.madeResource(w, of, c, rec)
+	}
+	rec.Resource = kind.Spec
+	issuer, err := g.issuer(w)
+	if err != nil {
+		return nil, err
+	}
+	if kind.Slow {
+		g.slow++
+	}
+	outputs, err := kind.Make(generator.From{Random: g.req.Random, Now: g.req.Now, Issuer: issuer})
+	if err != nil {
+		return nil, failed(w.Path.Child(w.Kind).String(), "%s", err.Error())
+	}
+	immutable := true
+	o := &object.Object{
+		Kind: object.Secret, Namespace: c.at.Namespace, Name: c.at.Name, Type: kind.SecretType, Immutable: &immutable,
+		Data: outputs,
+	}
+	if errs := o.Validate(); len(errs) > 0 {
+		return nil, failed(w.Path.String(), "%s", errs[0].Error())
+	}
+	rec.Follows = g.follows(of, c.number, outputs, true)
+	return marked(o.Struct(), rec, outputs), nil
+}
+
+// madeResource makes a generation whose outputs another controller makes.
+func (g *stepper) madeResource(
+	w *wantedGeneration, of *trusted, c *candidate, rec generator.Record,
+) (*structpb.Struct, error) {
+	raw, err := c.object.MarshalJSON()
+	rec.Resource = plan.Compact(raw)
+	if err != nil || len(rec.Resource) > limits.ManifestBytes {
+		return nil, failed(w.Path.Child(plan.KindResource, "set").String(), "makes a manifest over the limit of %d bytes",
+			limits.ManifestBytes)
+	}
+	rec.Follows = g.follows(of, c.number, nil, c.at.APIVersion == "v1" && c.at.Kind == string(object.Secret))
+	o := marked(c.object, rec, nil)
+	if n := sizeOfTexts(plan.Texts(wire.OfValue(madeMetadata(o)["annotations"]))); n > limits.StateBytes {
+		return nil, failed(w.Path.Child(plan.KindResource, "manifest").String(),
+			"makes %d bytes of annotations, over the limit of %d: its annotations and all of it are among them",
+			n, limits.StateBytes)
+	}
+	return o, nil
+}
+
+// follows returns the generations that a new one follows, each with its codes.
+func (g *stepper) follows(t *trusted, number int, data generator.Outputs, coded bool) []generator.Followed {
+	var out []generator.Followed
+	add := func(ref generator.Reference) {
+		f := generator.Followed{Reference: ref}
+		for _, key := range slices.Concat(t.keysOf(ref.UID), t.recordedKeys(ref.UID)) {
+			if code := generator.Code(key, number, data); coded && !slices.Contains(f.Codes, code) {
+				f.Codes = append(f.Codes, code)
+			}
+		}
+		out = append(out, f)
+	}
+	for _, k := range t.proven {
+		add(k.reference())
+	}
+	if len(t.proven) == 0 {
+		if ref := g.lastKnown(t); ref.Name != "" && ref.UID == "" { // only its name is known
+			out = append(out, generator.Followed{Reference: ref})
+		}
+	}
+	ref := t.record.highest()
+	if ref.UID != "" && !slices.ContainsFunc(t.proven, func(k *generation) bool { return k.id() == ref.UID }) {
+		add(ref)
+	}
+	return out
+}
+
+// lastKnown returns the generation that was last in use, while none is in use: that which exports
+// recorded, which lost its state, which a later generation follows, or which the composite still
+// lists. A renamed generator has the generation of the generator that it replaces.
+func (g *stepper) lastKnown(t *trusted) generator.Reference {
+	if ref := t.record.highest(); ref.Name != "" {
+		return ref
+	}
+	var out generator.Reference
+	later := func(ref generator.Reference) {
+		if ref.Generation > out.Generation {
+			out = ref
+		}
+	}
+	for _, k := range t.proven {
+		if k.lost || k.Adopted {
+			later(k.reference())
+		}
+		for _, f := range k.Follows {
+			later(f.Reference)
+		}
+	}
+	if t.generator != nil && out.Name == "" {
+		later(g.listedReference(t))
+	}
+	if replaced := g.replacedBy(t.name); out.Name == "" && replaced != nil {
+		return replaced.reference()
+	}
+	return out
+}
+
+// listedReference returns the generation with the highest number that the composite lists and that was
+// not found.
+func (g *stepper) listedReference(t *trusted) (out generator.Reference) {
+	for number, name := range g.listedNumbers(t.generator, g.refs) {
+		if at := g.requirement(t.generator, name); number > out.Generation && !t.numbers[number] {
+			out = generator.Reference{
+				Generation: number, APIVersion: at.APIVersion, Kind: at.Kind, Namespace: at.Namespace, Name: name,
+			}
+		}
+	}
+	return out
+}
+
+// replacedBy returns the generation in use of the generator that this one replaces: the only generator
+// that left the input, while this is the only new one. It is kept in the meantime.
+func (g *stepper) replacedBy(name string) *generation {
+	var left, added []string
+	for other, t := range g.trusted {
+		if t.generator == nil && len(t.proven) > 0 {
+			left = append(left, other)
+		}
+	}
+	for other := range g.wanted {
+		if g.current[other] == nil {
+			added = append(added, other)
+		}
+	}
+	if len(left) != 1 || len(added) != 1 || added[0] != name {
+		return nil
+	}
+	var out *generation
+	for _, k := range g.trusted[left[0]].proven {
+		if k.Adopted && (out == nil || k.Number > out.Number) {
+			out = k
+		}
+	}
+	return out
+}
+
+func sizeOfTexts(m map[string]string) int {
+	n := 0
+	for k, v := range m {
+		n += len(k) + len(v)
+	}
+	return n
+}
+
+// issuer returns the issuer of a certificate that another generator signs.
+func (g *stepper) issuer(w *wantedGeneration) (*generator.Issuer, error) {
+	name := w.Makes.SignedBy()
+	if name == "" {
+		return nil, nil
+	}
+	ca := g.current[name]
+	if ca == nil || g.changing[name] { // its next generation would require another certificate at once
+		return nil, expression.NewWaiting("the next generation of " + expression.PathText(expression.Generated, name))
+	}
+	issuer, err := generator.ParseIssuer(ca.outputs())
+	if err != nil {
+		return nil, failed(w.Path.Child(plan.KindCertificate, "ca").String(),
+			"generation %d of %q cannot sign: its %s: rotate it", ca.Number, name, err.Error())
+	}
+	return issuer, nil
+}

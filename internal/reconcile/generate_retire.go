@@ -1,0 +1,127 @@
+package reconcile
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// saveState saves the state of a generator for later steps: latest is the generation in use, and
+// pending the next one. While there is no latest, a step that refers to it leaves out its resource,
+// and Crossplane deletes that resource. So latest stays while its generation is missing, until another
+// one is in use.
+func (g *stepper) saveState(name, input string, step generator.Step) {
+	fields := map[string]*structpb.Value{}
+	if input != "" {
+		fields["input"] = structpb.NewStringValue(input)
+	}
+	gc := map[string]*structpb.Value{}
+	kept, t := keptAt(step), g.trustedOf(name)
+	for _, k := range t.generations {
+		i, ok := kept[k.Number]
+		switch {
+		case !ok:
+		case k.Number == step.Current:
+			fields["latest"] = stateEntry(k, step.Keep[i])
+		case k.Number == step.Pending:
+			fields["pending"] = stateEntry(k, step.Keep[i])
+		default:
+			gc[k.Key()] = stateEntry(k, step.Keep[i])
+		}
+	}
+	if len(gc) > 0 {
+		fields["gc"] = structpb.NewStructValue(&structpb.Struct{Fields: gc})
+	}
+	if fields["latest"] == nil && input != "" {
+		if ref := g.lastKnown(t); ref.Name != "" {
+			fields["latest"] = stateReference(plan.GenerationName(name, ref.Generation), ref, nil)
+		}
+	}
+	g.state[name] = structpb.NewStructValue(&structpb.Struct{Fields: fields})
+}
+
+// stateEntry returns the names, hashes and times of a generation.
+func stateEntry(k *generation, now generator.Generation) *structpb.Value {
+	return stateReference(k.composed, k.reference(), map[string]string{
+		"generatedAt": timeText(now.Made), "specHash": now.SpecHash, "keepersHash": now.KeepersHash,
+		"flaggedForGCTime": timeText(now.Flagged),
+	})
+}
+
+func stateReference(composed string, ref generator.Reference, texts map[string]string) *structpb.Value {
+	all := map[string]string{
+		"apiVersion": ref.APIVersion, "kind": ref.Kind, "namespace": ref.Namespace, "name": ref.Name,
+		"resourceName": composed,
+	}
+	maps.Copy(all, texts)
+	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
+	out := textsValue(all)
+	out.GetStructValue().Fields["generation"] = structpb.NewNumberValue(float64(ref.Generation))
+	return out
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// retire retires the generations of generators that neither the input nor an earlier step has.
+func (g *stepper) retire() {
+	replaced := g.replaced()
+	for _, name := range plan.SortedKeys(g.trusted) {
+		t := g.trusted[name]
+		if t.generator != nil || len(t.history.generations) == 0 || g.isRetired(t) {
+			continue
+		}
+		if t.impostor != nil || len(g.missingLookUps) > 0 {
+			g.hold(t)
+			continue
+		}
+		now := *t
+		now.generations = nil
+		flagged := make(map[int]time.Time, len(t.generations))
+		for _, was := range t.generations {
+			k := *was
+			flagged[k.Number] = k.Flagged
+			k.Ready, k.Exported = true, g.exported(&k) || was == replaced
+			now.generations = append(now.generations, &k)
+		}
+		step := generator.Next(nil, statesOf(now.generations), g.req.Now)
+		changed := slices.ContainsFunc(step.Keep,
+			func(k generator.Generation) bool { return !flagged[k.Number].Equal(k.Flagged) })
+		if !changed { // a later step may have the generator, and remove the flag again
+			g.schedule(step.Due)
+		}
+		g.trusted[name] = &now
+		g.keep(&now, step)
+		g.saveState(name, "", step)
+	}
+}
+
+// replaced returns the generation of a generator that left, which a new one names as its latest.
+func (g *stepper) replaced() *generation {
+	for name := range g.wanted {
+		t := g.trustedOf(name)
+		if k := g.replacedBy(name); k != nil && g.current[name] == nil && g.lastKnown(t).UID == k.id() {
+			return k
+		}
+	}
+	return nil
+}
+
+// isRetired reports whether an earlier step desires generations of a generator that left the input,
+// and this step exports no value of them.
+func (g *stepper) isRetired(t *trusted) bool {
+	desired := func(k *generation) bool {
+		_, earlier := g.req.Desired[k.composed]
+		return earlier
+	}
+	return slices.ContainsFunc(t.generations, desired) && !slices.ContainsFunc(t.generations, g.exported)
+}

@@ -1,0 +1,262 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A generation is an object that looks like one.
+type generation struct {
+	generator.Record
+
+	object   wire.Struct
+	details  observation.Details // its outputs, or its connection details
+	composed string              // composition resource name
+	listed   bool                // the composite lists it among its resources
+	lost     bool                // its state was changed
+	madeFrom string              // the hash of its input, as it says
+	withheld error               // why its connection details cannot be used, or nil
+}
+
+// id is the UID, which an object that had the same name does not share.
+func (k *generation) id() string {
+	if uid := plan.MetadataOf(k.object).Get("uid").Text(); uid != "" {
+		return uid
+	}
+	_, _, ns, name := object.Identity(k.object) // of a file
+	return ns + "/" + name
+}
+
+// reference identifies the generation, also after it is deleted.
+func (k *generation) reference() generator.Reference {
+	out := generator.Reference{Generation: k.Number, UID: k.id()}
+	out.APIVersion, out.Kind, out.Namespace, out.Name = object.Identity(k.object)
+	return out
+}
+
+func (k *generation) outputs() generator.Outputs {
+	out := make(generator.Outputs, len(k.details))
+	for key, v := range k.details {
+		out[key] = sensitive.New(v)
+	}
+	return out
+}
+
+// A verifier decides which of the objects that look like a generation are one.
+type verifier struct {
+	*session
+	*histories
+
+	req *request
+}
+
+// verify decides which objects of a history are generations.
+func (a verifier) verify(h *history) (generator.Trust, generator.Known) {
+	claims := make([]generator.Claim, len(h.generations))
+	for i, k := range h.generations {
+		claims[i] = a.claim(h, k)
+	}
+	known := h.record.known(a.accepted)
+	return generator.Trusted(claims, known), known
+}
+
+// claim is what an object says about itself.
+func (a verifier) claim(h *history, k *generation) generator.Claim {
+	out := generator.Claim{
+		Number: k.Number, UID: k.id(), Listed: k.listed, Whole: a.complete(h.generator, k),
+		Adopted: k.Adopted, Flagged: !k.Flagged.IsZero() && !k.Retired, Lost: k.lost,
+	}
+	for _, f := range k.Follows[:min(len(k.Follows), 2*limits.Generations)] {
+		out.Follows = append(out.Follows, f.UID)
+	}
+	if isV1Secret(k.object) {
+		out.Proves = func(former string) bool { return h.proves(k, former) }
+	}
+	return out
+}
+
+// complete reports whether an object has everything that a step makes.
+func (a verifier) complete(m *plan.Generator, k *generation) bool {
+	if isFile := plan.MetadataOf(k.object).Get("uid").Text() == ""; !a.controls(k.object) && !isFile || k.Surplus {
+		return false
+	}
+	if !isV1Secret(k.object) {
+		return k.listed || recentlyCreated(k.object, a.req.Now)
+	}
+	switch made := m != nil && m.IsComputed(); {
+	case !made:
+		return true
+	case !object.IsImmutable(k.object) || len(k.details) == 0:
+		return false
+	case !k.lost && k.Kind != m.Kind: // it has the outputs of another kind
+		return true
+	}
+	return len(k.details) == len(m.Keys) && !lacksKeys(k, m.Keys)
+}
+
+// recentlyCreated reports whether the composite may list an object once Crossplane reads it again.
+func recentlyCreated(o wire.Struct, now time.Time) bool {
+	created, err := time.Parse(time.RFC3339, plan.MetadataOf(o).Get("creationTimestamp").Text())
+	return err != nil || now.Before(created.Add(limits.UnlistedFor))
+}
+
+func lacksKeys(k *generation, keys []string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return k.details[key] == nil })
+}
+
+// proves reports whether a generation carries a code keyed with the value of a former one.
+func (h *history) proves(k *generation, former string) bool {
+	for _, f := range k.Follows {
+		if f.UID != former {
+			continue
+		}
+		for _, key := range h.keysOf(former) {
+			code := generator.Code(key, k.Number, codedData(k))
+			if slices.ContainsFunc(f.Codes, func(c string) bool { return generator.Equal(c, code) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keysOf a generation are the possible keys of its successor's code: its own data, or after it is
+// deleted the data of the exports that use it.
+func (h *history) keysOf(uid string) []generator.Outputs {
+	for _, k := range h.generations {
+		if k.id() == uid && len(k.details) > 0 {
+			return []generator.Outputs{k.outputs()}
+		}
+	}
+	return h.recordedKeys(uid)
+}
+
+func (h *history) recordedKeys(uid string) []generator.Outputs {
+	if h.record == nil {
+		return nil
+	}
+	return h.record.keys[uid]
+}
+
+// codedData is the data of a code. That of a resource is not known when the code is made.
+func codedData(k *generation) generator.Outputs {
+	if k.Kind == plan.KindResource {
+		return nil
+	}
+	return k.outputs()
+}
+
+func (r *recorded) known(accepted map[string]bool) generator.Known {
+	out := generator.Known{Recorded: map[string]int{}, Former: map[string]bool{}, Accepted: accepted}
+	if r == nil {
+		return out
+	}
+	for uid, ref := range r.used {
+		out.Recorded[uid] = ref.Generation
+	}
+	for uid := range r.former {
+		out.Former[uid] = true
+	}
+	return out
+}
+
+func findGeneration(list []*generation, number int) *generation {
+	i := slices.IndexFunc(list, func(k *generation) bool { return k.Number == number })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// trust verifies all generations. It fails if the composite may list more of them once Crossplane reads
+// it again: a list that is written now would lose the others.
+func (a verifier) trust() (map[string]*trusted, reply, error) {
+	out := map[string]*trusted{}
+	var told reply
+	var stale wire.Struct
+	for _, name := range plan.SortedKeys(a.byGenerator) {
+		t, unlisted, others := a.trustOne(a.byGenerator[name])
+		out[name] = t
+		told.others = append(told.others, others...)
+		if unlisted.Exists() {
+			stale = unlisted
+		}
+	}
+	for _, name := range plan.SortedKeys(a.byGenerator) {
+		if h := a.byGenerator[name]; h.record == nil && h.unlisted.Exists() && recentlyCreated(h.unlisted, a.req.Now) {
+			stale = h.unlisted
+		}
+	}
+	if !stale.Exists() || len(a.missingLookUps) > 0 {
+		return out, told, nil
+	}
+	_, kind, ns, name := object.Identity(stale)
+	return nil, told, &Stale{fmt.Sprintf("%s %s/%s is controlled by the composite, and the composite does not list it. "+
+		"If it was just created, the next reconcile sees that. Otherwise delete it", kind, ns, name)}
+}
+
+func (k *generation) unproven() *generation {
+	out := *k
+	out.Unproven, out.Surplus = true, k.Surplus || !k.listed
+	return &out
+}
+
+// trustOne verifies the generations of a generator. stale is an object that the composite may list soon.
+func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others []Outcome) {
+	out = &trusted{history: h, generations: h.generations}
+	trust, known := a.verify(h)
+	if c := trust.Impostor; c != nil {
+		out.impostor = findGeneration(h.generations, c.Number)
+		if _, recorded := known.Recorded[c.UID]; recorded && recentlyCreated(out.impostor.object, a.req.Now) {
+			stale = out.impostor.object
+		}
+		return out, stale, nil
+	}
+	out.generations = nil
+	unknown := len(trust.Proven)+len(known.Recorded) == 0
+	for _, k := range h.generations {
+		switch {
+		case trust.Proven[k.id()]:
+			out.proven = append(out.proven, k)
+		case !k.listed && unknown && a.complete(h.generator, k) && recentlyCreated(k.object, a.req.Now):
+			stale = k.object
+			continue
+		case !k.listed && isV1Secret(k.object):
+			continue // it is left alone
+		case k.listed:
+			k = k.unproven()
+			others = append(others, unprovenOutcome(k))
+		default:
+			k = k.unproven()
+		}
+		if !k.Surplus || !k.listed {
+			out.generations = append(out.generations, k)
+		}
+	}
+	return out, stale, others
+}
+
+// unprovenOutcome warns that the composite lists an object that is not proven to be a generation.
+func unprovenOutcome(k *generation) Outcome {
+	ref := k.reference()
+	return Outcome{Warn: true, Message: fmt.Sprintf(
+		"generator %q: %s %s/%s with UID %s is not used, because it does not prove that it is generation %d: "+
+			"somebody else made or changed it. It is kept for the grace period, and then deleted",
+		k.Generator, ref.Kind, ref.Namespace, ref.Name, ref.UID, k.Number)}
+}
+
+// A Stale error says that Crossplane has read an outdated composite, from before it created an object.
+// Nothing may change until it reads the composite again.
+type Stale struct{ Message string }
+
+// Error describes the object that the composite does not list.
+func (s *Stale) Error() string { return s.Message }

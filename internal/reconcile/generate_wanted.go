@@ -1,0 +1,287 @@
+package reconcile
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/environment"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A wantedGeneration is what a generator wants now, and what its next generation may be.
+type wantedGeneration struct {
+	*plan.Generator
+
+	want       generator.Desired
+	why        reasons // why a part of it is not known
+	specHash   string
+	candidates []candidate
+}
+
+// A candidate is a number and a name that the next generation may have.
+type candidate struct {
+	number int
+	at     Requirement
+	object *structpb.Struct // the manifest of that generation
+}
+
+// wantedOf returns what a generator wants. A new token requests another generation.
+func (h *historyReader) wantedOf(m *plan.Generator, token string) *wantedGeneration {
+	one := h.history(m.Name)
+	w := &wantedGeneration{Generator: m, want: generator.Desired{
+		Policy: m.Policy, Interval: m.Interval, GracePeriod: m.Grace, Kind: m.Kind, Rotation: token, Used: one.used,
+	}}
+	hash := func(what string) string { return generator.Hash(h.salt(), m.Name, what) }
+	var spec []byte
+	switch kind := m.Makes.(type) {
+	case *plan.Computed:
+		spec = kind.Spec
+	case *plan.Manifest:
+		common, why := h.manifestOf(m, kind, 0, h.defaultName(m.Name, 0))
+		w.why, spec = why, plan.AppendStruct(nil, wire.Of(common))
+	}
+	w.specHash = hash(m.Kind + string(spec))
+	w.want.SpecHash = w.specHash
+	if m.Keepers != nil {
+		value, err := h.json(m.Keepers, h.scope(""))
+		w.why.add(m.Keepers.Source().Path, err)
+		w.want.KeepersHash = hash(string(plan.AppendValue(nil, wire.OfValue(value))))
+	}
+	if !w.why.empty() {
+		w.want.Unknown, w.want.SpecHash, w.want.KeepersHash = true, "", ""
+	}
+	h.addCandidates(w, one)
+	return w
+}
+
+// addCandidates for the next generation, if there may be one.
+func (h *historyReader) addCandidates(w *wantedGeneration, one *history) {
+	trust, _ := h.verify(one)
+	maybe := w.want
+	maybe.Unknown = false
+	have := make([]generator.Generation, len(one.generations))
+	for i, k := range one.generations {
+		have[i] = h.stateOf(w, k, nil)
+		have[i].Unproven = !trust.Proven[k.id()]
+	}
+	number := generator.Next(&maybe, have, h.req.Now).Make
+	if number == 0 && w.Late {
+		number = one.used
+		for _, k := range one.generations {
+			number = max(number, k.Number)
+		}
+		number++
+	}
+	if number > 0 {
+		h.addCandidate(w, number, "")
+		h.addCandidate(w, number+1, h.suffix(one, number+1))
+	}
+}
+
+func (h *historyReader) addCandidate(w *wantedGeneration, number int, suffix string) {
+	name := h.defaultName(w.Name, number)
+	if suffix != "" {
+		name += "-" + suffix
+	}
+	c := candidate{number: number}
+	if r, ok := w.Makes.(*plan.Manifest); ok {
+		named := r.Names()
+		m, why := h.manifestOf(w.Generator, r, number, name)
+		switch {
+		case why.empty():
+			c.object = m
+			_, _, _, name = object.Identity(wire.Of(m))
+		case suffix != "" && named: // there is only one name
+			return
+		case named || suffix == "":
+			w.why, w.want.Unknown = why, true
+			if named {
+				return
+			}
+		}
+	}
+	if err := object.ValidateName(name); err != nil {
+		if suffix == "" {
+			w.why.failed, w.want.Unknown = append(w.why.failed, w.Path.Child("name").String()+": "+err.Error()), true
+		}
+		return
+	}
+	c.at = h.requirement(w.Generator, name)
+	w.candidates = append(w.candidates, c)
+}
+
+// suffix of a name that is used if the usual name is not free. It cannot be guessed, because it depends
+// on the UID of the generation in use.
+func (h *historyReader) suffix(one *history, number int) string {
+	uid := one.record.highest().UID
+	if n := len(one.generations); uid == "" && n > 0 {
+		uid = one.generations[n-1].id()
+	}
+	return generator.Hash(h.uid, uid, one.name, strconv.Itoa(number))[:idDigits]
+}
+
+// manifestOf returns the manifest of a generation by its number. That of number 0 is common to all: it
+// changes if the input does.
+func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, name string) (*structpb.Struct, reasons) {
+	out, why := r.Base, reasons{}
+	generation := wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"number": structpb.NewNumberValue(float64(max(number, 1))),
+		"id":     structpb.NewStringValue(s.generationID(m, number, name)),
+	}})
+	scope := s.generationScope(&observation.Generation{Generation: generation})
+	for _, f := range r.Set {
+		value, err := s.json(f.Value, scope)
+		if err == nil && value != nil { // nil for optional.none()
+			var set *structpb.Struct
+			if set, err = environment.Set(out, f.At, value); err == nil {
+				out = set
+			} else {
+				err = failed(f.Path+".fieldPath", "%s", err.Error())
+			}
+		}
+		why.add(f.Value.Source().Path, err)
+	}
+	why.failed = append(why.failed, refuseMetadata(m, out)...)
+	if !why.empty() {
+		return nil, why
+	}
+	if v := madeMetadata(out)["name"]; v != nil {
+		text, ok := v.GetKind().(*structpb.Value_StringValue)
+		if !ok {
+			return nil, failing("%s: gives a metadata.name that is no string", m.Path.Child(plan.KindResource, "set"))
+		}
+		name = text.StringValue
+	}
+	if err := object.ValidateName(name); err != nil {
+		return nil, failing("%s: %s", m.Path, err.Error())
+	}
+	return withName(out, s.requirement(m, name).Namespace, name), why
+}
+
+// generationScope returns what the expressions over a generation see.
+func (s *session) generationScope(m *observation.Generation) observation.Scope {
+	return s.observed.GenerationScope(m, s.variables.Val)
+}
+
+// generationID is generation.id: the same on each call, and unique to each generation of each generator
+// of each composite, also if another one had its name before.
+func (s *session) generationID(m *plan.Generator, number int, name string) string {
+	if number == 0 {
+		return strings.Repeat("0", idDigits)
+	}
+	id := []string{s.uid, m.Name, strconv.Itoa(number)}
+	if prefix := s.namePrefix(m); prefix != "" { // two generations of one number have different names
+		if _, suffix, ok := strings.Cut(strings.TrimPrefix(name, prefix), "-"); ok {
+			id = append(id, suffix)
+		}
+	}
+	return generator.Hash(id...)[:idDigits]
+}
+
+// refuseMetadata returns the errors of labels and annotations: those that are no strings, and those of
+// the API server.
+func refuseMetadata(m *plan.Generator, o *structpb.Struct) (out []string) {
+	at := m.Path.Child(plan.KindResource, "set").String()
+	texts := map[string]map[string]string{}
+	for _, name := range []string{"labels", "annotations"} {
+		v := madeMetadata(o)[name]
+		texts[name] = plan.Texts(wire.OfValue(v))
+		if len(texts[name]) != len(v.GetStructValue().GetFields()) || v != nil && v.GetStructValue() == nil {
+			out = append(out, fmt.Sprintf("%s: gives metadata.%s that are no strings: wrap them in string(...)", at, name))
+		}
+	}
+	errs := append(object.ValidateLabels(texts["labels"]), object.ValidateAnnotations(texts["annotations"])...)
+	for _, err := range errs {
+		out = append(out, at+": "+err.Error())
+	}
+	return out
+}
+
+func madeMetadata(o *structpb.Struct) map[string]*structpb.Value {
+	return o.GetFields()["metadata"].GetStructValue().GetFields()
+}
+
+func (c composite) defaultName(name string, number int) string {
+	return fmt.Sprintf("%s-%s-%d", c.name, name, number)
+}
+
+// exported reports whether an export has a value of the generation, or may have one.
+func (all *histories) exported(k *generation) bool {
+	h := all.byGenerator[k.Generator]
+	if k.Adopted && (h.unrecorded || all.named[k.id()]) {
+		return true
+	}
+	if h.record == nil {
+		return false
+	}
+	_, ok := h.record.used[k.id()]
+	return ok || k.Number == h.record.highest().Generation && all.accepted[k.id()]
+}
+
+// stateOf a generation, also the part that depends on more than its object. ca is the generation of the
+// CA that signs it, or nil.
+func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Generation {
+	out := k.Generation
+	out.Exported = a.exported(k)
+	if k.Kind == "" && lacksKeys(k, w.Keys) {
+		out.Kind = "lost" // the generator does not make it
+	}
+	if c := w.Certificate(); c != nil && k.Kind == plan.KindCertificate {
+		out.RenewAt = renewal(c, k, ca, a.req.Now)
+	}
+	return out
+}
+
+// renewal of a certificate: before it ends, or once its CA changes.
+func renewal(c *generator.Certificate, k, ca *generation, now time.Time) time.Time {
+	at, _ := c.RenewAt(k.outputs()) // zero if it is no certificate
+	if ca == nil {
+		return at
+	}
+	if issuer, err := generator.ParseIssuer(ca.outputs()); err == nil && !c.IssuedBy(k.outputs(), issuer) {
+		return now
+	}
+	return at
+}
+
+// withMetadata returns a copy of an object with more metadata.
+func withMetadata(o *structpb.Struct, more map[string]*structpb.Value) *structpb.Struct {
+	meta := make(map[string]*structpb.Value, len(madeMetadata(o))+len(more))
+	maps.Copy(meta, madeMetadata(o))
+	maps.Copy(meta, more)
+	out := copyOf(o)
+	out.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: meta})
+	return out
+}
+
+// copyOf returns a shallow copy of an object, which may be nil.
+func copyOf(o *structpb.Struct) *structpb.Struct {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(o.GetFields()))}
+	maps.Copy(out.GetFields(), o.GetFields())
+	return out
+}
+
+func withName(o *structpb.Struct, namespace, name string) *structpb.Struct {
+	meta := map[string]*structpb.Value{"name": structpb.NewStringValue(name)}
+	if namespace != "" {
+		meta["namespace"] = structpb.NewStringValue(namespace)
+	}
+	return withMetadata(o, meta)
+}
+
+func textsValue(m map[string]string) *structpb.Value {
+	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(m))}
+	for k, v := range m {
+		out.Fields[k] = structpb.NewStringValue(v)
+	}
+	return structpb.NewStructValue(out)
+}

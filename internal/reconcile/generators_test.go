@@ -1,0 +1,1299 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+)
+
+// refusals are inputs and their faults.
+type refusals map[string]struct {
+	reason string
+	input  string
+	want   []string
+}
+
+func (all refusals) run(t *testing.T) {
+	t.Helper()
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(c.input))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCompileGenerators(t *testing.T) {
+	const (
+		badName  = "must be lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of its generations' names"
+		once     = "has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
+		without  = "has no effect without refreshPolicy Periodic: set it, or leave the interval out"
+		totp     = "must not be set for totp, which makes no generation"
+		interval = "must be from 1m to 876000h, 100 years"
+	)
+	refusals{
+		"Names": {
+			reason: "they are labels in names of objects",
+			input:  `generators: [{uuid: {}}, {name: "", uuid: {}}, {name: A, uuid: {}}, {name: -a, uuid: {}}, {name: a-, uuid: {}}, {name: a.b, uuid: {}}, {name: a/b, uuid: {}}, {name: a_b, uuid: {}}]`,
+			want: []string{
+				"generators[0].name: must be set",
+				"generators[1].name: must not be empty: give it a value",
+				"generators[2].name: " + badName, "generators[3].name: " + badName, "generators[4].name: " + badName,
+				"generators[5].name: " + badName, "generators[6].name: " + badName, "generators[7].name: " + badName,
+			},
+		},
+		"LongName": {
+			reason: "a label has at most 63",
+			input:  "generators: [{name: " + strings.Repeat("a", 64) + ", uuid: {}}]",
+			want:   []string{"generators[0].name: has 64 characters, over the limit of 63"},
+		},
+		"SameName": {
+			reason: "of whatever kinds they are",
+			input:  `generators: [{name: a, uuid: {}}, {name: b, uuid: {}}, {name: a, password: {}}]`,
+			want:   []string{`generators[2].name: "a" is the name of generators[0], too: rename one of them`},
+		},
+		"TooMany": {
+			reason: "a list over its limit is not looked into",
+			input:  "generators: [" + strings.Repeat("{name: A}, ", limits.ListItems+1) + "]",
+			want:   []string{"generators: has 65 items, over the limit of 64: split the input into several pipeline steps"},
+		},
+		"Kinds": {
+			reason: "just one of them",
+			input:  `generators: [{name: a}, {name: b, password: {}, uuid: {}}, {name: c, totp: {secretExpression: "'x'"}, sshKey: {}, certificate: {subject: {commonName: x}}}]`,
+			want: []string{
+				"generators[0]: must have password, uuid, sshKey, certificate, totp or resource",
+				"generators[1].uuid: must not be set beside password: keep one of them",
+				"generators[2].sshKey: must not be set beside certificate: keep one of them",
+			},
+		},
+		"Shape": {
+			reason: "an unknown field explains what is missing, and so does another type",
+			input:  `generators: [{name: a, passwort: {}}, {name: b, password: {lenght: 5}}, {name: c, uuid: null}, 5, {name: d, uuid: {x: 1}}]`,
+			want: []string{
+				"generators[0].passwort: is an unknown field: did you mean password?",
+				"generators[1].password.lenght: is an unknown field: did you mean length?",
+				"generators[2].uuid: must be an object, but is null: write {} if it shall have no fields, or leave it out",
+				"generators[3]: must be an object, but is a number: its fields are name, password, uuid, sshKey, certificate, totp, resource, namespace, refreshPolicy, refreshInterval, gracePeriod, keepersExpression",
+				"generators[4].uuid.x: is an unknown field: there is none",
+			},
+		},
+		"Namespace": {
+			reason: "no object lies there, and the manifest of a resource has its own",
+			input:  `generators: [{name: a, uuid: {}, namespace: A.b}, {name: b, uuid: {}, namespace: ""}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, namespace: b}]`,
+			want: []string{
+				`generators[0].namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				"generators[1].namespace: must not be empty: leave it out, or give it a value",
+				"generators[2].namespace: has no effect on a resource: set metadata.namespace of its manifest",
+			},
+		},
+		"Policy": {
+			reason: "there are three",
+			input:  `generators: [{name: a, uuid: {}, refreshPolicy: Never}, {name: b, uuid: {}, refreshPolicy: ""}]`,
+			want: []string{
+				"generators[0].refreshPolicy: must be CreatedOnce, Periodic or OnChange",
+				"generators[1].refreshPolicy: must not be empty: leave it out, or give it a value",
+			},
+		},
+		"Interval": {
+			reason: "with Periodic, and only with it; one that is too short would never end",
+			input: `
+generators:
+- {name: a, uuid: {}, refreshPolicy: Periodic}
+- {name: b, uuid: {}, refreshPolicy: Periodic, refreshInterval: 59s}
+- {name: c, uuid: {}, refreshPolicy: Periodic, refreshInterval: 876001h}
+- {name: d, uuid: {}, refreshInterval: 1h}
+- {name: e, uuid: {}, refreshPolicy: CreatedOnce, refreshInterval: 1h}
+- {name: f, uuid: {}, refreshPolicy: OnChange, refreshInterval: 1h}`,
+			want: []string{
+				"generators[0].refreshInterval: must be set with refreshPolicy Periodic, for example 720h",
+				"generators[1].refreshInterval: " + interval,
+				"generators[2].refreshInterval: " + interval,
+				"generators[3].refreshInterval: " + without,
+				"generators[4].refreshInterval: " + without,
+				"generators[5].refreshInterval: " + without,
+			},
+		},
+		"Keepers": {
+			reason: "what has no effect is refused, by default and said aloud",
+			input:  `generators: [{name: a, uuid: {}, keepersExpression: "1"}, {name: b, uuid: {}, refreshPolicy: CreatedOnce, keepersExpression: "1"}, {name: c, uuid: {}, refreshPolicy: OnChange, keepersExpression: ""}]`,
+			want: []string{
+				"generators[0].keepersExpression: " + once,
+				"generators[1].keepersExpression: " + once,
+				"generators[2].keepersExpression: must not be empty: an empty text is \"''\" in an expression",
+			},
+		},
+		"Grace": {
+			reason: "from nothing to 100 years",
+			input:  `generators: [{name: a, uuid: {}, gracePeriod: -1s}, {name: b, uuid: {}, gracePeriod: 876001h}, {name: c, uuid: {}, gracePeriod: 1d}]`,
+			want: []string{
+				"generators[0].gracePeriod: must be from 0s to 876000h, 100 years",
+				"generators[1].gracePeriod: must be from 0s to 876000h, 100 years",
+				"generators[2].gracePeriod: must be a duration, for example 60s or 1h30m; a day is 24h",
+			},
+		},
+		"GraceOverIntervals": {
+			reason: "each generation that is kept is an object",
+			input:  `generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, gracePeriod: 15h15s}]`,
+			want:   []string{"generators[0].gracePeriod: is 15h0m15s, over 15 times the refreshInterval, and at most 16 generations are kept at once: set it to at most 15h"},
+		},
+		"Certificates": {
+			reason: "who signs is a CA, and somebody else",
+			input: `
+generators:
+- {name: root, certificate: {isCA: true, subject: {commonName: the root}}}
+- {name: near, certificate: {ca: rot, dnsNames: [a.b]}}
+- {name: far, certificate: {ca: elsewhere, dnsNames: [a.b]}}
+- {name: word, password: {}}
+- {name: ofword, certificate: {ca: word, dnsNames: [a.b]}}
+- {name: leaf, certificate: {ca: root, dnsNames: [a.b]}}
+- {name: ofleaf, certificate: {ca: leaf, dnsNames: [a.b]}}
+- {name: same, certificate: {ca: root, subject: {commonName: the root}}}
+- {name: middle, certificate: {ca: root, isCA: true, subject: {commonName: x}}}
+- {name: once, certificate: {ca: root, dnsNames: [a.b], renewBefore: 24h}}`,
+			want: []string{
+				`generators[1].certificate.ca: there is no generator "rot": did you mean root?`,
+				`generators[2].certificate.ca: there is no generator "elsewhere": there are leaf, middle, near, ofleaf, ofword, once, root, same, word`,
+				`generators[4].certificate.ca: generator "word" makes no certificate`,
+				"generators[6].certificate.ca: names a certificate that is no CA: set its isCA to true",
+				"generators[7].certificate.subject: is the subject of the CA, too, as if it signed itself: give it another commonName",
+				"generators[8].certificate.ca: must not be set for a CA, which signs itself",
+				"generators[9].certificate.renewBefore: " + once,
+			},
+		},
+		"OwnCA": {
+			reason: "nobody signed it before; a CA must not have one at all, which is said instead",
+			input:  `generators: [{name: a, certificate: {ca: a, dnsNames: [a.b]}}, {name: b, certificate: {ca: b, isCA: true, subject: {commonName: x}}}]`,
+			want: []string{
+				"generators[0].certificate.ca: must not be the generator itself: leave ca out, and it signs itself",
+				"generators[1].certificate.ca: must not be set for a CA, which signs itself",
+			},
+		},
+		"FaultyCA": {
+			reason: "its own fault is said once, and not by those that it signs",
+			input:  `generators: [{name: root, certificate: {isCA: true}}, {name: leaf, certificate: {ca: root, dnsNames: [a.b]}}]`,
+			want:   []string{"generators[0].certificate.subject: must be set for a certificate that signs itself, and so names its issuer: set commonName"},
+		},
+		"KindsOwnFaults": {
+			reason: "those of each kind have its path",
+			input:  `generators: [{name: a, password: {length: 0}}, {name: b, sshKey: {bits: 1}}, {name: c, certificate: {}}, {name: d, totp: {secretExpression: "'x'", digits: 5}}]`,
+			want: []string{
+				"generators[0].password.length: is 0: must be 1 to 1024",
+				"generators[1].sshKey.bits: must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa",
+				"generators[2].certificate.subject: must be set for a certificate that signs itself, and so names its issuer: set commonName",
+				"generators[3].totp.digits: is 5: must be 6, 7 or 8",
+			},
+		},
+		"TOTP": {
+			reason: "it makes no generation that could be refreshed, kept or lie somewhere",
+			input: `
+generators:
+- {name: a, totp: {}}
+- {name: b, totp: {secretExpression: "'x'"}, refreshPolicy: OnChange}
+- {name: c, totp: {secretExpression: "'x'"}, refreshPolicy: Periodic, refreshInterval: 1h}
+- {name: d, totp: {secretExpression: "'x'"}, gracePeriod: 0s, namespace: x}
+- {name: e, totp: {secretExpression: "'x'"}, refreshInterval: 1h, keepersExpression: "1"}`,
+			want: []string{
+				"generators[0].totp.secretExpression: must be set, for example secrets.db.otp",
+				"generators[1].refreshPolicy: " + totp,
+				"generators[2].refreshPolicy: " + totp,
+				"generators[2].refreshInterval: " + totp,
+				"generators[3].namespace: " + totp,
+				"generators[3].gracePeriod: " + totp,
+				"generators[4].refreshInterval: " + totp,
+				"generators[4].keepersExpression: " + totp,
+			},
+		},
+	}.run(t)
+}
+
+func TestCompileManifests(t *testing.T) {
+	const (
+		meta   = ": of metadata, set writes name, labels and annotations"
+		noData = "must not be set, for a manifest is kept in an annotation: a Secret's data is somebody else's to fill in, or is exported"
+		at     = "generators[0].resource."
+	)
+	manifest := func(text string) string { return "generators: [{name: a, resource: {manifest: " + text + "}}]" }
+	set := func(items string) string {
+		return "generators: [{name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, set: [" + items + "]}}]"
+	}
+	refusals{
+		"None":  {reason: "there is nothing to compose", input: `generators: [{name: a, resource: {}}]`, want: []string{at + "manifest: must be set"}},
+		"Empty": {reason: "an object has both", input: manifest("{}"), want: []string{at + "manifest.apiVersion: must be set", at + "manifest.kind: must be set"}},
+		"List":  {reason: "no object", input: manifest("[]"), want: []string{at + "manifest: must be an object, but is a list: write its fields as name: value"}},
+		"APIVersion": {
+			reason: "what Crossplane could not compose",
+			input:  manifest("{apiVersion: a/b/c, kind: User}"),
+			want:   []string{at + "manifest.apiVersion: must be a version, or a group, a slash and a version"},
+		},
+		"Metadata": {
+			reason: "a name is of one generation, a namespace is one, and the rest is not an author's",
+			input:  manifest("{apiVersion: v1, kind: User, metadata: {name: x, namespace: A.b, uid: y, generateName: x-, ownerReferences: [], finalizers: [a], managedFields: []}}"),
+			want: []string{
+				at + "manifest.metadata.finalizers: must not be set in a manifest",
+				at + "manifest.metadata.generateName: must not be set in a manifest",
+				at + "manifest.metadata.managedFields: must not be set in a manifest",
+				at + "manifest.metadata.name: must not be set, for each generation has a name of its own: leave it out, or write it by set with generation.number in it",
+				at + `manifest.metadata.namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				at + "manifest.metadata.ownerReferences: must not be set in a manifest",
+				at + "manifest.metadata.uid: must not be set in a manifest",
+			},
+		},
+		"Labels": {
+			reason: "as of an export",
+			input:  manifest("{apiVersion: v1, kind: User, metadata: {labels: {crossplane.io/composite: x, ok: not ok}, annotations: {export.fn.crossplane.io/generator: x}}}"),
+			want: []string{
+				at + `manifest.metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
+				at + `manifest.metadata.labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`,
+				at + `manifest.metadata.labels: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
+			},
+		},
+		"Types": {
+			reason: "what is not of its type was left out, and so looked at by nobody",
+			input: `
+generators:
+- {name: a, resource: {manifest: {apiVersion: 5, kind: [], metadata: x}}}
+- {name: b, resource: {manifest: {apiVersion: v1, kind: User, metadata: {labels: {a: b, c: 1}, annotations: {a: null}, namespace: 5}}}}
+- {name: c, resource: {manifest: {apiVersion: v1, kind: User, metadata: {labels: [], annotations: x}}}}`,
+			want: []string{
+				at + "manifest.apiVersion: must be a string, but is a number",
+				at + "manifest.kind: must be a string, but is a list",
+				at + "manifest.metadata: must be an object, but is a string",
+				"generators[1].resource.manifest.metadata.annotations: must be an object whose values are strings",
+				"generators[1].resource.manifest.metadata.labels: must be an object whose values are strings",
+				"generators[1].resource.manifest.metadata.namespace: must be a string, but is a number",
+				"generators[2].resource.manifest.metadata.annotations: must be an object whose values are strings",
+				"generators[2].resource.manifest.metadata.labels: must be an object whose values are strings",
+			},
+		},
+		"Status": {
+			reason: "it is the provider's",
+			input:  manifest("{apiVersion: v1, kind: User, status: {}}"),
+			want:   []string{at + "manifest.status: must not be set in a manifest"},
+		},
+		"SecretData": {
+			reason: "it would stand in an annotation",
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret, data: {a: b}, stringData: {c: d}}, readyExpression: "true"}}]`,
+			want:   []string{at + "manifest.data: " + noData, at + "manifest.stringData: " + noData},
+		},
+		"ConfigMapData": {
+			reason: "it would, too, in any of its forms",
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap, data: {a: b}, binaryData: {c: eA==}}, readyExpression: "true"}}]`,
+			want:   []string{at + "manifest.binaryData: " + noData, at + "manifest.data: " + noData},
+		},
+		"Unready": {
+			reason: "it would wait for ever",
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}}}, {name: b, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}}]`,
+			want: []string{
+				at + "readyExpression: must be set, for a Secret or ConfigMap has no condition Ready: write for example has(resource.data.token)",
+				"generators[1].resource.readyExpression: must be set, for a Secret or ConfigMap has no condition Ready: write for example has(resource.data.token)",
+			},
+		},
+		"TooLarge": {
+			reason: "an annotation has a limit",
+			input:  manifest(`{x: ` + strings.Repeat("x", limits.ManifestBytes+1-len(`{"x":""}`)) + "}"),
+			want:   []string{at + "manifest: has 65537 bytes, over the limit of 65536: it is kept in an annotation"},
+		},
+		"SetNothing": {
+			reason: "both are needed",
+			input:  set(`{}, {fieldPath: a}, {value: "1"}`),
+			want:   []string{at + "set[0].fieldPath: must be set", at + "set[0].value: must be set", at + "set[1].value: must be set", at + "set[2].fieldPath: must be set"},
+		},
+		"SetNotPaths": {
+			reason: "as in the environment",
+			input:  set(`{fieldPath: "spec[", value: "1"}, {fieldPath: "spec.*", value: "1"}`),
+			want: []string{
+				at + "set[0].fieldPath: cannot be parsed as a field path: unterminated '[' at position 4",
+				at + "set[1].fieldPath: must not have a wildcard: name the field",
+			},
+		},
+		"SetFixed": {
+			reason: "which object it is, who has it, and what is not in a manifest either",
+			input: set(`{fieldPath: apiVersion, value: "'x'"}, {fieldPath: kind, value: "'x'"}, {fieldPath: metadata, value: "{}"}, {fieldPath: metadata.namespace, value: "'x'"},
+  {fieldPath: metadata.uid, value: "'x'"}, {fieldPath: "metadata.ownerReferences[0].uid", value: "'x'"}, {fieldPath: metadata.generateName, value: "'x'"},
+  {fieldPath: "metadata.finalizers[0]", value: "'x'"}, {fieldPath: metadata.managedFields, value: "[]"}, {fieldPath: status, value: "{}"}`),
+			want: []string{
+				at + "set[0].fieldPath: must not be apiVersion: write it into the manifest", at + "set[1].fieldPath: must not be kind: write it into the manifest",
+				at + "set[2].fieldPath: must not be metadata" + meta, at + "set[3].fieldPath: must not be metadata.namespace" + meta,
+				at + "set[4].fieldPath: must not be metadata.uid" + meta, at + "set[5].fieldPath: must not be metadata.ownerReferences[0].uid" + meta,
+				at + "set[6].fieldPath: must not be metadata.generateName" + meta, at + "set[7].fieldPath: must not be metadata.finalizers[0]" + meta,
+				at + "set[8].fieldPath: must not be metadata.managedFields" + meta, at + "set[9].fieldPath: must not be status, which the resource's own controller writes",
+			},
+		},
+		"SetFixedOtherwiseSpelled": {
+			reason: "a field path has several spellings",
+			input:  set(`{fieldPath: "[metadata].namespace", value: "'x'"}, {fieldPath: "[status][x]", value: "1"}`),
+			want:   []string{at + "set[0].fieldPath: must not be metadata.namespace" + meta, at + "set[1].fieldPath: must not be status.x, which the resource's own controller writes"},
+		},
+		"SetData": {
+			reason: "of those whose data is not in a manifest either",
+			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: "true", set: [
+  {fieldPath: data.x, value: "'x'"}, {fieldPath: "[binaryData]", value: "{}"}, {fieldPath: stringData.x, value: "'x'"}]}}]`,
+			want: []string{at + "set[0].fieldPath: must not be data.x, for a manifest is kept in an annotation: export the data instead", at + "set[1].fieldPath: must not be binaryData, for a manifest is kept in an annotation: export the data instead", at + "set[2].fieldPath: must not be stringData.x, for a manifest is kept in an annotation: export the data instead"},
+		},
+		"SetCovers": {
+			reason: "what replaces another one comes first, and nothing is written twice",
+			input:  set(`{fieldPath: spec.a.b, value: "1"}, {fieldPath: spec.c, value: "1"}, {fieldPath: spec.a, value: "{}"}, {fieldPath: spec.c, value: "1"}`),
+			want: []string{
+				at + "set[2].fieldPath: replaces what " + at + "set[0] wrote: remove one of them, or write this one first",
+				at + "set[3].fieldPath: replaces what " + at + "set[1] wrote: remove one of them, or write this one first",
+			},
+		},
+		"SetName": {
+			reason: "a name is of one generation, and known before anything is read",
+			input: set(`{fieldPath: metadata.name, value: "'x'"}`) + `
+sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
+			want: []string{at + "set[0].value: gives each generation the same name: use generation.number or generation.id in it"},
+		},
+		"SetNameOfGenerated": {
+			reason: "said once, and not as a secret in a manifest, too",
+			input:  set(`{fieldPath: "[metadata][name]", value: generated.a.x + generation.id}`),
+			want:   []string{at + "set[0].value:1:12: may not use generated.a.x: a name has to be known before a credential is made"},
+		},
+		"SetOfGeneration": {
+			reason: "it would fail on each call; a computed field may be one of them",
+			input: set(`{fieldPath: metadata.name, value: string(generation.nubmer)}, {fieldPath: a, value: generation.uid}, {fieldPath: b, value: has(generation.x)},
+  {fieldPath: c, value: "generation.?x.orValue(1)"}, {fieldPath: d, value: "generation['x']"}, {fieldPath: e, value: "generation[composite.spec.x]"}, {fieldPath: f, value: generation}`),
+			want: []string{
+				at + `set[0].value:1:18: generation has no field "nubmer": it has number and id`,
+				at + `set[1].value:1:11: generation has no field "uid": it has number and id`,
+				at + `set[2].value:1:4: generation has no field "x": it has number and id`,
+				at + `set[3].value:1:22: generation has no field "x": it has number and id`,
+				at + `set[4].value:1:11: generation has no field "x": it has number and id`,
+			},
+		},
+		"SetNameOfSource": {
+			reason: "what is asked for has to be the same on each call",
+			input: set(`{fieldPath: metadata.name, value: "sources.s.data.x + generation.id"}`) + `
+sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
+			want: []string{at + "set[0].value: may use no source: a name has to be known before a source is read"},
+		},
+		"SetMany": {
+			reason: "a list has its limit",
+			input:  set(strings.Repeat("{}, ", limits.ListItems+1)),
+			want:   []string{at + "set: has 65 items, over the limit of 64: split the input into several pipeline steps"},
+		},
+		"OutputKeys": {
+			reason: "they are keys of Secrets, of what is exported",
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {"a b": "'x'", c: ""}}}]`,
+			want:   []string{at + `outputs[a b]: cannot use key "a b": use letters, digits, '-', '_' and '.' only`, at + "outputs[c]: must be set"},
+		},
+	}.run(t)
+}
+
+func TestCompileGeneratorExpressions(t *testing.T) {
+	const (
+		secretly = ", and secret data flows into the data of Secrets only: leave it out"
+		unknown  = ": its outputs are not known yet: use them where they are exported"
+		gens     = "generators:\n- {name: word, password: {}}\n- {name: key, sshKey: {}}\n- {name: otp, totp: {secretExpression: \"'x'\"}}\n- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}\n"
+	)
+	refusals{
+		"Keepers": {
+			reason: "a hash of it is in an annotation, and a secret of a few letters could be guessed: also through variables, by computed names, as a map, and by asking whether it is there",
+			input: gens + `
+- {name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: secrets.db.x}
+- {name: b, uuid: {}, refreshPolicy: OnChange, keepersExpression: secret.password}
+- {name: c, uuid: {}, refreshPolicy: OnChange, keepersExpression: variables.w}
+- {name: d, uuid: {}, refreshPolicy: OnChange, keepersExpression: "variables[composite.spec.x]"}
+- {name: e, uuid: {}, refreshPolicy: OnChange, keepersExpression: "secrets[composite.spec.x].y"}
+- {name: f, uuid: {}, refreshPolicy: OnChange, keepersExpression: "secrets.map(s, s)"}
+- {name: g, uuid: {}, refreshPolicy: OnChange, keepersExpression: "has(secrets.db.x)"}
+- {name: h, uuid: {}, refreshPolicy: OnChange, keepersExpression: generated.word.password}
+- {name: i, uuid: {}, refreshPolicy: OnChange, keepersExpression: "previous.?key.?publicKey"}
+variables: [{name: v, value: secrets.db.x}, {name: w, value: "variables.v + 'x'"}]`,
+			want: []string{
+				"generators[4].keepersExpression:1:11: uses secrets.db.x" + secretly,
+				"generators[5].keepersExpression:1:7: uses secret.password" + secretly,
+				"generators[6].keepersExpression:1:10: uses secrets.db.x" + secretly,
+				"generators[7].keepersExpression:1:10: uses secrets.db.x" + secretly,
+				"generators[8].keepersExpression:1:26: uses all secrets" + secretly,
+				"generators[9].keepersExpression:1:1: uses all secrets" + secretly,
+				"generators[10].keepersExpression:1:4: uses secrets.db.x" + secretly,
+				"generators[11].keepersExpression:1:15: uses generated.word.password" + secretly,
+				"generators[12].keepersExpression:1:14: uses previous.key.publicKey" + secretly,
+			},
+		},
+		"KeepersType": {
+			reason: "what JSON does not have",
+			input:  `generators: [{name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: "b'x'"}]`,
+			want:   []string{"generators[0].keepersExpression:1:1: must return a value that JSON has, but returns a bytes: wrap it in string(...)"},
+		},
+		"Set": {
+			reason: "a manifest is in an annotation, and in a resource that many may read",
+			input: gens + `
+- name: a
+  resource:
+    manifest: {apiVersion: example.org/v1, kind: User}
+    set:
+    - {fieldPath: a, value: secrets.db.x}
+    - {fieldPath: b, value: secret.x}
+    - {fieldPath: c, value: generated.word.password}
+    - {fieldPath: d, value: previous.word.password}
+    - {fieldPath: e, value: generated.a.x}
+    - {fieldPath: f, value: variables.v}
+    - {fieldPath: g, value: "secrets[composite.spec.x].y"}
+    - {fieldPath: h, value: "generated[composite.spec.x].y"}
+variables: [{name: v, value: generated.key.publicKey}]`,
+			want: []string{
+				"generators[4].resource.set[0].value:1:11: uses secrets.db.x" + secretly,
+				"generators[4].resource.set[1].value:1:7: uses secret.x" + secretly,
+				"generators[4].resource.set[2].value:1:15: uses generated.word.password" + secretly,
+				"generators[4].resource.set[3].value:1:14: uses previous.word.password" + secretly,
+				"generators[4].resource.set[4].value:1:12: uses generated.a.x" + secretly,
+				"generators[4].resource.set[5].value:1:10: uses generated.key.publicKey" + secretly,
+				"generators[4].resource.set[6].value:1:26: uses all secrets" + secretly,
+				"generators[4].resource.set[7].value:1:28: uses all of generated" + secretly,
+			},
+		},
+		"Outputs": {
+			reason: "generators are not evaluated one after the other, and one not by itself",
+			input: gens + `
+- name: a
+  resource:
+    manifest: {apiVersion: example.org/v1, kind: User}
+    outputs: {a: generated.word.password, b: previous.word.password, c: generated.a.d, d: variables.v, e: "generated[composite.spec.x].y", f: "5"}
+variables: [{name: v, value: generated.word.password}]`,
+			want: []string{
+				"generators[4].resource.outputs[a]:1:15: may not use generated.word.password" + unknown,
+				"generators[4].resource.outputs[b]:1:14: may not use previous.word.password" + unknown,
+				"generators[4].resource.outputs[c]:1:12: may not use generated.a.d" + unknown,
+				"generators[4].resource.outputs[d]:1:10: may not use generated.word.password" + unknown,
+				"generators[4].resource.outputs[e]:1:28: may not use all of generated" + unknown,
+				"generators[4].resource.outputs[f]:1:1: must return a string, but returns an int: wrap it in string(...)",
+			},
+		},
+		"Ready": {
+			reason: "true or false, of the resource alone",
+			input: `
+generators:
+- {name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: "'true'"}}
+- {name: b, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: "1"}}
+- {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: ""}}
+- {name: d, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: "has(generated.c.x)"}}`,
+			want: []string{
+				"generators[0].resource.readyExpression:1:1: must return true or false, but returns a string: compare it with something",
+				"generators[1].resource.readyExpression:1:1: must return true or false, but returns an int: compare it with something",
+				"generators[2].resource.readyExpression: must not be empty: an empty text is \"''\" in an expression",
+				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: whether a generation can be used is up to its own resource",
+			},
+		},
+		"Token": {
+			reason: "of another token there would be an order, or none; an unnamed generator may be one",
+			input: gens + `
+- {name: a, totp: {secretExpression: generated.otp.token}}
+- {name: b, totp: {secretExpression: generated.b.token}}
+- {name: c, totp: {secretExpression: variables.v}}
+- {name: d, totp: {secretExpression: "generated[composite.spec.x].token"}}
+- {name: e, totp: {secretExpression: "5"}}
+variables: [{name: v, value: generated.otp.token}]`,
+			want: []string{
+				"generators[4].totp.secretExpression:1:14: may not use generated.otp.token: name a generator that is no totp",
+				"generators[5].totp.secretExpression:1:12: may not use generated.b.token: name a generator that is no totp",
+				"generators[6].totp.secretExpression:1:10: may not use generated.otp.token: name a generator that is no totp",
+				"generators[7].totp.secretExpression:1:28: may not use all of generated: name a generator that is no totp",
+				"generators[8].totp.secretExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
+			},
+		},
+		"GenerationElsewhere": {
+			reason: "only of a manifest it is known which generation it is",
+			input: `
+generators:
+- {name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: generation.number}
+- {name: b, totp: {secretExpression: generation.id}}
+- {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {a: generation.id}, readyExpression: generation.number == 1}}
+variables: [{name: v, value: generation}]
+secrets: [{name: s, metadata: {nameExpression: generation.id}, data: [{key: k, value: generation.id}]}]
+configMaps: [{name: c, data: [{key: k, value: generation.id}]}]
+status: [{fieldPath: a, value: generation.number}]`,
+			want: []string{
+				"variables[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[0].keepersExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[1].totp.secretExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[2].resource.outputs[a]:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[2].resource.readyExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"secrets[0].metadata.nameExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"secrets[0].data[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"configMaps[0].data[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"status[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+			},
+		},
+		"Unknown": {
+			reason: "it would wait for ever; outputs of a resource are not all known",
+			input: gens + `
+variables: [{name: v, value: generated.wrd.password}]
+secrets:
+- name: s
+  data:
+  - {key: a, value: generated.elsewhere.x}
+  - {key: b, value: previous.kye.publicKey}
+  - {key: c, value: "generated.?wrod.?password"}
+  - {key: d, value: generated.word.pasword}
+  - {key: e, value: generated.key.public}
+  - {key: f, value: "has(generated.otp.tokne) ? 'a' : 'b'"}
+  - {key: g, value: previous.otp.token}
+  - {key: h, value: generated.user.anything}`,
+			want: []string{
+				`variables[0].value:1:14: there is no generator "wrd": did you mean word?`,
+				`secrets[0].data[0].value:1:20: there is no generator "elsewhere": there are key, otp, user, word`,
+				`secrets[0].data[1].value:1:13: there is no generator "kye": did you mean key?`,
+				`secrets[0].data[2].value:1:16: there is no generator "wrod": did you mean word?`,
+				`secrets[0].data[3].value:1:15: generator "word" has no output "pasword": did you mean password?`,
+				`secrets[0].data[4].value:1:14: generator "key" has no output "public": there are privateKey, publicKey`,
+				`secrets[0].data[5].value:1:4: generator "otp" has no output "tokne": did you mean token?`,
+				`secrets[0].data[6].value:1:13: generator "otp" is a totp, which has no previous generation`,
+			},
+		},
+		"UnknownAtAll": {
+			reason: "without generators, too",
+			input:  "secrets: [{name: s, data: [{key: k, value: generated.word.password}]}]",
+			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": there is none`},
+		},
+		"UnknownInput": {
+			reason: "an input of dataFrom is spelled as in an expression",
+			input: gens + `
+secrets:
+- name: s
+  dataFrom:
+  - extract: {key: generated.wrod}
+  - extract: {key: previous.elsewhere}
+  - find: {path: generated.wrod/}
+  - find: {path: generated.elsewhere/pass}
+  - find: {path: generated.wor}`,
+			want: []string{
+				`secrets[0].dataFrom[0].extract.key: there is no generator "wrod": did you mean word?`,
+				`secrets[0].dataFrom[1].extract.key: there is no generator "elsewhere": there are key, otp, user, word`,
+				`secrets[0].dataFrom[2].find.path: there is no generator "wrod": did you mean word?`,
+				`secrets[0].dataFrom[3].find.path: there is no generator "elsewhere": there are key, otp, user, word`,
+			},
+		},
+		"FindPrevious": {
+			reason: "a find takes what is in use",
+			input:  gens + "secrets: [{name: s, dataFrom: [{find: {path: previous.word/}}, {find: {path: previous.word}}]}]",
+			want: []string{
+				"secrets[0].dataFrom[0].find.path: finds no generation before: use extract, with key previous.word",
+				"secrets[0].dataFrom[1].find.path: finds no generation before: use extract, with key previous.word",
+			},
+		},
+		"Generations": {
+			reason: "a generation is no resource of the Composition's, and a number is only of the moment",
+			input: gens + `
+variables: [{name: v, value: "secrets['generated/word/1'].password"}, {name: w, value: "resources['generated/us-er/1'].spec"}]
+secrets:
+- {name: a, from: generated/word/1, data: [{key: a, value: secret.password}]}
+- {name: b, dataFrom: [{extract: {key: generated/word/2}}, {extract: {key: generated/word/01}}, {extract: {key: generated/word}}]}`,
+			want: []string{
+				`variables[0].value:1:28: "generated/word/1" is a generation: read it as generated.word`,
+				`variables[1].value:1:31: "generated/us-er/1" is a generation: read it as generated['us-er']`,
+				`secrets[0].data[0].value:1:7: "generated/word/1" is a generation: read it as generated.word`,
+				`secrets[1].dataFrom[0].extract.key: "generated/word/2" is a generation: read it as generated.word`,
+			},
+		},
+		"ExtractOfTOTP": {
+			reason: "a token has none before it",
+			input:  gens + "secrets: [{name: s, dataFrom: [{extract: {key: previous.otp}}]}]",
+			want:   []string{`secrets[0].dataFrom[0].extract.key: generator "otp" is a totp, which has no previous generation`},
+		},
+		"Names": {
+			reason: "generations have them",
+			input:  "secrets: [{name: generated/word/1, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]\nconfigMaps: [{name: generated/x, metadata: {name: b}, data: [{key: k, value: \"'v'\"}]}]",
+			want: []string{
+				"secrets[0].name: must not begin with generated/, which is of generations",
+				"configMaps[0].name: must not begin with generated/, which is of generations",
+			},
+		},
+	}.run(t)
+}
+
+func TestCompileGeneratedFlow(t *testing.T) {
+	const gens = "generators: [{name: word, password: {}}, {name: key, sshKey: {}}]\nvariables: [{name: v, value: generated.word.password}]\n"
+	list := func(place, use string) string {
+		return fmt.Sprintf("%s: uses %s, %s: leave it out, or list %q under nonSensitive if it is not secret", place, use, plantest.Flow, use)
+	}
+	early := func(place, use string) string {
+		return place + ": may not use " + use + ": a name has to be known before a credential is made"
+	}
+	refusals{
+		"ConfigMap": {
+			reason: "by itself, through a variable, the former one, by a computed name, as a map, by its size or its being there; what is listed is one output of one generation",
+			input: gens + `
+configMaps:
+- name: c
+  data:
+  - {key: a, value: generated.word.password}
+  - {key: b, value: previous.word.password}
+  - {key: c, value: variables.v}
+  - {key: d, value: "generated[composite.spec.x].y"}
+  - {key: e, value: "generated.key[composite.spec.x]"}
+  - {key: f, value: "generated.word.size() > 0 ? 'a' : 'b'"}
+  - {key: g, value: "'word' in previous ? 'a' : 'b'"}
+  - {key: h, value: "has(generated.word.password) ? 'a' : 'b'"}
+  - {key: i, value: previous.key.publicKey, nonSensitive: [generated.key.publicKey]}
+  - {key: j, value: generated.key.publicKey, nonSensitive: [key.publicKey, generated.key.privateKey, "secrets.generated.key.publicKey"]}`,
+			want: []string{
+				list("configMaps[0].data[0].value:1:15", "generated.word.password"),
+				list("configMaps[0].data[1].value:1:14", "previous.word.password"),
+				list("configMaps[0].data[2].value:1:10", "generated.word.password"),
+				"configMaps[0].data[3].value:1:28: uses all of generated, " + plantest.Flow + ": name the keys that it needs",
+				"configMaps[0].data[4].value:1:14: uses all keys of generated.key, " + plantest.Flow + ": name the keys that it needs",
+				"configMaps[0].data[5].value:1:10: uses all keys of generated.word, " + plantest.Flow + ": name the keys that it needs",
+				"configMaps[0].data[6].value:1:11: uses all of previous, " + plantest.Flow + ": name the keys that it needs",
+				list("configMaps[0].data[7].value:1:4", "generated.word.password"),
+				list("configMaps[0].data[8].value:1:13", "previous.key.publicKey"),
+				list("configMaps[0].data[9].value:1:14", "generated.key.publicKey"),
+			},
+		},
+		"ConfigMapDataFrom": {
+			reason: "all keys at once",
+			input:  gens + `configMaps: [{name: c, dataFrom: [{extract: {key: generated.word}}, {extract: {key: previous.word}}, {find: {path: generated.word/}}, {valueMap: generated.key}]}]`,
+			want: []string{
+				`configMaps[0].dataFrom[0].extract.key: "generated.word" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[1].extract.key: "previous.word" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
+				"configMaps[0].dataFrom[2].find: finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment",
+				"configMaps[0].dataFrom[3].valueMap:1:10: uses all keys of generated.key, " + plantest.Flow + ": leave it out",
+			},
+		},
+		"Metadata": {
+			reason: "of Secrets as well, for many may read it",
+			input:  gens + `secrets: [{name: s, metadata: {labelsExpression: "{'a': generated.word.password}", annotationsExpression: "{'a': variables.v}"}, data: [{key: k, value: "'v'"}]}]`,
+			want: []string{
+				list("secrets[0].metadata.labelsExpression:1:21", "generated.word.password"),
+				list("secrets[0].metadata.annotationsExpression:1:16", "generated.word.password"),
+			},
+		},
+		"NameListed": {
+			reason: "what is asked for has to be the same on each call, secret or not",
+			input: gens + `
+secrets:
+- {name: a, metadata: {nameExpression: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}, data: [{key: k, value: "'v'"}]}
+- {name: b, metadata: {namespaceExpression: variables.v, nonSensitive: [generated.word.password]}, data: [{key: k, value: "'v'"}]}
+- {name: c, metadata: {nameExpression: "previous.?key.?publicKey.orValue('x')", nonSensitive: [previous.key.publicKey]}, data: [{key: k, value: "'v'"}]}`,
+			want: []string{
+				early("secrets[0].metadata.nameExpression:1:14", "generated.key.publicKey"),
+				early("secrets[1].metadata.namespaceExpression:1:10", "generated.word.password"),
+				early("secrets[2].metadata.nameExpression:1:33", "previous.key.publicKey"),
+			},
+		},
+		"NameOfSource": {
+			reason: "a source has nothing to list it under",
+			input:  gens + `sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: generated.key.publicKey}]`,
+			want:   []string{early("sources[0].nameExpression:1:14", "generated.key.publicKey")},
+		},
+		"Name": {
+			reason: "said once: to list it would not help",
+			input: gens + `
+secrets: [{name: a, metadata: {nameExpression: variables.v, namespaceExpression: generated.key.publicKey}, data: [{key: k, value: "'v'"}]}]
+configMaps: [{name: b, metadata: {nameExpression: previous.key.publicKey}, data: [{key: k, value: "'v'"}]}]`,
+			want: []string{
+				early("secrets[0].metadata.nameExpression:1:10", "generated.word.password"),
+				early("secrets[0].metadata.namespaceExpression:1:14", "generated.key.publicKey"),
+				early("configMaps[0].metadata.nameExpression:1:13", "previous.key.publicKey"),
+			},
+		},
+		"Status": {
+			reason: "it is the composite's",
+			input:  gens + `status: [{fieldPath: a, value: generated.key.publicKey}, {fieldPath: b, value: variables.v}]`,
+			want: []string{
+				list("status[0].value:1:14", "generated.key.publicKey"),
+				list("status[1].value:1:10", "generated.word.password"),
+			},
+		},
+		"EnvironmentListed": {
+			reason: "generators may use it, so that there would be a circle",
+			input: gens + `
+environment:
+  set:
+  - {fieldPath: a, value: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}
+  - {fieldPath: b, value: variables.v, nonSensitive: [generated.word.password]}`,
+			want: []string{
+				"environment.set[0].value:1:14: may not use generated.key.publicKey: generators may use the environment, which comes first",
+				"environment.set[1].value:1:10: may not use generated.word.password: generators may use the environment, which comes first",
+			},
+		},
+	}.run(t)
+}
+
+func TestCompileGeneratorsThatAreRight(t *testing.T) {
+	largest := `{"apiVersion":"example.org/v1","kind":"User","spec":{"a":"","b":"","c":[1,2,3,4,5,6,7,8]}}`
+	largest = strings.Replace(largest, `"a":"`, `"a":"`+strings.Repeat("x", limits.ManifestBytes-len(largest)), 1)
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+	}{
+		"Design": {reason: "the input that the design shows", input: design},
+		"Kinds": {
+			reason: "each, with next to nothing and with all it has",
+			input: plantest.Exports(`
+generators:
+- {name: a, password: {}}
+- {name: b, password: {length: 8, digits: 2, symbols: 2, symbolCharacters: "-_", noUpper: true, allowRepeat: true, prefix: p, suffix: s, encoding: hex, secretKeys: [user, word]}}
+- {name: c, uuid: {}}
+- {name: d, sshKey: {}}
+- {name: e, sshKey: {type: rsa, bits: 2048, comment: c}}
+- {name: f, certificate: {ca: g, dnsNames: [a.b], ipAddresses: [10.0.0.1], duration: 240h, keyType: rsa}}
+- {name: g, certificate: {isCA: true, subject: {commonName: x, organizations: [o]}}}
+- {name: h, totp: {secretExpression: secret.seed, digits: 8, period: 1m, algorithm: SHA512}}
+- {name: i, totp: {secretExpression: generated.a.password}, refreshPolicy: CreatedOnce}
+- {name: j, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}`),
+		},
+		"Names": {
+			reason: "the shortest, the longest, one of digits, and those of a source, a variable and an export",
+			input: plantest.Exports(`
+generators: [{name: a, uuid: {}}, {name: ` + strings.Repeat("a", 63) + `, uuid: {}}, {name: 0-9, uuid: {}}, {name: s, uuid: {}}, {name: v, uuid: {}}, {name: e, uuid: {}}]
+sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
+variables: [{name: v, value: "generated['0-9'].uuid"}]
+secrets: [{name: e, data: [{key: k, value: generated.e.uuid}]}, {name: generated, data: [{key: k, value: secrets.generated.x}]}, {name: generated-x, from: generated, data: [{key: k, value: secret.x}]}]`),
+		},
+		"Policies": {
+			reason: "each, with the bounds of times",
+			input: plantest.Exports(`
+generators:
+- {name: a, uuid: {}, refreshPolicy: CreatedOnce, gracePeriod: 0s}
+- {name: b, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1m, gracePeriod: 15m, keepersExpression: composite.spec.x}
+- {name: c, uuid: {}, refreshPolicy: Periodic, refreshInterval: 876000h}
+- {name: d, uuid: {}, refreshPolicy: OnChange, gracePeriod: 876000h, namespace: x}
+- {name: e, certificate: {subject: {commonName: x}, renewBefore: 24h}, refreshPolicy: OnChange}
+- {name: f, certificate: {subject: {commonName: x}, renewBefore: 24h}, refreshPolicy: Periodic, refreshInterval: 1h}`),
+		},
+		"Keepers": {
+			reason: "all that is no secret, of any type",
+			input: plantest.Exports(`
+sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
+variables: [{name: v, value: composite.spec.x}, {name: generated, value: "'a variable'"}]
+generators:
+- {name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: "[variables.v, environment.x, context.x, resources.db.spec, sources.s.data.x]"}
+- {name: b, uuid: {}, refreshPolicy: OnChange, keepersExpression: "{'a': 1, 'b': null}"}
+- {name: c, uuid: {}, refreshPolicy: OnChange, keepersExpression: "variables.generated"}
+- {name: d, uuid: {}, refreshPolicy: OnChange, keepersExpression: "[1, 2].map(secret, secret + 1)"}`),
+		},
+		"Resource": {
+			reason: "a manifest with what varies in it, and what comes of it; generation is a name like others elsewhere",
+			input: plantest.Exports(`
+generators:
+- name: user
+  resource:
+    manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: x, labels: {a: b}, annotations: {c: d}}, spec: {data: {a: b}}}
+    set:
+    - {fieldPath: metadata.name, value: "'user-%d-%s'.format([generation.number, generation.id])"}
+    - {fieldPath: "metadata.labels[example.org/number]", value: string(generation.number)}
+    - {fieldPath: spec, value: "{'a': composite.spec.x}"}
+    - {fieldPath: spec.list, value: "[1, 2]"}
+    - {fieldPath: "spec.list[0]", value: "3"}
+    - {fieldPath: spec.none, value: "composite.spec.?none"}
+    outputs: {username: resource.spec.name, password: "secret.password + 'x'", self: self.metadata.name, other: secrets.db.x}
+    readyExpression: resource.status.?ready.orValue(false) && has(secret.password)
+- name: secret
+  resource: {manifest: {apiVersion: v1, kind: Secret, type: Opaque}, readyExpression: has(secret.token)}
+- name: other
+  resource: {manifest: {apiVersion: example.org/v1, kind: Secret, data: {a: b}}}
+secrets: [{name: s, data: [{key: a, value: generated.user.anything}, {key: b, value: "string([1].map(generation, generation)[0])"}]}]`),
+		},
+		"LargeManifest": {
+			reason: "as it stands in the annotation, without the spaces that an encoder may put between",
+			input:  plantest.Exports("generators: [{name: a, resource: {manifest: " + largest + "}}]"),
+		},
+		"DataOfOtherKinds": {
+			reason: "it is no Secret's, and of a Secret of another group neither",
+			input: plantest.Exports(`
+generators:
+- name: a
+  resource:
+    manifest: {apiVersion: example.org/v1, kind: Secret, data: {a: b}, stringData: {c: d}, binaryData: {e: f}}
+    set: [{fieldPath: data.x, value: "'x'"}, {fieldPath: stringData, value: "{}"}, {fieldPath: binaryData.x, value: "'x'"}]`),
+		},
+		"Flow": {
+			reason: "into Secrets all of it, into others what is listed",
+			input: plantest.Exports(`
+generators: [{name: word, password: {}}, {name: key, sshKey: {}}]
+variables: [{name: v, value: generated.word.password}]
+secrets:
+- name: s
+  metadata: {labelsExpression: "{'a': generated.key.publicKey}", nonSensitive: [generated.key.publicKey]}
+  data:
+  - {key: a, value: variables.v}
+  - {key: b, value: "previous.?word.?former", optional: true}
+  - {key: c, value: "generated[composite.spec.x].y"}
+  - {valueMap: generated.key}
+  dataFrom:
+  - extract: {key: generated.word}
+  - {extract: {key: previous.word}, optional: true}
+  - find: {path: generated.word/}
+  - valueMap: previous.word
+configMaps:
+- name: c
+  data: [{key: a, value: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}, {key: b, value: "previous.?key.?publicKey", nonSensitive: [previous.key.publicKey], optional: true}]
+status: [{fieldPath: a, value: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}]`),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, faults := plantest.Compile(t, c.input); faults != nil {
+				t.Errorf("Compile(...): %s:\n%s", c.reason, strings.Join(faults, "\n"))
+			}
+		})
+	}
+}
+
+// design is the example of the design's section "The input", as it stands there.
+const design = `apiVersion: export.fn.crossplane.io/v1beta1
+kind: Exports
+
+environment:                      # optional: look up and merge EnvironmentConfigs here, and patch the result
+  environmentConfigs:             # same fields as function-environment-configs, so that an input moves over unchanged
+  - type: Reference
+    ref: {name: example-environment}
+  - type: Selector
+    selector:
+      mode: Single                # or Multiple, with sortByFieldPath, minMatch, maxMatch
+      matchLabels:
+      - {key: stage, type: FromCompositeFieldPath, valueFromFieldPath: spec.parameters.stage}
+      - {key: my-label, type: Value, value: blue}
+  defaultData: {region: eu-west-1}
+  policy: {resolution: Required}
+  set:                            # composite -> environment (From/To/Combine patches of the one-pager, in CEL)
+  - {fieldPath: widgets.count, value: composite.spec.widgets}
+
+sources:                          # other objects to read; a Secret is asked for only if an expression uses it
+- name: ca
+  apiVersion: v1
+  kind: Secret
+  nameExpression: "composite.metadata.name + '-ca'"   # or name, or matchLabels
+  optional: true
+
+variables:                        # evaluated at most once, on first use; may use earlier ones
+- name: host
+  value: resources['db'].status.atProvider.endpoint
+
+generators:
+- name: admin
+  password: {length: 32, symbols: 4, symbolCharacters: "-_"}     # or uuid, sshKey, certificate, resource
+  refreshPolicy: Periodic         # CreatedOnce (default) | Periodic | OnChange
+  refreshInterval: 720h
+  gracePeriod: 24h
+  keepersExpression: composite.spec.passwordVersion              # a change rotates (Terraform's keepers)
+
+secrets:
+- name: connection                # name in the pipeline (composition resource name)
+  metadata:
+    nameExpression: composite.spec.writeConnectionSecretToRef.name   # default: <composite name>-<export name>
+    labels: {team: payments}
+    annotationsExpression: "{'example.org/host': variables.host}"
+  type: Opaque
+  from: db                        # the entry's resource and secret; default: the composite
+  data:
+  - key: url
+    value: "'postgres://%s:%s@%s:%d/app'.format([secret.username, url.queryEscape(secret.password), variables.host, resource.spec.port])"
+  - key: ca.crt
+    value: secrets.ca['ca.crt']
+    optional: true
+  - valueMap: "{'username': secret.username, 'password': generated.admin.password}"
+  dataFrom:
+  - extract: {key: db}            # all of db's connection details
+    rewrite:
+    - regexp: {source: '^(.*)$', target: 'DB_$1'}
+  - find: {path: cache/, name: {regexp: 'port|host'}, tags: {env: dev}}
+    rewrite:
+    - regexp: {source: 'cache/(.*)', target: 'REDIS_$1'}
+    conversionStrategy: Default
+    decodingStrategy: None
+  connectionDetails: true         # also publish as connection details of a legacy (v1-style) XR
+
+configMaps:
+- name: settings
+  data:
+  - {key: region, value: environment.region}
+
+status:                           # composite status fields (environment or anything non-secret -> XR)
+- {fieldPath: endpoint, value: variables.host}
+
+fromComposite:                    # exports that the XR's own author asks for; off unless this is here
+  from: db                        # what secret is in those expressions
+  fieldPath: spec.operatorSpec    # holds secretExpressions / configMapExpressions (or dynamicSecrets / dynamicConfigMaps)
+  allow: {secrets: [db], resources: [db], environment: false}
+
+ttl: 60s
+`
+
+// generationOf is a generation of generator admin, as it is observed after it was
+// adopted: more is in its record.
+func generationOf(number int, more string) string {
+	value := func(of string) string {
+		return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s-%s%d", canary, of, number))
+	}
+	return fmt.Sprintf(`
+  generated/admin/%[1]d:
+    object:
+      apiVersion: v1
+      kind: Secret
+      metadata:
+        name: xr-admin-%[1]d
+        namespace: team
+        uid: g%[1]d
+        labels: {export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: "%[1]d", export.fn.crossplane.io/composite: u1}
+        annotations:
+          crossplane.io/composition-resource-name: generated/admin/%[1]d
+          export.fn.crossplane.io/generated-at: "2026-01-0%[1]dT00:00:00Z"
+          export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","gracePeriod":"1h","adopted":true}}'
+          %[2]s
+        ownerReferences: [{controller: true, uid: u1}]
+      type: Opaque
+
+      data: {password: %[3]s, user: %[4]s}
+`, number, more, value("pass"), value("user"))
+}
+
+// Run takes what a generator gives where the input asks for it, and says so on what
+// it exports, for else the generation could be dropped under it.
+func TestRunGeneratedInputs(t *testing.T) {
+	const (
+		db      = `{object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}}, details: {name: canary-db}}`
+		flagged = `export.fn.crossplane.io/flagged-for-gc-time: "2026-01-03T00:00:00Z"`
+		waits   = `Waiting nothing | Secret "s" is not created: waiting: secrets[0].dataFrom[0] for `
+		bare    = `, rewrite: [{regexp: {source: "^generated.admin/", target: ""}}]`
+	)
+	none := "resources:\n  db: " + db
+	one := none + generationOf(1, "")
+	two := none + generationOf(1, flagged) + generationOf(2, "")
+	of := func(data string, n int) string {
+		return fmt.Sprintf(`Available Secret team/xr-s {data: {%s}, metadata: {annotations: {export.fn.crossplane.io/generated: {"admin":{"generation":%d,"uid":"g%[2]d"}}}}}`, data, n)
+	}
+	for name, c := range map[string]struct {
+		reason   string
+		dataFrom string
+		world    string
+		want     string
+	}{
+		"Extract": {
+			reason:   "all keys of the generation in use",
+			dataFrom: `{extract: {key: generated.admin}}`, world: two,
+			want: of("password: canary-pass2, user: canary-user2", 2),
+		},
+		"ExtractUnmarked": {
+			reason:   "what is exported is in use, whatever its annotations say",
+			dataFrom: `{extract: {key: generated.admin}}`, world: none + unmarked(generationOf(1, ""), "state") + exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`),
+			want: of("password: canary-pass1, user: canary-user1", 1),
+		},
+		"ExtractRenamed": {
+			reason:   "keys are rewritten as those of other inputs",
+			dataFrom: `{extract: {key: generated.admin}, rewrite: [{regexp: {source: "(.*)", target: "ADMIN_$1"}}]}`, world: one,
+			want: of("ADMIN_password: canary-pass1, ADMIN_user: canary-user1", 1),
+		},
+		"ExtractNothingYet": {
+			reason:   "what is not stored is not exported",
+			dataFrom: `{extract: {key: generated.admin}}`, world: none,
+			want: waits + "generated.admin (its generation 1 is to be stored)",
+		},
+		"ExtractOptionalNothingYet": {
+			reason:   "it is left out, as its author says",
+			dataFrom: `{extract: {key: generated.admin}, optional: true}, {extract: {key: db}}`, world: none,
+			want: "Available Secret team/xr-s {data: {name: canary-db}}",
+		},
+		"ExtractPrevious": {
+			reason:   "the generation before, while its grace period lasts; that one is none in use",
+			dataFrom: `{extract: {key: previous.admin}}`, world: two,
+			want: "Available Secret team/xr-s {data: {password: canary-pass1, user: canary-user1}}",
+		},
+		"ExtractNoPrevious": {
+			reason:   "there is none, and who needs it waits",
+			dataFrom: `{extract: {key: previous.admin}}`, world: one,
+			want: waits + "previous.admin (no generation is in its grace period: read it as previous.?admin, with optional: true)",
+		},
+		"ExtractPreviousOptional": {
+			reason:   "there is none most of the time",
+			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, world: one,
+			want: of("password: canary-pass1, user: canary-user1", 1),
+		},
+		"ExtractBoth": {
+			reason:   "beside each other for an application that takes either",
+			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, world: two,
+			want: of("OLD_password: canary-pass1, OLD_user: canary-user1, password: canary-pass2, user: canary-user2", 2),
+		},
+		"ExtractProperty": {
+			reason:   "the text shows the key and not its value",
+			dataFrom: `{extract: {key: generated.admin, property: password}}`, world: one,
+			want: `Held! nothing | Secret "s" is not created: secrets[0].dataFrom[0]: the value of "password" of "generated.admin" is not a JSON object`,
+		},
+		"Find": {
+			reason:   "keys are generated.<name>/<key>, which a rewrite makes short",
+			dataFrom: `{find: {path: generated.admin/}` + bare + `}`, world: two,
+			want: of("password: canary-pass2, user: canary-user2", 2),
+		},
+		"FindAsItIs": {
+			reason:   "without a rewrite they are converted",
+			dataFrom: `{find: {path: generated.admin/}}`, world: one,
+			want: of("generated.admin_password: canary-pass1, generated.admin_user: canary-user1", 1),
+		},
+		"FindSome": {
+			reason:   "of all generators, those keys that match",
+			dataFrom: `{find: {path: generated., name: {regexp: word}}` + bare + `}`, world: one,
+			want: of("password: canary-pass1", 1),
+		},
+		"FindNothingYet": {
+			reason:   "what is not stored is not exported, and not left out either",
+			dataFrom: `{find: {path: generated.admin/}, optional: true}`, world: none,
+			want: waits + "generated.admin (its generation 1 is to be stored)",
+		},
+		"FindByName": {
+			reason:   "who wants the keys of all resources does not mean each password beside them",
+			dataFrom: `{find: {name: {regexp: "."}}, rewrite: [{regexp: {source: ".*/", target: ""}}]}`, world: two,
+			want: "Available Secret team/xr-s {data: {name: canary-db}}",
+		},
+		"FindByShorterPath": {
+			reason:   "it does not ask for them",
+			dataFrom: `{find: {path: gen}, optional: true}, {extract: {key: db}}`, world: two,
+			want: "Available Secret team/xr-s {data: {name: canary-db}}",
+		},
+		"FindByTags": {
+			reason:   "what a generator gives has none",
+			dataFrom: `{find: {path: generated.admin/, tags: {export.fn.crossplane.io/generator: admin}}, optional: true}, {extract: {key: db}}`, world: two,
+			want: "Available Secret team/xr-s {data: {name: canary-db}}",
+		},
+		"ValueMap": {
+			reason:   "the same in CEL",
+			dataFrom: `{valueMap: generated.admin}`, world: two,
+			want: of("password: canary-pass2, user: canary-user2", 2),
+		},
+		"ComputedName": {
+			reason:   "which generator it is cannot be told, so that it may be any",
+			dataFrom: `{valueMap: "generated['ad' + 'min']"}`, world: one,
+			want: of("password: canary-pass1, user: canary-user1", 1),
+		},
+		"AsResource": {
+			reason:   "a generation is no resource of the Composition's, by a computed name neither",
+			dataFrom: `{valueMap: "secrets['generated/admin/' + '1']"}`, world: one,
+			want: waits + "secrets[*]",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, plantest.Exports("generators: [{name: admin, password: {secretKeys: [password, user]}, gracePeriod: 1h}]\nsecrets: [{name: s, dataFrom: ["+c.dataFrom+"]}]"), c.world)
+			s.req.Now, s.req.Random = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
+			result := s.run(t)
+			if diff := cmp.Diff(c.want, show(result)[0]); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+			if text := s.text(t, result); strings.Contains(text, canary) {
+				t.Errorf("Run(...): %s: a secret is in what is public:\n%s", c.reason, text)
+			}
+		})
+	}
+}
+
+// unmarked is text of generations without what says whose they are.
+func unmarked(text string, what ...string) string {
+	for _, w := range what {
+		text = map[string]func(string) string{
+			"labels": func(s string) string { return strings.ReplaceAll(s, "labels: {export", "others: {export") },
+			"state": func(s string) string {
+				return strings.ReplaceAll(s, "\n          export.fn.crossplane.io/generat", "\n          example.org/generat")
+			},
+			"name": func(s string) string {
+				return strings.ReplaceAll(s, "crossplane.io/composition-resource-name", "example.org/name")
+			},
+			"owner": func(s string) string { return strings.ReplaceAll(s, "uid: u1}]", "uid: u2}]") },
+		}[w](text)
+	}
+	return text
+}
+
+// exportedFrom is export s, as it is observed with values of generations.
+func exportedFrom(generations string) string {
+	return "\n  s: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-s, namespace: team, annotations: {export.fn.crossplane.io/generated: '" + generations + "'}}, data: {k: eA==}}}"
+}
+
+// inCluster is a generation that the composite does not list.
+func inCluster(generation string) string {
+	_, object, _ := strings.Cut(generation, "object:\n")
+	return "- " + strings.TrimPrefix(strings.ReplaceAll(object, "\n    ", "\n"), "      ")
+}
+
+// Run takes for a generation what is one, and nothing else: what it takes may be given to
+// whoever reads what is exported, and what it does not take is dropped, or made again.
+func TestRunTellsGenerations(t *testing.T) {
+	const (
+		admin    = "generators: [{name: admin, password: {secretKeys: [password, user]}}]\nsecrets:\n- {name: s, data: [{key: k, value: generated.admin.password}]}"
+		none     = `secrets: [{name: s, data: [{key: k, value: "'x'"}]}]`
+		late     = "sources: [{name: c, apiVersion: v1, kind: ConfigMap, matchName: c}]\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: sources.c.data.a, password: {secretKeys: [password, user]}}]"
+		lateEnv  = "environment: {environmentConfigs: [{type: Reference, ref: {name: e}}]}\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: environment.a, password: {secretKeys: [password, user]}}]"
+		settings = "\ncluster:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {a: b}}"
+		deleting = "\n        deletionTimestamp: \"2026-01-03T00:00:00Z\"\n        uid:"
+		unlisted = `Conflict! | generator "admin": exports use generation 1, which is Secret team/xr-admin-1, and the composite does not list it. Set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it`
+		left     = `Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation, but the composite does not list it, so that it is left alone. If it was restored from a backup, set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it. Otherwise delete it`
+	)
+	old := func(s string) string {
+		return strings.Replace(s, "\n        uid:", "\n        creationTimestamp: \"2025-01-01T00:00:00Z\"\n        uid:", 1)
+	}
+	isDeleted := func(s string) string { return strings.Replace(s, "\n        uid:", deleting, 1) }
+	resources := func(all ...string) string { return "resources:" + strings.Join(all, "") }
+	cluster := func(all ...string) string { return "resources: {}\ncluster:\n" + strings.Join(all, "") }
+	one, two := generationOf(1, ""), generationOf(2, "")
+	bare := unmarked(one, "labels", "state")
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		world  string
+		names  string
+		others []string
+	}{
+		"Own":            {reason: "the name says it", input: admin, world: resources(unmarked(two, "labels", "state")), names: "generated/admin/2"},
+		"LeftLabel":      {reason: "its label says it", input: none, world: resources(unmarked(one, "state")), names: "generated/admin/1"},
+		"LeftAnnotation": {reason: "its annotation says it", input: none, world: resources(unmarked(generationOf(1, "export.fn.crossplane.io/generator: admin"), "labels")), names: "generated/admin/1"},
+		"LeftExported":   {reason: "what is exported says it", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1"},
+		"NoGeneration":   {reason: "a resource of the Composition may have that name", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`))},
+		"OfAnotherName":  {reason: "and marks that are none of that name", input: none, world: resources(strings.ReplaceAll(one, "generator: admin", "generator: root"))},
+		"UnlistedOld": {
+			reason: "the composite never listed it: it is left alone, and another number is used", input: admin, world: cluster(inCluster(old(one))), names: "generated/admin/2",
+			others: []string{left},
+		},
+		"UnlistedRecorded": {reason: "an export says that it has its values, and the composite does not list it: nothing is changed", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), others: []string{unlisted}},
+		"UnlistedUnnamed":  {reason: "its labels alone are anybody's", input: admin, world: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
+		"Deleted":          {reason: "it may be revoked; its number was used", input: admin, world: resources(isDeleted(one)), names: "generated/admin/2"},
+		"DeletedUnlisted":  {reason: "nor is its name, as long as it is there: another number is used", input: admin, world: cluster(inCluster(isDeleted(one))), names: "generated/admin/2", others: []string{left}},
+		"DeletedBackward":  {reason: "the highest of them counts", input: admin, world: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
+		"Late":             {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + settings, names: "generated/admin/1 generated/admin/2"},
+		"LateEnvironment":  {reason: "so it is before the environment is", input: lateEnv, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
+		"DeletedLate":      {reason: "also after one that is on its way out", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
+		"ExportedAndGone":  {reason: "a number that something exported has is not used again", input: admin, world: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
+		"ExportedTwice": {
+			reason: "the highest of them counts",
+			input:  admin + "\n- {name: z, data: [{key: k, value: generated.admin.password}]}",
+			world:  resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`), strings.NewReplacer("s: {object", "z: {object", "xr-s", "xr-z").Replace(exportedFrom(`{"admin":{"generation":3,"uid":"g3"}}`))),
+			names:  "generated/admin/5",
+		},
+		"ForgedNumber": {reason: "but not one that leaves no next one", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1000000000,"uid":"g4"}}`)), names: "generated/admin/1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, plantest.Exports(c.input), c.world)
+			s.req.Now, s.req.Random = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
+			result := s.run(t)
+			var names []string
+			for _, g := range result.Generations {
+				names = append(names, g.Name)
+			}
+			if diff := cmp.Diff(c.names, strings.Join(names, " ")); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s\n%s", c.reason, diff, strings.Join(show(result), "\n"))
+			}
+			var others []string
+			for _, o := range result.Others {
+				others = append(others, withMessage(stateText(o), o.Message))
+			}
+			if diff := cmp.Diff(c.others, others); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Run flags a former generation once nothing that is exported can have its value.
+func TestRunFlagsGenerations(t *testing.T) {
+	adopted, unadopted := generationOf(1, ""), strings.Replace(generationOf(1, ""), `,"adopted":true`, "", 1)
+	for name, c := range map[string]struct {
+		reason string
+		first  string
+		export string
+		want   string
+	}{
+		"Exported":      {"it is in use", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
+		"NextExported":  {"nobody has it any more", adopted, exportedFrom(`{"admin":{"generation":2,"uid":"g2"}}`), "flagged"},
+		"NotExported":   {"nobody ever had", adopted, "", "flagged"},
+		"PutBack":       {"it was deleted and put back, with another UID", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
+		"NothingSaid":   {"somebody took the annotation away: the value may be of any", adopted, exportedFrom(""), "stays"},
+		"SaidOfAnother": {"and so if it is of another generator", adopted, exportedFrom(`{"root":{"generation":2,"uid":"g2"}}`), "stays"},
+		"NeverAdopted":  {"nobody can have what was never given", unadopted, exportedFrom(""), "dropped"},
+		"AnotherObject": {"what has the number of the one in use, and another UID, is left as it is", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
+		"GivenUnmarked": {"but its very UID does", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, plantest.Exports("generators: [{name: admin, password: {secretKeys: [password, user]}, gracePeriod: 1h}]\nsecrets: [{name: s, data: [{key: k, value: generated.admin.password}]}]"), "resources:"+c.first+generationOf(2, "")+c.export)
+			s.req.Now = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC)
+			got := "dropped"
+			for _, g := range s.run(t).Generations {
+				if g.Name != "generated/admin/1" {
+					continue
+				}
+				got = "stays"
+				if strings.Contains(showObject(g.Desired), "flagged-for-gc-time") {
+					got = "flagged"
+				}
+			}
+			if got != c.want {
+				t.Errorf("Run(...): %s: generation 1 is %s, not %s", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+// A generation is made where Crossplane can compose it, or not at all.
+func TestRunGeneratorsInNamespaces(t *testing.T) {
+	const cluster = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {}}}"
+	for name, c := range map[string]struct {
+		reason    string
+		generator string
+		world     string
+		want      string
+	}{
+		"Own":           {"said aloud", "namespace: team, uuid: {}", "", ""},
+		"Other":         {"a namespaced composite composes beside itself", "namespace: other, uuid: {}", "", `generators[0].namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
+		"OtherManifest": {"by whichever field", "resource: {manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: other}}}", "", `generators[0].resource.manifest.metadata.namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
+		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set: the composite is cluster scoped and has no claim"},
+		"ClusterSet":    {"and any will do", "namespace: other, uuid: {}", cluster, ""},
+		"ClusterWide":   {"a resource may be cluster scoped, too", "resource: {manifest: {apiVersion: example.org/v1, kind: User}}", cluster, ""},
+		"ClusterTOTP":   {"a token is stored nowhere", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", cluster, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.world).call(t)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Run looks up generations where they are: a look-up elsewhere finds none, and another one
+// is made beside the one that is there.
+func TestRunLooksUpGenerations(t *testing.T) {
+	const (
+		user  = "resource: {manifest: {apiVersion: example.org/v1, kind: User}}"
+		claim = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}}}"
+		file  = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}}"
+	)
+	for name, c := range map[string]struct {
+		reason    string
+		generator string
+		world     string
+		want      string
+	}{
+		"Secret":        {"those of the composite, and what has the name of the next one", "uuid: {}", "", "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
+		"Resource":      {"of its own kind, beside the composite", user, "", "User team/xr-a-1, User team/xr-a-2-62a3c32dc9"},
+		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
+		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "User xr-a-1, User xr-a-2-62a3c32dc9"},
+		"File":          {"nothing refers to a composite without a UID", "uuid: {}", file, "Secret team/xr-a-1, Secret team/xr-a-2-e9eb02ac82"},
+		"TOTP":          {"no generation is made of it", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.world)
+			s.req.Random = bytes.NewReader(make([]byte, 1<<12))
+			result, err := s.call(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range result.Requirements {
+				got = append(got, r.String())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,270 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A placement is where an export's object is, or must be.
+type placement struct {
+	target
+
+	resource string       // the composition resource name: the export's, or the one from before it was renamed
+	observed wire.Struct  // our object, if there is one
+	unlisted bool         // it was looked up, because the composite does not list it
+	lookUp   *Requirement // while there is no object of ours
+	unknown  reasons      // why the place is not known, or not looked up yet
+	conflict string       // what else has the object at that place
+	stays    string       // why the observed object is not where the input wants it; empty if it is
+}
+
+// writers list who composes each object, to find objects that are composed twice.
+type writers map[target][]writer
+
+// placements are the places of all exports, and the writers of all objects.
+type placements struct {
+	reply
+
+	at      []placement
+	writers writers
+	drop    []string // resources of the composite author in an earlier step that an export replaces
+}
+
+func placeExports(s *session, p *plan.Plan, req *request) placements {
+	out := placements{at: make([]placement, len(p.Exports))}
+	for i, e := range p.Exports {
+		out.at[i] = placeExport(s, p, req, e, s.observed.Resources[e.Name].Object)
+		if l := out.at[i].lookUp; l != nil {
+			out.require(*l)
+		}
+	}
+	out.writers, out.drop = findWriters(s, p, req, out.at)
+	return out
+}
+
+// placeExport finds the object of an export. A composed resource stays where it is, because Crossplane
+// fixes name and namespace on creation. Before it exists, its place is looked up.
+func placeExport(s *session, p *plan.Plan, req *request, e plan.Export, observed wire.Struct) placement {
+	at := s.intended(e)
+	if observed.Exists() {
+		return placeObserved(e, at, observed)
+	}
+	if !at.unknown.empty() || !rulesLookUp {
+		return at
+	}
+	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.Kind), Namespace: at.namespace, Name: at.name}
+	switch a := req.answer(*at.lookUp); {
+	case !a.read:
+		at.unknown = waitingFor("the look-up of %s", at.lookUp)
+	case len(a.objects) > 0:
+		s.checkFound(p, req, e, &at, a.objects[0])
+	}
+	return at
+}
+
+// intended returns where the input wants the object, or why that is not known.
+func (s *session) intended(e plan.Export) placement {
+	at := placement{target: target{kind: e.Kind}, resource: e.Name}
+	ns, err := s.namespaceOf(e)
+	if err != nil {
+		at.unknown.add(e.Path.Child("metadata", "namespaceExpression").String(), err)
+		return at
+	}
+	at.namespace = ns
+	switch x := e.Metadata.NameExpr; {
+	case x != nil:
+		name, err := s.checkedName(x, e.From, "name", object.ValidateName)
+		at.unknown.add(x.Source().Path, err)
+		at.name = name
+	case e.Metadata.Name != "":
+		at.name = e.Metadata.Name
+	default:
+		at.name = s.composite.name + "-" + e.Name
+		if err := object.ValidateName(at.name); err != nil {
+			at.unknown = failing("%s: must be set, for the default is an illegal name: %s", e.NamePath(), err.Error())
+		}
+	}
+	return at
+}
+
+func (s *session) namespaceOf(e plan.Export) (string, error) {
+	x := e.Metadata.NamespaceExpr
+	switch {
+	case x == nil && e.Metadata.Namespace == "":
+		return s.namespace, nil
+	case x == nil:
+		return e.Metadata.Namespace, nil
+	}
+	ns, err := s.checkedName(x, e.From, "namespace", object.ValidateNamespace)
+	if err == nil && !s.cluster && ns != s.namespace {
+		return "", failed(x.Source().Path, "gives namespace %q, but a composite in namespace %q composes into its own only",
+			ns, s.namespace)
+	}
+	return ns, err
+}
+
+// checkedName returns the name that an expression produces. It is empty on an error.
+func (s *session) checkedName(x *expression.Expression, from, what string, check func(string) error) (string, error) {
+	name, err := s.name(x, from)
+	switch {
+	case err != nil:
+		return "", err
+	case name == "":
+		return "", expression.NewWaiting("a " + what + " that is not empty")
+	case check(name) != nil:
+		return "", failed(x.Source().Path, "gives an illegal %s: %s", what, check(name).Error())
+	}
+	return name, nil
+}
+
+func placeObserved(e plan.Export, want placement, observed wire.Struct) placement {
+	apiVersion, kind, ns, name := object.Identity(observed)
+	if ns == "" {
+		ns = want.namespace // a file may leave it out
+	}
+	at := placement{target: target{e.Kind, ns, name}, resource: e.Name, observed: observed}
+	switch {
+	case apiVersion != "v1" || kind != string(e.Kind):
+		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s",
+			kind, e.Kind, e.At("name"))
+	case !want.unknown.empty():
+		at.stays = "its name is not known: " + want.unknown.sentence()
+	case want.target != at.target:
+		at.stays = fmt.Sprintf("a composed resource cannot be renamed: delete it to have it created as %s", want)
+	}
+	return at
+}
+
+// checkFound checks an object at the place of an export that is not observed. It may be ours: the cache
+// that the composite is read from may not have what was just composed. If the export was renamed, the
+// object keeps its composition resource name: Crossplane deletes a resource whose name is not desired.
+func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *placement, found wire.Struct) {
+	_, _, _, controlled := object.ControllerOf(found)
+	rename := "set " + e.NamePath().String() + " to another name"
+	if x := e.Metadata.NameExpr; x != nil {
+		rename = "have " + x.Source().Path + " give another name"
+	}
+	composed := object.CompositionResourceName(found)
+	_, earlier := req.Desired[composed]
+	taken := composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
+	switch {
+	case !controlled:
+		at.conflict = fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.Kind, at, rename)
+	case !s.controls(found):
+		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s%s", e.Kind, at, s.otherController(found), rename)
+	case plan.IsAuthors(composed) && !e.Author: // it is deleted
+		at.unknown = waitingFor("%s %s, which the composite's author asked for, to be deleted", e.Kind, at)
+	case taken || composed != e.Name && (e.Author || p.ExportNamed(composed)):
+		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
+	case composed != e.Name:
+		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: "+
+			"if the export was renamed, set %s to %q again; otherwise %s",
+			e.Kind, at, composed, e.Path.Child("name"), composed, rename)
+		at.observed, at.resource, at.unlisted = found, composed, !resourceRefs(s.object)[resourceRef{string(e.Kind), at.name}]
+	default:
+		at.observed, at.unlisted = found, !resourceRefs(s.object)[resourceRef{string(e.Kind), at.name}]
+	}
+}
+
+// otherController describes the controller of an object that this composite does not control. A former
+// composite of the same name has another UID.
+func (s *session) otherController(found wire.Struct) string {
+	uid, kind, name, _ := object.ControllerOf(found)
+	apiVersion := object.Controller(found).Get("apiVersion").Text()
+	ownVersion, ownKind, _, ownName := object.Identity(s.object)
+	switch {
+	case kind != ownKind || name != ownName || s.uid == "":
+		return fmt.Sprintf("%s %q: ", kind, name)
+	case groupOf(apiVersion) != groupOf(ownVersion):
+		return fmt.Sprintf("%s %q of %q: ", kind, name, apiVersion)
+	}
+	return fmt.Sprintf("a former %s %q with the UID %q, not by this one, whose UID is %q: "+
+		"wait until Kubernetes has deleted it, or delete it, or ", kind, name, uid, s.uid)
+}
+
+// A writer composes an object: an export, a generation, or an earlier step.
+type writer struct {
+	export              *field.Path
+	generation, earlier string
+}
+
+// findWriters finds those of this step and of earlier ones. drop are the resources of the composite
+// author in earlier steps that exports replace.
+func findWriters(s *session, p *plan.Plan, req *request, at []placement) (out writers, drop []string) {
+	out = make(writers, len(at))
+	authors := map[target]string{}
+	for name, o := range req.Desired {
+		v, kind, ns, n := object.Identity(o)
+		if v != "v1" || n == "" || kind != string(object.Secret) && kind != string(object.ConfigMap) {
+			continue
+		}
+		if ns == "" {
+			ns = s.namespace
+		}
+		t := target{object.Kind(kind), ns, n}
+		if plan.IsAuthors(name) {
+			authors[t] = name
+			continue
+		}
+		out[t] = append(out[t], writer{earlier: name})
+	}
+	for i, e := range p.Exports {
+		if t := at[i].target; t.name != "" {
+			out[t] = append(out[t], writer{export: e.Path})
+			if name, ok := authors[t]; ok {
+				drop = append(drop, name)
+			}
+		}
+	}
+	return out, drop
+}
+
+// A target is an object's place in the cluster. Its name may be empty: then it is not known yet.
+type target struct {
+	kind            object.Kind
+	namespace, name string
+}
+
+func (t target) String() string { return t.namespace + "/" + t.name }
+
+// writersText names writers, with those of earlier steps first.
+func writersText(writers []writer) string {
+	var earlier, own []string
+	for _, w := range writers {
+		switch {
+		case w.export != nil:
+			own = append(own, w.export.String())
+		case w.generation != "":
+			own = append(own, fmt.Sprintf("generation %q", strings.TrimPrefix(w.generation, plan.GenerationPrefix)))
+		default:
+			earlier = append(earlier, fmt.Sprintf("composed resource %q of an earlier step", w.earlier))
+		}
+	}
+	slices.Sort(earlier)
+	return strings.Join(append(earlier, own...), " and ")
+}
+
+// A resourceRef is an object that the composite lists.
+type resourceRef struct{ kind, name string }
+
+// resourceRefs are the objects that a composite lists.
+func resourceRefs(xr wire.Struct) map[resourceRef]bool {
+	out := map[resourceRef]bool{}
+	spec := xr.Get("spec").Struct()
+	if own := spec.Get("crossplane"); own.Exists() {
+		spec = own.Struct()
+	}
+	for _, v := range spec.Get("resourceRefs").List().All() {
+		ref := v.Struct()
+		out[resourceRef{ref.Get("kind").Text(), ref.Get("name").Text()}] = true
+	}
+	return out
+}

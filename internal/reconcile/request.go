@@ -1,0 +1,156 @@
+package reconcile
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A Request is what one call of the function observes. Run does not change it.
+type Request struct {
+	Observation observation.Observation // without sources, which Run reads from Found
+
+	// Found are the objects that Crossplane read for requirements, by their key. A missing key was not
+	// read yet. Keys that are not ours are the Composition's own required resources.
+	Found map[string][]wire.Struct
+
+	Desired       map[string]wire.Struct // the resources of earlier steps of the pipeline
+	DesiredStatus wire.Struct            // the status of earlier steps
+
+	// Schemas are the OpenAPI v3 schemas that Crossplane read for Result.Schemas. A missing kind was not
+	// read yet. A kind that does not exist has an empty schema.
+	Schemas    map[plan.Kind]wire.Struct
+	HasSchemas bool // Crossplane can read schemas
+
+	Elsewhere map[string]bool // the generators of other steps
+	Now       time.Time
+	Random    io.Reader // the source of credentials
+}
+
+// RequirementPrefix begins the names of our requirements, so that they differ from the names of the
+// Composition's own required resources.
+const RequirementPrefix = "export.fn.crossplane.io/"
+
+// A Requirement is an object that Crossplane must read for us, or with labels several objects.
+type Requirement struct {
+	APIVersion, Kind string
+	Namespace        string // empty for a cluster scoped kind
+
+	// Either Name or Labels is set.
+	Name   string
+	Labels map[string]string
+}
+
+// Key names the requirement. It spells everything that is required: on the first call of a reconcile
+// Crossplane returns what it found before for the same key, also if the requirement was another one.
+func (r Requirement) Key() string {
+	match := "name=" + r.Name
+	if r.Name == "" {
+		match = "labels=" + r.labels()
+	}
+	return fmt.Sprintf("%s%s/%s/%s/%s", RequirementPrefix, r.APIVersion, r.Kind, r.Namespace, match)
+}
+
+// String describes the required object in messages.
+func (r Requirement) String() string {
+	what := r.Name
+	if r.Name == "" {
+		what = "with " + r.labels()
+	}
+	switch {
+	case r.Namespace == "":
+		return r.Kind + " " + what
+	case r.Name == "":
+		return r.Kind + " " + what + " in " + r.Namespace
+	}
+	return r.Kind + " " + r.Namespace + "/" + what
+}
+
+// sameAs reports whether another requirement is for the same object.
+func (r Requirement) sameAs(o Requirement) bool {
+	return r.APIVersion == o.APIVersion && r.Kind == o.Kind && r.Namespace == o.Namespace && r.Name == o.Name
+}
+
+func (r Requirement) labels() string {
+	labels := make([]string, 0, len(r.Labels))
+	for _, k := range plan.SortedKeys(r.Labels) {
+		labels = append(labels, k+"="+r.Labels[k])
+	}
+	return strings.Join(labels, ",")
+}
+
+func (r Requirement) matches(s wire.Struct) bool {
+	apiVersion, kind, namespace, name := object.Identity(s)
+	if apiVersion != r.APIVersion || kind != r.Kind || namespace != r.Namespace || r.Name != "" && name != r.Name {
+		return false
+	}
+	labels := plan.MetadataOf(s).Get("labels").Struct()
+	for k, v := range r.Labels {
+		if labels.Get(k).Text() != v {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the required objects, in the order of namespace and name.
+func (r Requirement) find(found []wire.Struct) []wire.Struct {
+	type named struct {
+		name   string
+		object wire.Struct
+	}
+	var all []named
+	for _, s := range found {
+		if r.matches(s) {
+			_, _, ns, name := object.Identity(s)
+			all = append(all, named{ns + "/" + name, s})
+		}
+	}
+	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	objects := make([]wire.Struct, 0, len(all))
+	for _, n := range all {
+		objects = append(objects, n.object)
+	}
+	return objects
+}
+
+// A request is a Request whose answers are read once each.
+type request struct {
+	*Request
+
+	answers map[string]*answer // by the key of the requirement
+}
+
+func (r *request) answer(req Requirement) *answer {
+	key := req.Key()
+	a := r.answers[key]
+	if a == nil {
+		found, read := r.Found[key]
+		a = &answer{objects: req.find(found), read: read}
+		r.answers[key] = a
+	}
+	return a
+}
+
+// An answer is what Crossplane found for a requirement.
+type answer struct {
+	objects []wire.Struct // in the order of namespace and name
+	read    bool          // Crossplane has read them
+
+	source *sourceAnswer // for sources, once one requires it
+}
+
+// A sourceAnswer is an answer without the objects of composite authors.
+type sourceAnswer struct {
+	objects       []wire.Struct
+	details       observation.Details // of the only one, if it is a Secret
+	failed        error               // why they cannot be read
+	clusterScoped bool                // one has no namespace
+}

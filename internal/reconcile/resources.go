@@ -1,0 +1,265 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A composite is the composite resource of a request.
+type composite struct {
+	object    wire.Struct
+	name, uid string
+	namespace string // a legacy composite has that of its claim
+	cluster   bool   // it is cluster scoped
+}
+
+// compositeOf reads the composite. Only a legacy composite has a claim: in any other one, which has
+// spec.crossplane, the composite author can write a claimRef.
+func compositeOf(xr wire.Struct) composite {
+	_, _, ns, name := object.Identity(xr)
+	out := composite{object: xr, name: name, uid: plan.MetadataOf(xr).Get("uid").Text(), namespace: ns, cluster: ns == ""}
+	if isLegacy(xr) {
+		out.namespace = xr.At("spec", "claimRef", "namespace").Text()
+	}
+	return out
+}
+
+// isLegacy reports whether a composite has the v1 style, the only one with connection details.
+func isLegacy(xr wire.Struct) bool {
+	_, _, ns, _ := object.Identity(xr)
+	return ns == "" && !xr.At("spec", "crossplane").Exists()
+}
+
+// An identified is a composed resource that looks like a generation.
+type identified struct {
+	observation.Resource
+
+	generator string
+	number    int
+}
+
+// split groups the composed resources. Expressions cannot read generations, and only those of the
+// composite author can read the author's objects.
+func split(p *plan.Plan, req *request, xr composite) composedResources {
+	all := req.Observation.Resources
+	out := composedResources{
+		resources: all, authors: map[string]observation.Resource{}, generations: map[string]identified{},
+		records: readRecords(all),
+	}
+	for name, res := range all {
+		if plan.IsAuthors(name) {
+			out.authors[name] = res
+		} else if id, ok := identify(p, req, xr, out.records, name, res); ok {
+			out.generations[name] = id
+		}
+	}
+	rest := len(all) - len(out.authors) - len(out.generations)
+	if rest == len(all) { // there may be many, and a copy takes memory
+		return out
+	}
+	out.resources = make(map[string]observation.Resource, rest)
+	for name, res := range all {
+		if _, ok := out.generations[name]; !ok && !plan.IsAuthors(name) {
+			out.resources[name] = res
+		}
+	}
+	return out
+}
+
+// A recorded is what exports recorded of one generator: the generations of their values.
+type recorded struct {
+	used   map[string]generator.Reference // by UID
+	former map[string]generator.Reference
+	keys   map[string][]generator.Outputs // the data of the exports that use a generation, by its UID
+}
+
+// readRecords reads what listed exports recorded, by generator.
+func readRecords(resources map[string]observation.Resource) map[string]*recorded {
+	out := map[string]*recorded{}
+	for _, name := range plan.SortedKeys(resources) {
+		if plan.IsAuthors(name) {
+			continue
+		}
+		o := resources[name].Object
+		for generator, from := range readGenerated(o) {
+			out[generator] = out[generator].with(from, ownData(o))
+		}
+	}
+	return out
+}
+
+// A generatedFrom is the generation of an export's values, and its former generations.
+type generatedFrom struct {
+	generator.Reference
+
+	Former []generator.Reference `json:"former,omitempty"`
+}
+
+// readGenerated reads the record of an export, by generator. A record whose seal does not fit was changed
+// and is ignored. A record in a ConfigMap is ignored, because anybody could seal it.
+func readGenerated(o wire.Struct) map[string]generatedFrom {
+	annotations := plan.MetadataOf(o).Get("annotations")
+	if !annotations.Struct().Get(generator.AnnotationGenerated).Exists() || !isV1Secret(o) ||
+		!generator.Sealed(ownData(o), plan.Texts(annotations)) {
+		return nil
+	}
+	return parseGenerated(o)
+}
+
+// ownData is the data of a Secret as this function wrote it, without keys that others added.
+func ownData(o wire.Struct) generator.Outputs {
+	held := object.Held(o)
+	if held == nil {
+		return nil
+	}
+	data, _ := object.DataOf(wire.Of(held)) // nil on an error
+	return data
+}
+
+func parseGenerated(o wire.Struct) map[string]generatedFrom {
+	var out map[string]generatedFrom
+	if json.Unmarshal([]byte(plan.MetadataOf(o).At("annotations", generator.AnnotationGenerated).Text()), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// with adds the record of an export.
+func (r *recorded) with(from generatedFrom, data generator.Outputs) *recorded {
+	if r == nil {
+		r = &recorded{
+			used: map[string]generator.Reference{}, former: map[string]generator.Reference{},
+			keys: map[string][]generator.Outputs{},
+		}
+	}
+	if plan.IsNumber(from.Generation) && from.UID != "" {
+		r.used[from.UID] = from.Reference
+		r.keys[from.UID] = append(r.keys[from.UID], data)
+	}
+	for _, ref := range from.Former {
+		if plan.IsNumber(ref.Generation) && ref.UID != "" {
+			r.former[ref.UID] = ref
+		}
+	}
+	return r
+}
+
+// recordedGeneration returns the generation with a UID that an export recorded.
+func recordedGeneration(records map[string]*recorded, uid string) (name string, number int, ok bool) {
+	for _, name := range plan.SortedKeys(records) {
+		ref, ok := records[name].used[uid]
+		if !ok {
+			ref, ok = records[name].former[uid]
+		}
+		if ok && uid != "" {
+			return name, ref.Generation, true
+		}
+	}
+	return "", 0, false
+}
+
+// identify finds out which generation a composed resource is: by its UID, if an export recorded it,
+// or by the object's own name, because annotations, also that with the composition resource name, can
+// be changed. Any other resource must be marked as a generation.
+func identify(
+	p *plan.Plan, req *request, xr composite, records map[string]*recorded, composed string, res observation.Resource,
+) (identified, bool) {
+	meta := plan.MetadataOf(res.Object)
+	if name, number, ok := recordedGeneration(records, meta.Get("uid").Text()); ok {
+		return identified{res, name, number}, true
+	}
+	marked := func(name string) bool {
+		return meta.At("labels", generator.LabelGenerator).Is(name) ||
+			meta.At("annotations", generator.LabelGenerator).Is(name)
+	}
+	name, number, named := plan.ParseGeneration(composed)
+	_, desired := req.Desired[composed]
+	for i := range p.Generators {
+		m := &p.Generators[i]
+		n, ok := xr.defaultNumber(m, res.Object)
+		if ok && (named || marked(m.Name) || !desired && xr.controls(res.Object) && object.IsImmutable(res.Object)) {
+			return identified{res, m.Name, n}, true
+		}
+	}
+	if name, number, ok := sealedGeneration(res.Object); ok {
+		return identified{res, name, number}, true
+	}
+	return identified{res, name, number}, named && (p.Generator(name) != nil || marked(name))
+}
+
+// sealedGeneration returns the generation that a Secret names, if its seal fits.
+func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
+	annotations := plan.Texts(plan.MetadataOf(o).Get("annotations"))
+	name = annotations[generator.LabelGenerator]
+	if apiVersion, kind, _, _ := object.Identity(o); !plan.HasData(apiVersion, kind) || name == "" {
+		return "", 0, false
+	}
+	data, err := object.DataOf(o)
+	if err != nil || !generator.Sealed(data, annotations) {
+		return "", 0, false
+	}
+	return plan.ParseGeneration(plan.GenerationPrefix + name + "/" + annotations[generator.LabelGeneration])
+}
+
+// requirement of the generation of a generator that has a name.
+func (c composite) requirement(m *plan.Generator, name string) Requirement {
+	object, ns := m.Makes.Object(), m.Namespace
+	if ns == "" && (m.Kind != plan.KindResource || !c.cluster) {
+		ns = c.namespace
+	}
+	return Requirement{APIVersion: object.APIVersion, Kind: object.Kind, Namespace: ns, Name: name}
+}
+
+func (c composite) controls(o wire.Struct) bool {
+	uid, _, _, controlled := object.ControllerOf(o)
+	return controlled && uid == c.uid && uid != ""
+}
+
+// namePrefix of the objects of generations. It is empty if the input chooses their names.
+func (c composite) namePrefix(m *plan.Generator) string {
+	if !m.HasGenerations() || m.Makes.Names() {
+		return ""
+	}
+	return c.name + "-" + m.Name + "-"
+}
+
+// idDigits of an ID in a name: 40 bits.
+const idDigits = 10
+
+// numberOf returns the number of a generation by the name of its object.
+func numberOf(prefix, name string) (int, bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok || prefix == "" {
+		return 0, false
+	}
+	text, suffix, suffixed := strings.Cut(rest, "-")
+	number, err := strconv.Atoi(text)
+	return number, err == nil && plan.IsNumber(number) && text == strconv.Itoa(number) &&
+		(!suffixed || len(suffix) == idDigits)
+}
+
+// defaultNumber is numberOf for an object of the kind that the generator composes.
+func (c composite) defaultNumber(m *plan.Generator, o wire.Struct) (int, bool) {
+	apiVersion, kind, _, name := object.Identity(o)
+	if k := m.Makes.Object(); apiVersion != k.APIVersion || kind != k.Kind {
+		return 0, false
+	}
+	return numberOf(c.namePrefix(m), name)
+}
+
+func isV1Secret(o wire.Struct) bool {
+	apiVersion, kind, _, _ := object.Identity(o)
+	return apiVersion == "v1" && kind == string(object.Secret)
+}
+
+func groupOf(apiVersion string) string {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return group
+}

@@ -1,0 +1,107 @@
+package reconcile
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// A Result is the answer to one request.
+type Result struct {
+	Requirements []Requirement // the same on every call of one reconcile
+	Schemas      []plan.Kind   // that Crossplane must read
+	Objects      []Object      // in the order of the input
+	Status       []Status      // in the order of the input
+	Others       []Outcome     // of anything that is neither an object nor a status field
+
+	// Drop are resources of the composite author that earlier steps compose, and that must not be
+	// desired because an export composes the same object.
+	Drop []string
+
+	Generations    []Composed                 // in the order of their names
+	GeneratorState map[string]*structpb.Value // for later steps, without values
+
+	// Due is the time of the next step of a generator, or zero. Fresh is set if this request made a
+	// credential, which may be stored only in the resource composed for it.
+	Due   time.Time
+	Fresh bool
+
+	// Unread is set while a requirement was not read: Crossplane calls again, and drops this result.
+	Unread bool
+
+	// Environment for later steps, or nil if the input does not make one, or waits for it.
+	Environment *structpb.Struct
+
+	OK, Waiting, Failed int // evaluations
+}
+
+// A State is the state of an export, or of a status field.
+type State int
+
+// String is the state as a condition's reason.
+func (s State) String() string {
+	return [...]string{"Available", "Waiting", "Held", "Conflict"}[s]
+}
+
+// An Outcome is the outcome of an export, a status field, a field of the environment, a generator, or a
+// list of the composite author.
+type Outcome struct {
+	State   State
+	Message string // why the state is not Available; without data
+	Warn    bool   // waiting alone does not help
+	Author  bool   // the composite author can correct it
+	Aside   bool   // everything that is exported is as the input wants it: the composite is ready
+}
+
+// A footprint is how many bytes an object adds to the response, and how it adds fewer.
+type footprint struct {
+	bytes int                     // about: of the object and its connection details
+	build func() *structpb.Struct // the desired object, once it is known to fit
+	keep  func(why string) Object // the observed object, or none; nil if it cannot add fewer bytes
+	saved int                     // by keep
+}
+
+// An Object is the object of an export.
+type Object struct {
+	Outcome
+
+	Name              string // in the pipeline: of the export, or the name that the export had on creation
+	Kind              object.Kind
+	Desired           *structpb.Struct           // nil for none
+	ConnectionDetails map[string]sensitive.Bytes // of the composite
+
+	footprint footprint
+}
+
+// Composed is a resource that a generator composes.
+type Composed struct {
+	Name    string // in the pipeline
+	Desired *structpb.Struct
+	Ready   bool
+
+	own string // the name that it has unless that was changed
+}
+
+// A Status is a status field.
+type Status struct {
+	Outcome
+
+	Segments []string        // of the path below status
+	Value    *structpb.Value // nil for none
+}
+
+// A reply is what a phase adds to the result.
+type reply struct {
+	requirements []Requirement
+	schemas      []plan.Kind
+	others       []Outcome
+	unread       bool
+}
+
+func (r *reply) report(o Outcome) { r.others = append(r.others, o) }
+
+func (r *reply) require(req Requirement) { r.requirements = append(r.requirements, req) }

@@ -1,0 +1,194 @@
+// Package reconcile runs one request against a plan, phase by phase.
+//
+// Run receives what one request observes, and returns what to require, which objects to desire, keep
+// or leave alone, and why. No state survives a request: the same request has the same result.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
+)
+
+// composedResources are the composed resources of a request, by their purpose.
+type composedResources struct {
+	resources   map[string]observation.Resource // that expressions see
+	authors     map[string]observation.Resource // the composite author's
+	generations map[string]identified           // resources that look like a generation
+	records     map[string]*recorded            // what exports recorded, by generator
+}
+
+// A composition is what the Composition composes and observes, without the composite author's exports.
+type composition struct {
+	objects objects
+	made    generations
+	sources []Requirement
+	seen    composedResources
+}
+
+// Run runs the plan for one request. Its error is a *diagnostic.Diagnostic, joined with others by
+// errors.Join, a *Stale, or the context's error; then there is no result.
+//
+// Requirements must not depend on what was read. So the names of sources and exports are evaluated
+// before anything that was read can use up the budget.
+func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
+	req := &request{Request: in, answers: map[string]*answer{}}
+	xr := compositeOf(in.Observation.Composite.Object)
+	seen := split(p, req, xr)
+	if err := refuseRequest(p, req, xr, seen); err != nil {
+		return nil, err
+	}
+	authored := p.Authors.Read(xr.object)
+	details := readDetails(p, req, seen, authored)
+	s := newSession(ctx, p, xr, details.observation).withMisspelt(p, req)
+	schemas, err := checkStrictly(s, p, req)
+	if err != nil {
+		return nil, err
+	}
+	merged, s, err := readEnvironment(s, p, req)
+	if err != nil {
+		return nil, err
+	}
+	sources, s := readSources(s, p, req)
+	placed := placeExports(s, p, req)
+	set, s := setEnvironment(s, p, merged)
+	before := slices.Concat(details.requirements, merged.requirements, sources.requirements, placed.requirements)
+	made, s, err := generate(s, p, req, details.seen, placed, before)
+	if err != nil {
+		return nil, err
+	}
+	objects := makeExports(s, p, req, placed, made)
+	status := writeStatus(s, p, req)
+	authors := exportForAuthor(s, p, req, authored, composition{objects, made, sources.requirements, details.seen})
+
+	out := &Result{
+		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
+		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh,
+	}
+	out.merge(schemas, details.reply, merged.reply, sources.reply, placed.reply, set.reply, made.reply, authors.reply)
+	out.explainWaiting(s, p, req)
+	out.count(s, authors.session)
+	if err := ctx.Err(); err != nil { // a canceled evaluation looks like a failed one
+		return nil, err
+	}
+	return out, nil
+}
+
+// refuseRequest returns the diagnostics of the input that depend on the composite and the pipeline.
+func refuseRequest(p *plan.Plan, req *request, xr composite, seen composedResources) error {
+	var diagnostics []error
+	report := func(at *field.Path, format string, args ...any) {
+		diagnostics = append(diagnostics, &diagnostic.Diagnostic{Path: at.String(), Message: fmt.Sprintf(format, args...)})
+	}
+	for _, s := range p.Sources {
+		xr.refuseSource(s, req, seen, report)
+	}
+	for i := range p.Generators {
+		xr.refuseGenerator(&p.Generators[i], req, report)
+	}
+	for _, e := range p.Exports {
+		if _, ok := req.Desired[e.Name]; ok {
+			report(e.Path.Child("name"), "%s", plan.ComposedTwice(e.Name))
+		}
+		at, ns := e.Path.Child("metadata", "namespace"), e.Metadata.Namespace
+		if ns == "" && e.Metadata.NamespaceExpr == nil && xr.namespace == "" {
+			report(at, plan.NoNamespace)
+		}
+		xr.refuseNamespace(at, ns, report)
+	}
+	return errors.Join(diagnostics...)
+}
+
+func (c composite) refuseSource(s plan.Source, req *request, seen composedResources, report reportFunc) {
+	_, observed := seen.resources[s.Name]
+	_, desired := req.Desired[s.Name]
+	if plan.IsSecret(s.Source) && (observed || desired) {
+		report(s.Path.Child("name"), "%s", plan.TwoMeanings(s.Name))
+	}
+	switch {
+	case plan.IsSecret(s.Source) && c.cluster && s.NameExpr != nil:
+		report(s.Path.Child("nameExpression"), "needs a namespaced composite, for a Secret: set matchName and namespace")
+	case plan.IsSecret(s.Source) && c.cluster && s.Namespace == "":
+		report(s.Path.Child("namespace"), "must be set for a Secret: the composite is cluster scoped, and a claim is of "+
+			"whoever writes it")
+	case s.Namespace == "" && s.Scope != v1beta1.ScopeCluster && c.namespace == "":
+		report(s.Path.Child("namespace"), plan.NoNamespace)
+	}
+}
+
+// A reportFunc reports a diagnostic.
+type reportFunc func(at *field.Path, format string, args ...any)
+
+func (c composite) refuseGenerator(m *plan.Generator, req *request, report reportFunc) {
+	if req.Elsewhere[m.Name] {
+		report(m.Path.Child("name"), "an earlier step of the pipeline has a generator %q, too: rename one of them", m.Name)
+	}
+	at, ns := m.Path.Child("namespace"), m.Namespace
+	if m.Kind == plan.KindResource {
+		at = m.Path.Child(plan.KindResource, "manifest", "metadata", "namespace")
+	} else if m.HasGenerations() && ns == "" && c.namespace == "" {
+		report(at, plan.NoNamespace)
+	}
+	c.refuseNamespace(at, ns, report)
+}
+
+// refuseNamespace reports a namespace that is not the composite's own.
+func (c composite) refuseNamespace(at *field.Path, ns string, report reportFunc) {
+	if ns != "" && !c.cluster && ns != c.namespace {
+		report(at, "is %q, but a composite in namespace %q composes into its own only: leave it out", ns, c.namespace)
+	}
+}
+
+// withMisspelt notes inputs that may be misspelt: no resource has that name, and earlier steps, if
+// there are any, compose none.
+func (s *session) withMisspelt(p *plan.Plan, req *request) *session {
+	missing := map[string]string{}
+	known := plan.SortedKeys(req.Desired)
+	for _, name := range p.Inputs {
+		_, observed := s.observed.Resources[name]
+		_, desired := req.Desired[name]
+		if observed || desired || len(known) == 0 {
+			continue
+		}
+		why := "no earlier step composes it"
+		if s.budget.Spend(suggest.Fuel) == nil {
+			why += suggest.DidYouMean(suggest.Nearest(name, known))
+		}
+		missing[expression.PathText(expression.Resources, name)] = why
+		missing[expression.PathText(expression.Secrets, name)] = why
+	}
+	if len(missing) == 0 {
+		return s
+	}
+	return s.next(missing, func(*observation.Observation) {})
+}
+
+func (r *Result) merge(replies ...reply) {
+	for _, one := range replies {
+		r.Requirements = append(r.Requirements, one.requirements...)
+		r.Schemas = append(r.Schemas, one.schemas...)
+		r.Others = append(r.Others, one.others...)
+		r.Unread = r.Unread || one.unread
+	}
+}
+
+// count adds the evaluations of sessions, some of which may be nil.
+func (r *Result) count(sessions ...*session) {
+	for _, s := range sessions {
+		if s != nil {
+			r.OK += s.budget.OK
+			r.Waiting += s.budget.Waiting
+			r.Failed += s.budget.Failed
+		}
+	}
+}

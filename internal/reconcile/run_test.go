@@ -1,0 +1,766 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+)
+
+// url is an input that makes a Secret of what db gives.
+const url = `
+secrets:
+- name: url
+  from: db
+  data:
+  - {key: host, value: resource.status.endpoint}
+  - {key: user, value: secret.username}
+`
+
+// observedURL is the Secret of url as it may be observed, with what others added.
+const observedURL = `
+resources:
+  url:
+    object:
+      apiVersion: v1
+      kind: Secret
+      metadata:
+        name: xr-url
+        namespace: team
+        uid: u2
+        resourceVersion: "7"
+        labels: {crossplane.io/composite: xr, theirs: l}
+        annotations: {crossplane.io/composition-resource-name: url, theirs: a}
+        ownerReferences: [{controller: true, uid: u1}]
+      type: Opaque
+      data: {host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=, more: bW9yZQ==}
+`
+
+// held is how observedURL is desired while it is held.
+const held = "Secret team/xr-url {data: {host: old-host, more: more, user: old-user}, metadata: {annotations: {theirs: a}, labels: {theirs: l}}}"
+
+// db is observed beside observedURL, as in base, with other details or none.
+func db(object, details string) string {
+	return fmt.Sprintf("  db: {object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, status: %s}, details: %s}\n", object, details)
+}
+
+func TestRunObjects(t *testing.T) {
+	const waits = "Waiting nothing | "
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		world  string
+		want   []string
+	}{
+		"Created": {
+			reason: "all keys resolve, and nobody has the name",
+			input:  url,
+			want:   []string{"Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
+		},
+		"NotCreatedHalf": {
+			reason: "one key waits, so that there is no object; the message names each key and what it waits for",
+			input: `
+secrets:
+- name: url
+  from: db
+  data:
+  - {key: user, value: secret.username}
+  - {key: port, value: secret.port}
+  - {key: host, value: "resource.status.hostname + secret.token"}
+  - {valueMap: "{'a': resource.status.?zone}"}
+  - {valueMap: resource.status.zones}`,
+			want: []string{waits + `Secret "url" is not created: waiting: key "port" for secrets.db.port; key "host" for resources.db.status.hostname, secrets.db.token; secrets[0].data[3].valueMap for a key; secrets[0].data[4].valueMap for resources.db.status.zones`},
+		},
+		"SourceNotThere": {
+			reason: "the resource of from is not observed yet",
+			input:  url,
+			world:  "resources: {}",
+			want:   []string{waits + `Secret "url" is not created: waiting: key "host" for resources.db; key "user" for resources.db`},
+		},
+		"FailedAtFirst": {
+			reason: "what waiting does not mend warns, and is Held though there is none",
+			input:  `secrets: [{name: url, from: db, data: [{key: a, value: resource.status.endpoint.x}, {key: b, value: resource.spec.port}, {key: c, value: secret.missing}]}]`,
+			want: []string{`Held! nothing | Secret "url" is not created: secrets[0].data[0].value:1:25: cannot select resources.db.status.endpoint.x: resources.db.status.endpoint is not an object; ` +
+				`secrets[0].data[1].value: must return a string, but returns int: wrap it in string(...); waiting: key "c" for secrets.db.missing`},
+		},
+		"Updated": {
+			reason: "a composed object changes as a whole, and needs no look-up",
+			input:  url,
+			world:  observedURL + db("{endpoint: new-host}", "{username: canary-new}"),
+			want:   []string{"Available Secret team/xr-url {data: {host: new-host, user: canary-new}}"},
+		},
+		"HeldSourceVanished": {
+			reason: "held exactly as it was observed, with what others added",
+			input:  url,
+			world:  observedURL,
+			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "host" for resources.db; key "user" for resources.db`},
+		},
+		"HeldKeyMissing": {
+			reason: "one key is gone, and the other has a new value that is not used",
+			input:  url,
+			world:  observedURL + db("{endpoint: new-host}", "{}"),
+			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "user" for secrets.db.username`},
+		},
+		"HeldFailed": {
+			reason: "an expression fails",
+			input:  url,
+			world:  observedURL + db("{endpoint: 5}", "{username: canary-new}"),
+			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+		},
+		"HeldNull": {
+			reason: "null has no value yet",
+			input:  url,
+			world:  observedURL + db("{endpoint: null}", "{username: canary-new}"),
+			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "host" for resources.db.status.endpoint`},
+		},
+		"HeldEmpty": {
+			reason: "an empty string is none",
+			input:  url,
+			world:  observedURL + db(`{endpoint: ""}`, `{username: ""}`),
+			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "host" for a value that is not empty; key "user" for a value that is not empty`},
+		},
+		"HeldLabels": {
+			reason: "labels wait and fail as keys do, and nothing of it is used",
+			input: `
+secrets:
+- name: url
+  metadata:
+    labels: {twice: a}
+    labelsExpression: "{'a': composite.spec.later}"
+    annotationsExpression: composite.spec.size
+  data: [{key: k, value: "'v'"}]`,
+			world: observedURL,
+			want:  []string{`Held! ` + held + ` | Secret "url" is held as it was observed: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; waiting: secrets[0].metadata.labelsExpression for composite.spec.later`},
+		},
+		"Optional": {
+			reason: "what is missing, null, empty or none is left out; what fails is not",
+			input: `
+secrets:
+- name: url
+  from: db
+  data:
+  - {key: a, value: secret.missing, optional: true}
+  - {key: b, value: composite.spec.nothing, optional: true}
+  - {key: c, value: secret.empty, optional: true}
+  - {key: d, value: "secret.?missing"}
+  - {key: e, value: resources.other.x, optional: true}
+  - {valueMap: "{'f': secret.empty, 'g': composite.metadata.name, 'h': secret.?missing}", optional: true}
+  - {valueMap: "resource.status.zones", optional: true}
+  - {valueMap: "resource.status.?zones"}
+  - {key: i, value: secret.username}`,
+			want: []string{"Available Secret team/xr-url {data: {g: xr, i: canary-user}}"},
+		},
+		"OptionalFails": {
+			reason: "optional is about what is missing",
+			input:  `secrets: [{name: url, from: db, data: [{key: a, value: resource.spec.port, optional: true}, {key: b, value: "'b'"}]}]`,
+			want:   []string{`Held! nothing | Secret "url" is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+		},
+		"NoKeyAtAll": {
+			reason: "an object without keys is not made",
+			input:  `secrets: [{name: url, from: db, data: [{key: a, value: secret.missing, optional: true}, {valueMap: "optional.none()"}]}]`,
+			want:   []string{waits + `Secret "url" is not created: waiting: it has no key: no optional value is there`},
+		},
+		"NoKeyAtAllObserved": {
+			reason: "nor emptied",
+			input:  `secrets: [{name: url, data: [{key: a, value: secret.missing, optional: true}]}]`,
+			world:  observedURL,
+			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: it has no key: no optional value is there`},
+		},
+		"EmptyMap": {
+			reason: "a map without entries waits for one",
+			input:  `secrets: [{name: url, data: [{valueMap: "{}"}, {key: a, value: "'a'"}]}, {name: opt, data: [{valueMap: "{}", optional: true}, {key: a, value: "'a'"}]}]`,
+			want: []string{
+				waits + `Secret "url" is not created: waiting: secrets[0].data[0].valueMap for a key`,
+				"Available Secret team/xr-opt {data: {a: a}}",
+			},
+		},
+		"Collision": {
+			reason: "two writers of one key that is computed; a key that nobody spells is not said, for it may be data",
+			input:  `secrets: [{name: a, data: [{valueMap: "{composite.spec.region: 'a'}"}, {key: eu, value: "'b'"}]}, {name: b, data: [{valueMap: "{secret.password: 'a'}"}, {valueMap: "secret.transformMapEntry(k, v, {v: v})"}]}]`,
+			want: []string{
+				`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap and secrets[0].data[1].value (key "eu") both write one key: keep one of them`,
+				`Held! nothing | Secret "b" is not created: secrets[1].data[0].valueMap and secrets[1].data[1].valueMap both write one key: keep one of them`,
+			},
+		},
+		"IllegalComputedKey": {
+			reason: "it is not said: it may be data",
+			input:  `secrets: [{name: a, data: [{valueMap: "{secret.password + ' ': 'a'}"}]}]`,
+			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'`},
+		},
+		"TypeRules": {
+			reason: "what the API server would refuse is not sent",
+			input:  `secrets: [{name: a, type: kubernetes.io/tls, data: [{key: tls.crt, value: "'x'"}]}]`,
+			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0]: cannot make a Secret of type "kubernetes.io/tls": key "tls.key" is missing; export it`},
+		},
+		"All": {
+			reason: "all that an input can say of an object",
+			input: `
+secrets:
+- name: a
+  type: example.org/x
+  immutable: true
+  metadata: {name: s, namespace: team, labels: {a: b}, labelsExpression: "{'c': composite.spec.region}", annotations: {d: e}, annotationsExpression: "{'f': 'g'}"}
+  data: [{key: k, value: "b'\\x00\\xff'"}]
+configMaps:
+- name: b
+  immutable: false
+  metadata: {nameExpression: "'c-' + composite.spec.region", namespaceExpression: composite.metadata.namespace, labelsExpression: "optional.none()"}
+  data: [{key: k, value: "'v'"}, {key: b, value: "b'\\xff'"}]`,
+			want: []string{
+				"Available Secret team/s {data: {k: \x00?}, immutable: true, metadata: {annotations: {d: e, f: g}, labels: {a: b, c: eu}}, type: example.org/x}",
+				"Available ConfigMap team/c-eu {binaryData: {b: /w==}, data: {k: v}, immutable: false}",
+			},
+		},
+		"LabelTwice": {
+			reason: "a label has one writer",
+			input:  `secrets: [{name: a, metadata: {labels: {a: b}, labelsExpression: "{'a': 'c'}"}, data: [{key: k, value: "'v'"}]}]`,
+			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].metadata.labelsExpression: gives "a", which is spelled beside it, too: keep one of them`},
+		},
+		"ReservedComputedLabel": {
+			reason: "what must not be spelled must not be computed either",
+			input:  `configMaps: [{name: a, metadata: {labelsExpression: "{'crossplane.io/composite': 'other'}"}, data: [{key: k, value: "'v'"}]}]`,
+			want:   []string{`Held! nothing | ConfigMap "a" is not created: configMaps[0]: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`},
+		},
+		"TypeChanged": {
+			reason: "a type is fixed: the object is held, and the message says what to do",
+			input:  `secrets: [{name: url, type: example.org/x, data: [{key: k, value: "'v'"}]}]`,
+			world:  observedURL,
+			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: secrets[0].type: is "example.org/x", but the Secret was created as "Opaque", which is fixed: delete Secret team/xr-url to have it created anew`},
+		},
+		"ImmutableChanged": {
+			reason: "an immutable object is held while its values differ",
+			input:  `configMaps: [{name: c, immutable: true, data: [{key: k, value: "'new'"}]}]`,
+			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
+			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is held as it was observed: configMaps[0].immutable: its values changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c to have it created anew`},
+		},
+		"ImmutableSame": {
+			reason: "its metadata can change",
+			input:  `configMaps: [{name: c, immutable: true, metadata: {labels: {a: b}}, data: [{key: k, value: "'old'"}]}]`,
+			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
+			want:   []string{`Available ConfigMap team/xr-c {data: {k: old}, immutable: true, metadata: {labels: {a: b}}}`},
+		},
+		"NotImmutableAnyMore": {
+			reason: "nobody can make it mutable again",
+			input:  `configMaps: [{name: c, data: [{key: k, value: "'old'"}]}]`,
+			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
+			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is held as it was observed: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c to have it created anew`},
+		},
+		"ConnectionDetails": {
+			reason: "those of an available Secret, and of a held one those that were published before",
+			input: `
+secrets:
+- {name: new, connectionDetails: true, data: [{key: k, value: "'v'"}]}
+- {name: url, connectionDetails: true, data: [{key: k, value: secret.missing}]}
+- {name: not-yet, connectionDetails: true, data: [{key: k, value: secret.missing}]}`,
+			world: observedURL,
+			want: []string{
+				"Available Secret team/xr-new {data: {k: v}} details={k: v}",
+				`Held! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url" is held as it was observed: waiting: key "k" for secret.missing`,
+				waits + `Secret "not-yet" is not created: waiting: key "k" for secret.missing`,
+			},
+		},
+		"VariableOnce": {
+			reason: "each use of a variable has its own place, and one input of it",
+			input: `
+variables: [{name: v, value: resources.db.spec.port.x}, {name: w, value: resources.db.later}]
+secrets: [{name: a, data: [{key: k, value: variables.v}, {key: l, value: "'x' + variables.v"}, {key: m, value: "'x' + variables.w"}]}]`,
+			want: []string{`Held! nothing | Secret "a" is not created: variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; ` +
+				`variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; waiting: key "m" for resources.db.later`},
+		},
+		"HiddenSecret": {
+			reason: "the data of a v1 Secret is not among resources, and one that reads it is told so, not left waiting",
+			input:  `configMaps: [{name: c, data: [{key: k, value: resources.url.data.host}, {key: l, value: "json.encode(resources.url)"}]}]`,
+			world:  observedURL,
+			want:   []string{`Held! nothing | ConfigMap "c" is not created: configMaps[0].data[0].value:1:19: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := show(newScene(t, plantest.Exports(c.input), c.world).run(t))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// found is an object at the place of url.
+func found(metadata string) string {
+	return "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team" + metadata + "}, type: Opaque, data: {host: dGhlaXJz}}]"
+}
+
+func TestRunPlaces(t *testing.T) {
+	const available = "Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"
+	const at = " | Secret \"url\": "
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		world  string
+		want   []string
+	}{
+		"NoController": {
+			reason: "Crossplane would adopt it, overwrite it, and delete it with the composite",
+			input:  url,
+			world:  found(""),
+			want:   []string{"Conflict! nothing" + at + "Secret team/xr-url exists and has no controller: delete it, or set secrets[0].metadata.name to another name"},
+		},
+		"OwnerThatDoesNotControl": {
+			reason: "an owner is no controller",
+			input:  url,
+			world:  found(", ownerReferences: [{uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:   []string{"Conflict! nothing" + at + "Secret team/xr-url exists and has no controller: delete it, or set secrets[0].metadata.name to another name"},
+		},
+		"OtherController": {
+			reason: "it is somebody else's",
+			input:  url,
+			world:  found(", ownerReferences: [{controller: true, uid: u9, kind: App, name: other}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "other": set secrets[0].metadata.name to another name`},
+		},
+		"StaleCache": {
+			reason: "it is ours: the composite just does not say so yet",
+			input:  url,
+			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:   []string{available},
+		},
+		"StaleCacheHeld": {
+			reason: "and is held as one that is observed",
+			input:  `secrets: [{name: url, data: [{key: k, value: secret.missing}]}]`,
+			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:   []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is held as it was observed: waiting: key "k" for secret.missing`},
+		},
+		"Misspelt": {
+			reason: "an input that nobody composes is named as such, if somebody composes anything",
+			input:  `secrets: [{name: a, from: databse, data: [{key: k, value: resource.x}, {key: l, value: secrets.other.x}, {key: m, value: secrets.database.y}]}]`,
+			world:  "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
+			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for resources.databse (no earlier step composes it: did you mean database?); key "l" for secrets.other (no earlier step composes it); key "m" for secrets.database`},
+		},
+		"RenamedExport": {
+			reason: "an export that was renamed: its object is kept under the name that it has",
+			input:  url,
+			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
+			want:   []string{`Conflict! Secret team/xr-url {data: {host: theirs}}` + at + `Secret team/xr-url is the composed resource "other" of this composite, and is kept: if the export was renamed, set secrets[0].name to "other" again; otherwise set secrets[0].metadata.name to another name`},
+		},
+		"AnotherOfOurs": {
+			reason: "another export's object",
+			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {name: o}, data: [{key: k, value: "'v'"}]}]`,
+			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "other" of this composite: set secrets[0].metadata.name to another name`,
+				"Available Secret team/o {data: {k: v}}",
+			},
+		},
+		"NoUID": {
+			reason: "a composite that was never stored controls nothing",
+			input:  url,
+			world:  "composite: {metadata: {name: xr, namespace: team}}\n" + found(", ownerReferences: [{controller: true}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by  "": set secrets[0].metadata.name to another name`},
+		},
+		"Renamed": {
+			reason: "a composed resource cannot be renamed: it stays, and the result says so",
+			input:  "secrets: [{name: url, metadata: {name: new}, data: [{key: k, value: \"'v'\"}]}]",
+			world:  observedURL,
+			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as team/new`},
+		},
+		"Moved": {
+			reason: "nor can it move",
+			input:  "secrets: [{name: url, metadata: {namespace: new}, data: [{key: k, value: \"'v'\"}]}]",
+			world:  "composite: {metadata: {name: xr}}\n" + observedURL,
+			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
+		},
+		"NameOfObserved": {
+			reason: "once there is one a name that waits keeps nothing from being made, and is said",
+			input:  "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
+			world:  observedURL,
+			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because its name is not known: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
+		},
+		"OtherKind": {
+			reason: "the name belonged to a ConfigMap, which stays as it is",
+			input:  "configMaps: [{name: url, data: [{key: k, value: \"'v'\"}]}]",
+			world:  observedURL,
+			want:   []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource of that name is a Secret: give the ConfigMap another name in configMaps[0].name`},
+		},
+		"OtherKindDetails": {
+			reason: "what is not our Secret is not published",
+			input:  "secrets: [{name: c, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}]",
+			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, data: {k: old}}}}}`,
+			want:   []string{`Conflict! ConfigMap team/xr-c {data: {k: old}} | Secret "c": the composed resource of that name is a ConfigMap: give the Secret another name in secrets[0].name`},
+		},
+		"TwoExports": {
+			reason: "both are named, and none is made; one of another kind is none of them",
+			input: `
+secrets:
+- {name: a, metadata: {nameExpression: "'x-' + composite.spec.region"}, data: [{key: k, value: "'v'"}]}
+- {name: b, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}
+configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`,
+			want: []string{
+				`Conflict! nothing | Secret "a": secrets[0] and secrets[1] all compose Secret team/x-eu: give each a name of its own`,
+				`Conflict! nothing | Secret "b": secrets[0] and secrets[1] all compose Secret team/x-eu: give each a name of its own`,
+				`Available ConfigMap team/x-eu {data: {k: v}}`,
+			},
+		},
+		"TwoExportsOneObserved": {
+			reason: "the one that is there stays as it is, with what it publishes",
+			input:  `secrets: [{name: url, connectionDetails: true, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
+			world:  observedURL,
+			want: []string{
+				`Conflict! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url": secrets[0] and secrets[1] all compose Secret team/xr-url: give each a name of its own`,
+				`Conflict! nothing | Secret "b": secrets[0] and secrets[1] all compose Secret team/xr-url: give each a name of its own`,
+			},
+		},
+		"EarlierStep": {
+			reason: "an earlier step composes the object, and its name has an and in it",
+			input:  url,
+			world:  `desired: {a and b: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, c and d: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}, e: {apiVersion: v1, kind: Secret}}`,
+			want:   []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] all compose Secret team/xr-url: give each a name of its own`},
+		},
+		"Names": {
+			reason: "a name that is missing, empty, illegal or too long",
+			input: `
+secrets:
+- {name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}
+- {name: b, metadata: {nameExpression: composite.spec.empty}, data: [{key: k, value: "'v'"}]}
+- {name: c, metadata: {nameExpression: "'a_b'"}, data: [{key: k, value: "'v'"}]}
+- {name: d, metadata: {nameExpression: composite.spec.size}, data: [{key: k, value: "'v'"}]}
+- {name: e, metadata: {nameExpression: "composite.spec.?later"}, data: [{key: k, value: "'v'"}]}
+- {name: f, metadata: {namespaceExpression: "'other'"}, data: [{key: k, value: "'v'"}]}
+- {name: g, metadata: {namespaceExpression: "'a.b'"}, data: [{key: k, value: "'v'"}]}
+- {name: h, metadata: {namespaceExpression: "composite.spec.?later"}, data: [{key: k, value: "'v'"}]}`,
+			want: []string{
+				`Waiting nothing | Secret "a" is not created: waiting: secrets[0].metadata.nameExpression for composite.spec.later`,
+				`Waiting nothing | Secret "b" is not created: waiting: secrets[1].metadata.nameExpression for a name that is not empty`,
+				`Held! nothing | Secret "c" is not created: secrets[2].metadata.nameExpression: gives an illegal name: cannot use name "a_b": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`Held! nothing | Secret "d" is not created: secrets[3].metadata.nameExpression: must return a string, but returns int: wrap it in string(...)`,
+				`Waiting nothing | Secret "e" is not created: waiting: secrets[4].metadata.nameExpression for a name that is not empty`,
+				`Held! nothing | Secret "f" is not created: secrets[5].metadata.namespaceExpression: gives namespace "other", but a composite in namespace "team" composes into its own only`,
+				`Held! nothing | Secret "g" is not created: secrets[6].metadata.namespaceExpression: gives an illegal namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				`Waiting nothing | Secret "h" is not created: waiting: secrets[7].metadata.namespaceExpression for a namespace that is not empty`,
+			},
+		},
+		"ForeignByExpression": {
+			reason: "what to change is where the name comes from",
+			input:  `secrets: [{name: url, metadata: {nameExpression: "'xr-' + 'url'"}, data: [{key: k, value: "'v'"}]}]`,
+			world:  "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}]",
+			want:   []string{`Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or have secrets[0].metadata.nameExpression give another name`},
+		},
+		"DefaultNameTooLong": {
+			reason: "the default name depends on the composite's",
+			input:  `secrets: [{name: ` + strings.Repeat("b", 251) + `, data: [{key: k, value: "'v'"}]}]`,
+			want: []string{`Held! nothing | Secret "` + strings.Repeat("b", 251) + `" is not created: secrets[0].metadata.name: must be set, for the default is an illegal name: ` +
+				`cannot use name "xr-` + strings.Repeat("b", 77) + `"…: it has 254 characters; use at most 253`},
+		},
+		"Claim": {
+			reason: "a legacy composite composes into its claim's namespace, and elsewhere if it is told so",
+			input:  `secrets: [{name: a, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}, {name: c, metadata: {namespaceExpression: "'third'"}, data: [{key: k, value: "'v'"}]}]`,
+			world:  "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: claims, name: c}}}",
+			want: []string{
+				"Available Secret claims/xr-a {data: {k: v}}",
+				"Available Secret other/xr-b {data: {k: v}}",
+				"Available Secret third/xr-c {data: {k: v}}",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := show(newScene(t, plantest.Exports(c.input), c.world).run(t))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Before the answer is there nothing is made.
+func TestRunLookUpFirst(t *testing.T) {
+	s := newScene(t, plantest.Exports(url))
+	got, err := s.call(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`Waiting nothing | Secret "url" is not created: waiting: the look-up of Secret team/xr-url`}
+	if diff := cmp.Diff(want, show(got)); diff != "" {
+		t.Errorf("Run(...): before the look-up was answered: -want, +got:\n%s", diff)
+	}
+	if n := got.OK + got.Waiting + got.Failed; n != 0 {
+		t.Errorf("Run(...): %d evaluations of data that nobody uses", n)
+	}
+}
+
+// On the first call of a reconcile Crossplane hands over what it found under the
+// same key before. What is of another name, kind or namespace, or lacks a label,
+// is not what is asked for.
+func TestRunSeeded(t *testing.T) {
+	const prefix = "export.fn.crossplane.io/v1/"
+	s := newScene(t, plantest.Exports(`
+sources: [{name: c, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b}}]
+`+url+`
+configMaps: [{name: c, data: [{key: k, value: "sources.c.map(x, x.metadata.name).join(',')"}]}]`), `
+seeded:
+  `+prefix+`ConfigMap/team/labels=a=b:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: old, namespace: team, labels: {a: c}}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: new, namespace: team, labels: {a: b}}}
+  `+prefix+`ConfigMap/team/name=xr-c: []
+  `+prefix+`Secret/team/name=xr-url:
+  - {apiVersion: v1, kind: Secret, metadata: {name: old, namespace: team}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url, namespace: team}}
+  - {apiVersion: v2, kind: Secret, metadata: {name: xr-url, namespace: team}}
+  - {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}
+`)
+	got, err := s.call(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}",
+		"Available ConfigMap team/xr-c {data: {k: new}}",
+	}
+	if diff := cmp.Diff(want, show(got)); diff != "" {
+		t.Errorf("Run(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestRunFaults(t *testing.T) {
+	const cluster = "composite: {metadata: {name: xr}}\n"
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		world  string
+		want   []string
+	}{
+		"SecretSourceOfAClaim": {
+			reason: "a claim is of whoever writes the composite: a Secret is not read where it points",
+			input: `
+sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: Secret, nameExpression: composite.spec.x}, {name: c, apiVersion: v1, kind: Secret, namespace: platform}, {name: d, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k + sources.d.data.k}]}]`,
+			world: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: victim}}}",
+			want: []string{
+				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and a claim is of whoever writes it",
+				"sources[1].nameExpression: needs a namespaced composite, for a Secret: set matchName and namespace",
+			},
+		},
+		"NoClaim": {
+			reason: "a claimRef of a composite that can have no claim is a field that its author writes",
+			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}]`,
+			world:  "composite: {metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}",
+			want:   []string{"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim"},
+		},
+		"NoNamespace": {
+			reason: "a cluster scoped composite without a claim has none, also where an object is observed",
+			input: `
+sources: [{name: s, apiVersion: v1, kind: ConfigMap}, {name: t, apiVersion: v1, kind: Node, scope: Cluster}, {name: unused, apiVersion: v1, kind: ConfigMap}]
+secrets:
+- {name: url, data: [{key: k, value: sources.s.x + sources.t.x}]}
+- {name: b, metadata: {namespace: ns}, data: [{key: k, value: "'v'"}]}
+- {name: c, metadata: {namespaceExpression: "'ns'"}, data: [{key: k, value: "'v'"}]}`,
+			world: cluster + observedURL,
+			want: []string{
+				"sources[0].namespace: must be set: the composite is cluster scoped and has no claim",
+				"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim",
+			},
+		},
+		"OtherNamespace": {
+			reason: "a namespaced composite composes into its own, also where an object is observed",
+			input:  `secrets: [{name: a, metadata: {namespace: team}, data: [{key: k, value: "'v'"}]}, {name: url, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}]`,
+			world:  observedURL,
+			want:   []string{`secrets[1].metadata.namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
+		},
+		"NameOfEarlierStep": {
+			reason: "a composition resource name has one writer",
+			input:  url,
+			world:  `desired: {url: {apiVersion: example.org/v1, kind: Other}}`,
+			want:   []string{`secrets[0].name: another step of the pipeline composes a resource named "url", too: rename one of them`},
+		},
+		"SecretSourceIsAResource": {
+			reason: "secrets.db would mean two things; a source that nobody uses, or that is no Secret, does not matter",
+			input: `
+sources: [{name: db, apiVersion: v1, kind: Secret}, {name: later, apiVersion: v1, kind: Secret}, {name: unused, apiVersion: v1, kind: Secret}, {name: cm, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, data: [{key: k, value: secrets.db.x + secrets.later.x + sources.cm.x}]}]`,
+			world: `desired: {later: {}, unused: {}, cm: {}}`,
+			want: []string{
+				`sources[0].name: "db" is the name of a composed resource, too, so that secrets.db would mean two things: rename the source`,
+				`sources[1].name: "later" is the name of a composed resource, too, so that secrets.later would mean two things: rename the source`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := newScene(t, plantest.Exports(c.input), c.world).call(t)
+			if err == nil {
+				t.Fatalf("Run(...): %s: want an error, got %v", c.reason, show(r))
+			}
+			if diff := cmp.Diff(c.want, strings.Split(err.Error(), "\n")); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRunStatus(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		world  string
+		want   []string
+	}{
+		"Available": {
+			reason: "any value that JSON has",
+			input:  `status: [{fieldPath: a.b, value: "{'x': [1, 2.5, true, null], 'n': composite.spec.size}"}, {fieldPath: "c[d.e]", value: resources.db.status.endpoint}]`,
+			want:   []string{"Available a.b={n: 3, x: [1, 2.5, true, <nil>]}", "Available c.d.e=db.example.org"},
+		},
+		"Waiting": {
+			reason: "nothing is written; an optional one says nothing",
+			input:  `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b, value: composite.spec.later, optional: true}, {fieldPath: c, value: "composite.spec.?later"}, {fieldPath: d, value: composite.spec.nothing}]`,
+			want: []string{
+				"Waiting a=nothing | status.a is not written: waiting: composite.spec.later",
+				"Available b=nothing",
+				"Available c=nothing",
+				"Waiting d=nothing | status.d is not written: waiting: composite.spec.nothing",
+			},
+		},
+		"Held": {
+			reason: "a field that was there stays as it is; an optional one goes",
+			input:  `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b.c, value: composite.spec.size.x}, {fieldPath: d, value: composite.spec.later, optional: true}, {fieldPath: e, value: composite.spec.size.x, optional: true}]`,
+			world:  `composite: {metadata: {name: xr, namespace: team}, spec: {size: 3}, status: {a: [1], b: {c: old}, d: old}}`,
+			want: []string{
+				"Held! a=[1] | status.a is held as it was observed: waiting: composite.spec.later",
+				"Held! b.c=old | status.b.c is held as it was observed: status[1].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
+				"Available d=nothing",
+				"Held! e=nothing | status.e is not written: status[3].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
+			},
+		},
+		"Conflict": {
+			reason: "an earlier step writes the field, something below it, or something that has nothing below it",
+			input:  `status: [{fieldPath: a.b, value: "1"}, {fieldPath: c, value: "1"}, {fieldPath: d.e, value: "1"}, {fieldPath: f.g, value: "1"}, {fieldPath: h, value: "1"}]`,
+			world:  `desiredStatus: {a: {b: x}, c: {d: x}, d: x, f: {x: y}}`,
+			want: []string{
+				"Conflict! a.b=nothing | status.a.b: an earlier step of the pipeline writes it, too: keep one of them",
+				"Conflict! c=nothing | status.c: an earlier step of the pipeline writes it, too: keep one of them",
+				"Conflict! d.e=nothing | status.d.e: an earlier step of the pipeline writes it, too: keep one of them",
+				"Available f.g=1",
+				"Available h=1",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := show(newScene(t, plantest.Exports(c.input), c.world).run(t))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// keys of requirements, without the look-ups of targets.
+func requirementKeys(keys []string) []string {
+	var out []string
+	for _, k := range keys {
+		if !strings.Contains(k, "=xr-out") {
+			out = append(out, strings.TrimPrefix(k, "export.fn.crossplane.io/"))
+		}
+	}
+	return out
+}
+
+func TestRunSources(t *testing.T) {
+	const cluster = `
+cluster:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {x: by-name}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: team, labels: {a: b}}, data: {x: "2"}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: team, labels: {a: b, c: d}}, data: {x: "1"}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: other}, data: {x: other-namespace}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-eu, namespace: team}, data: {x: by-expression}}
+- {apiVersion: v1, kind: Node, metadata: {name: s}, data: {x: cluster}}
+- {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team}, data: {x: Y2FuYXJ5LXNlY3JldA==}}
+- {apiVersion: v1, kind: Secret, metadata: {name: s1, namespace: team, labels: {a: b, c: d}}, data: {x: Y2FuYXJ5LWxhYmVs}}
+- {apiVersion: v1, kind: Secret, metadata: {name: s2, namespace: team, labels: {a: b}}, data: {x: Y2FuYXJ5LWxhYmVs}}
+- {apiVersion: v1, kind: Secret, metadata: {name: broken, namespace: team}, data: {x: "canary!"}}
+- {apiVersion: v1, kind: Secret, metadata: {name: empty, namespace: team}}
+`
+	for name, c := range map[string]struct {
+		reason   string
+		sources  string
+		value    string
+		world    string
+		requires []string
+		want     string
+	}{
+		"ByItsName": {"the name is the object's", `[{name: s, apiVersion: v1, kind: ConfigMap}]`, `sources.s.data.x`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
+		"MatchName": {"a name of its own", `[{name: l, apiVersion: v1, kind: ConfigMap, matchName: s, namespace: other}]`, `sources.l.data.x`, "", []string{"v1/ConfigMap/other/name=s"}, "other-namespace"},
+		"Expression": {"a name that is computed", `[{name: l, apiVersion: v1, kind: ConfigMap, nameExpression: "composite.metadata.name + '-' + variables.region"}]`, `sources.l.data.x`, "",
+			[]string{"v1/ConfigMap/team/name=xr-eu"}, "by-expression"},
+		"Labels":      {"a list, in the order of names", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=b"}, "12"},
+		"TwoLabels":   {"all of them", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {c: d, a: b}}]`, `sources.l[0].data.x`, "", []string{"v1/ConfigMap/team/labels=a=b,c=d"}, "1"},
+		"NoneMatches": {"none waits", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: z}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=z"}, `waiting: key "k" for sources.l (ConfigMap with a=z in team)`},
+		"ClusterScope": {
+			"an object without a namespace", `[{name: s, apiVersion: v1, kind: Node, scope: Cluster}]`, `sources.s.data.x`, "", []string{"v1/Node//name=s"}, "cluster",
+		},
+		"Secret":       {"its data, decoded", `[{name: s, apiVersion: v1, kind: Secret}]`, `secrets.s.x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
+		"SecretLabels": {"just one matches", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {c: d}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=c=d"}, "canary-label"},
+		"SecretTwo": {"two match, which it cannot choose from", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=b"},
+			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and it has to be one"},
+		"SecretNone":     {"none matches yet", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: z}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=z"}, `waiting: key "k" for secrets.l (Secret with a=z in team)`},
+		"SecretBroken":   {"what no API server returns", `[{name: broken, apiVersion: v1, kind: Secret}]`, `secrets.broken.x`, "", []string{"v1/Secret/team/name=broken"}, `secrets[0].data[0].value:1:15: reads secrets.broken, which cannot be used: cannot decode key "x": its value is not what the API server returns`},
+		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `waiting: key "k" for secrets.empty.x`},
+		"NotThere":       {"it waits for the source", `[{name: z, apiVersion: v1, kind: ConfigMap}]`, `sources.?z.?data.orValue({'x': 'default'}).x`, "", []string{"v1/ConfigMap/team/name=z"}, `waiting: key "k" for sources.z (ConfigMap team/z)`},
+		"Optional":       {"it goes on without", `[{name: z, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?z.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=z"}, "default"},
+		"OptionalFound":  {"but not if it is there", `[{name: s, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?s.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
+		"OptionalSecret": {"a Secret, too", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", []string{"v1/Secret/team/name=z"}, "default"},
+		"OptionalStrict": {"a strict use waits all the same", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.z.x`, "", []string{"v1/Secret/team/name=z"}, `waiting: key "k" for secrets.z (Secret team/z)`},
+		"NameMissing":    {"a name that is not known yet", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later}]`, `secrets.z.x`, "", nil, `waiting: key "k" for secrets.z (sources[0].nameExpression for composite.spec.later)`},
+		"NameMissingOptional": {"an optional source whose name is not known yet may be there", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil,
+			`waiting: key "k" for secrets.z (sources[0].nameExpression for composite.spec.later)`},
+		"NoName":         {"no name on purpose is no source", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil, "default"},
+		"NoNameRequired": {"which a source that is not optional waits for", `[{name: z, apiVersion: v1, kind: ConfigMap, nameExpression: composite.spec.empty}]`, `sources.?z.?x.orValue('default')`, "", nil, `waiting: key "k" for sources.z (sources[0].nameExpression for a name that is not empty)`},
+		"NoNameStrict": {"a strict use waits", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.z.x`, "", nil,
+			`waiting: key "k" for secrets.z (sources[0].nameExpression gives no name)`},
+		"NameFails": {"why is said", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.size}]`, `secrets.z.x`, "", nil,
+			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: must return a string, but returns int: wrap it in string(...)`},
+		"NameIllegal": {"nothing that leads elsewhere", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "'../' + composite.spec.region"}]`, `secrets.z.x`, "", nil,
+			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: gives what is no name of an object: it may not contain '/'`},
+		"Unused":         {"nothing is read that no expression uses", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `'v'`, "", nil, "v"},
+		"UnusedVariable": {"nor if just a variable uses it that nobody uses", `[{name: unused, apiVersion: v1, kind: Secret}]`, `'v'`, "", nil, "v"},
+		"UsedVariable":   {"but if a variable is used", `[{name: cm, apiVersion: v1, kind: ConfigMap, matchName: s}]`, `variables.x`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
+		"AllSecrets":     {"all are read if any may be used", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `secrets[composite.spec.region == 'eu' ? 's' : 't'].x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
+		"OnlyPresence":   {"whether it is there has to be read", `[{name: s, apiVersion: v1, kind: Secret}]`, `has(secrets.s.x) ? 'a' : 'b'`, "", []string{"v1/Secret/team/name=s"}, "a"},
+		"ByBind":         {"through a name", `[{name: s, apiVersion: v1, kind: Secret}]`, `cel.bind(all, secrets, all.s.x)`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
+		"Composition": {
+			"the Composition's own are lists", `[]`, `sources.own.map(s, s.data.x).join('')`,
+			`seeded: {own: [{apiVersion: v1, kind: ConfigMap, data: {x: own}}]}`, nil, "own",
+		},
+		"CompositionSecret": {
+			"a Secret among them is hidden", `[]`, `json.encode(sources.own) + sources.own[0].data.x`,
+			`seeded: {own: [{apiVersion: v1, kind: Secret, data: {x: Y2FuYXJ5}}]}`, nil,
+			"secrets[0].data[0].value:1:47: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret",
+		},
+		"CompositionNotSecrets": {
+			"and is in no secrets", `[]`, `secrets.own.x`, `seeded: {own: [{apiVersion: v1, kind: Secret, data: {x: Y2FuYXJ5}}]}`, nil, `waiting: key "k" for secrets.own`,
+		},
+		"SameName": {
+			"ours are before the Composition's", `[{name: s, apiVersion: v1, kind: ConfigMap}]`, `sources.s.data.x`,
+			`seeded: {s: [{apiVersion: v1, kind: ConfigMap, data: {x: own}}]}`, []string{"v1/ConfigMap/team/name=s"}, "by-name",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, plantest.Exports(fmt.Sprintf(`
+sources: %s
+variables: [{name: region, value: composite.spec.region}, {name: u, value: secrets.unused.x}, {name: x, value: sources.cm.data.x}]
+secrets: [{name: out, data: [{key: k, value: "%s"}]}]`, c.sources, c.value)), cluster, c.world)
+			r := s.run(t)
+			var keys []string
+			for _, q := range r.Requirements {
+				keys = append(keys, q.Key())
+			}
+			if diff := cmp.Diff(c.requires, requirementKeys(keys)); diff != "" {
+				t.Errorf("Run(...): %s: requirements: -want, +got:\n%s", c.reason, diff)
+			}
+			got := show(r)[0]
+			got = strings.TrimSuffix(strings.TrimPrefix(got, "Available Secret team/xr-out {data: {k: "), "}}")
+			_, message, _ := strings.Cut(got, `Secret "out" is not created: `)
+			if message != "" {
+				got = message
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,415 @@
+package reconcile_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// canary is in each value that is secret, and in no other.
+const canary = "canary"
+
+// A world is what Crossplane observes, as YAML.
+type world struct {
+	Composite map[string]any      `json:"composite"`
+	Details   map[string]string   `json:"details"`
+	Resources map[string]resource `json:"resources"`
+
+	// Cluster answers requirements.
+	Cluster []map[string]any `json:"cluster"`
+
+	// Seeded is what Crossplane hands over before it was asked.
+	Seeded        map[string][]map[string]any `json:"seeded"`
+	Desired       map[string]map[string]any   `json:"desired"`
+	DesiredStatus map[string]any              `json:"desiredStatus"`
+	Environment   map[string]any              `json:"environment"`
+	Context       map[string]any              `json:"context"`
+}
+
+type resource struct {
+	Object  map[string]any    `json:"object"`
+	Details map[string]string `json:"details"`
+}
+
+// base is a namespaced composite and a database with connection details.
+const base = `
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3, region: eu, nothing: null, empty: ""}}
+details: {password: canary-composite}
+resources:
+  db:
+    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, spec: {port: 5432}, status: {endpoint: db.example.org, conditions: [{type: Ready}]}}
+    details: {username: canary-user, password: canary-pass, empty: ""}
+`
+
+// A scene is a plan and a request.
+type scene struct {
+	plan    *plan.Plan
+	req     *reconcile.Request
+	cluster []wire.Struct
+}
+
+// newScene compiles an input. Each overlay replaces top-level fields of the base.
+func newScene(t testing.TB, input string, overlays ...string) *scene {
+	t.Helper()
+	p, faults := plantest.Compile(t, input)
+	if faults != nil {
+		t.Fatalf("Compile(...): %s", strings.Join(faults, "\n"))
+	}
+	fields := map[string]any{}
+	for _, text := range append([]string{base}, overlays...) {
+		over := map[string]any{}
+		if err := yaml.Unmarshal([]byte(text), &over); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(fields, over)
+	}
+	all, err := yaml.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{}
+	if err := yaml.UnmarshalStrict(all, w); err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{plan: p, req: &reconcile.Request{
+		Observation: observation.Observation{
+			Composite:   observation.Resource{Object: plantest.StructOf(t, w.Composite), Details: detailsOf(w.Details)},
+			Resources:   map[string]observation.Resource{},
+			Environment: plantest.StructOf(t, w.Environment),
+			Context:     plantest.StructOf(t, w.Context),
+		},
+		Found:         map[string][]wire.Struct{},
+		Desired:       map[string]wire.Struct{},
+		DesiredStatus: plantest.StructOf(t, w.DesiredStatus),
+	}}
+	follow(w.Resources)
+	for name, r := range w.Resources {
+		complete(name, r.Object)
+		s.req.Observation.Resources[name] = observation.Resource{Object: plantest.StructOf(t, r.Object), Details: detailsOf(r.Details)}
+	}
+	for name, o := range w.Desired {
+		s.req.Desired[name] = plantest.StructOf(t, o)
+	}
+	for key, found := range w.Seeded {
+		s.req.Found[key] = nil
+		for _, o := range found {
+			s.req.Found[key] = append(s.req.Found[key], plantest.StructOf(t, o))
+		}
+	}
+	for _, o := range w.Cluster {
+		complete("", o)
+		s.cluster = append(s.cluster, plantest.StructOf(t, o))
+	}
+	return s
+}
+
+// complete a generation, or an export with a record, so that it is as the function makes it:
+// immutable, controlled and sealed. What already has one of these keeps it.
+func complete(composed string, o map[string]any) {
+	meta, _ := o["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	data, _ := o["data"].(map[string]any)
+	if strings.HasPrefix(composed, "generated/") {
+		if meta["ownerReferences"] == nil && meta["uid"] != nil {
+			meta["ownerReferences"] = []any{map[string]any{"controller": true, "uid": "u1"}}
+		}
+		if o["kind"] == "Secret" && o["immutable"] == nil {
+			o["immutable"] = true
+		}
+	}
+	texts := map[string]string{}
+	for k, v := range annotations {
+		if strings.HasPrefix(k, "export.fn.crossplane.io/") {
+			texts[k] = fmt.Sprint(v)
+		}
+	}
+	if o["kind"] == "Secret" && len(texts) > 0 && annotations[generator.AnnotationSeal] == nil {
+		annotations[generator.AnnotationSeal] = generator.Seal(outputsOf(data), texts)
+	}
+}
+
+func outputsOf(data map[string]any) generator.Outputs {
+	out := generator.Outputs{}
+	for k, v := range data {
+		b, _ := base64.StdEncoding.DecodeString(fmt.Sprint(v))
+		out[k] = sensitive.New(b)
+	}
+	return out
+}
+
+// follow lets each generation that is a Secret follow the one before, as the function
+// makes them.
+func follow(resources map[string]resource) {
+	const state = "export.fn.crossplane.io/generator-state"
+	parts := func(name string) (meta, annotations, data map[string]any) {
+		o := resources[name].Object
+		meta, _ = o["metadata"].(map[string]any)
+		annotations, _ = meta["annotations"].(map[string]any)
+		data, _ = o["data"].(map[string]any)
+		return meta, annotations, data
+	}
+	for n := 2; n < 5; n++ {
+		former, _, formerData := parts(fmt.Sprintf("generated/admin/%d", n-1))
+		_, annotations, data := parts(fmt.Sprintf("generated/admin/%d", n))
+		text, ok := annotations[state].(string)
+		var fields map[string]any
+		if !ok || former == nil || json.Unmarshal([]byte(text), &fields) != nil {
+			continue
+		}
+		fields["follows"] = []any{map[string]any{"generation": n - 1, "uid": former["uid"], "codes": []any{generator.Code(outputsOf(formerData), n, outputsOf(data))}}}
+		b, _ := json.Marshal(fields) //nolint:errchkjson // it has only texts and numbers
+		annotations[state] = string(b)
+	}
+}
+
+func detailsOf(m map[string]string) observation.Details {
+	out := observation.Details{}
+	for k, v := range m {
+		out[k] = []byte(v)
+	}
+	return out
+}
+
+// answer a requirement as Crossplane does.
+func (s *scene) answer(r reconcile.Requirement) []wire.Struct {
+	var out []wire.Struct
+	for _, o := range s.cluster {
+		m := o.Proto().AsMap()
+		meta, _ := m["metadata"].(map[string]any)
+		labels, _ := meta["labels"].(map[string]any)
+		ns, _ := meta["namespace"].(string)
+		ok := m["apiVersion"] == r.APIVersion && m["kind"] == r.Kind && ns == r.Namespace && (r.Name == "" || meta["name"] == r.Name)
+		for k, v := range r.Labels {
+			ok = ok && labels[k] == v
+		}
+		if ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// call runs the plan once.
+func (s *scene) call(t testing.TB) (*reconcile.Result, error) {
+	t.Helper()
+	return reconcile.Run(context.Background(), s.plan, s.req)
+}
+
+// run calls as Crossplane does: until what is required was read. Each call
+// requires the same, and none changes its request.
+func (s *scene) run(t testing.TB) *reconcile.Result {
+	t.Helper()
+	before := s.print()
+	first, err := s.call(t)
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+	if s.print() != before {
+		t.Error("Run(...) changed its request")
+	}
+	for _, r := range first.Requirements {
+		s.req.Found[r.Key()] = s.answer(r)
+	}
+	second, err := s.call(t)
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+	if diff := cmp.Diff(first.Requirements, second.Requirements); diff != "" {
+		t.Errorf("Run(...): requirements of two calls of one reconcile: -first, +second:\n%s", diff)
+	}
+	return second
+}
+
+// print is all of the request.
+func (s *scene) print() string {
+	var b strings.Builder
+	text := func(s wire.Struct) {
+		j, _ := protojson.Marshal(s.Proto())
+		// protojson puts spaces at random
+		b.WriteString(strings.ReplaceAll(string(j), " ", "") + "\n")
+	}
+	text(s.req.Observation.Composite.Object)
+	for _, n := range slices.Sorted(maps.Keys(s.req.Observation.Resources)) {
+		text(s.req.Observation.Resources[n].Object)
+		fmt.Fprintf(&b, "%q", s.req.Observation.Resources[n].Details)
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.req.Found)) {
+		for _, o := range s.req.Found[n] {
+			text(o)
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.req.Desired)) {
+		text(s.req.Desired[n])
+	}
+	fmt.Fprintf(&b, "%d %v", len(s.req.Observation.Sources), s.req.Observation.Context.Proto())
+	return b.String()
+}
+
+// text is all that the plan says in public: everything but the data of Secrets
+// and connection details.
+func (s *scene) text(t testing.TB, r *reconcile.Result) string {
+	t.Helper()
+	var b strings.Builder
+	for _, q := range r.Requirements {
+		fmt.Fprintf(&b, "%s %#v\n", q.Key(), q)
+	}
+	for _, o := range r.Objects {
+		fmt.Fprintf(&b, "%s %s\n", o.Name, o.Message)
+		public := o.Desired.AsMap()
+		if o.Desired.GetFields()["kind"].GetStringValue() == "Secret" {
+			delete(public, "data")
+		}
+		fmt.Fprintf(&b, "%v\n", public)
+	}
+	for _, f := range r.Status {
+		fmt.Fprintf(&b, "%v %s %v\n", f.Segments, f.Message, f.Value.AsInterface())
+	}
+	for _, o := range r.Others {
+		fmt.Fprintf(&b, "%s\n", o.Message)
+	}
+	fmt.Fprintf(&b, "%v\n", r.Environment.AsMap())
+	return b.String()
+}
+
+// show is each object and status field of a result, in one line.
+func show(r *reconcile.Result) []string {
+	var out []string
+	for _, o := range r.Objects {
+		line := stateText(o.Outcome) + " " + showObject(o.Desired)
+		if len(o.ConnectionDetails) > 0 {
+			details := map[string]string{}
+			for k, v := range o.ConnectionDetails {
+				details[k] = string(v.Reveal())
+			}
+			line += " details=" + flow1(details)
+		}
+		out = append(out, withMessage(line, o.Message))
+	}
+	for _, f := range r.Status {
+		line := stateText(f.Outcome) + " " + strings.Join(f.Segments, ".") + "=" + "nothing"
+		if f.Value != nil {
+			line = stateText(f.Outcome) + " " + strings.Join(f.Segments, ".") + "=" + flow1(f.Value.AsInterface())
+		}
+		out = append(out, withMessage(line, f.Message))
+	}
+	for _, o := range r.Others {
+		out = append(out, withMessage(stateText(o), o.Message))
+	}
+	return out
+}
+
+func withMessage(line, message string) string {
+	if message == "" {
+		return line
+	}
+	return line + " | " + message
+}
+
+// stateText has a mark for a warning.
+func stateText(o reconcile.Outcome) string {
+	if o.Warn {
+		return o.State.String() + "!"
+	}
+	return o.State.String()
+}
+
+func showObject(s *structpb.Struct) string {
+	if s == nil {
+		return "nothing"
+	}
+	m := s.AsMap()
+	meta, _ := m["metadata"].(map[string]any)
+	line := fmt.Sprintf("%v %v/%v", m["kind"], meta["namespace"], meta["name"])
+	if data, ok := m["data"].(map[string]any); ok && m["kind"] == "Secret" {
+		for k, v := range data {
+			b, err := base64.StdEncoding.DecodeString(fmt.Sprint(v))
+			if err != nil {
+				b = []byte("not base64")
+			}
+			data[k] = strings.ToValidUTF8(string(b), "?")
+		}
+	}
+	delete(meta, "name")
+	delete(meta, "namespace")
+	shortenRecord(meta)
+	delete(m, "kind")
+	delete(m, "apiVersion")
+	if m["type"] == "Opaque" {
+		delete(m, "type")
+	}
+	if len(meta) == 0 {
+		delete(m, "metadata")
+	}
+	return line + " " + flow1(m)
+}
+
+// shortenRecord leaves out what tests of the record are for.
+func shortenRecord(meta map[string]any) {
+	annotations, _ := meta["annotations"].(map[string]any)
+	delete(annotations, generator.AnnotationSeal)
+	var record map[string]struct {
+		Generation int    `json:"generation"`
+		UID        string `json:"uid"`
+	}
+	if text, ok := annotations[generator.AnnotationGenerated].(string); ok && json.Unmarshal([]byte(text), &record) == nil {
+		short, _ := json.Marshal(record) //nolint:errchkjson // it has only texts and numbers
+		annotations[generator.AnnotationGenerated] = string(short)
+	}
+}
+
+// flow1 is a value as one line.
+func flow1(v any) string {
+	s, err := structpb.NewValue(toAny(v))
+	if err != nil {
+		return err.Error()
+	}
+	return showValue(s)
+}
+
+func toAny(v any) any {
+	m, ok := v.(map[string]string)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for k, e := range m {
+		out[k] = e
+	}
+	return out
+}
+
+func showValue(v *structpb.Value) string {
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StructValue:
+		var parts []string
+		for _, n := range slices.Sorted(maps.Keys(k.StructValue.GetFields())) {
+			parts = append(parts, n+": "+showValue(k.StructValue.GetFields()[n]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case *structpb.Value_ListValue:
+		var parts []string
+		for _, e := range k.ListValue.GetValues() {
+			parts = append(parts, showValue(e))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(v.AsInterface())
+}

@@ -1,0 +1,215 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// A session is what the phases of one request share: what expressions see, and the budget. It does
+// not change: each phase has a session that sees what the phases before it returned.
+type session struct {
+	composite
+	observed  *observation.Observation
+	author    *observation.Author // what a composite author's expressions see of it; nil for the input's own
+	variables variables
+	missing   map[string]string // missing inputs, as expressions spell them, and what each of them is
+	budget    *budget.Budget
+	quota     *quota // of the composite author; nil for the input's own
+}
+
+func newSession(ctx context.Context, p *plan.Plan, xr composite, sees *observation.Observation) *session {
+	s := &session{composite: xr, observed: sees, budget: budget.New(ctx)}
+	s.variables = variables{list: p.Variables, values: map[string]ref.Val{}}.in(s)
+	return s
+}
+
+// next returns the session of the next phase.
+func (s *session) next(missing map[string]string, see func(*observation.Observation)) *session {
+	out, sees := *s, *s.observed
+	see(&sees)
+	out.observed = &sees
+	if len(missing) > 0 {
+		out.missing = make(map[string]string, len(s.missing)+len(missing))
+		maps.Copy(out.missing, s.missing)
+		maps.Copy(out.missing, missing)
+	}
+	out.variables = s.variables.in(&out)
+	return &out
+}
+
+// scope returns what expressions see whose resource is the composed resource from, or the composite.
+func (s *session) scope(from string) observation.Scope {
+	if s.author != nil {
+		return s.observed.AuthorScope(s.author)
+	}
+	return s.observed.Scope(from, s.variables.Val)
+}
+
+// name returns the name that an expression produces. It is empty for optional.none().
+func (s *session) name(x *expression.Expression, from string) (string, error) {
+	name, _, err := valueOf(s, x, s.scope(from), x.Name)
+	return name, err
+}
+
+// valueOf evaluates an expression and converts its value. It is not ok for optional.none().
+func valueOf[T any](s *session, x *expression.Expression, in observation.Scope,
+	convert func(ref.Val, *budget.Budget) (T, bool, error),
+) (out T, ok bool, err error) {
+	v, err := s.evaluate(x, in)
+	if err != nil {
+		return out, false, err
+	}
+	return convert(v, s.budget)
+}
+
+// json returns the value of an expression as JSON, or nil for optional.none().
+func (s *session) json(x *expression.Expression, in observation.Scope) (*structpb.Value, error) {
+	v, _, err := valueOf(s, x, in, x.JSON)
+	return v, err
+}
+
+func (s *session) evaluate(x *expression.Expression, in observation.Scope) (ref.Val, error) {
+	v, err := x.Evaluate(s.budget.Context(), in, s.budget)
+	var w *expression.Waiting
+	if errors.As(err, &w) {
+		return nil, s.explain(w)
+	}
+	return v, err
+}
+
+// explain adds to each missing input what it is.
+func (s *session) explain(w *expression.Waiting) error {
+	inputs := slices.Clone(w.Inputs)
+	for i, in := range inputs {
+		if what, ok := s.missing[in]; ok {
+			inputs[i] = in + " (" + what + ")"
+		}
+	}
+	return expression.NewWaiting(inputs...)
+}
+
+// variables are the named expressions as a CEL map. Each is evaluated once, on first use, and again
+// if what it reads changes.
+type variables struct {
+	ref.Val
+
+	list   []plan.Variable
+	values map[string]ref.Val
+}
+
+// in returns the variables as the expressions of a session see them.
+func (v variables) in(s *session) variables {
+	if len(v.list) == 0 {
+		return v
+	}
+	// A variable sees only those above it, also where it computes a name: otherwise it could read itself.
+	var first func(n int) ref.Val
+	first = func(n int) ref.Val {
+		find := func(name string) (ref.Val, bool) {
+			i := slices.IndexFunc(v.list[:n], func(x plan.Variable) bool { return x.Name == name })
+			if i < 0 {
+				return nil, false
+			}
+			if _, ok := v.values[name]; !ok {
+				x, err := v.list[i].Value.Evaluate(s.budget.Context(), s.observed.Scope("", first(i)), s.budget)
+				if err != nil {
+					x = types.WrapErr(err)
+				}
+				v.values[name] = x
+			}
+			return v.values[name], true
+		}
+		names := func() []string {
+			out := make([]string, 0, n)
+			for _, x := range v.list[:n] {
+				out = append(out, x.Name)
+			}
+			slices.Sort(out)
+			return out
+		}
+		return observation.Map(find, names)
+	}
+	v.Val = first(len(v.list))
+	return v
+}
+
+func failed(path, format string, args ...any) *expression.Failed {
+	return &expression.Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
+}
+
+// reasons say why something is not as the input wants it.
+type reasons struct{ waiting, failed []string }
+
+// add adds an error. who is what waits; it is empty if the outcome is about it.
+func (r *reasons) add(who string, err error) {
+	if who != "" {
+		who += " for "
+	}
+	var w *expression.Waiting
+	switch {
+	case errors.As(err, &w):
+		r.waiting = append(r.waiting, who+strings.Join(w.Inputs, ", "))
+	case err != nil:
+		r.failed = append(r.failed, err.Error())
+	}
+}
+
+func because(who string, err error) (out reasons) {
+	out.add(who, err)
+	return out
+}
+
+func failing(format string, args ...any) reasons {
+	return reasons{failed: []string{fmt.Sprintf(format, args...)}}
+}
+
+func waitingFor(format string, args ...any) reasons {
+	return reasons{waiting: []string{fmt.Sprintf(format, args...)}}
+}
+
+func (r *reasons) empty() bool { return len(r.waiting)+len(r.failed) == 0 }
+
+func (r *reasons) text() string { return plan.Shorten(slices.Concat(r.failed, r.waiting), "; ") }
+
+// The states, each worse than the one before.
+const (
+	Available State = iota // it is as the input wants it
+	Waiting                // it does not exist, and waits for an input
+	Held                   // it failed, or is kept as it was observed
+	Conflict               // it belongs to another owner, and is not changed
+)
+
+// outcome of an object that cannot be made, and is kept if it was observed.
+func (r *reasons) outcome(what, absent string, observed bool) Outcome {
+	out := Outcome{State: Held, Warn: true}
+	if !observed && len(r.failed) == 0 {
+		out = Outcome{State: Waiting}
+	}
+	if observed {
+		absent = "is held as it was observed"
+	}
+	out.Message = what + " " + absent + ": " + r.sentence()
+	return out
+}
+
+// sentence is the text of all reasons, with a word before the missing inputs.
+func (r *reasons) sentence() string {
+	texts := slices.Clone(r.failed)
+	if len(r.waiting) > 0 {
+		texts = append(texts, "waiting: "+plan.Shorten(r.waiting, "; "))
+	}
+	return plan.Shorten(texts, "; ")
+}

@@ -1,0 +1,132 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+type sourcesRead struct {
+	reply
+
+	sources map[string]observation.Source
+}
+
+// readSources requires the sources, and reads those that were found. The Composition's own required
+// resources are also sources: lists, because Crossplane does not say how they were required.
+func readSources(s *session, p *plan.Plan, req *request) (sourcesRead, *session) {
+	out := sourcesRead{sources: map[string]observation.Source{}}
+	missing := map[string]string{}
+	for name, objects := range req.Found {
+		if !strings.HasPrefix(name, RequirementPrefix) {
+			out.sources[name] = observation.Source{Read: true, Optional: true, Many: true, Objects: withoutAuthors(objects)}
+		}
+	}
+	for _, src := range p.Sources {
+		required, err := s.sourceRequirement(src)
+		switch {
+		case err != nil:
+			why := because(src.Path.Child("nameExpression").String(), err)
+			out.sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Failed: strings.Join(why.failed, "")}
+			missing[src.Spelled()] = strings.Join(why.waiting, "")
+		case required == nil:
+			out.sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Read: true, Optional: true}
+			missing[src.Spelled()] = src.NameExpr.Source().Path + " gives no name"
+		default:
+			out.require(*required)
+			out.sources[src.Name] = observe(src, *required, req)
+			missing[src.Spelled()] = required.String()
+		}
+	}
+	if len(out.sources) == 0 {
+		return out, s
+	}
+	return out, s.next(missing, func(o *observation.Observation) { o.Sources = out.sources })
+}
+
+// withoutAuthors leaves out the objects of composite authors, which can have any name and labels.
+func withoutAuthors(objects []wire.Struct) []wire.Struct {
+	return slices.DeleteFunc(slices.Clone(objects), func(s wire.Struct) bool {
+		_, _, _, controlled := object.ControllerOf(s)
+		return controlled && plan.IsAuthors(object.CompositionResourceName(s))
+	})
+}
+
+// sourceRequirement returns what a source requires, or nil for an optional source without a name. A Secret
+// is in the composite's own namespace, or in one that the input spells: a composite author cannot
+// choose the namespace.
+func (s *session) sourceRequirement(src plan.Source) (*Requirement, error) {
+	req := &Requirement{APIVersion: src.APIVersion, Kind: src.Kind, Namespace: src.Namespace, Labels: src.MatchLabels}
+	if req.Namespace == "" && src.Scope != v1beta1.ScopeCluster {
+		req.Namespace = s.namespace
+	}
+	switch {
+	case len(src.MatchLabels) > 0:
+	case src.NameExpr != nil:
+		name, err := s.name(src.NameExpr, "")
+		if err == nil && name == "" && !src.Optional {
+			err = expression.NewWaiting("a name that is not empty")
+		}
+		if err != nil || name == "" {
+			return nil, err
+		}
+		if err := plan.ValidateObjectName(name); err != nil {
+			return nil, failed(src.NameExpr.Source().Path, "gives what %s", err.Error())
+		}
+		req.Name = name
+	case src.MatchName != "":
+		req.Name = src.MatchName
+	default:
+		req.Name = src.Name
+	}
+	return req, nil
+}
+
+// observe returns what expressions see of a source.
+func observe(src plan.Source, required Requirement, req *request) observation.Source {
+	out := observation.Source{Optional: src.Optional, Many: len(src.MatchLabels) > 0, Secret: plan.IsSecret(src.Source)}
+	a := req.answer(required)
+	if a.source == nil { // several sources may be the same object
+		a.source = a.forSource(required, req.Found[required.Key()])
+	}
+	out.Read, out.Objects = a.read, a.source.objects
+	if a.source.clusterScoped {
+		out.Failed = fmt.Sprintf("%s is cluster scoped: set %s to Cluster", required.Kind, src.Path.Child("scope"))
+	}
+	switch {
+	case !out.Secret || len(out.Objects) == 0:
+	case len(out.Objects) > 1:
+		names := make([]string, 0, limits.MessageItems+1) // one more than are shown
+		for _, o := range out.Objects {
+			_, _, _, n := object.Identity(o)
+			names = append(names, n)
+		}
+		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it has to be one",
+			len(names), plan.Shorten(names, ", "))
+	case a.source.failed != nil:
+		out.Failed = a.source.failed.Error()
+	default:
+		out.Details = a.source.details
+	}
+	return out
+}
+
+func (a *answer) forSource(required Requirement, found []wire.Struct) *sourceAnswer {
+	out := &sourceAnswer{objects: withoutAuthors(a.objects)}
+	for _, o := range found {
+		_, kind, ns, _ := object.Identity(o)
+		out.clusterScoped = out.clusterScoped || ns == "" && required.Namespace != "" && kind == required.Kind
+	}
+	if required.APIVersion == "v1" && required.Kind == string(object.Secret) && len(out.objects) == 1 {
+		out.details, out.failed = detailsOf(out.objects[0])
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	"google.golang.org/grpc/credentials"
+)
+
+// checkInterval is how long a handshake trusts the last look at the files.
+// Kubernetes takes up to a minute to bring a new Secret into a pod, so a second
+// more delays nothing, and three small reads a second are nothing.
+const checkInterval = time.Second
+
+// certificates are the TLS files of a directory, read again when they change. If a set cannot
+// be used, for example because it is half written, that is logged once, and the set before it
+// stays in use. Safe for concurrent use.
+//
+// gRPC's own provider (certprovider/pemfile) does not promise that: it replaces the CA apart from
+// the certificate, takes a file that is cut off for a shorter one, and logs a key that does not fit.
+type certificates struct {
+	log  logging.Logger
+	now  func() time.Time
+	read func() (certificateFiles, error)
+
+	mu      sync.Mutex
+	checked time.Time        // when the files were last read
+	seen    certificateFiles // what was read then, good or bad
+	seenErr string           // the text of the error of that
+	current *tls.Config      // of the last good set, never nil, never changed
+}
+
+// TLSCredentials demand a client certificate, with the TLS files of a directory as they are then.
+func TLSCredentials(dir string, log logging.Logger) (credentials.TransportCredentials, error) {
+	certs, err := newCertificates(dir, log)
+	if err != nil {
+		return nil, err
+	}
+	return credentials.NewTLS(certs.config()), nil
+}
+
+// newCertificates reads tls.crt, tls.key and ca.crt. A first set that cannot be
+// used is an error: there is nothing to fall back to.
+func newCertificates(dir string, log logging.Logger) (*certificates, error) {
+	c := &certificates{log: log, now: time.Now}
+	c.read = func() (certificateFiles, error) { return readCertificateFiles(dir) }
+	files, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	c.checked, c.seen, c.seenErr = c.now(), files, fmt.Sprint(err)
+	c.current, err = files.config()
+	return c, err
+}
+
+// config asks for the current certificates on each handshake. It applies to new
+// connections; open ones keep what they were opened with.
+func (c *certificates) config() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		ClientAuth:         tls.RequireAndVerifyClientCert, // also if there should be no current configuration
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.latest(), nil },
+	}
+}
+
+// latest good configuration. The files are read if that was not done within the checkInterval.
+func (c *certificates) latest() *tls.Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := c.now(); now.Sub(c.checked) >= checkInterval {
+		c.checked = now
+		c.reload()
+	}
+	return c.current
+}
+
+// reload takes over a set of files that differs from the one seen last. Kubernetes swaps all of
+// them at once, but they are read one after the other, and a new tls.crt must not meet an old
+// ca.crt. A set that a second reading does not confirm is left to the next check.
+func (c *certificates) reload() {
+	files, err := c.read()
+	if files == c.seen && fmt.Sprint(err) == c.seenErr {
+		return
+	}
+	if err == nil {
+		if again, err := c.read(); err != nil || again != files {
+			return
+		}
+	}
+	c.seen, c.seenErr = files, fmt.Sprint(err)
+	var config *tls.Config
+	if err == nil {
+		config, err = files.config()
+	}
+	if err != nil {
+		c.log.Info("Cannot use the new TLS certificates, keeping the former ones", "error", err.Error())
+		return
+	}
+	c.current = config
+	c.log.Info("Using new TLS certificates", "not-after", config.Certificates[0].Leaf.NotAfter.Format(time.RFC3339))
+}
+
+// certificateFiles are the contents of one set of files, in PEM.
+type certificateFiles struct{ crt, key, ca string }
+
+// readCertificateFiles follows symbolic links, as Kubernetes mounts Secrets.
+func readCertificateFiles(dir string) (f certificateFiles, err error) {
+	for name, content := range map[string]*string{"tls.crt": &f.crt, "tls.key": &f.key, "ca.crt": &f.ca} {
+		b, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // of the folder that a flag names
+		if err != nil {
+			return certificateFiles{}, fmt.Errorf("cannot read TLS file %q: %w", name, err)
+		}
+		*content = string(b)
+	}
+	return f, nil
+}
+
+// config of a server that demands a client certificate signed by the CA.
+// Sessions are not resumed: a ticket from before a change of the CA would let a
+// client in without a look at its certificate.
+func (f certificateFiles) config() (*tls.Config, error) {
+	if _, err := poolOf(f.crt); err != nil {
+		return nil, fmt.Errorf("cannot parse TLS file %q: %w", "tls.crt", err)
+	}
+	pair, err := tls.X509KeyPair([]byte(f.crt), []byte(f.key))
+	if err != nil {
+		return nil, fmt.Errorf("cannot use TLS files %q and %q: %w", "tls.crt", "tls.key", err)
+	}
+	pool, err := poolOf(f.ca)
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse TLS file %q: %w", "ca.crt", err)
+	}
+	return &tls.Config{
+		MinVersion:             tls.VersionTLS12,
+		Certificates:           []tls.Certificate{pair},
+		ClientCAs:              pool,
+		ClientAuth:             tls.RequireAndVerifyClientCert,
+		SessionTicketsDisabled: true,
+	}, nil
+}
+
+// poolOf every certificate of a PEM file. Unlike x509.CertPool and tls.X509KeyPair it refuses a
+// file with a block that is cut off, which they read as a file that ends before it.
+func poolOf(file string) (*x509.CertPool, error) {
+	pool, found, rest := x509.NewCertPool(), false, []byte(file)
+	for block, after := pem.Decode(rest); block != nil; block, after = pem.Decode(rest) {
+		if rest = after; block.Type != "CERTIFICATE" {
+			continue
+		}
+		crt, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		pool.AddCert(crt)
+		found = true
+	}
+	if strings.Contains(string(rest), "-----") {
+		return nil, errors.New("a PEM block is cut off")
+	}
+	if !found {
+		return nil, errors.New("no certificate found")
+	}
+	return pool, nil
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// maxFrames of a stack are logged: enough for the depth of a CEL evaluation to
+// show where it came from.
+const maxFrames = 64
+
+// recoverPanic turns a panic in a request into an Internal error with a fixed text,
+// so that one input cannot end the function for all others. The value of a
+// panic can hold anything the request held, a secret included: only its type is
+// logged. It cannot recover goroutines that the handler started.
+func recoverPanic(log logging.Logger) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (rsp any, err error) {
+		defer func() {
+			value := recover()
+			if value == nil {
+				return
+			}
+			logPanic(log, info.FullMethod, value)
+			rsp, err = nil, status.Error(codes.Internal, errPanicked.Error())
+		}()
+		return handle(ctx, req)
+	}
+}
+
+// errPanicked is what a caller is told of a panic.
+var errPanicked = errors.New("the function panicked; its log has the stack")
+
+func logPanic(log logging.Logger, method string, value any) {
+	log.Info("Recovered from a panic", "method", method, "type", fmt.Sprintf("%T", value), "stack", panicStack())
+}
+
+// panicStack of the panicking goroutine, innermost first. debug.Stack would print
+// arguments as well, and those of a by-value array or number are the data.
+func panicStack() []string {
+	const own = 4 // this one, logPanic, who recovered, and the runtime's
+	pcs := make([]uintptr, maxFrames)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(own, pcs)])
+	var lines []string
+	for {
+		frame, more := frames.Next()
+		lines = append(lines, fmt.Sprintf("%s %s:%d", frame.Function, frame.File, frame.Line))
+		if !more {
+			return lines
+		}
+	}
+}
