@@ -131,6 +131,7 @@ var mayImport = map[string]imports{
 			"plan rewrite sensitive suggest wire",
 		other: "github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/apimachinery",
 	},
+	"internal/pages":            {other: "os"}, // for tests
 	"internal/e2e":              {other: "github.com/rogpeppe/go-internal/lockedfile"},
 	"internal/e2e/build":        {own: "e2e"},
 	"internal/e2e/live":         {own: "e2e", other: "k8s.io/apimachinery k8s.io/client-go"},
