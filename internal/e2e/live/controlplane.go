@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,13 +86,29 @@ func Start(ctx context.Context, dir string, peers e2e.Peers, programs e2e.Contro
 	return c, nil
 }
 
+// processes that were created, in the order in which they stop.
+func (c *ControlPlane) processes() []*Process {
+	all := []*Process{c.Crossplane, c.RBACManager, c.Registry, c.ControllerManager, c.APIServer, c.Etcd}
+
+	return slices.DeleteFunc(all, func(p *Process) bool { return p == nil })
+}
+
 // Stop all of it.
 func (c *ControlPlane) Stop() {
-	for _, p := range []*Process{c.Crossplane, c.RBACManager, c.Registry, c.ControllerManager, c.APIServer, c.Etcd} {
-		if p != nil {
-			p.Stop(2 * time.Second)
-		}
+	for _, p := range c.processes() {
+		p.Stop(2 * time.Second)
 	}
+}
+
+// Logs are the last lines of each process, and whether it runs.
+func (c *ControlPlane) Logs() string {
+	var all strings.Builder
+
+	for _, p := range c.processes() {
+		fmt.Fprintf(&all, "--- %s, running: %t\n%s\n", p.Name, p.Running(), p.tail())
+	}
+
+	return all.String()
 }
 
 func (c *ControlPlane) process(name, program string, env []string, args ...string) *Process {

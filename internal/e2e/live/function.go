@@ -90,7 +90,12 @@ func (c *ControlPlane) register(ctx context.Context, f *Function, pkg string) er
 	function := Ref{"pkg.crossplane.io/v1", "Function", "", f.Name}
 	revision := ""
 
-	err = until(ctx, time.Minute, "a revision of "+pkg, func(ctx context.Context) error {
+	// Crossplane waits for up to a minute after it could not fetch a package.
+	err = until(ctx, 5*time.Minute, "a revision of "+pkg, func(ctx context.Context) error {
+		if err := c.Crossplane.Start(); err != nil { // as the kubelet would, if it ended
+			return err
+		}
+
 		o, err := c.Get(ctx, function)
 		if err != nil {
 			return err
@@ -98,7 +103,9 @@ func (c *ControlPlane) register(ctx context.Context, f *Function, pkg string) er
 
 		name, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
 		if name == "" {
-			return errors.New("there is none")
+			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+
+			return fmt.Errorf("there is none; the conditions of the Function are %v", conditions)
 		}
 
 		r, err := c.Get(ctx, Ref{"pkg.crossplane.io/v1", "FunctionRevision", "", name})

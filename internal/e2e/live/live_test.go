@@ -66,6 +66,11 @@ func run(m *testing.M) int {
 
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+
+		if plane != nil {
+			fmt.Fprintln(os.Stderr, plane.Logs()) // nothing secret is in the cluster yet
+		}
+
 		return 1
 	}
 

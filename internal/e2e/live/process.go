@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -140,26 +142,54 @@ func (p *Process) Log() string {
 	return string(b)
 }
 
-// freePort is one of loopback that nobody listens at.
-func freePort(ctx context.Context) (int, error) {
-	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("cannot find a free port: %w", err)
-	}
-	defer lis.Close() //nolint:errcheck // Nobody listens.
+// tail is the last lines of its log.
+func (p *Process) tail() string {
+	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
 
-	addr, ok := lis.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, errors.New("cannot find a free port")
-	}
-
-	return addr.Port, nil
+	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
-// until polls a condition every 50 ms. The error is the last one of it.
+// tailLines of a log are shown when a control plane does not start.
+const tailLines = 30
+
+// ports are handed out once, from below those that the kernel gives to connections: one that
+// is free now could otherwise be a connection's when its server starts.
+var ports = struct {
+	sync.Mutex
+
+	next int
+}{next: 20000 + os.Getpid()%10000}
+
+// freePort returns a port of loopback that is not in use.
+func freePort(ctx context.Context) (int, error) {
+	ports.Lock()
+	defer ports.Unlock()
+
+	for range 1000 {
+		ports.next++
+
+		lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(ports.next))
+		if err != nil {
+			continue
+		}
+
+		if err := lis.Close(); err != nil {
+			return 0, fmt.Errorf("cannot close port: %w", err)
+		}
+
+		return ports.next, nil
+	}
+
+	return 0, errors.New("cannot find a free port")
+}
+
+// until polls a condition every 50 ms. Its error has the last error of the condition that is
+// not about the time being over.
 func until(ctx context.Context, within time.Duration, what string, ok func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+
+	var cause error
 
 	for {
 		err := ok(ctx)
@@ -167,9 +197,13 @@ func until(ctx context.Context, within time.Duration, what string, ok func(ctx c
 			return nil
 		}
 
+		if cause == nil || ctx.Err() == nil && !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
+			cause = err
+		}
+
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited %s for %s: %w", within, what, err)
+			return fmt.Errorf("waited %s for %s: %w", within, what, cause)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
