@@ -20,7 +20,7 @@ import (
 )
 
 // tenantExample has the definition whose operatorSpec users copy.
-const tenantExample = example + "/tenant-exports"
+const tenantExample = example + "/author-exports"
 
 // Who refuses a list of the composite's author.
 const (
