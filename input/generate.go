@@ -1,8 +1,8 @@
-// Package input holds the versions of the function's input, and how the files
-// made from them are made: the deep copies beside the types, the
-// CustomResourceDefinition in package/input that is the input's schema, and the JSON
-// schemas in package/schema, which are the same for editors, and the copy of the
-// definition that the function checks inputs against.
+// Package input has the versions of the function's input, and generates the files that
+// are made from them: the deep copies beside the types, the CustomResourceDefinition in
+// package/input, which is the schema of the input, the JSON schemas for editors in
+// package/schema, the copy of the definition that the function checks inputs against, and
+// the reference in README.md.
 package input
 
 //go:generate go tool controller-gen paths=./v1beta1 object crd:crdVersions=v1 output:artifacts:config=../package/input

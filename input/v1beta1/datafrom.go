@@ -1,192 +1,200 @@
 package v1beta1
 
-// A ConflictPolicy says what becomes of a key that two entries write.
+// A ConflictPolicy says what happens if two entries write the same key.
+//
 // +kubebuilder:validation:Enum=Error;LastWins
 type ConflictPolicy string
 
 // The conflict policies.
 const (
-	// ConflictError refuses the object, and names both entries.
+	// ConflictError is a conflict, which names both entries.
 	ConflictError ConflictPolicy = "Error"
 
-	// ConflictLastWins takes data before dataFrom, and later before earlier.
+	// ConflictLastWins prefers data to dataFrom, and a later entry to an earlier one.
 	ConflictLastWins ConflictPolicy = "LastWins"
 )
 
-// DataFrom gives all keys of an input, under other names if rewrite says so.
+// A DataFrom adds all keys of an input. `rewrite` changes their names.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.extract), has(self.find), has(self.valueMap)].exists_one(x, x)",message="exactly one of extract, find and valueMap must be set"
 type DataFrom struct {
-	// Extract takes every key of one input.
+	// Adds all keys of one input.
 	// +optional
 	Extract *Extract `json:"extract,omitempty"`
 
-	// Find takes the keys of all secret inputs that match.
+	// Adds the keys of all secret inputs that match.
 	// +optional
 	Find *Find `json:"find,omitempty"`
 
-	// ValueMap gives the keys and their values: a map(string, string).
+	// Returns keys with their values, a `map(string, string)`. For example, `{'region': environment.region}`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	ValueMap string `json:"valueMap,omitempty"`
 
-	// Rewrite gives the keys other names. Rules are applied in their order.
+	// Rules that change the names of the keys. They are applied in order, and each rule sees the result of the
+	// one before it.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
 
-	// ConversionStrategy of what no key can have, after the last rule. Default
-	// replaces it by _, Unicode by its code point, as in _U002f_. Defaults to
-	// Default.
+	// What happens to characters that a key cannot have, after the last rule. `Default` replaces each one with
+	// `_`. `Unicode` replaces it with its code point: `/` becomes `_U002f_`. `None` keeps it, and such a key is
+	// an error. If it is not set, it is `Default`.
 	// +optional
 	// +kubebuilder:default=Default
 	// +kubebuilder:validation:Enum=Default;Unicode;None
 	ConversionStrategy string `json:"conversionStrategy,omitempty"`
 
-	// DecodingStrategy of the values. Auto tries Base64, then Base64URL, and leaves
-	// what is neither; it takes 1234 for Base64. Defaults to None.
+	// How the values are decoded. `Base64` and `Base64URL` decode each value, and a value with another encoding
+	// is an error. `Auto` tries Base64, then Base64URL, and keeps a value that is neither; it also decodes text
+	// that is Base64 by coincidence, such as `1234`. `None` keeps the values. If it is not set, it is `None`.
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:Enum=None;Base64;Base64URL;Auto
 	DecodingStrategy string `json:"decodingStrategy,omitempty"`
 
-	// Optional leaves the entry out while its input is missing, or has no key.
+	// If true, the entry is left out while its input is missing or has no keys. If it is not set, the whole
+	// object is kept as it is.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Extract takes every key of one input.
+// Extract adds all keys of one input.
 type Extract struct {
-	// Key names the input: a composed resource, for its connection details, a
-	// source, for its data, composite, for the composite's connection details, or
-	// environment, for the environment.
+	// The name of the input: a composed resource for its connection details, a source for its data, `composite`
+	// for the composite's connection details, `environment` for the environment, or `generated.<name>` or
+	// `previous.<name>` for the outputs of a generator.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
 
-	// Property is a field path to a JSON value inside of the input, whose members
-	// are taken instead, for example credentials.admin.
+	// The field path of a JSON object in the input. The members of this object are the keys. For example,
+	// `credentials.admin`. If it is not set, the keys of the input itself are added. `environment` requires it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Property string `json:"property,omitempty"`
 }
 
-// Find takes the keys of all secret inputs, as <input>/<key>, that match all of
-// its fields.
+// Find adds the keys of all secret inputs, as `<input>/<key>`, that match all of its fields.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.name) || has(self.tags)",message="at least one of path, name and tags must be set"
 type Find struct {
-	// Path is how <input>/<key> begins.
+	// The text with which `<input>/<key>` must begin, for example `cache/`. If it is not set, every path
+	// matches.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
 
-	// Name of what follows the path.
+	// Matches the part after the path. If it is not set, every name matches.
 	// +optional
 	Name *FindName `json:"name,omitempty"`
 
-	// Tags are labels that the resource of the input has, all of them.
+	// Labels that the composed resource, or the object of the source, must have. All of them must match. If it
+	// is not set, labels do not matter.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	Tags map[string]string `json:"tags,omitempty"`
 }
 
-// FindName matches a name.
+// A FindName matches a name.
 type FindName struct {
-	// RegExp in RE2's syntax, that some part of the name matches.
+	// A regular expression in RE2 syntax that matches any part of the name, for example `host|port`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	RegExp string `json:"regexp"`
 }
 
-// Rewrite is one rule.
+// A Rewrite is one rule that changes the names of keys.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.regexp), has(self.merge), has(self.transform)].exists_one(x, x)",message="exactly one of regexp, merge and transform must be set"
 type Rewrite struct {
-	// Regexp replaces each match in a key.
+	// Replaces each match in a key.
 	// +optional
 	RegExp *RewriteRegExp `json:"regexp,omitempty"`
 
-	// Merge opens values up that are JSON objects, or makes one of all.
+	// Replaces values that are JSON objects by their members, or merges all values into one JSON object.
 	// +optional
 	Merge *RewriteMerge `json:"merge,omitempty"`
 
-	// Transform makes the new key of the old one.
+	// Computes the new key from the old one.
 	// +optional
 	Transform *RewriteTransform `json:"transform,omitempty"`
 }
 
-// RewriteRegExp replaces each match in a key.
+// A RewriteRegExp replaces each match in a key.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.target)",fieldPath=".target",message="must be set: an empty one removes what source matches"
+// +kubebuilder:validation:XValidation:rule="has(self.target)",fieldPath=".target",message="must be set: an empty string removes each match of source"
 type RewriteRegExp struct {
-	// Source is what is looked for, in RE2's syntax.
+	// The regular expression to search for, in RE2 syntax. For example, `^db-(.*)$`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Source string `json:"source"`
 
-	// Target is what it is replaced by; the empty one removes it. $1 and ${name}
-	// are groups of source.
+	// The replacement. `$1` and `${name}` are groups of `source`. An empty string removes the match. For
+	// example, `DB_${1}`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Target *string `json:"target,omitempty"`
 }
 
-// RewriteMerge opens values up that are JSON objects, or makes one of all.
+// A RewriteMerge replaces values that are JSON objects by their members, or merges all values into one JSON
+// object.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.strategy) && self.strategy == 'JSON') || has(self.into)",fieldPath=".into",message="must be set with strategy JSON"
 // +kubebuilder:validation:XValidation:rule="(has(self.strategy) && self.strategy == 'JSON') || !has(self.into)",fieldPath=".into",message="must not be set with strategy Extract: leave it out, or set strategy to JSON"
 type RewriteMerge struct {
-	// Strategy is Extract, whose keys are the members of the values, or JSON, which
-	// adds one key that has them all. Defaults to Extract.
+	// `Extract` replaces each value, a JSON object, by its members. `JSON` keeps all keys, and adds the key
+	// `into` with a JSON object that has the members of all values. If it is not set, it is `Extract`.
 	// +optional
 	// +kubebuilder:default=Extract
 	// +kubebuilder:validation:Enum=Extract;JSON
 	Strategy string `json:"strategy,omitempty"`
 
-	// Into is the key that strategy JSON adds.
+	// The key that strategy `JSON` adds.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Into string `json:"into,omitempty"`
 
-	// Priority lists keys that are merged after all others, in this order.
+	// Keys that are merged after all others, in this order. If it is not set, the keys are merged in
+	// alphabetical order.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	Priority []string `json:"priority,omitempty"`
 
-	// PriorityPolicy is Strict, for which each key of priority has to be there, or
-	// IgnoreNotFound. Defaults to Strict.
+	// What happens if a key that `priority` lists is missing. `Strict` waits for it. `IgnoreNotFound` continues
+	// without it. If it is not set, it is `Strict`.
 	// +optional
 	// +kubebuilder:default=Strict
 	// +kubebuilder:validation:Enum=Strict;IgnoreNotFound
 	PriorityPolicy string `json:"priorityPolicy,omitempty"`
 
-	// ConflictPolicy is Error, which refuses a member that two values have, or
-	// Ignore, which takes the one that was merged last. Defaults to Error.
+	// What happens if two values have the same member. `Error` is an error. `Ignore` uses the member that was
+	// merged last. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	// +kubebuilder:validation:Enum=Error;Ignore
 	ConflictPolicy string `json:"conflictPolicy,omitempty"`
 }
 
-// RewriteTransform makes the new key of the old one.
+// A RewriteTransform computes the new key from the old one.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.keyExpression)].exists_one(x, x)",message="exactly one of template and keyExpression must be set"
 type RewriteTransform struct {
-	// Template is a Go template over .value, the key.
+	// A Go template. `.value` is the old key. For example, `{{ .value | upper }}`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Template string `json:"template,omitempty"`
 
-	// KeyExpression is CEL over key. It sees nothing else.
+	// Returns the new key, a string. The old key is `key`, and there are no other variables. For example,
+	// `key.upperAscii()`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

@@ -2,32 +2,31 @@ package v1beta1
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// Environment finds EnvironmentConfigs and merges what they hold, for the
-// expressions of this input and for later steps of the pipeline.
+// An Environment finds EnvironmentConfigs and merges their data, for the expressions of this input and for later
+// steps of the pipeline.
 //
-// All but set are the fields of function-environment-configs, so that its spec can
-// stand here as it is. In the result an EnvironmentConfig that is listed later
-// wins over an earlier one, all of them over the environment of earlier steps, and
-// that over defaultData: objects are merged, anything else is replaced.
+// All fields except `set` are the fields of function-environment-configs, so that its `spec` can be used here
+// without a change. An EnvironmentConfig that is listed later wins over an earlier one, all of them win over the
+// environment of earlier steps, and that wins over `defaultData`. Objects are merged. Any other value is
+// replaced.
 type Environment struct {
-	// DefaultData is what the environment holds unless somebody else says
-	// otherwise.
+	// Values that the environment has if nothing else sets them. If it is not set, there are none.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	DefaultData *runtime.RawExtension `json:"defaultData,omitempty"`
 
-	// EnvironmentConfigs to find and merge, in this order.
+	// EnvironmentConfigs to find and to merge, in this order.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	EnvironmentConfigs []EnvironmentSource `json:"environmentConfigs,omitempty"`
 
-	// Policy of all references in environmentConfigs.
+	// The policy for all references in `environmentConfigs`. If it is not set, each reference is required.
 	// +optional
 	Policy *EnvironmentPolicy `json:"policy,omitempty"`
 
-	// Set writes values into the merged environment, one after the other: each sees
-	// what those before it wrote.
+	// Writes fields into the merged environment, in this order. Each expression sees the fields that were
+	// written before it.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -41,11 +40,10 @@ const (
 	Optional = "Optional"
 )
 
-// An EnvironmentPolicy says what becomes of a reference to an EnvironmentConfig
-// that is not there.
+// An EnvironmentPolicy says what happens if an EnvironmentConfig that is referenced does not exist.
 type EnvironmentPolicy struct {
-	// Resolution Required refuses the input, Optional goes on without it. Defaults
-	// to Required.
+	// `Required` refuses the input if a referenced EnvironmentConfig does not exist. `Optional` continues
+	// without it. If it is not set, it is `Required`.
 	// +optional
 	// +kubebuilder:default=Required
 	// +kubebuilder:validation:Enum=Required;Optional
@@ -58,27 +56,28 @@ const (
 	EnvironmentSourceSelector  = "Selector"
 )
 
-// An EnvironmentSource is an EnvironmentConfig, or with a selector several.
+// An EnvironmentSource is one EnvironmentConfig. With a selector it can be several.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'Selector') || has(self.selector)",fieldPath=".selector",message="must be set for type Selector"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Selector') || has(self.ref)",fieldPath=".ref",message="must be set for type Reference: name an EnvironmentConfig, or set type to Selector"
 type EnvironmentSource struct {
-	// Type says how to find it: Reference by its name, Selector by labels. What
-	// stands beside for the other type is not looked at. Defaults to Reference.
+	// How EnvironmentConfigs are found: `Reference` uses `ref`, and `Selector` uses `selector`. The field of the
+	// other type is ignored. If it is not set, it is `Reference`.
 	// +optional
 	// +kubebuilder:default=Reference
 	// +kubebuilder:validation:Enum=Reference;Selector
 	Type string `json:"type,omitempty"`
 
-	// Ref names the EnvironmentConfig.
+	// Names the EnvironmentConfig. Type `Reference` requires it.
 	// +optional
 	Ref *EnvironmentRef `json:"ref,omitempty"`
 
-	// Selector finds EnvironmentConfigs by their labels.
+	// Finds EnvironmentConfigs by their labels. Type `Selector` requires it.
 	// +optional
 	Selector *EnvironmentSelector `json:"selector,omitempty"`
 
-	// ToFieldPath is where in the environment the data goes. Defaults to its top.
+	// The field of the environment below which the data is merged. If it is not set, the data is merged into the
+	// top of the environment.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -87,7 +86,7 @@ type EnvironmentSource struct {
 
 // An EnvironmentRef names an EnvironmentConfig.
 type EnvironmentRef struct {
-	// Name of the EnvironmentConfig.
+	// The name of the EnvironmentConfig.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 }
@@ -100,35 +99,36 @@ const (
 
 // An EnvironmentSelector finds EnvironmentConfigs by their labels.
 type EnvironmentSelector struct {
-	// Mode Single wants just one EnvironmentConfig, Multiple merges all in the order
-	// of sortByFieldPath. Defaults to Single.
+	// `Single` requires exactly one EnvironmentConfig. `Multiple` merges all that match, in the order of
+	// `sortByFieldPath`. If it is not set, it is `Single`.
 	// +optional
 	// +kubebuilder:default=Single
 	// +kubebuilder:validation:Enum=Single;Multiple
 	Mode string `json:"mode,omitempty"`
 
-	// MaxMatch is how many are merged at most in mode Multiple: the first ones, as
-	// sorted. All are unless it is set.
+	// In mode `Multiple`, the largest number of EnvironmentConfigs to merge: the first ones in order. If it is
+	// not set, all are merged.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxMatch *uint64 `json:"maxMatch,omitempty"`
 
-	// MinMatch is how many there must be in mode Multiple.
+	// In mode `Multiple`, the smallest number of EnvironmentConfigs that must match. If it is not set, no match
+	// is required.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinMatch *uint64 `json:"minMatch,omitempty"`
 
-	// SortByFieldPath is the field of an EnvironmentConfig that orders them: all
-	// strings or all numbers. One that lacks it counts as empty, or as 0. Defaults to
-	// metadata.name.
+	// In mode `Multiple`, the field of the EnvironmentConfigs by which they are sorted. All values must be
+	// strings, or all must be numbers. A missing field counts as an empty string, or as 0. If it is not set, it
+	// is `metadata.name`.
 	// +optional
 	// +kubebuilder:default=metadata.name
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	SortByFieldPath string `json:"sortByFieldPath,omitempty"`
 
-	// MatchLabels that an EnvironmentConfig must have, all of them. Where none has a
-	// value, for all are optional, none is looked for.
+	// Labels that an EnvironmentConfig must have. All of them must match. If all are optional and no label has a
+	// value, no EnvironmentConfig is requested.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -142,37 +142,38 @@ const (
 	EnvironmentLabelFromEnvironment = "FromEnvironmentFieldPath"
 )
 
-// An EnvironmentLabelMatcher is a label, and where its value comes from.
+// An EnvironmentLabelMatcher is a label and the place where its value comes from.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'Value') || has(self.value)",fieldPath=".value",message="must be set for type Value"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Value') || has(self.valueFromFieldPath)",fieldPath=".valueFromFieldPath",message="must be set for types FromCompositeFieldPath and FromEnvironmentFieldPath: name a field, or set type to Value"
 type EnvironmentLabelMatcher struct {
-	// Type says where the value comes from: from value, from a field of the
-	// composite, or from a field of the environment as earlier steps left it. Defaults
-	// to FromCompositeFieldPath.
+	// Where the value comes from: `Value` uses the field `value`, `FromCompositeFieldPath` a field of the
+	// composite, and `FromEnvironmentFieldPath` a field of the environment that earlier steps left. If it is not
+	// set, it is `FromCompositeFieldPath`.
 	// +optional
 	// +kubebuilder:default=FromCompositeFieldPath
 	// +kubebuilder:validation:Enum=FromCompositeFieldPath;FromEnvironmentFieldPath;Value
 	Type string `json:"type,omitempty"`
 
-	// Key of the label.
+	// The key of the label.
 	// +kubebuilder:validation:MinLength=1
 	Key string `json:"key"`
 
-	// ValueFromFieldPath is the field that holds the value, a string.
+	// The path of the field that has the value, a string. For example, `spec.stage`. All types except `Value`
+	// require it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	ValueFromFieldPath string `json:"valueFromFieldPath,omitempty"`
 
-	// FromFieldPathPolicy Required refuses a composite, or environment, without the
-	// field, Optional leaves the label out. Defaults to Required.
+	// `Required` refuses the input if the field does not exist. `Optional` leaves the label out. If it is not
+	// set, it is `Required`.
 	// +optional
 	// +kubebuilder:default=Required
 	// +kubebuilder:validation:Enum=Required;Optional
 	FromFieldPathPolicy string `json:"fromFieldPathPolicy,omitempty"`
 
-	// Value of the label.
+	// The value of the label. Type `Value` requires it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Value *string `json:"value,omitempty"`
@@ -180,24 +181,24 @@ type EnvironmentLabelMatcher struct {
 
 // An EnvironmentField is a field of the environment to write.
 type EnvironmentField struct {
-	// FieldPath in the environment, for example widgets.count.
+	// The path of the field in the environment, for example `widgets.count`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	FieldPath string `json:"fieldPath"`
 
-	// Value of the field, of any type that JSON has. A field whose value is not there
-	// yet, or null, is not in the environment; optional.none() leaves the field as it
-	// is.
+	// Returns the value of the field, of any type that JSON has. If it waits for an input or returns null, the
+	// field is not in the environment, not even with its earlier value. If it returns `optional.none()`, the
+	// field keeps its earlier value.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value"`
 
-	// Optional leaves the field as it is while its value is not there, too.
+	// If true, the field also keeps its earlier value while the expression waits for an input.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 
-	// NonSensitive lists the secret keys that this expression may use all the
-	// same, as <input>.<key>, for example db.endpoint.
+	// The secret keys that this expression may use because they are not secret, as `<input>.<key>`. For example,
+	// `db.endpoint`. If it is not set, the expression may use no secret key.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -1,9 +1,13 @@
-// Package v1beta1 is the input of function-export: the Exports type, as it
-// stands in a Composition's pipeline step.
+// Package v1beta1 is the input of function-export: the Exports type, as a pipeline
+// step of a Composition has it.
 //
-// One rule for its reader: a field named value, valueMap or …Expression is CEL,
-// every other field is literal. The package holds types and markers only. It
-// compiles, evaluates and defaults nothing.
+// A field named value, valueMap or …Expression is CEL, and so is each item of the outputs
+// of a resource generator. Every other field is literal. The package has only types and
+// markers. It does not compile, evaluate or default anything.
+//
+// The comments of the types become the descriptions of the CustomResourceDefinition, the
+// help of editors and the reference in input/README.md: each one says what the field does,
+// what happens if the field is not set, and gives an example where it helps.
 //
 // +kubebuilder:object:generate=true
 // +groupName=export.fn.crossplane.io
@@ -20,40 +24,41 @@ const (
 	Kind       = "Exports"
 )
 
-// Exports says which values leave a composition, and as what.
+// Exports declares which values leave a composition, and in which objects.
 //
-// It is never stored: Crossplane hands it over as it stands in the Composition,
-// unvalidated, so the function refuses itself whatever this schema refuses.
+// An Exports is never stored. Crossplane passes it to the function as it is in the Composition, without
+// validation, so the function checks it against this schema itself.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=crossplane
-// +kubebuilder:validation:XValidation:rule="!has(self.secrets) || !has(self.configMaps) || !self.secrets.exists(s, self.configMaps.exists(c, c.name == s.name))",message="a name in secrets and configMaps is a composition resource name, and must be unique over both"
+// +kubebuilder:validation:XValidation:rule="!has(self.secrets) || !has(self.configMaps) || !self.secrets.exists(s, self.configMaps.exists(c, c.name == s.name))",message="each name in secrets and configMaps is a composition resource name, and must be unique across both lists"
 type Exports struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Environment to find, merge and change, for the expressions here and for later
-	// steps.
+	// Finds EnvironmentConfigs, merges them into the environment of earlier steps, and writes fields into the
+	// result, for the expressions of this input and for later steps. If it is not set, expressions see the
+	// environment that earlier steps left in the context.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
-	// Sources are other objects to read. Crossplane is asked for a source only
-	// if an expression uses it.
+	// Other objects that expressions read. The function requests a source from Crossplane only if an expression
+	// uses it.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Sources []Source `json:"sources,omitempty"`
 
-	// Variables are named expressions, used as variables.<name>. A variable may
-	// use the ones above it, and is evaluated at most once, on first use.
+	// Named expressions, which other expressions use as `variables.<name>`. A variable may use the variables
+	// that are listed before it. It is evaluated at most once, on first use.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Variables []Variable `json:"variables,omitempty"`
 
-	// Generators make credentials, and keep them.
+	// Credentials to create and keep. Expressions use their outputs as `generated.<name>`.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -67,51 +72,54 @@ type Exports struct {
 	// +kubebuilder:validation:MaxItems=64
 	Secrets []SecretExport `json:"secrets,omitempty"`
 
-	// ConfigMaps to compose.
+	// ConfigMaps to compose. No secret value flows into a ConfigMap.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	ConfigMaps []ConfigMapExport `json:"configMaps,omitempty"`
 
-	// Status fields of the composite resource to write. A field that the
-	// composite's schema lacks makes Crossplane fail to write its status.
+	// Status fields of the composite to write. Write only fields that the composite's schema has. If the schema
+	// lacks a field, Crossplane fails to write the status.
 	// +optional
 	// +listType=map
 	// +listMapKey=fieldPath
 	// +kubebuilder:validation:MaxItems=64
 	Status []StatusField `json:"status,omitempty"`
 
-	// FromComposite exports what the composite's own author asks for.
+	// Exports that the author of the composite requests in fields of the composite. If it is not set, composite
+	// authors cannot request exports.
 	// +optional
 	FromComposite *FromComposite `json:"fromComposite,omitempty"`
 
-	// TTL is how long Crossplane waits before it calls the function again when
-	// nothing changes. 0s is never. Defaults to 60s.
+	// The time after which Crossplane calls the function again if nothing changes. If it is `0s`, Crossplane
+	// does not call again until something changes. If it is not set, it is `60s`.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
-	// TypeChecking holds expressions against the schemas of what they read. Warn looks
-	// only while something waits for a field, and warns if that can never come. Strict
-	// looks on each call, and refuses the input. Crossplane before v2.2 hands over no
-	// schemas: Strict only warns of that there. Defaults to Warn.
+	// Whether expressions are checked against the schemas of the objects that they read. `Warn` checks only
+	// while an expression waits for a field, and warns if the schema does not have that field. `Strict` checks
+	// in each call, and refuses the input if the check fails. Crossplane before v2.2 provides no schemas: there,
+	// `Strict` only warns that it cannot check. If it is not set, it is `Warn`.
 	// +optional
 	TypeChecking TypeChecking `json:"typeChecking,omitempty"`
 }
 
-// TypeChecking is what the function does with the schemas of what it reads.
+// TypeChecking says when expressions are checked against the schemas of the objects that they read.
+//
 // +kubebuilder:validation:Enum=Warn;Strict
 type TypeChecking string
 
-// The kinds of type checking.
+// The values of TypeChecking.
 const (
 	TypeCheckingWarn   TypeChecking = "Warn"
 	TypeCheckingStrict TypeChecking = "Strict"
 )
 
-// A SourceScope says whether a source's kind is namespaced.
+// A SourceScope says whether the kind of a source is namespaced.
+//
 // +kubebuilder:validation:Enum=Namespaced;Cluster
 type SourceScope string
 
@@ -121,80 +129,80 @@ const (
 	ScopeCluster    SourceScope = "Cluster"
 )
 
-// A Source is an object, or with matchLabels a list of objects, that is neither
-// the composite nor a composed resource.
+// A Source is an object that is neither the composite nor a composed resource. With `matchLabels` it is a list
+// of objects.
 //
-// A v1 Secret is secrets.<name>; anything else is sources.<name>.
+// Expressions read a v1 Secret as `secrets.<name>`, and any other kind as `sources.<name>`.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.matchName), has(self.nameExpression), has(self.matchLabels)].filter(x, x).size() <= 1",message="at most one of matchName, nameExpression and matchLabels may be set"
 // +kubebuilder:validation:XValidation:rule="!(has(self.scope) && self.scope == 'Cluster' && has(self.__namespace__))",fieldPath=".namespace",message="must not be set when scope is Cluster"
-// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set beside the nameExpression of a Secret, which lies in the composite's own namespace: use matchName, or leave the namespace out"
+// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set together with the nameExpression of a Secret, because this Secret is always read from the composite's own namespace: use matchName, or leave the namespace out"
 // +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.scope) && self.scope == 'Cluster')",fieldPath=".scope",message="must be Namespaced for a Secret"
 type Source struct {
-	// Name of the source in expressions. It must not be composite or environment.
-	// Unless matchName, nameExpression or
-	// matchLabels is set it is the name of the object, too.
+	// The name of the source in expressions. It is also the name of the object, unless `matchName`,
+	// `nameExpression` or `matchLabels` is set. It must not be `composite` or `environment`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self != 'composite'",message="must not be composite, which extract has for an input of its own: rename it"
-	// +kubebuilder:validation:XValidation:rule="self != 'environment'",message="must not be environment, which extract has for an input of its own: rename it"
+	// +kubebuilder:validation:XValidation:rule="self != 'composite'",message="must not be composite, because extract uses this name for the composite: rename the source"
+	// +kubebuilder:validation:XValidation:rule="self != 'environment'",message="must not be environment, because extract uses this name for the environment: rename the source"
 	Name string `json:"name"`
 
-	// APIVersion of the object, for example v1.
+	// The API version of the object, for example `v1`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:example=v1
 	APIVersion string `json:"apiVersion"`
 
-	// Kind of the object, for example ConfigMap.
+	// The kind of the object, for example `ConfigMap`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:example=ConfigMap
 	Kind string `json:"kind"`
 
-	// Scope of the kind. Defaults to Namespaced.
+	// Whether the kind is namespaced. If it is not set, it is `Namespaced`.
 	// +optional
 	// +kubebuilder:default=Namespaced
 	Scope SourceScope `json:"scope,omitempty"`
 
-	// Namespace of the object. Defaults to the composite's own, which is the
-	// namespace of its claim if it has one. A Secret of a cluster scoped composite
-	// must set it: who writes the composite could write any claim into it.
+	// The namespace of the object. If it is not set, it is the composite's own namespace, or the namespace of
+	// its claim if it has one. For a Secret, a cluster scoped composite must set it, even if it has a claim: the
+	// composite's author could otherwise choose the namespace by writing a claim reference.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	Namespace string `json:"namespace,omitempty"`
 
-	// MatchName is the name of the object.
+	// The name of the object. If it is not set, `nameExpression`, `matchLabels` or the name of the source is
+	// used.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	MatchName string `json:"matchName,omitempty"`
 
-	// NameExpression gives the name of the object. It may use no source.
+	// Returns the name of the object, a string. It may not use a source or a secret. For example,
+	// `composite.metadata.name + '-ca'`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	NameExpression string `json:"nameExpression,omitempty"`
 
-	// MatchLabels finds the objects that have all of these labels. For a Secret
-	// there must be just one.
+	// Finds all objects that have these labels, so that the source is a list. For a Secret, exactly one object
+	// must match.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 
-	// Optional lets an expression go on without the object, where it has another
-	// way: secrets.?ca is empty then. Otherwise every expression that uses the
-	// source waits until the object is there.
+	// If true, expressions are evaluated even if the object does not exist: `secrets.?ca` is empty then. If it
+	// is not set, every expression that uses the source waits until the object exists.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
 // A Variable is a named expression.
 type Variable struct {
-	// Name of the variable, a CEL identifier.
+	// The name of the variable, a CEL identifier. Expressions use it as `variables.<name>`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[_a-zA-Z][_a-zA-Z0-9]*$')",message="must have letters, digits and '_' only, and not begin with a digit: expressions read it as variables.<name>"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[_a-zA-Z][_a-zA-Z0-9]*$')",message="must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>"
 	Name string `json:"name"`
 
-	// Value of the variable, of any type.
+	// Returns the value of the variable, of any type.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value"`
@@ -202,107 +210,116 @@ type Variable struct {
 
 // A SecretExport is a Secret to compose.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless there is dataFrom"
+// +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless dataFrom is set"
 type SecretExport struct {
-	// Name of the export: the composition resource name of the Secret.
+	// The name of the export, which is the composition resource name of the Secret. It must be unique across
+	// `secrets` and `configMaps`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is of what composites' authors ask for"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is of generations"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
 
-	// Metadata of the Secret.
+	// The name, namespace, labels and annotations of the Secret. If it is not set, the Secret is named
+	// `<composite name>-<export name>` and is in the composite's own namespace.
 	// +optional
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Type of the Secret. Fixed after creation. Defaults to Opaque.
+	// The type of the Secret, for example `kubernetes.io/tls`. It cannot change after the Secret was created. If
+	// it is not set, it is `Opaque`.
 	// +optional
 	// +kubebuilder:default=Opaque
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="Kubernetes fills a kubernetes.io/service-account-token Secret itself: use another type"
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type"
 	Type string `json:"type,omitempty"`
 
-	// Immutable makes the Secret immutable: it is held as it was created when
-	// its values change.
+	// If true, the Secret is immutable: if its values change later, it is kept as it was created. If it is not
+	// set, the Secret can change.
 	// +optional
 	Immutable *bool `json:"immutable,omitempty"`
 
-	// From names the composed resource that is `resource`, `self` and `secret` in
-	// this export's expressions. Defaults to the composite.
+	// The name of the composed resource that `resource`, `self` and `secret` stand for in the expressions of
+	// this export. If it is not set, they stand for the composite.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	From string `json:"from,omitempty"`
 
-	// Data of the Secret. All of it resolves, or the Secret is held.
+	// The keys of the Secret and their values. If one of them has no value yet, the whole Secret is kept as it
+	// is, or not created.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []SecretData `json:"data,omitempty"`
 
-	// DataFrom gives keys by the dozen. All of it resolves, or the Secret is
-	// held.
+	// Adds all keys of an input to the Secret, under other names if needed. If an input is missing, the whole
+	// Secret is kept as it is, or not created.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
-	// ConflictPolicy says what becomes of a key that two entries write. Defaults to
-	// Error.
+	// What happens if two entries write the same key. With `Error`, this is a conflict: the Secret is kept as it
+	// is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a later
+	// entry wins over an earlier one. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
-	// ConnectionDetails publishes the data as connection details of the
-	// composite, too. Crossplane does so for legacy composites only.
+	// If true, the data is also published as connection details of the composite. Crossplane uses them for
+	// legacy composites only. If it is not set, the data is in the Secret only.
 	// +optional
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
 }
 
 // A ConfigMapExport is a ConfigMap to compose.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless there is dataFrom"
+// +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless dataFrom is set"
 type ConfigMapExport struct {
-	// Name of the export: the composition resource name of the ConfigMap.
+	// The name of the export, which is the composition resource name of the ConfigMap. It must be unique across
+	// `secrets` and `configMaps`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is of what composites' authors ask for"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is of generations"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
 
-	// Metadata of the ConfigMap.
+	// The name, namespace, labels and annotations of the ConfigMap. If it is not set, the ConfigMap is named
+	// `<composite name>-<export name>` and is in the composite's own namespace.
 	// +optional
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Immutable makes the ConfigMap immutable: it is held as it was created when
-	// its values change.
+	// If true, the ConfigMap is immutable: if its values change later, it is kept as it was created. If it is
+	// not set, the ConfigMap can change.
 	// +optional
 	Immutable *bool `json:"immutable,omitempty"`
 
-	// From names the composed resource that is `resource`, `self` and `secret` in
-	// this export's expressions. Defaults to the composite.
+	// The name of the composed resource that `resource`, `self` and `secret` stand for in the expressions of
+	// this export. If it is not set, they stand for the composite.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	From string `json:"from,omitempty"`
 
-	// Data of the ConfigMap. All of it resolves, or the ConfigMap is held.
+	// The keys of the ConfigMap and their values. If one of them has no value yet, the whole ConfigMap is kept
+	// as it is, or not created.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []ConfigMapData `json:"data,omitempty"`
 
-	// DataFrom gives keys by the dozen. All of it resolves, or the ConfigMap is
-	// held.
+	// Adds all keys of an input to the ConfigMap, under other names if needed. If an input is missing, the whole
+	// ConfigMap is kept as it is, or not created.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
-	// ConflictPolicy says what becomes of a key that two entries write. Defaults to
-	// Error.
+	// What happens if two entries write the same key. With `Error`, this is a conflict: the ConfigMap is kept as
+	// it is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a later
+	// entry wins over an earlier one. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
@@ -313,122 +330,124 @@ type ConfigMapExport struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.nameExpression)].filter(x, x).size() <= 1",message="at most one of name and nameExpression may be set"
 // +kubebuilder:validation:XValidation:rule="[has(self.__namespace__), has(self.namespaceExpression)].filter(x, x).size() <= 1",message="at most one of namespace and namespaceExpression may be set"
 type Metadata struct {
-	// Name of the object. Fixed after creation. Defaults to the composite's name
-	// and the export's name, joined by a dash.
+	// The name of the object. It cannot change after the object was created. If neither it nor `nameExpression`
+	// is set, the name is `<composite name>-<export name>`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name,omitempty"`
 
-	// NameExpression gives the name of the object. It may use no source.
+	// Returns the name of the object, a string. It may not use a source or a secret. For example,
+	// `composite.spec.writeConnectionSecretToRef.name`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	NameExpression string `json:"nameExpression,omitempty"`
 
-	// Namespace of the object. Fixed after creation. Defaults to the composite's
-	// own, which is the namespace of its claim if it has one. A cluster scoped
-	// composite without a claim must set it.
+	// The namespace of the object. It cannot change after the object was created. If neither it nor
+	// `namespaceExpression` is set, it is the composite's own namespace, or the namespace of its claim if it has
+	// one. A cluster scoped composite without a claim must set one of the two.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// NamespaceExpression gives the namespace of the object. It may use no
-	// source.
+	// Returns the namespace of the object, a string. It may not use a source or a secret. For example,
+	// `composite.spec.namespace`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	NamespaceExpression string `json:"namespaceExpression,omitempty"`
 
-	// Labels of the object.
+	// The labels of the object.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// LabelsExpression gives further labels, a map(string, string).
+	// Returns further labels, a `map(string, string)`. For example, `{'team': composite.spec.team}`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	LabelsExpression string `json:"labelsExpression,omitempty"`
 
-	// Annotations of the object.
+	// The annotations of the object.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// AnnotationsExpression gives further annotations, a map(string, string).
+	// Returns further annotations, a `map(string, string)`. For example, `{'example.org/host': variables.host}`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	AnnotationsExpression string `json:"annotationsExpression,omitempty"`
 
-	// NonSensitive lists the secret keys that labelsExpression and
-	// annotationsExpression may use all the same, as <input>.<key>, for example
-	// db.endpoint.
+	// The secret keys that `labelsExpression` and `annotationsExpression` may use because they are not secret,
+	// as `<input>.<key>`. For example, `db.endpoint`. If it is not set, they may use no secret key.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
-// SecretData is one key of a Secret, or with valueMap several.
+// A SecretData is one key of a Secret. With `valueMap` it is several keys.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.value), has(self.valueMap)].exists_one(x, x)",message="exactly one of value and valueMap must be set"
-// +kubebuilder:validation:XValidation:rule="!has(self.value) || has(self.key)",fieldPath=".key",message="must be set, for value is the value of one key"
-// +kubebuilder:validation:XValidation:rule="!(has(self.valueMap) && has(self.key)) || has(self.value)",fieldPath=".key",message="must not be set beside valueMap, which gives its keys itself"
+// +kubebuilder:validation:XValidation:rule="!has(self.value) || has(self.key)",fieldPath=".key",message="must be set, because value is the value of one key"
+// +kubebuilder:validation:XValidation:rule="!(has(self.valueMap) && has(self.key)) || has(self.value)",fieldPath=".key",message="must not be set together with valueMap, which returns the keys"
 type SecretData struct {
-	// Key in the object.
+	// The key in the object, for example `password`. It must be set together with `value`.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be . or begin with .."
+	// +kubebuilder:validation:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be '.' or begin with '..'"
 	Key string `json:"key,omitempty"`
 
-	// Value of the key: a string, or bytes.
+	// Returns the value of the key, a string or bytes. For example, `secret.password`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value,omitempty"`
 
-	// ValueMap gives several keys and their values: a map(string, string).
+	// Returns several keys with their values, a `map(string, string)`. For example,
+	// `{'username': secret.username}`, or `secret` for all connection details.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	ValueMap string `json:"valueMap,omitempty"`
 
-	// Optional leaves a key out while its value is missing, null or empty,
-	// instead of holding the object.
+	// If true, a key whose value is missing, null or empty is left out. If it is not set, a missing value keeps
+	// the whole object as it is.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
-// ConfigMapData is one key of a ConfigMap, or with valueMap several.
+// A ConfigMapData is one key of a ConfigMap. With `valueMap` it is several keys.
 type ConfigMapData struct {
 	SecretData `json:",inline"`
 
-	// NonSensitive lists the secret keys that this expression may use all the
-	// same, as <input>.<key>, for example db.endpoint.
+	// The secret keys that this expression may use because they are not secret, as `<input>.<key>`. For example,
+	// `db.endpoint`. If it is not set, the expression may use no secret key.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
 // A StatusField is a status field of the composite to write.
 type StatusField struct {
-	// FieldPath below status, for example endpoint or network.addresses.
+	// The path of the field below `status`, for example `endpoint` or `network.addresses`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="Crossplane writes conditions and crossplane"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="must not be conditions or crossplane, or a field below them: Crossplane writes these fields"
 	FieldPath string `json:"fieldPath"`
 
-	// Value of the field, of any type that JSON has.
+	// Returns the value of the field, of any type that JSON has. It may use no secret key that `nonSensitive`
+	// does not list.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value"`
 
-	// Optional leaves the field out while its value is missing, instead of
-	// holding it as it was observed.
+	// If true, the field is left out while its value is missing. If it is not set, the field keeps its observed
+	// value.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 
-	// NonSensitive lists the secret keys that this expression may use all the
-	// same, as <input>.<key>, for example db.endpoint.
+	// The secret keys that this expression may use because they are not secret, as `<input>.<key>`. For example,
+	// `db.endpoint`. If it is not set, the expression may use no secret key.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

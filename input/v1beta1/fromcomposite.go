@@ -1,64 +1,61 @@
 package v1beta1
 
-// FromComposite exports what the composite's own author asks for, in lists below
-// a field of the composite: secretExpressions and configMapExpressions as in Azure
-// Service Operator, dynamicSecrets and dynamicConfigMaps as in its design.
+// FromComposite exports values that the author of the composite requests in lists below a field of the
+// composite: `secretExpressions` and `configMapExpressions` as in Azure Service Operator, `dynamicSecrets` and
+// `dynamicConfigMaps` as in its design.
 //
-// Their expressions see the composite, as composite, resource and self, and what
-// allow lists. Their objects lie in the composite's own namespace. Nothing in the
-// composite is ever a fault of this input.
+// The expressions see the composite as `composite`, `resource` and `self`, and the inputs that `allow` lists.
+// The objects are in the composite's own namespace. A mistake in the composite never makes this input invalid.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.from) || (has(self.allow) && has(self.allow.secrets) && self.from in self.allow.secrets)",fieldPath=".from",message="must be one of allow.secrets: add it there, or name one of them"
+// +kubebuilder:validation:XValidation:rule="!has(self.from) || (has(self.allow) && has(self.allow.secrets) && self.from in self.allow.secrets)",fieldPath=".from",message="must be one of allow.secrets: add it there, or use a name that is listed there"
 type FromComposite struct {
-	// From names the composed resource whose connection details are `secret` in
-	// these expressions. Defaults to the one that allow.secrets lists, if it lists
-	// just one.
+	// The name of the composed resource whose connection details `secret` stands for in these expressions. If it
+	// is not set and `allow.secrets` lists exactly one name, it is that one.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	From string `json:"from,omitempty"`
 
-	// FieldPath of the composite's field below which the lists are, for example
-	// spec.operatorSpec.
+	// The path of the composite's field that has the lists, for example `spec.operatorSpec`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^spec($|[.])')",message="must be spec, or below it: nothing else is the composite's author's"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^spec($|[.])')",message="must be spec, or a field below spec: composite authors write only these fields"
 	FieldPath string `json:"fieldPath"`
 
-	// Allow lists what these expressions see beside the composite, and which labels
-	// and annotations their objects may have. Defaults to nothing but the labels app
-	// and app.kubernetes.io/....
+	// The inputs that these expressions may use besides the composite, and the labels and annotations that their
+	// objects may have. If it is not set, they see only the composite, and their objects may have the labels
+	// `app` and `app.kubernetes.io/...`.
 	// +optional
 	Allow FromCompositeAllow `json:"allow,omitempty"`
 }
 
-// FromCompositeAllow lists what the expressions of the composite's author see
-// beside the composite, and which labels and annotations their objects may have.
+// A FromCompositeAllow lists the inputs that the expressions of the composite's author may use besides the
+// composite, and the labels and annotations that their objects may have.
 type FromCompositeAllow struct {
-	// Secrets are composed resources whose connection details they see, as
-	// secrets.<name>.
+	// Names of composed resources whose connection details the expressions see, as `secrets.<name>`. If it is
+	// not set, they see no connection details.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +listType=set
 	Secrets []string `json:"secrets,omitempty"`
 
-	// Resources are composed resources that they see, as resources.<name>.
+	// Names of composed resources that the expressions see, as `resources.<name>`. If it is not set, they see
+	// none.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +listType=set
 	Resources []string `json:"resources,omitempty"`
 
-	// Environment lets them see the environment.
+	// If true, the expressions see the environment. If it is not set, they do not.
 	// +optional
 	Environment bool `json:"environment,omitempty"`
 
-	// Labels are the labels that the objects may have. A name that ends with / allows
-	// each label with that prefix, as example.org/ does for example.org/team. Any other
-	// name allows this one label, as team does. The label app and those with the prefix
-	// app.kubernetes.io/ are always allowed. List no label that another controller
-	// obeys, unless the composite's author may tell that controller what to do.
+	// The labels that the objects may have. A name that ends with `/` allows every label with that prefix:
+	// `example.org/` allows `example.org/team`. Any other name allows exactly this label, for example `team`.
+	// The label `app` and labels with the prefix `app.kubernetes.io/` are always allowed. If a label controls
+	// another controller, list it only if composite authors may control that controller.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
@@ -67,8 +64,8 @@ type FromCompositeAllow struct {
 	// +listType=set
 	Labels []string `json:"labels,omitempty"`
 
-	// Annotations are the annotations that the objects may have, in the same form as
-	// labels. None are allowed that are not listed.
+	// The annotations that the objects may have, in the same form as `labels`. If it is not set, no annotations
+	// are allowed.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1

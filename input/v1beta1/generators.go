@@ -5,286 +5,294 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A RefreshPolicy says when a generator makes a new generation.
+// A RefreshPolicy says when a generator creates a new generation.
+//
 // +kubebuilder:validation:Enum=CreatedOnce;Periodic;OnChange
 type RefreshPolicy string
 
-// The refresh policies. Each makes a first generation, and another one when the
-// composite's annotation export.fn.crossplane.io/rotate asks for it.
+// The refresh policies. Each one creates a first generation, and a new one when the
+// composite's annotation export.fn.crossplane.io/rotate requests it.
 const (
-	// CreatedOnce never makes another one by itself.
+	// CreatedOnce creates no other generation by itself.
 	CreatedOnce RefreshPolicy = "CreatedOnce"
 
-	// Periodic makes one when the last is as old as refreshInterval.
+	// Periodic creates a new generation when refreshInterval has passed since the last one.
 	Periodic RefreshPolicy = "Periodic"
 
-	// OnChange makes one when the generator, or what keepersExpression gives, is
-	// another than it was.
+	// OnChange creates a new generation when the generator in the input, or the value of
+	// keepersExpression, changes.
 	OnChange RefreshPolicy = "OnChange"
 )
 
-// A Generator makes credentials, and keeps them: each generation of them is a
-// composed resource of its own. The last one that is there is generated.<name>, the
-// one before, while its grace period lasts, previous.<name>.
+// A Generator creates credentials and keeps them. Each generation of the credentials is a separate composed
+// resource. Expressions read the generation in use as `generated.<name>`, and the generation before it, until
+// its grace period ends, as `previous.<name>`.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.totp), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, totp and resource must be set"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.gracePeriod))",fieldPath=".gracePeriod",message="must not be set for totp, which makes no generation"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set for totp, which makes no generation"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshInterval))",fieldPath=".refreshInterval",message="must not be set for totp, which makes no generation"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.keepersExpression))",fieldPath=".keepersExpression",message="must not be set for totp, which makes no generation"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce')",fieldPath=".refreshPolicy",message="must not be set for totp, which makes no generation"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.gracePeriod))",fieldPath=".gracePeriod",message="must not be set for totp, which creates no generations"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set for totp, which creates no generations"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshInterval))",fieldPath=".refreshInterval",message="must not be set for totp, which creates no generations"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.keepersExpression))",fieldPath=".keepersExpression",message="must not be set for totp, which creates no generations"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce')",fieldPath=".refreshPolicy",message="must not be set for totp, which creates no generations"
 // +kubebuilder:validation:XValidation:rule="has(self.totp) || !(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshInterval)",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !has(self.keepersExpression)",fieldPath=".keepersExpression",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && has(self.certificate.renewBefore))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace of its manifest"
-// +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",message="gracePeriod must be at most 15 times the refreshInterval"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace in its manifest"
+// +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",message="gracePeriod must be at most 15 times refreshInterval"
 type Generator struct {
-	// Name of the generator in expressions, and part of the names of its generations.
+	// The name of the generator in expressions. It is also part of the names of its generations.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of its generations' names"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
 	Name string `json:"name"`
 
-	// Password makes a password.
+	// Creates a password.
 	// +optional
 	Password *PasswordGenerator `json:"password,omitempty"`
 
-	// UUID makes a random UUID, of version 4.
+	// Creates a random UUID of version 4. The output is `uuid`. For example, `uuid: {}`.
 	// +optional
 	UUID *UUIDGenerator `json:"uuid,omitempty"`
 
-	// SSHKey makes a key pair in OpenSSH's format.
+	// Creates an SSH key pair in OpenSSH format. The outputs are `privateKey` and `publicKey`.
 	// +optional
 	SSHKey *SSHKeyGenerator `json:"sshKey,omitempty"`
 
-	// Certificate makes a certificate and its key.
+	// Creates a certificate and its key. The outputs are `tls.crt`, `tls.key` and `ca.crt`.
 	// +optional
 	Certificate *CertificateGenerator `json:"certificate,omitempty"`
 
-	// TOTP gives the one-time password of the moment. It makes no generation.
+	// Computes a one-time password from a shared secret. The outputs are `token` and `validUntil`. It creates no
+	// generations.
 	// +optional
 	TOTP *TOTPGenerator `json:"totp,omitempty"`
 
-	// Resource composes a resource that makes the credential.
+	// Composes a resource that creates the credential. The outputs are its connection details and `outputs`.
 	// +optional
 	Resource *ResourceGenerator `json:"resource,omitempty"`
 
-	// Namespace of its generations. Defaults to the composite's own. It is for a cluster
-	// scoped composite; the manifest of a resource has its own.
+	// The namespace of the generations, for a cluster scoped composite. If it is not set, it is the composite's
+	// own namespace, or the namespace of its claim if it has one. For `resource`, set `metadata.namespace` in
+	// the manifest instead.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// RefreshPolicy says when a new generation is made. Defaults to CreatedOnce.
+	// When a new generation is created. `CreatedOnce` creates only the first one. `Periodic` creates a new one
+	// when `refreshInterval` has passed. `OnChange` creates a new one when the generator in the input changes.
+	// `Periodic` and `OnChange` also create one when the value of `keepersExpression` changes. If it is not set,
+	// it is `CreatedOnce`.
 	// +optional
 	// +kubebuilder:default=CreatedOnce
 	RefreshPolicy RefreshPolicy `json:"refreshPolicy,omitempty"`
 
-	// RefreshInterval of policy Periodic, counted from when the last generation was
-	// made.
+	// With policy `Periodic`, the time between the creation of one generation and the creation of the next. For
+	// example, `720h`.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h, 100 years"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
-	// GracePeriod is how long a generation is kept after the next one took its place.
-	// Defaults to 0s.
+	// How long a generation is kept after the next one replaced it. If it is not set, it is `0s`. For example,
+	// `24h`.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h, 100 years"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h (100 years)"
 	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
 
-	// KeepersExpression gives a value of any type that JSON has. When it becomes
-	// another one a new generation is made. It may use no secret.
+	// Returns a value of any type that JSON has. When the value changes, a new generation is created. It may use
+	// no secret. For example, `composite.spec.passwordVersion`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	KeepersExpression string `json:"keepersExpression,omitempty"`
 }
 
-// A PasswordGenerator makes a password. The fields are those of External Secrets'
-// Password, with its defaults, and two more.
-// +kubebuilder:validation:XValidation:rule="(has(self.length) ? self.length : 24) >= (has(self.digits) ? self.digits : 0) + (has(self.symbols) ? self.symbols : 0)",message="length must be at least digits and symbols together"
+// A PasswordGenerator creates a password. Its output is `password`, unless `secretKeys` is set. Its fields and
+// their defaults are those of the Password generator in External Secrets, plus `prefix` and `suffix`. The
+// password has exactly the requested numbers of digits and symbols. The rest are letters: at least one of each
+// case, if there are two or more and `noUpper` is not set.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.length) ? self.length : 24) >= (has(self.digits) ? self.digits : 0) + (has(self.symbols) ? self.symbols : 0)",message="length must be at least the sum of digits and symbols"
 type PasswordGenerator struct {
-	// Length of the password, without prefix and suffix. Defaults to 24.
+	// The length of the password without prefix and suffix. If it is not set, it is 24.
 	// +optional
 	// +kubebuilder:default=24
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Length *uint64 `json:"length,omitempty"`
 
-	// Digits is how many of them are digits. Defaults to a quarter of the length.
+	// The number of digits in the password. If it is not set, it is a quarter of the length.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Digits *uint64 `json:"digits,omitempty"`
 
-	// Symbols is how many of them are symbols. Defaults to a quarter of the length.
+	// The number of symbols in the password. If it is not set, it is a quarter of the length.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Symbols *uint64 `json:"symbols,omitempty"`
 
-	// SymbolCharacters are the symbols. Defaults to ~!@#$%^&*()_+`-={}|[]\:"<>?,./
+	// The symbols that the password may have. If it is not set, they are ``~!@#$%^&*()_+`-={}|[]\:"<>?,./``.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	SymbolCharacters *string `json:"symbolCharacters,omitempty"`
 
-	// NoUpper leaves out upper-case letters.
+	// If true, the password has no upper-case letters.
 	// +optional
 	NoUpper bool `json:"noUpper,omitempty"`
 
-	// AllowRepeat lets a character stand in the password more than once. Defaults to
-	// false, but for symbols of which symbolCharacters spells fewer than there shall be.
+	// If true, a character may occur more than once. If it is not set, each character occurs at most once.
+	// Symbols may repeat if there are fewer `symbolCharacters` than `symbols`.
 	// +optional
 	AllowRepeat *bool `json:"allowRepeat,omitempty"`
 
-	// Prefix of the password.
+	// A text before the password. It is encoded together with the password.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Prefix *string `json:"prefix,omitempty"`
 
-	// Suffix of the password.
+	// A text after the password. It is encoded together with the password.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Suffix *string `json:"suffix,omitempty"`
 
-	// Encoding of the password. Defaults to raw.
+	// The encoding of the password. If it is not set, it is `raw`, which is no encoding.
 	// +optional
 	// +kubebuilder:default=raw
 	// +kubebuilder:validation:Enum=raw;base64;base64url;base32;hex
 	Encoding string `json:"encoding,omitempty"`
 
-	// SecretKeys are the outputs: each is a password of its own. Defaults to
-	// password.
+	// The names of the outputs. Each output is a separate password. If it is not set, the only output is
+	// `password`.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]+$`
-	// +kubebuilder:validation:items:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be . or begin with .."
+	// +kubebuilder:validation:items:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be '.' or begin with '..'"
 	SecretKeys []string `json:"secretKeys,omitempty"`
 }
 
-// A UUIDGenerator makes a random UUID, output uuid.
+// A UUIDGenerator creates a random UUID of version 4. The output is `uuid`.
 type UUIDGenerator struct{}
 
-// An SSHKeyGenerator makes a key pair: outputs privateKey and publicKey.
+// An SSHKeyGenerator creates an SSH key pair. The outputs are `privateKey` and `publicKey`.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'ed25519') || !has(self.bits)",fieldPath=".bits",message="must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa"
 // +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'rsa') || self.bits in [2048, 3072, 4096]",fieldPath=".bits",message="must be 2048, 3072 or 4096 for type rsa"
 // +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'ecdsa') || self.bits in [256, 384, 521]",fieldPath=".bits",message="must be 256, 384 or 521 for type ecdsa"
 type SSHKeyGenerator struct {
-	// Type of the key. Defaults to ed25519.
+	// The type of the key. If it is not set, it is `ed25519`.
 	// +optional
 	// +kubebuilder:default=ed25519
 	// +kubebuilder:validation:Enum=ed25519;rsa;ecdsa
 	Type string `json:"type,omitempty"`
 
-	// Bits of the key: 2048, 3072 or 4096 for rsa, 256, 384 or 521 for ecdsa. Defaults
-	// to 3072 and 256.
+	// The size of the key: 2048, 3072 or 4096 for `rsa`, and 256, 384 or 521 for `ecdsa`. If it is not set, it
+	// is 3072 for `rsa` and 256 for `ecdsa`.
 	// +optional
 	Bits *uint64 `json:"bits,omitempty"`
 
-	// Comment of the public key.
+	// The comment of the public key. If it is not set, the key has no comment.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Comment string `json:"comment,omitempty"`
 }
 
-// A CertificateGenerator makes a certificate: outputs tls.crt, tls.key and ca.crt.
+// A CertificateGenerator creates a certificate. The outputs are `tls.crt`, `tls.key` and `ca.crt`.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && has(self.ca))",message="a CA signs itself: leave ca out"
 // +kubebuilder:validation:XValidation:rule="has(self.ca) || has(self.subject)",message="subject must be set for a certificate that signs itself"
-// +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && (has(self.dnsNames) && size(self.dnsNames) > 0 || has(self.ipAddresses) && size(self.ipAddresses) > 0))",message="a CA has no dnsNames or ipAddresses"
+// +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && (has(self.dnsNames) && size(self.dnsNames) > 0 || has(self.ipAddresses) && size(self.ipAddresses) > 0))",message="a CA must not have dnsNames or ipAddresses: leave them out"
 type CertificateGenerator struct {
-	// IsCA makes a CA that other certificates can be signed by.
+	// If true, the certificate is a CA, which can sign the certificates of other generators.
 	// +optional
 	IsCA bool `json:"isCA,omitempty"`
 
-	// CA names the generator of the CA that signs this certificate. Without it the
-	// certificate signs itself.
+	// The name of the generator whose CA signs this certificate. If it is not set, the certificate signs itself.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	CA string `json:"ca,omitempty"`
 
-	// Subject of the certificate.
+	// The subject of the certificate. A certificate that signs itself requires it.
 	// +optional
 	Subject *CertificateSubject `json:"subject,omitempty"`
 
-	// DNSNames of the certificate.
+	// The DNS names of the certificate, for example `db.example.org`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	DNSNames []string `json:"dnsNames,omitempty"`
 
-	// IPAddresses of the certificate.
+	// The IP addresses of the certificate, for example `10.0.0.1`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 
-	// Duration of its validity. Defaults to 2160h, 90 days, and for a CA to 87600h,
-	// ten years.
+	// How long the certificate is valid. If it is not set, it is `2160h` (90 days), and for a CA `87600h` (ten
+	// years).
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// RenewBefore the end of its validity a new generation is made, whatever the
-	// refresh policy but CreatedOnce. Defaults to a third of the duration.
+	// The time before the certificate expires at which a new generation is created, unless the refresh policy is
+	// `CreatedOnce`. If it is not set, it is a third of the duration.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('876000h')",message="must be from 5m to 876000h"
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
 
-	// KeyType of its key. Defaults to ecdsa, of 256 bits; rsa has 3072.
+	// The type of the key. `ecdsa` has 256 bits, and `rsa` has 3072. If it is not set, it is `ecdsa`.
 	// +optional
 	// +kubebuilder:default=ecdsa
 	// +kubebuilder:validation:Enum=ecdsa;rsa;ed25519
 	KeyType string `json:"keyType,omitempty"`
 }
 
-// A CertificateSubject is who a certificate is of.
+// A CertificateSubject is the subject of a certificate.
+//
 // +kubebuilder:validation:XValidation:rule="has(self.commonName) || has(self.organizations)",message="commonName or organizations must be set"
 type CertificateSubject struct {
-	// CommonName of the subject.
+	// The common name of the subject.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:MinLength=1
 	CommonName string `json:"commonName,omitempty"`
 
-	// Organizations of the subject.
+	// The organizations of the subject.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	Organizations []string `json:"organizations,omitempty"`
 }
 
-// A TOTPGenerator gives one-time passwords by RFC 6238: outputs token, and
-// validUntil, which is when another one takes its place.
+// A TOTPGenerator computes one-time passwords as in RFC 6238. The outputs are `token`, and `validUntil`, the
+// time when the next token replaces it.
 type TOTPGenerator struct {
-	// SecretExpression gives the shared secret in base32, as authenticator apps take
-	// it.
+	// Returns the shared secret in base32, as authenticator apps accept it. For example, `secrets.db.otp`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:example="secrets.db.otp"
 	SecretExpression string `json:"secretExpression"`
 
-	// Digits of the token. Defaults to 6.
+	// The number of digits of a token. If it is not set, it is 6.
 	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=6
 	// +kubebuilder:validation:Maximum=8
 	Digits *uint64 `json:"digits,omitempty"`
 
-	// Period of a token. Defaults to 30s.
+	// How long a token is valid. If it is not set, it is `30s`.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h') && duration(self).getMilliseconds() % 1000 == 0",message="must be whole seconds, from 5s to 1h"
 	Period *metav1.Duration `json:"period,omitempty"`
 
-	// Algorithm of the token. Defaults to SHA1.
+	// The hash algorithm. If it is not set, it is `SHA1`.
 	// +optional
 	// +kubebuilder:default=SHA1
 	// +kubebuilder:validation:Enum=SHA1;SHA256;SHA512
@@ -292,32 +300,34 @@ type TOTPGenerator struct {
 }
 
 // A ResourceGenerator composes a resource for each generation.
+//
 // +kubebuilder:validation:XValidation:rule="!has(self.manifest) || (has(self.manifest.apiVersion) && has(self.manifest.kind) && size(self.manifest.apiVersion) > 0 && size(self.manifest.kind) > 0)",message="manifest must have apiVersion and kind"
-// +kubebuilder:validation:XValidation:rule="!has(self.manifest) || !has(self.manifest.metadata) || !has(self.manifest.metadata.name)",message="manifest has no name: each generation has its own"
-// +kubebuilder:validation:XValidation:rule="!(has(self.manifest) && has(self.manifest.apiVersion) && has(self.manifest.kind) && self.manifest.apiVersion == 'v1' && self.manifest.kind in ['Secret', 'ConfigMap']) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, for a Secret or ConfigMap has no condition Ready: write for example has(resource.data.token)"
+// +kubebuilder:validation:XValidation:rule="!has(self.manifest) || !has(self.manifest.metadata) || !has(self.manifest.metadata.name)",message="manifest must not have metadata.name: each generation has its own name"
+// +kubebuilder:validation:XValidation:rule="!(has(self.manifest) && has(self.manifest.apiVersion) && has(self.manifest.kind) && self.manifest.apiVersion == 'v1' && self.manifest.kind in ['Secret', 'ConfigMap']) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: for example has(resource.data.token)"
 type ResourceGenerator struct {
-	// Manifest of the resource. It has no name: each generation has its own, unless
-	// set gives it one.
+	// The manifest of the resource, without `metadata.name`. Each generation has its own name, unless `set`
+	// writes one.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:EmbeddedResource
 	Manifest runtime.RawExtension `json:"manifest"`
 
-	// Set writes values into the manifest. Its expressions see generation.number and
-	// generation.id, too. They may use no secret.
+	// Writes values into the manifest. The expressions also see `generation.number` and `generation.id`. They
+	// may use no secret.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	Set []ManifestField `json:"set,omitempty"`
 
-	// Outputs beside the resource's connection details: expressions over its observed
-	// state, as resource, and secret.
+	// Further outputs besides the connection details of the resource. Each value is an expression, in which
+	// `resource` is the observed resource and `secret` its connection details, or its data if it is a Secret.
+	// For example, `resource.status.atProvider.id`.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[-._a-zA-Z0-9]{1,253}$') && k != '.' && !k.startsWith('..') && size(self[k]) > 0 && size(self[k]) <= 4096)",message="a key must be one of a Secret, and its expression have 1 to 4096 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[-._a-zA-Z0-9]{1,253}$') && k != '.' && !k.startsWith('..') && size(self[k]) > 0 && size(self[k]) <= 4096)",message="each key must be valid in a Secret, and each expression must have 1 to 4096 characters"
 	Outputs map[string]string `json:"outputs,omitempty"`
 
-	// ReadyExpression says when the generation can be used, as true, over the same.
-	// Defaults to its condition Ready.
+	// Returns whether the generation can be used, a bool. It sees the same variables as `outputs`. If it is not
+	// set, the generation can be used when its condition `Ready` is true.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
@@ -326,12 +336,12 @@ type ResourceGenerator struct {
 
 // A ManifestField is a field of a manifest to write.
 type ManifestField struct {
-	// FieldPath in the manifest, for example spec.forProvider.userName.
+	// The path of the field in the manifest, for example `spec.forProvider.userName`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	FieldPath string `json:"fieldPath"`
 
-	// Value of the field, of any type that JSON has.
+	// Returns the value of the field, of any type that JSON has.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value"`

@@ -131,8 +131,8 @@ var beyond = regexp.MustCompile(strings.Join([]string{
 	"must be set for the environment", "over the length of", "there shall be 4 symbols", "must be an object whose values are strings",
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
 	// Rules that compare several fields:
-	"for type rsa", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "for totp", "beside valueMap", "beside the nameExpression",
-	"an empty one removes",
+	"for type rsa", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "for totp", "together with valueMap", "together with the nameExpression",
+	"an empty string removes",
 }, "|"))
 
 // agree fails unless the schema and the function both take an input, or both refuse it.

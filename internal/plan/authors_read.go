@@ -258,9 +258,9 @@ func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []str
 	case a.both:
 		return []string{value.String() + ": must not be set beside value: keep one of them"}
 	case a.want == expression.WantTextMap && a.key != "":
-		return []string{at.Child("key").String() + ": must not be set beside valueMap, which gives its keys itself"}
+		return []string{at.Child("key").String() + ": must not be set together with valueMap, which returns the keys"}
 	case a.want == expression.WantText && a.key == "":
-		return []string{at.Child("key").String() + ": must be set, for value is the value of one key"}
+		return []string{at.Child("key").String() + ": must be set, because value is the value of one key"}
 	case a.key != "" && object.ValidateKey(a.key) != nil:
 		return []string{at.Child("key").String() + ": " + object.ValidateKey(a.key).Error()}
 	}

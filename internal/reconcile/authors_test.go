@@ -59,10 +59,10 @@ func TestCompileFromComposite(t *testing.T) {
 		"Index":    {"an item of a list, too", "fromComposite: {fieldPath: 'spec.a[0][b.c]'}", nil},
 		"Empty":    {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
 		"Unknown":  {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
-		"Status":   {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or below it: nothing else is the composite's author's"}},
-		"Spectrum": {"not spec", "fromComposite: {fieldPath: specs.a}", []string{"fromComposite.fieldPath: must be spec, or below it: nothing else is the composite's author's"}},
+		"Status":   {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
+		"Spectrum": {"not spec", "fromComposite: {fieldPath: specs.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
 		"Wildcard": {"one field", "fromComposite: {fieldPath: 'spec.a[*]'}", []string{"fromComposite.fieldPath: must not have a wildcard: name the field"}},
-		"From":     {"what it names has to be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or name one of them`}},
+		"From":     {"what it names has to be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or use a name that is listed there`}},
 		"Allow": {
 			"names, each once, of composed resources", `
 sources: [{name: ca, apiVersion: v1, kind: Secret}]
@@ -97,7 +97,7 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 		"Names": {
 			"an export cannot have the name of what an author asks for",
 			"fromComposite: {fieldPath: spec.a}\nsecrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
-			[]string{"secrets[0].name: must not begin with fromComposite/, which is of what composites' authors ask for"},
+			[]string{"secrets[0].name: must not begin with fromComposite/, which is reserved for exports of composite authors"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,8 +195,8 @@ func TestTenants(t *testing.T) {
 				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].key: must be a string, but is a number: put it in quotes; ` + at + `secretExpressions[0].kye: is an unknown field: did you mean key?; ` +
 					at + `secretExpressions[1].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only; ` + at + `secretExpressions[2].value: must be set`,
 				`Held! nothing | Secret "b" is not created: ` + at + `dynamicSecrets[0].labels: is an unknown field: there are name, key, value, valueMap`,
-				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set beside valueMap, which gives its keys itself`,
-				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, for value is the value of one key`,
+				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set together with valueMap, which returns the keys`,
+				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, because value is the value of one key`,
 				`Held! nothing | Secret "e" is not created: ` + at + `dynamicSecrets[3]: must have value or valueMap`,
 				`Held! nothing | Secret "f" is not created: ` + at + `dynamicSecrets[4].valueMap: must not be set beside value: keep one of them`,
 				`Held! nothing | Secret "g" is not created: ` + at + `dynamicSecrets[5].key: must not be empty: leave it out, or give it a value`,

@@ -262,7 +262,7 @@ func TestCompileDataFrom(t *testing.T) {
 				"secrets[0].dataFrom[2].find: must have path, name or tags",
 				"secrets[0].dataFrom[3].extract.key: must not be empty: give it a value",
 				"secrets[0].dataFrom[4].rewrite[0]: must have exactly one of regexp, merge and transform",
-				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty one removes what source matches",
+				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty string removes each match of source",
 				"secrets[0].dataFrom[4].rewrite[2]: must have exactly one of regexp, merge and transform",
 				"secrets[0].dataFrom[5].extract.property: must name fields only: leave out [ ]",
 				"secrets[0].dataFrom[6].extract.property: must be set for the environment: name the field to take the members of",
@@ -291,7 +291,7 @@ func TestCompileDataFrom(t *testing.T) {
 			input: `sources: [{name: environment, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
 			want: []string{
-				"sources[0].name: must not be environment, which extract has for an input of its own: rename it",
+				"sources[0].name: must not be environment, because extract uses this name for the environment: rename the source",
 				"secrets[0].data: must not be empty: leave it out, or give it an item",
 				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or give it an item",
 				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",

@@ -35,11 +35,11 @@ func (all refusals) run(t *testing.T) {
 
 func TestCompileGenerators(t *testing.T) {
 	const (
-		badName  = "must be lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of its generations' names"
+		badName  = "must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
 		once     = "has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 		without  = "has no effect without refreshPolicy Periodic: set it, or leave the interval out"
-		totp     = "must not be set for totp, which makes no generation"
-		interval = "must be from 1m to 876000h, 100 years"
+		totp     = "must not be set for totp, which creates no generations"
+		interval = "must be from 1m to 876000h (100 years)"
 	)
 	refusals{
 		"Names": {
@@ -93,7 +93,7 @@ func TestCompileGenerators(t *testing.T) {
 			want: []string{
 				`generators[0].namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				"generators[1].namespace: must not be empty: leave it out, or give it a value",
-				"generators[2].namespace: has no effect on a resource: set metadata.namespace of its manifest",
+				"generators[2].namespace: has no effect on a resource: set metadata.namespace in its manifest",
 			},
 		},
 		"Policy": {
@@ -136,8 +136,8 @@ generators:
 			reason: "from nothing to 100 years",
 			input:  `generators: [{name: a, uuid: {}, gracePeriod: -1s}, {name: b, uuid: {}, gracePeriod: 876001h}, {name: c, uuid: {}, gracePeriod: 1d}]`,
 			want: []string{
-				"generators[0].gracePeriod: must be from 0s to 876000h, 100 years",
-				"generators[1].gracePeriod: must be from 0s to 876000h, 100 years",
+				"generators[0].gracePeriod: must be from 0s to 876000h (100 years)",
+				"generators[1].gracePeriod: must be from 0s to 876000h (100 years)",
 				"generators[2].gracePeriod: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
@@ -294,8 +294,8 @@ generators:
 			reason: "it would wait for ever",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}}}, {name: b, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}}]`,
 			want: []string{
-				at + "readyExpression: must be set, for a Secret or ConfigMap has no condition Ready: write for example has(resource.data.token)",
-				"generators[1].resource.readyExpression: must be set, for a Secret or ConfigMap has no condition Ready: write for example has(resource.data.token)",
+				at + "readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(resource.data.token)",
+				"generators[1].resource.readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(resource.data.token)",
 			},
 		},
 		"TooLarge": {
@@ -606,8 +606,8 @@ secrets:
 			reason: "generations have them",
 			input:  "secrets: [{name: generated/word/1, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]\nconfigMaps: [{name: generated/x, metadata: {name: b}, data: [{key: k, value: \"'v'\"}]}]",
 			want: []string{
-				"secrets[0].name: must not begin with generated/, which is of generations",
-				"configMaps[0].name: must not begin with generated/, which is of generations",
+				"secrets[0].name: must not begin with generated/, which is reserved for generations",
+				"configMaps[0].name: must not begin with generated/, which is reserved for generations",
 			},
 		},
 	}.run(t)
