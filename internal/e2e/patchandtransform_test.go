@@ -17,10 +17,10 @@ import (
 )
 
 // patchAndTransform stands in for function-patch-and-transform, the first step
-// of every example, since the Go proxy refuses its module (403). It does what the
-// examples use: bases, patches from the composite with a string format, and
-// readiness by the Ready condition or not at all. It refuses anything else, so
-// that what an example expects is what the real one gives.
+// of every example, because the Go proxy refuses its module (403). It does what the
+// examples use: bases, patches from the composite with a string format, the policy
+// Required, and readiness by the Ready condition or not at all. It refuses anything
+// else, so that an example expects what the real function returns.
 type patchAndTransform struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 }
@@ -42,6 +42,9 @@ type patch struct {
 	FromFieldPath string      `json:"fromFieldPath"`
 	ToFieldPath   string      `json:"toFieldPath"`
 	Transforms    []transform `json:"transforms"`
+	Policy        struct {
+		FromFieldPath string `json:"fromFieldPath"`
+	} `json:"policy"`
 }
 
 type transform struct {
@@ -63,7 +66,7 @@ func (patchAndTransform) RunFunction(_ context.Context, req *fnv1.RunFunctionReq
 		Context: req.GetContext(),
 	}
 
-	desired, err := compose(req)
+	desired, warnings, err := compose(req)
 	if err != nil {
 		rsp.Results = []*fnv1.Result{{Severity: fnv1.Severity_SEVERITY_FATAL, Message: err.Error()}}
 		return rsp, nil //nolint:nilerr // The result says it.
@@ -71,14 +74,25 @@ func (patchAndTransform) RunFunction(_ context.Context, req *fnv1.RunFunctionReq
 
 	rsp.Desired = &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: desired}
 
+	for _, w := range warnings {
+		rsp.Results = append(rsp.Results, &fnv1.Result{Severity: fnv1.Severity_SEVERITY_WARNING, Message: w})
+	}
+
+	if len(warnings) > 0 {
+		rsp.Desired.Composite = &fnv1.Resource{
+			Resource: req.GetDesired().GetComposite().GetResource(), Ready: fnv1.Ready_READY_FALSE,
+		}
+	}
+
 	return rsp, nil
 }
 
-// compose adds the input's resources to the desired ones.
-func compose(req *fnv1.RunFunctionRequest) (map[string]*fnv1.Resource, error) {
+// compose adds the input's resources to the desired ones. A new resource that lacks a
+// required value is left out, with a warning.
+func compose(req *fnv1.RunFunctionRequest) (map[string]*fnv1.Resource, []string, error) {
 	input, err := req.GetInput().MarshalJSON()
 	if err != nil {
-		return nil, fmt.Errorf("cannot read input: %w", err)
+		return nil, nil, fmt.Errorf("cannot read input: %w", err)
 	}
 
 	in := resourcesInput{}
@@ -86,7 +100,7 @@ func compose(req *fnv1.RunFunctionRequest) (map[string]*fnv1.Resource, error) {
 	strict.DisallowUnknownFields()
 
 	if err := strict.Decode(&in); err != nil {
-		return nil, fmt.Errorf("cannot do what the input wants: %w", err)
+		return nil, nil, fmt.Errorf("cannot do what the input wants: %w", err)
 	}
 
 	desired := map[string]*fnv1.Resource{}
@@ -94,53 +108,65 @@ func compose(req *fnv1.RunFunctionRequest) (map[string]*fnv1.Resource, error) {
 		desired[name] = r
 	}
 
+	var warnings []string
+
 	for _, t := range in.Resources {
 		observed := req.GetObserved().GetResources()[t.Name].GetResource()
 
-		r, err := t.render(req.GetObserved().GetComposite().GetResource())
+		r, missing, err := t.render(req.GetObserved().GetComposite().GetResource())
 		if err != nil {
-			return nil, fmt.Errorf("cannot render resource %q: %w", t.Name, err)
+			return nil, nil, fmt.Errorf("cannot render resource %q: %w", t.Name, err)
+		}
+
+		if missing != nil && observed == nil {
+			warnings = append(warnings, fmt.Sprintf("not adding new composed resource %q to desired state because %v", t.Name, missing))
+			continue
 		}
 
 		if r.Ready, err = t.readiness(observed); err != nil {
-			return nil, fmt.Errorf("cannot check readiness of resource %q: %w", t.Name, err)
+			return nil, nil, fmt.Errorf("cannot check readiness of resource %q: %w", t.Name, err)
 		}
 
 		desired[t.Name] = r
 	}
 
-	return desired, nil
+	return desired, warnings, nil
 }
 
-func (t resourceTemplate) render(composite *structpb.Struct) (*fnv1.Resource, error) {
+// render a resource. The first error is about a required value that the composite lacks.
+func (t resourceTemplate) render(composite *structpb.Struct) (r *fnv1.Resource, missing, err error) {
 	from, to := fieldpath.Pave(composite.AsMap()), fieldpath.Pave(t.Base)
 
-	for _, p := range t.Patches {
+	for i, p := range t.Patches {
 		value, err := from.GetValue(p.FromFieldPath)
 		if fieldpath.IsNotFound(err) {
+			if p.Policy.FromFieldPath == "Required" {
+				missing = fmt.Errorf("\"FromCompositeFieldPath\" patch at index %d has 'policy.fromFieldPath: Required': %w", i, err)
+			}
+
 			continue
 		}
 
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 
 		for _, f := range p.Transforms {
 			if f.Type != "string" || f.String.Type != "Format" {
-				return nil, fmt.Errorf("cannot transform by %q", f.Type)
+				return nil, nil, fmt.Errorf("cannot transform by %q", f.Type)
 			}
 
 			value = fmt.Sprintf(f.String.Format, value)
 		}
 
 		if err := to.SetValue(p.ToFieldPath, value); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 
 	s, err := structpb.NewStruct(to.UnstructuredContent())
 
-	return &fnv1.Resource{Resource: s}, err
+	return &fnv1.Resource{Resource: s}, missing, err
 }
 
 // readiness of an observed resource, which is nil if there is none: that of its
