@@ -36,7 +36,7 @@ type Peers struct {
 
 // A ControlPlane are the programs of one, beside those of Peers.
 type ControlPlane struct {
-	Etcd, APIServer, ControllerManager string
+	Etcd, APIServer, ControllerManager, Kubectl string
 
 	Registry string // of OCI packages, on loopback
 	Chart    string // prints what a Helm chart installs
@@ -79,6 +79,7 @@ func BuildControlPlane(ctx context.Context, progress func(text string)) (Control
 		{"etcd", "etcd", "go.etcd.io/etcd/server/v3", &c.Etcd, "1"},
 		{"kube-apiserver", "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", &c.APIServer, "3"},
 		{"kube-controller-manager", "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", &c.ControllerManager, "1"},
+		{"kubectl", "kubernetes", "k8s.io/kubernetes/cmd/kubectl", &c.Kubectl, "1"},
 		{"registry", ".", "./registry", &c.Registry, "1"},
 		{"chart", ".", "./chart", &c.Chart, "1"},
 	})

@@ -43,7 +43,7 @@ func run() error {
 		return err
 	}
 
-	for _, path := range []string{c.Etcd, c.APIServer, c.ControllerManager, c.Registry, c.Chart} {
+	for _, path := range []string{c.Etcd, c.APIServer, c.ControllerManager, c.Kubectl, c.Registry, c.Chart} {
 		fmt.Println(path)
 	}
 
