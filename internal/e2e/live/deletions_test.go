@@ -1,0 +1,559 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// deletions are the rows of the table "What happens when I delete …?" in the troubleshooting page.
+var deletions = []struct {
+	name, what, then string
+	play             func(ctx context.Context, d deletion) error
+}{
+	{
+		"composite", "the composite",
+		"Kubernetes deletes everything that was composed for it: the Secrets, the ConfigMaps and all generations. The sources stay.",
+		deletesComposite,
+	},
+	{
+		"claim", "a claim",
+		"Crossplane deletes its composite, and so everything that was composed for it, also the objects in the namespace of the claim.",
+		deletesClaim,
+	},
+	{
+		"secret", "the exported Secret",
+		"It is created again with the same values, if all of its inputs are there.",
+		deletesSecret,
+	},
+	{
+		"held", "the exported Secret, while it is held",
+		"It is gone until its inputs are back: the values that it held are lost. Generated values are not lost.",
+		deletesHeldSecret,
+	},
+	{
+		"key", "one key of a source",
+		"The Secret keeps all of its values. It follows the source again when the key is back.",
+		deletesKey,
+	},
+	{
+		"source", "a source, or the connection Secret of a composed resource",
+		"The Secret keeps all of its values. It follows the source again when the source is back.",
+		deletesSource,
+	},
+	{
+		"resource", "a composed resource that the Secret reads",
+		"The Secret keeps all of its values. Crossplane composes the resource again, and the Secret follows the new one once it has connection details.",
+		deletesResource,
+	},
+	{
+		"in-use", "the generation in use",
+		"Its value is lost as a generation. The exported Secret keeps the value until another generation, with another value, takes its place.",
+		deletesGenerationInUse,
+	},
+	{
+		"former", "a former generation",
+		"Its grace period ends at once: `previous.<name>` is gone. The generation in use stays.",
+		deletesFormerGeneration,
+	},
+	{
+		"export", "the export from the input",
+		"Crossplane deletes its Secret.",
+		deletesExport,
+	},
+	{
+		"generator", "the generator from the input, with all that uses it",
+		"Its generations are deleted after their grace period. If the generator comes back before that, they are in use again.",
+		deletesGenerator,
+	},
+	{
+		"entry", "the last entry that a composite author has for a Secret",
+		"Crossplane deletes that Secret.",
+		deletesEntry,
+	},
+	{
+		"environment", "an EnvironmentConfig that the input requires",
+		"Nothing changes: every object stays as it is. The condition is `InvalidInput` until the EnvironmentConfig is back.",
+		deletesEnvironmentConfig,
+	},
+	{
+		"optional-environment", "an EnvironmentConfig, with `resolution: Optional`",
+		"Exports that read its fields keep all of their values.",
+		deletesOptionalEnvironmentConfig,
+	},
+	{
+		"composition", "the Composition",
+		"Nothing changes: every object stays as it is. The composite is not `Synced` until the Composition is back.",
+		deletesComposition,
+	},
+	{
+		"function", "the function",
+		"Nothing changes: every object stays as it is. The composite is not `Synced` until the function is back.",
+		deletesFunction,
+	},
+}
+
+// A deletion plays in a namespace of its own.
+type deletion struct{ scenario }
+
+// TestDeletions deletes what the table names, and looks at what happens.
+func TestDeletions(t *testing.T) {
+	if err := stage(); err != nil {
+		t.Fatalf("%v\n%s", err, events(""))
+	}
+
+	for _, row := range deletions {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+
+			ns := "deleted-" + row.name
+			d := deletion{scenario{ControlPlane: plane, function: functionName, ns: ns}}
+
+			if row.name == "function" { // not the one that all tests share
+				d.function = "function-deleted"
+
+				f, err := install(t.Context(), d.function, "package", state("function-export"), codecArgs())
+				if f != nil {
+					t.Cleanup(f.Stop)
+				}
+
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if err := row.play(t.Context(), d); err != nil {
+				t.Errorf("%v\n%s", err, events(ns))
+			}
+		})
+	}
+}
+
+// TestPageHasDeletions wants a row of the page for each of them.
+func TestPageHasDeletions(t *testing.T) {
+	b, err := os.ReadFile(root + "/example/TROUBLESHOOTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, row := range deletions {
+		if text := fmt.Sprintf("| %s | %s |\n", row.what, row.then); !strings.Contains(string(b), text) {
+			t.Errorf("example/TROUBLESHOOTING.md has no row\n%s", text)
+		}
+	}
+}
+
+const (
+	// reading is an input that reads a source.
+	reading = loginSource + `
+secrets: [{name: connection, data: [{valueMap: "{'username': secrets.login.username, 'password': secrets.login.password}"}]}]
+`
+
+	// generating is an input with a generator whose grace period does not end here.
+	generating = `
+generators: [{name: admin, password: {length: 24, symbols: 0, prefix: hush-}, gracePeriod: 1h}]
+secrets:
+- name: connection
+  data:
+  - {key: password, value: generated.admin.password}
+  - {key: former-password, value: "previous.?admin.?password", optional: true}
+`
+)
+
+// exported is the Secret of the export connection.
+func (d deletion) exported() live.Ref { return d.core("Secret", "app-connection") }
+
+// begin with an input, until its Secret is there. Returns what the Secret has.
+func (d deletion) begin(ctx context.Context, input string, given map[string]string, composed ...string) (map[string]string, error) {
+	err := first(
+		func() error { return d.open(ctx, "App", input, composed...) },
+		func() error { return d.write(ctx, "Secret", "login", given) },
+		func() error { return d.applyApp(ctx) },
+		func() error {
+			if len(composed) == 0 {
+				return nil
+			}
+
+			return d.provide(ctx, "app-db", "app-db-details", given, readyStatus(""))
+		},
+		func() error { return d.says(ctx, d.app(), "Available") },
+		d.rest, // a reconcile that has seen what is deleted would put it back
+	)
+	if err != nil {
+		return nil, err
+	}
+
+	return d.data(ctx, "Secret", "app-connection")
+}
+
+// gone waits until an object is not there.
+func (d deletion) gone(ctx context.Context, r live.Ref) error {
+	return eventually(ctx, 2*soon, "the end of "+r.String(), func() error {
+		if _, err := d.Get(ctx, r); !live.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+
+		return nil
+	})
+}
+
+// keeps deletes or changes something, and wants the Secret untouched over some reconciles while the condition says why.
+func (d deletion) keeps(ctx context.Context, do func() error, reason string, mentions ...string) error {
+	before, err := d.Get(ctx, d.exported())
+	if err != nil {
+		return err
+	}
+
+	return first(
+		do,
+		func() error { return d.saysOf(ctx, before, reason, mentions...) },
+		func() error { return d.stays(ctx, before, 2*time.Second) },
+	)
+}
+
+// stops deletes something without which Crossplane runs no pipeline, and wants the Secret untouched.
+func (d deletion) stops(ctx context.Context, do func() error) error {
+	before, err := d.Get(ctx, d.exported())
+	if err != nil {
+		return err
+	}
+
+	return first(
+		do,
+		func() error {
+			return eventually(ctx, soon, "Synced to be False", func() error {
+				if err := d.Patch(ctx, d.app(), fmt.Sprintf(`{"metadata": {"annotations": {%q: "%d"}}}`, reconcileAt, time.Now().UnixNano())); err != nil {
+					return err
+				}
+
+				o, err := d.Get(ctx, d.app())
+				if err != nil {
+					return err
+				}
+
+				c := live.ConditionOf(o, "Synced")
+
+				return errors.Join(wantText(c.Status == "False", fmt.Sprintf("Synced is %+v", c)), d.untouched(ctx, before))
+			})
+		},
+		func() error { return d.stays(ctx, before, 2*time.Second) },
+	)
+}
+
+func deletesComposite(ctx context.Context, d deletion) error {
+	if _, err := d.begin(ctx, generating, login()); err != nil {
+		return err
+	}
+
+	return first(
+		func() error { return d.Delete(ctx, d.app()) },
+		func() error { return d.gone(ctx, d.exported()) },
+		func() error { return d.gone(ctx, d.core("Secret", "app-admin-1")) },
+		func() error { _, err := d.Get(ctx, d.core("Secret", "login")); return err },
+	)
+}
+
+func deletesClaim(ctx context.Context, d deletion) error {
+	claim := live.Ref{APIVersion: group, Kind: "Order", Namespace: d.ns, Name: "order"}
+
+	return first(
+		func() error {
+			return d.open(ctx, "XOrder", `
+sources: [{name: login, apiVersion: v1, kind: Secret, namespace: `+d.ns+`}]
+secrets: [{name: connection, metadata: {name: order-login}, data: [{key: password, value: secrets.login.password}]}]
+`)
+		},
+		func() error { return d.write(ctx, "Secret", "login", login()) },
+		func() error {
+			return d.Apply(ctx, fmt.Sprintf(`{apiVersion: %s, kind: Order, metadata: {name: order, namespace: %s}, spec: {size: small, compositionRef: {name: %[2]s}}}`, group, d.ns))
+		},
+		func() error { return d.says(ctx, claim, "Available") },
+		func() error { return d.Delete(ctx, claim) },
+		func() error { return d.gone(ctx, d.core("Secret", "order-login")) },
+		func() error { return d.gone(ctx, claim) },
+	)
+}
+
+func deletesSecret(ctx context.Context, d deletion) error {
+	want, err := d.begin(ctx, generating, login())
+	if err != nil {
+		return err
+	}
+
+	return first(
+		func() error { return d.Delete(ctx, d.exported()) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", want) },
+		func() error { return d.says(ctx, d.app(), "Available") },
+		func() error { return d.versions("app-connection", want) },
+	)
+}
+
+func deletesHeldSecret(ctx context.Context, d deletion) error {
+	want, err := d.begin(ctx, reading, login())
+	if err != nil {
+		return err
+	}
+
+	return first(
+		func() error { return d.Delete(ctx, d.core("Secret", "login")) },
+		func() error { return d.says(ctx, d.app(), "Held", "login") },
+		d.rest,
+		func() error { return d.Delete(ctx, d.exported()) },
+		func() error { return d.says(ctx, d.app(), "Waiting", "login") },
+		func() error { return d.force(ctx, d.app(), 2) },
+		func() error { return d.absent(ctx, d.exported()) },
+		func() error { return d.write(ctx, "Secret", "login", want) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", want) },
+	)
+}
+
+func deletesKey(ctx context.Context, d deletion) error {
+	later := login()
+	if _, err := d.begin(ctx, reading, login()); err != nil {
+		return err
+	}
+
+	return first(
+		func() error {
+			return d.keeps(ctx, func() error {
+				return d.write(ctx, "Secret", "login", map[string]string{"username": later["username"]})
+			}, "Held", "password")
+		},
+		func() error { return d.write(ctx, "Secret", "login", later) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", later) },
+	)
+}
+
+func deletesSource(ctx context.Context, d deletion) error {
+	later := login()
+	if _, err := d.begin(ctx, reading, login()); err != nil {
+		return err
+	}
+
+	return first(
+		func() error {
+			return d.keeps(ctx, func() error { return d.Delete(ctx, d.core("Secret", "login")) }, "Held", "login")
+		},
+		func() error { return d.write(ctx, "Secret", "login", later) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", later) },
+	)
+}
+
+func deletesResource(ctx context.Context, d deletion) error {
+	later := login()
+
+	_, err := d.begin(ctx, `
+secrets: [{name: connection, from: db, data: [{valueMap: "{'username': secret.username, 'password': secret.password}"}]}]
+`, login(), database)
+	if err != nil {
+		return err
+	}
+
+	before, err := d.Get(ctx, d.database("app-db"))
+	if err != nil {
+		return err
+	}
+
+	return first(
+		func() error {
+			return d.keeps(ctx, func() error { return d.Delete(ctx, live.RefOf(before)) }, "Held", "db")
+		},
+		func() error {
+			return eventually(ctx, soon, "another Database", func() error {
+				o, err := d.Get(ctx, live.RefOf(before))
+				if err == nil && o.GetUID() == before.GetUID() {
+					err = errors.New("it is the same")
+				}
+
+				return err
+			})
+		},
+		func() error { return d.gone(ctx, d.core("Secret", "app-db-details")) }, // as its owner was
+		func() error { return d.provide(ctx, "app-db", "app-db-details", later, readyStatus("")) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", later) },
+	)
+}
+
+func deletesGenerationInUse(ctx context.Context, d deletion) error {
+	was, err := d.begin(ctx, generating, login())
+	if err != nil {
+		return err
+	}
+
+	return first(
+		func() error { return d.Delete(ctx, d.core("Secret", "app-admin-1")) },
+		func() error {
+			return eventually(ctx, soon, "another value", func() error {
+				made, err := d.data(ctx, "Secret", "app-admin-2")
+				if err != nil || made == nil {
+					return fmt.Errorf("there is no other generation: %w", err)
+				}
+
+				is, err := d.data(ctx, "Secret", "app-connection")
+				if err != nil || is == nil {
+					return brokenf("the Secret is gone: %v", err)
+				}
+
+				if maps.Equal(is, was) {
+					return errors.New("it has the same value")
+				}
+
+				if is["password"] != made["password"] {
+					return brokenf("the Secret has neither value")
+				}
+
+				return nil
+			})
+		},
+	)
+}
+
+func deletesFormerGeneration(ctx context.Context, d deletion) error {
+	was, err := d.begin(ctx, generating, login())
+	if err != nil {
+		return err
+	}
+
+	next := map[string]string{}
+
+	return first(
+		func() error { return d.rotate(ctx, "admin", "1") },
+		func() error {
+			return eventually(ctx, soon, "both values", func() error {
+				is, err := d.data(ctx, "Secret", "app-connection")
+				next["password"] = is["password"]
+
+				return errors.Join(err, wantText(is["former-password"] == was["password"], "there is no former value"))
+			})
+		},
+		func() error { return d.says(ctx, d.app(), "Available") },
+		d.rest,
+		func() error { return d.Delete(ctx, d.core("Secret", "app-admin-1")) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", next) },
+		func() error { _, err := d.Get(ctx, d.core("Secret", "app-admin-2")); return err },
+	)
+}
+
+func deletesExport(ctx context.Context, d deletion) error {
+	if _, err := d.begin(ctx, reading, login()); err != nil {
+		return err
+	}
+
+	return first(
+		func() error {
+			return d.input(ctx, "App", "secrets: [{name: other, data: [{key: name, value: composite.metadata.name}]}]")
+		},
+		func() error { return d.gone(ctx, d.exported()) },
+	)
+}
+
+func deletesGenerator(ctx context.Context, d deletion) error {
+	const other = "secrets: [{name: other, data: [{key: name, value: composite.metadata.name}]}]"
+
+	short := strings.Replace(generating, "1h", "3s", 1)
+
+	was, err := d.begin(ctx, generating, login())
+	if err != nil {
+		return err
+	}
+
+	generation := d.core("Secret", "app-admin-1")
+
+	return first(
+		func() error { return d.input(ctx, "App", other) },
+		func() error { return d.gone(ctx, d.exported()) },
+		func() error { _, err := d.Get(ctx, generation); return err },
+		func() error { return d.input(ctx, "App", short) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", was) },
+		func() error { return d.says(ctx, d.app(), "Available") },
+		func() error { return d.input(ctx, "App", other) },
+		func() error { return d.gone(ctx, generation) },
+	)
+}
+
+func deletesEntry(ctx context.Context, d deletion) error {
+	if _, err := d.begin(ctx, reading+"\nfromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: []}}\n", login()); err != nil {
+		return err
+	}
+
+	return first(
+		func() error {
+			return d.applyApp(ctx, "operatorSpec: {secretExpressions: [{name: mine, key: name, value: self.metadata.name}]}")
+		},
+		func() error { return d.becomes(ctx, "Secret", "mine", map[string]string{"name": "app"}) },
+		func() error { return d.applyApp(ctx) },
+		func() error { return d.gone(ctx, d.core("Secret", "mine")) },
+	)
+}
+
+// environmentInput reads a field of an EnvironmentConfig.
+func (d deletion) environmentInput(resolution string) string {
+	return loginSource + `
+environment: {policy: {resolution: ` + resolution + `}, environmentConfigs: [{ref: {name: ` + d.ns + `}}]}
+secrets: [{name: connection, data: [{valueMap: "{'region': environment.region, 'password': secrets.login.password}"}]}]
+`
+}
+
+// withoutEnvironmentConfig wants a reason after it is deleted, and the Secret to follow it when it is back.
+func (d deletion) withoutEnvironmentConfig(ctx context.Context, resolution, reason, mentions string) error {
+	given := login()
+	config := live.Ref{APIVersion: "apiextensions.crossplane.io/v1beta1", Kind: "EnvironmentConfig", Name: d.ns}
+	apply := func(region string) error {
+		return d.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: EnvironmentConfig, metadata: {name: %s}, data: {region: %s}}", config.APIVersion, d.ns, region))
+	}
+
+	return first(
+		func() error { return apply("north") },
+		func() error { _, err := d.begin(ctx, d.environmentInput(resolution), given); return err },
+		func() error {
+			return d.keeps(ctx, func() error { return d.Delete(ctx, config) }, reason, mentions)
+		},
+		func() error { return apply("south") },
+		func() error {
+			return d.becomes(ctx, "Secret", "app-connection", map[string]string{"region": "south", "password": given["password"]})
+		},
+	)
+}
+
+func deletesEnvironmentConfig(ctx context.Context, d deletion) error {
+	return d.withoutEnvironmentConfig(ctx, "Required", "InvalidInput", d.ns)
+}
+
+func deletesOptionalEnvironmentConfig(ctx context.Context, d deletion) error {
+	return d.withoutEnvironmentConfig(ctx, "Optional", "Held", "region")
+}
+
+func deletesComposition(ctx context.Context, d deletion) error {
+	later := login()
+	if _, err := d.begin(ctx, reading, login()); err != nil {
+		return err
+	}
+
+	return first(
+		func() error {
+			return d.stops(ctx, func() error {
+				return d.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: d.ns})
+			})
+		},
+		func() error { return d.write(ctx, "Secret", "login", later) },
+		func() error { return d.input(ctx, "App", reading) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", later) },
+	)
+}
+
+func deletesFunction(ctx context.Context, d deletion) error {
+	if _, err := d.begin(ctx, reading, login()); err != nil {
+		return err
+	}
+
+	return d.stops(ctx, func() error {
+		return d.Delete(ctx, live.Ref{APIVersion: "pkg.crossplane.io/v1", Kind: "Function", Name: d.function})
+	})
+}

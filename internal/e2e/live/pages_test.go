@@ -1,0 +1,240 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+	"github.com/crossplane-contrib/function-export/internal/pages"
+)
+
+// pagesManifests are the objects that the pages name: the composite my-app in the namespace team-a,
+// and its Composition. The composed resource db has its connection details in the Secret my-app-db.
+const pagesManifests = `
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: apps.apps.example.org}
+spec:
+  scope: Namespaced
+  group: apps.example.org
+  names: {kind: App, plural: apps}
+  versions: [{name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {
+    spec: {type: object, x-kubernetes-preserve-unknown-fields: true},
+    status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}]
+---
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps.apps.example.org}
+spec:
+  compositeTypeRef: {apiVersion: apps.example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: compose
+    functionRef: {name: function-compose}
+    input: {apiVersion: live.example.org/v1, kind: Compose, resources: [
+      {name: db, manifest: {apiVersion: live.example.org/v1, kind: Database, metadata: {name: $(name)-db}, spec: {writeConnectionSecretToRef: {name: $(name)-db}}}}]}
+  - step: export
+    functionRef: {name: function-export}
+    input:
+      apiVersion: export.fn.crossplane.io/v1beta1
+      kind: Exports
+      environment: {environmentConfigs: [{ref: {name: platform}}]}
+      generators: [{name: admin, password: {length: 24, symbols: 0, prefix: hush-}}]
+      secrets:
+      - name: connection
+        from: db
+        data:
+        - {key: username, value: secret.username}
+        - {key: password, value: secret.password}
+      - {name: admin, data: [{key: password, value: generated.admin.password}]}
+      configMaps: [{name: settings, data: [{key: region, value: environment.region}]}]
+---
+{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: platform}, data: {region: eu-west-1}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: team-a}}
+`
+
+// myApp is the composite that the pages name.
+var myApp = live.Ref{APIVersion: "apps.example.org/v1", Kind: "App", Namespace: "team-a", Name: "my-app"}
+
+// pageStates are what some pages are about: a trouble that is there before their commands run. All other
+// pages find a composite that is ready.
+var pageStates = map[string]func(ctx context.Context, s scenario) error{
+	"example/TROUBLESHOOTING.md": func(ctx context.Context, s scenario) error {
+		if err := s.connect(ctx, "my-app-db", "my-app-db", map[string]string{"username": hush()}); err != nil {
+			return err
+		}
+
+		return s.says(ctx, myApp, "Held", "password")
+	},
+}
+
+// substitutes are the commands that cannot run here as they are. Their flags are checked.
+var substitutes = []struct {
+	pattern *regexp.Regexp
+	flag    string // that is added
+	reason  string
+}{
+	{regexp.MustCompile(`^kubectl (logs|exec|top|port-forward|rollout)\b`), "--help", "the function is a process here, without a Pod"},
+	{regexp.MustCompile(`^kubectl (apply|annotate|delete|patch|replace) .*\bfunctions?\b`), "--dry-run=server", "all tests share the Function"},
+}
+
+// reads are commands that change nothing. They are repeated until Crossplane has done what they show.
+var reads = regexp.MustCompile(`^kubectl (api-resources|auth|describe|diff|events|explain|get|wait)\b`)
+
+// TestPages runs each kubectl command of the documentation, page by page.
+func TestPages(t *testing.T) {
+	if err := stage(); err != nil {
+		t.Fatalf("%v\n%s", err, events(""))
+	}
+
+	all, err := pages.Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	programs, err := e2e.BuildControlPlane(t.Context(), func(text string) { t.Log(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := scenario{ControlPlane: plane, function: functionName, ns: "team-a"}
+	ran := 0
+
+	for _, page := range all {
+		commands := kubectlCommands(page)
+		if len(commands) == 0 {
+			continue
+		}
+
+		t.Run(strings.ReplaceAll(page.Path, "/", "_"), func(t *testing.T) {
+			if err := s.setUpPage(t.Context(), page.Path); err != nil {
+				t.Fatalf("%v\n%s", err, events("team-a"))
+			}
+
+			for _, c := range commands {
+				ran++
+
+				if err := c.run(t.Context(), programs.Kubectl); err != nil {
+					t.Errorf("%s:%d: %s: %v", page.Path, c.Line, c.Text, err)
+				}
+			}
+		})
+	}
+
+	t.Logf("%d commands ran", ran)
+}
+
+// setUpPage has the composite ready, and then in the state that the page is about.
+func (s scenario) setUpPage(ctx context.Context, page string) error {
+	err := first(
+		func() error { return s.Apply(ctx, pagesManifests) },
+		func() error {
+			return eventually(ctx, soon, "the API of App", func() error {
+				return s.Apply(ctx, "{apiVersion: apps.example.org/v1, kind: App, metadata: {name: my-app, namespace: team-a}, spec: {size: small}}")
+			})
+		},
+		func() error { return s.provide(ctx, "my-app-db", "my-app-db", login(), readyStatus("")) },
+		func() error { return s.says(ctx, myApp, "Available") },
+	)
+	if state := pageStates[page]; err == nil && state != nil {
+		err = state(ctx, s)
+	}
+
+	return err
+}
+
+// A pageCommand is a command of a page.
+type pageCommand struct {
+	pages.Command
+
+	shown *string // what it prints, if the page shows that
+}
+
+func kubectlCommands(page pages.Page) []pageCommand {
+	var out []pageCommand
+
+	for i, b := range page.Blocks {
+		if b.Lang != "shell" {
+			continue
+		}
+
+		for _, c := range pages.Commands(b) {
+			if c.Program == "kubectl" {
+				out = append(out, pageCommand{Command: c})
+			}
+		}
+
+		if next := i + 1; len(out) > 0 && next < len(page.Blocks) && page.Blocks[next].Output && len(pages.Commands(b)) == 1 {
+			if last := &out[len(out)-1]; last.Line > b.Line {
+				last.shown = &page.Blocks[next].Text
+			}
+		}
+	}
+
+	return out
+}
+
+// run the command. One that only reads has some time until it shows what the page shows.
+func (c pageCommand) run(ctx context.Context, kubectl string) error {
+	text := c.Text
+
+	for _, s := range substitutes {
+		if s.pattern.MatchString(text) {
+			_, err := kubectlRuns(ctx, kubectl, text+" "+s.flag, 0)
+			return err
+		}
+	}
+
+	try := func() error {
+		got, err := kubectlRuns(ctx, kubectl, text, c.ExitCode)
+		if err == nil && c.shown != nil && !pages.Matches(*c.shown, got) {
+			return fmt.Errorf("prints\n%s\nand not\n%s", got, *c.shown)
+		}
+
+		return err
+	}
+
+	if reads.MatchString(text) {
+		return eventually(ctx, soon, "the command", try)
+	}
+
+	return try()
+}
+
+// kubectlRuns runs a command line as an administrator, and wants an exit code. It returns what the command prints.
+func kubectlRuns(ctx context.Context, kubectl, text string, want int) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+
+	var stdout, stderr bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, "sh", "-c", text)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "PATH="+filepath.Dir(kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second
+
+	err := cmd.Run()
+
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return "", err
+	}
+
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		return "", fmt.Errorf("exit code %d, want %d: %s", got, want, stderr.Bytes())
+	}
+
+	return stdout.String(), nil
+}
