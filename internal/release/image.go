@@ -22,6 +22,9 @@ const (
 	labelLicenses = "org.opencontainers.image.licenses"
 	labelRevision = "org.opencontainers.image.revision"
 	labelVersion  = "org.opencontainers.image.version"
+	labelTitle    = "org.opencontainers.image.title"
+	labelDescribe = "org.opencontainers.image.description"
+	labelDocs     = "org.opencontainers.image.documentation"
 )
 
 const repositoryURL = "https://github.com/crossplane-contrib/function-export"
@@ -74,7 +77,11 @@ func runtimeImage(src source, arch, binary string) (v1.Image, error) {
 		User:         "65532:65532",
 		Entrypoint:   []string{"/function"},
 		ExposedPorts: map[string]struct{}{"9443/tcp": {}},
-		Labels:       map[string]string{labelSource: repositoryURL, labelLicenses: "Apache-2.0", labelVersion: src.version},
+		Labels: map[string]string{
+			labelSource: repositoryURL, labelLicenses: "Apache-2.0", labelVersion: src.version, labelTitle: "function-export",
+			labelDescribe: "Exports values of a Crossplane composition as Secrets and ConfigMaps.",
+			labelDocs:     repositoryURL + "#readme",
+		},
 	}
 	if src.revision != "" {
 		config.Config.Labels[labelRevision] = src.revision

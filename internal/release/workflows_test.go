@@ -25,7 +25,7 @@ type workflow struct {
 }
 
 // Workflows cannot run here. What can be said of them without that: they parse,
-// each action has a version, no job has the rights that a repository gives by
+// each action is pinned by its digest, no job has the rights that a repository gives by
 // default, and nothing from outside is pasted into a script.
 func TestWorkflows(t *testing.T) {
 	root, err := repository(t.Context())
@@ -36,13 +36,25 @@ func TestWorkflows(t *testing.T) {
 	if err != nil || len(paths) != 2 {
 		t.Fatalf("want ci.yml and release.yml, got %v, %v", paths, err)
 	}
-	pinned := regexp.MustCompile(`@(v\d+(\.\d+)*|[0-9a-f]{40})$`)
+	pinned := regexp.MustCompile(`@[0-9a-f]{40}$`)
+	named := regexp.MustCompile(`(?m)uses: (\S+@[0-9a-f]{40})(?: # v\d+\.\d+\.\d+)?$`)
+	digests := map[string]string{}
 	scripts := ""
 	for _, path := range paths {
 		file := filepath.Base(path)
 		b, err := os.ReadFile(path) //nolint:gosec // A file of this repository.
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(b), -1) {
+			if !strings.Contains(m[0], " # v") {
+				t.Errorf("%s: want the version beside the digest: %s", file, m[0])
+			}
+			action, digest, _ := strings.Cut(m[1], "@")
+			if first, ok := digests[action]; ok && first != digest {
+				t.Errorf("%s: %s has two digests", file, action)
+			}
+			digests[action] = digest
 		}
 		var w workflow
 		if err := yaml.Unmarshal(b, &w); err != nil {
@@ -67,7 +79,7 @@ func TestWorkflows(t *testing.T) {
 			}
 			for _, step := range job.Steps {
 				if step.Uses != "" && !pinned.MatchString(step.Uses) {
-					t.Errorf("%s: job %s: %s has no version", file, name, step.Uses)
+					t.Errorf("%s: job %s: %s is not pinned by a digest", file, name, step.Uses)
 				}
 				if strings.Contains(step.Run, "${{") {
 					t.Errorf("%s: job %s: a script takes its values from env, for a tag can be named anything:\n%s", file, name, step.Run)
