@@ -60,9 +60,6 @@ func TestPages(t *testing.T) {
 	all := readPages(t, root)
 	r := newRunner(t, root)
 	for _, p := range all {
-		if p.Path == "README.md" {
-			continue // TODO: its content moves to the guides
-		}
 		t.Run(p.Path, func(t *testing.T) {
 			t.Parallel()
 			checkLinks(t, root, p, all)

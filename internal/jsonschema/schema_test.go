@@ -22,6 +22,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+
+	"github.com/crossplane-contrib/function-export/internal/pages"
 )
 
 const (
@@ -79,24 +81,33 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Each input in the README is taken, and what else is YAML there does not matter to the
-// schema of Compositions.
-func TestReadme(t *testing.T) {
+// The schemas accept each input that a page shows, and the schema of Compositions ignores
+// what else is YAML there.
+func TestPages(t *testing.T) {
 	exports, compositions := compiled(t, exportsFile), compiled(t, compositionFile)
+	all, err := pages.Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	inputs := 0
-	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, root+"README.md"), -1) {
-		text := block[1]
-		if strings.HasPrefix(text, "- step:") { // of a Composition
-			text = "spec:\n  pipeline:\n  " + strings.ReplaceAll(text, "\n", "\n  ")
-		}
-		for _, doc := range documents(t, text) {
-			if faults := refused(compositions, doc); faults != nil {
-				t.Errorf("%v:\n%s", faults, text)
+	for _, page := range all {
+		for _, block := range page.Blocks {
+			if block.Lang != "yaml" || block.Output {
+				continue
 			}
-			for _, input := range exportsInputs(doc) {
-				inputs++
-				if faults := refused(exports, input); faults != nil {
-					t.Errorf("%v:\n%s", faults, text)
+			text := block.Text
+			if strings.Contains("\n"+text, "\n- step:") { // of a Composition
+				text = "spec:\n  pipeline:\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+			}
+			for _, doc := range documents(t, text) {
+				if faults := refused(compositions, doc); faults != nil {
+					t.Errorf("%s:%d: %v", page.Path, block.Line, faults)
+				}
+				for _, input := range exportsInputs(doc) {
+					inputs++
+					if faults := refused(exports, input); faults != nil {
+						t.Errorf("%s:%d: %v", page.Path, block.Line, faults)
+					}
 				}
 			}
 		}

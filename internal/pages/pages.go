@@ -11,7 +11,9 @@ package pages
 import (
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -211,6 +213,28 @@ func (p Page) Links() []Link {
 		for _, m := range link.FindAllStringSubmatch(line, -1) {
 			all = append(all, Link{Line: i + 1, Target: strings.Join(m[1:], "")})
 		}
+	}
+
+	return all
+}
+
+// Targets are the files of the repository that a page links to, relative to its root. A link
+// to a folder leads to its README.md.
+func Targets(p Page) []string {
+	var all []string
+
+	for _, l := range p.Links() {
+		u, err := url.Parse(l.Target)
+		if err != nil || u.Scheme != "" || u.Path == "" {
+			continue
+		}
+
+		target := path.Join(path.Dir(p.Path), u.Path)
+		if path.Ext(target) == "" {
+			target = path.Join(target, "README.md")
+		}
+
+		all = append(all, target)
 	}
 
 	return all

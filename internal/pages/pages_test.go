@@ -10,7 +10,7 @@ const text = "# A `page`\n\nSee [b](b.md#c), and\n\n```shell\n# why\nA=1 fn chec
 	"```text output\n...\nb\n```\n\n## Why not?\n## Why not?\n"
 
 func TestParse(t *testing.T) {
-	p, err := parse("a.md", text)
+	p, err := parse("x/a.md", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +33,10 @@ func TestParse(t *testing.T) {
 
 	if diff := cmp.Diff([]Link{{Line: 3, Target: "b.md#c"}}, p.Links()); diff != "" {
 		t.Errorf("links: -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff([]string{"x/b.md"}, Targets(p)); diff != "" {
+		t.Errorf("targets: -want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff([]string{"a-page", "why-not", "why-not-1"}, p.Anchors()); diff != "" {

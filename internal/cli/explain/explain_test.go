@@ -382,17 +382,3 @@ func TestExplainCannotWrite(t *testing.T) {
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
-// What the README shows is what the command prints.
-func TestReadmeExplain(t *testing.T) {
-	const shown = "$ fn explain example/ca-from-a-secret/composition.yaml\n"
-	_, after, ok := strings.Cut(functiontest.README(t), shown)
-	if !ok {
-		t.Fatal("the README does not show it")
-	}
-	want, _, _ := strings.Cut(after, "```")
-	got, _, failure := explainedText(t, "../../../example/ca-from-a-secret/composition.yaml", "text")
-	if diff := cmp.Diff(want, strings.Replace(got, "../../../example", "example", 1)); diff != "" || failure != "" {
-		t.Errorf("%s\n%s", failure, diff)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -217,27 +216,6 @@ type: connection.crossplane.io/v1alpha1
 `
 	if diff := cmp.Diff(want, secret); diff != "" {
 		t.Errorf("-want, +got:\n%s\n%s", diff, errs.String())
-	}
-}
-
-// The chapter's example in the README is what the command prints.
-func TestReadmeMigrate(t *testing.T) {
-	_, chapter, ok := strings.Cut(functiontest.README(t), "fn migrate composition.yaml")
-	if !ok {
-		t.Fatal("the README has no chapter on it")
-	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(chapter, 2)
-	if len(blocks) < 2 {
-		t.Fatal("want an input and its step")
-	}
-	file := filepath.Join(t.TempDir(), "composition.yaml")
-	if err := os.WriteFile(file, []byte(blocks[0][1]), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(filepath.Dir(file))
-	stdout, _, failure := migratedFile(t, Command{Paths: []string{"composition.yaml"}}, nil)
-	if diff := cmp.Diff(blocks[1][1], stdout); diff != "" {
-		t.Errorf("%s\n-README, +got:\n%s", failure, diff)
 	}
 }
 

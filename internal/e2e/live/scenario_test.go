@@ -227,16 +227,16 @@ func events(ns string) string {
 	return out.String()
 }
 
-// The README has a row for each scenario.
-func TestReadmeHasScenarios(t *testing.T) {
-	b, err := os.ReadFile(root + "/README.md")
+// internal/README.md has a row for each scenario.
+func TestPageHasScenarios(t *testing.T) {
+	b, err := os.ReadFile(root + "/internal/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	for _, sc := range scenarios {
 		if row := fmt.Sprintf("| %s | %s | `TestScenarios/%s` |", strings.ReplaceAll(sc.name, "-", " "), sc.promise, sc.name); !strings.Contains(string(b), row+"\n") {
-			t.Errorf("README.md has no row\n%s", row)
+			t.Errorf("internal/README.md has no row\n%s", row)
 		}
 	}
 }
