@@ -155,12 +155,13 @@ func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, outcome, text st
 }
 
 func (f *Function) count(result *reconcile.Result) {
-	if !result.Unread {
-		f.Metrics.Reconcile(strings.ToLower(worst(result).String()))
-	}
 	f.Metrics.Evaluations(metrics.EvaluationOK, result.OK)
 	f.Metrics.Evaluations(metrics.EvaluationWaiting, result.Waiting)
 	f.Metrics.Evaluations(metrics.EvaluationFailed, result.Failed)
+	if result.Unread {
+		return
+	}
+	f.Metrics.Reconcile(strings.ToLower(worst(result).String()))
 	for _, o := range result.Objects {
 		f.Metrics.Object(string(o.Kind), strings.ToLower(o.State.String()))
 	}

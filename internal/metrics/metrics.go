@@ -71,13 +71,13 @@ func New(reg prometheus.Registerer) *Metrics {
 		}
 	}
 	states := [...]string{OutcomeAvailable, OutcomeWaiting, OutcomeHeld, OutcomeConflict}
-	counters(reconcilesTotal, "Calls of the function by how they ended.", "outcome",
+	counters(reconcilesTotal, "Reconciles by how they ended.", "outcome",
 		append(states[:], OutcomeInvalidInput)...)
 	counters(evaluationsTotal, "Evaluations of expressions by how they ended.", "outcome",
 		EvaluationOK, EvaluationWaiting, EvaluationFailed)
 	counters(planCacheTotal, "Look-ups of compiled inputs by whether one was found.", "result", "hit", "miss")
 	counters(requestsTotal, "Requests by the codec that read them.", "codec", CodecLazy, CodecProto)
-	objects := vec(objectsTotal, "Exported objects by kind and state, counted once a call.", "kind", "state")
+	objects := vec(objectsTotal, "Exported objects by kind and state, counted once a reconcile.", "kind", "state")
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		for _, state := range states {
 			m.counters[counterKey{objectsTotal, kind, state}] = objects.WithLabelValues(kind, state)

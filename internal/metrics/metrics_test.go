@@ -28,7 +28,7 @@ func TestMetrics(t *testing.T) {
 function_export_evaluations_total{outcome="failed"} 0
 function_export_evaluations_total{outcome="ok"} 3
 function_export_evaluations_total{outcome="waiting"} 0
-# HELP function_export_objects_total Exported objects by kind and state, counted once a call.
+# HELP function_export_objects_total Exported objects by kind and state, counted once a reconcile.
 # TYPE function_export_objects_total counter
 function_export_objects_total{kind="ConfigMap",state="available"} 0
 function_export_objects_total{kind="ConfigMap",state="conflict"} 0
@@ -42,7 +42,7 @@ function_export_objects_total{kind="Secret",state="waiting"} 0
 # TYPE function_export_plan_cache_total counter
 function_export_plan_cache_total{result="hit"} 1
 function_export_plan_cache_total{result="miss"} 0
-# HELP function_export_reconciles_total Calls of the function by how they ended.
+# HELP function_export_reconciles_total Reconciles by how they ended.
 # TYPE function_export_reconciles_total counter
 function_export_reconciles_total{outcome="available"} 0
 function_export_reconciles_total{outcome="conflict"} 0
