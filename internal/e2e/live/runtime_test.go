@@ -117,7 +117,7 @@ func runtimeManifests(t *testing.T) map[string]*unstructured.Unstructured {
 func TestRuntimeManifests(t *testing.T) {
 	r, manifests := rehearse(t), runtimeManifests(t)
 
-	for _, kind := range []string{"DeploymentRuntimeConfig", "Function", "PodDisruptionBudget", "Deployment", "HorizontalPodAutoscaler"} {
+	for _, kind := range []string{"DeploymentRuntimeConfig", "Function", "PodDisruptionBudget", "NetworkPolicy", "Deployment", "HorizontalPodAutoscaler"} {
 		t.Run(kind, func(t *testing.T) {
 			o := manifests[kind]
 			if o == nil {
