@@ -20,6 +20,7 @@ import (
 
 // pagesManifests are the objects that the pages name: the composite my-app in the namespace team-a,
 // and its Composition. The composed resource db has its connection details in the Secret my-app-db.
+// No controller runs the Deployments: they only have names.
 const pagesManifests = `
 apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition
@@ -62,6 +63,14 @@ spec:
 {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: platform}, data: {region: eu-west-1}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: team-a}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: crossplane, namespace: crossplane-system}, spec: {
+  selector: {matchLabels: {app: crossplane}},
+  template: {metadata: {labels: {app: crossplane}}, spec: {containers: [{name: crossplane, image: crossplane, args: [core, start]}]}}}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: function-export, namespace: crossplane-system}, spec: {
+  selector: {matchLabels: {pkg.crossplane.io/function: function-export}},
+  template: {metadata: {labels: {pkg.crossplane.io/function: function-export}}, spec: {containers: [{name: package-runtime, image: function-export}]}}}}
 `
 
 // myApp is the composite that the pages name.

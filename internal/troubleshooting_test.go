@@ -1,0 +1,206 @@
+package internal
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/function-export/internal/pages"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
+)
+
+const troubleshooting = "../example/TROUBLESHOOTING.md"
+
+// A page that names a test, such as `TestScenarios/hold`, names one that exists.
+func TestPagesNameTestsThatExist(t *testing.T) {
+	tests := map[string]string{} // the text of the package that has it
+	isTest := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+
+	eachGoFile(t, func(path, text string) {
+		for _, m := range isTest.FindAllStringSubmatch(text, -1) {
+			tests[m[1]] += packageText(t, filepath.Dir(path))
+		}
+	})
+
+	all, err := pages.Read("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	named := regexp.MustCompile("`((?:Test|Fuzz|Benchmark)\\w+)(?:/([\\w-]+))?`")
+
+	for _, page := range all {
+		for _, m := range named.FindAllStringSubmatch(page.Prose, -1) {
+			text, ok := tests[m[1]]
+			if !ok || !strings.Contains(text, m[2]) {
+				t.Errorf("%s names %s, which does not exist", page.Path, m[0])
+			}
+		}
+	}
+}
+
+// The table of common messages has texts of the code: all parts of a message, around each …, are in strings of it.
+func TestCommonMessagesAreInTheCode(t *testing.T) {
+	var texts []string
+
+	eachGoFile(t, func(path, text string) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+
+		f, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ast.Inspect(f, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+
+			s := stringOf(e)
+			texts = append(texts, s)
+
+			return s == ""
+		})
+	})
+
+	rows := tableAfter(t, "## Common messages")
+	if len(rows) < 20 {
+		t.Fatalf("the table has %d rows", len(rows))
+	}
+
+	for _, row := range rows {
+		for part := range strings.SplitSeq(strings.Trim(row[0], "`"), "…") {
+			if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, strings.TrimSpace(part)) }) {
+				t.Errorf("no message has %q, of %s", part, row[0])
+			}
+		}
+	}
+}
+
+// The table of conditions has each reason of the code.
+func TestReasonsAreInThePage(t *testing.T) {
+	var got []string
+	for _, row := range tableAfter(t, "## What do the conditions say?") {
+		got = append(got, strings.Trim(row[1], "`"))
+	}
+
+	want := []string{
+		reconcile.Available.String(), reconcile.Waiting.String(), reconcile.Held.String(), reconcile.Conflict.String(),
+		"InvalidInput", // of the package function
+		"FatalError",   // of Crossplane
+	}
+
+	if !slices.Equal(got, want) {
+		t.Errorf("the page has the reasons %q, want %q", got, want)
+	}
+}
+
+// stringOf a constant expression: a literal, or several with plus signs. It is empty for others.
+func stringOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if s, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
+			return s
+		}
+	case *ast.BinaryExpr:
+		if a, b := stringOf(e.X), stringOf(e.Y); e.Op == token.ADD && a != "" && b != "" {
+			return a + b
+		}
+	}
+
+	return ""
+}
+
+// tableAfter returns the cells of the first table after a heading of the page, without its head.
+func tableAfter(t *testing.T, heading string) [][]string {
+	t.Helper()
+
+	b, err := os.ReadFile(troubleshooting)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, section, ok := strings.Cut(string(b), "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("the page has no %q", heading)
+	}
+
+	var rows [][]string
+
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "|") {
+			if len(rows) > 0 {
+				break
+			}
+
+			continue
+		}
+
+		cells := strings.Split(strings.Trim(line, "|\n"), "|")
+		for i, c := range cells {
+			cells[i] = strings.TrimSpace(c)
+		}
+
+		rows = append(rows, cells)
+	}
+
+	if len(rows) < 2 {
+		t.Fatalf("there is no table after %q", heading)
+	}
+
+	return rows[2:]
+}
+
+// packageText is the text of all test files of a folder.
+func packageText(t *testing.T, dir string) string {
+	t.Helper()
+
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out strings.Builder
+
+	for _, file := range files {
+		b, err := os.ReadFile(file) //nolint:gosec // A path of this repository.
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		out.Write(b)
+	}
+
+	return out.String()
+}
+
+func eachGoFile(t *testing.T, do func(path, text string)) {
+	t.Helper()
+
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+
+		b, err := os.ReadFile(path) //nolint:gosec // A path of this repository.
+		if err == nil {
+			do(path, string(b))
+		}
+
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
