@@ -230,7 +230,8 @@ func kubectlRuns(ctx context.Context, kubectl, text string, want int) (string, e
 
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "PATH="+filepath.Dir(kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "KUBECACHEDIR="+state("kubectl-cache"),
+		"PATH="+filepath.Dir(kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 
