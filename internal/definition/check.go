@@ -13,25 +13,25 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// A Finding is a diagnostic, and what it may follow from.
+// A Finding is a diagnostic with the facts that decide whether another diagnostic replaces it.
 type Finding struct {
 	*diagnostic.Diagnostic
 
-	// Missing says that a field is missing: another one may be misspelt.
+	// Missing is set if a field is missing. Another field may be misspelt.
 	Missing bool
 
-	// Unbounded says that a list is over its limit, and its items were not checked.
+	// Unbounded is set if a list is over its limit. The items of the list are not checked.
 	Unbounded bool
 
-	// Object is the path of the object whose fields exclude each other, or are missing.
+	// Object is the path of the object whose fields exclude each other or are missing.
 	Object string
 
 	// Reads are the paths of the fields that are compared, if there are several.
 	Reads []string
 }
 
-// Check an input. The decoder of the input reports unknown fields, and values of another type
-// than the definition has.
+// Check an input. It does not report unknown fields and values of a wrong type: the decoder of the
+// input reports them.
 func Check(in *structpb.Struct) []Finding {
 	c := &check{}
 	c.object(Exports(), place{}, in)
@@ -40,7 +40,7 @@ func Check(in *structpb.Struct) []Finding {
 
 type check struct{ findings []Finding }
 
-// A place in the input. Its path is only spelled where something is wrong.
+// A place in the input. Its path is only formatted for a diagnostic.
 type place struct {
 	above *place
 	name  string // of a field, or a key
@@ -50,7 +50,7 @@ type place struct {
 	must  bool   // it is required
 }
 
-// String is the path.
+// String returns the path.
 func (p place) String() string {
 	switch {
 	case p.above == nil:
@@ -70,8 +70,8 @@ func (c *check) add(at place, format string, args ...any) {
 	c.findings = append(c.findings, Finding{Diagnostic: d})
 }
 
-// value checks a value, and returns it as rules see it. It is not ok if a rule that reads
-// the value would only repeat what is wrong with it.
+// value checks a value, and returns it in the form that rules read. It is not ok if a rule that
+// reads the value would only repeat a diagnostic of it.
 func (c *check) value(s *Schema, at place, v *structpb.Value) (self any, ok bool) {
 	start := len(c.findings)
 	before := start
@@ -85,7 +85,7 @@ func (c *check) value(s *Schema, at place, v *structpb.Value) (self any, ok bool
 		if s.Type != "array" || !c.length(s, at, len(v.ListValue.GetValues())) {
 			return nil, false
 		}
-		before = len(c.findings) // of an empty list a rule may say more
+		before = len(c.findings) // a rule about an empty list may be more specific
 		self = c.list(s, at, v.ListValue.GetValues())
 	case *structpb.Value_StringValue:
 		if s.Type != "string" {
@@ -141,7 +141,7 @@ func (c *check) object(s *Schema, at place, o *structpb.Struct) any {
 	}
 	switch n := len(o.GetFields()); {
 	case s.MinProperties != nil && n < *s.MinProperties:
-		c.add(at, "must not be empty: %sgive it an item", leaveOut(at))
+		c.add(at, "must not be empty: %sadd an item", leaveOut(at))
 	case s.MaxProperties != nil && n > *s.MaxProperties:
 		c.add(at, "has %d items, over the limit of %d", n, *s.MaxProperties)
 		c.findings[len(c.findings)-1].Unbounded = true
@@ -160,7 +160,7 @@ func (c *check) missing(s *Schema, at place) {
 	c.findings[len(c.findings)-1].Missing = true
 }
 
-// leaveOut is what else can be done about a value that is empty.
+// leaveOut returns the other hint for an empty value.
 func leaveOut(at place) string {
 	if at.must {
 		return ""
@@ -171,7 +171,7 @@ func leaveOut(at place) string {
 func (c *check) length(s *Schema, at place, n int) bool {
 	switch {
 	case s.MinItems != nil && n < *s.MinItems:
-		c.add(at, "must not be empty: %sgive it an item", leaveOut(at))
+		c.add(at, "must not be empty: %sadd an item", leaveOut(at))
 	case s.MaxItems != nil && n > *s.MaxItems:
 		c.add(at, "has %d items, over the limit of %d: split the input into several pipeline steps", n, *s.MaxItems)
 		c.findings[len(c.findings)-1].Unbounded = true
@@ -202,7 +202,7 @@ func (c *check) list(s *Schema, at place, items []*structpb.Value) any {
 			c.add(path, "%q is listed twice", name)
 		default:
 			key := s.ListMapKeys[0]
-			c.add(place{above: &path, name: key}, "%q is the %s of %s[%d], too: rename one of them", name, key, at, other)
+			c.add(place{above: &path, name: key}, "%q is also the %s of %s[%d]: rename one of them", name, key, at, other)
 		}
 	}
 	return self
@@ -212,7 +212,7 @@ func (c *check) text(s *Schema, at place, text string) {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case s.MinLength != nil && n < *s.MinLength:
-		c.add(at, "must not be empty: %sgive it a value", leaveOut(at))
+		c.add(at, "must not be empty: %sset a value", leaveOut(at))
 	case s.MaxLength != nil && n > *s.MaxLength:
 		c.add(at, "has %d characters, over the limit of %d", n, *s.MaxLength)
 	case s.Enum != nil && !slices.Contains(s.Enum, any(text)):
@@ -236,11 +236,11 @@ func (c *check) number(s *Schema, at place, n float64) {
 	}
 }
 
-// rules checks a value against the rules that read none of the fields that were refused.
-// It is not ok if one cannot be evaluated: the value is no duration, say. A rule that does not
-// hold replaces what was found about the same field since start, where the value begins.
+// rules checks a value against the rules that do not read refused fields. It is not ok if a rule
+// cannot be evaluated, for example because the value is not a duration. A rule that does not hold
+// replaces the diagnostics of the same field since start, where the value begins.
 func (c *check) rules(s *Schema, at place, self any, refused []string, start int) bool {
-	var told []string // of one field the first rule that does not hold
+	var told []string // fields for which a rule does not hold: only the first rule is reported
 	for _, r := range s.Rules {
 		if at.above == nil || slices.ContainsFunc(refused, func(f string) bool { return slices.Contains(r.fields(), f) }) {
 			continue // the one rule of the whole input compares lists: see validate of the plan
@@ -261,7 +261,7 @@ func (c *check) rules(s *Schema, at place, self any, refused []string, start int
 	return true
 }
 
-// broken tells which rule does not hold for an object, or a single value.
+// broken returns the diagnostic for a rule that does not hold for an object or a single value.
 func broken(r *Rule, at string, self any) Finding {
 	d := &diagnostic.Diagnostic{Path: at + r.FieldPath, Rule: diagnostic.Input, Message: r.Message}
 	f := Finding{Diagnostic: d, Reads: []string{at}}
@@ -275,7 +275,7 @@ func broken(r *Rule, at string, self any) Finding {
 	f.Missing = r.FieldPath != "" && object[strings.TrimPrefix(r.FieldPath, ".")] == nil
 	if named, some, exclusive := r.Presence(); r.FieldPath == "" && (some || exclusive) {
 		if set := present(object, named); len(set) > 1 {
-			f.Path, f.Message = at+"."+set[1], fmt.Sprintf("must not be set beside %s: keep one of them", set[0])
+			f.Path, f.Message = at+"."+set[1], fmt.Sprintf("must not be set together with %s: keep one of them", set[0])
 		} else {
 			f.Message, f.Missing = "must have "+either(named), true
 		}
@@ -284,7 +284,7 @@ func broken(r *Rule, at string, self any) Finding {
 	return f
 }
 
-// either of some words, in a sentence.
+// either joins words with commas and "or".
 func either[T any](words []T) string {
 	texts := make([]string, 0, len(words))
 	for _, w := range words {

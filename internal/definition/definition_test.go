@@ -82,8 +82,8 @@ func TestEmpty(t *testing.T) {
 		got[f.Path] = f.Message
 	}
 	for path, want := range map[string]string{
-		"sources[0].name":      "must not be empty: give it a value",
-		"sources[0].namespace": "must not be empty: leave it out, or give it a value",
+		"sources[0].name":      "must not be empty: set a value",
+		"sources[0].namespace": "must not be empty: leave it out, or set a value",
 	} {
 		if got[path] != want {
 			t.Errorf("%s: want %q, got %q", path, want, got[path])

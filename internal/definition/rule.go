@@ -12,7 +12,8 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// A Rule is what the definition says in CEL, and what is told about a value against it.
+// A Rule is a validation rule of the definition in CEL, with the message for a value that does not
+// satisfy it.
 type Rule struct {
 	Text      string `json:"rule"`
 	Message   string `json:"message"`
@@ -20,13 +21,13 @@ type Rule struct {
 
 	once            sync.Once
 	reads           []string // fields of an object
-	some, exclusive bool     // all that the rule says of them; see Presence
+	some, exclusive bool     // the meaning of the rule for them; see Presence
 	program         cel.Program
 	err             error
 }
 
-// environment in which rules are compiled. Kubernetes has more functions; a rule that uses
-// one of them does not compile here, which a test finds.
+// environment in which rules are compiled. Kubernetes has more functions. A rule that uses one of
+// them does not compile here, and a test fails.
 var environment = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals // made at most once
 	return cel.NewEnv(cel.Variable("self", cel.DynType), ext.Strings(), cel.CrossTypeNumericComparisons(true))
 })
@@ -40,7 +41,7 @@ func (r *Rule) compile() {
 	r.some = one.MatchString(r.Text) || atLeast.MatchString(r.Text)
 	r.exclusive = one.MatchString(r.Text) || atMost.MatchString(r.Text)
 	if r.some || r.exclusive {
-		return // to count them is faster
+		return // counting the fields is faster
 	}
 	env, err := environment()
 	if err != nil {
@@ -49,12 +50,12 @@ func (r *Rule) compile() {
 	}
 	ast, issues := env.Compile(r.Text)
 	if r.err = issues.Err(); r.err == nil {
-		r.program, r.err = env.Program(ast, cel.EvalOptions(cel.OptOptimize)) // which compiles patterns once
+		r.program, r.err = env.Program(ast, cel.EvalOptions(cel.OptOptimize)) // it compiles patterns once
 	}
 }
 
-// Holds reports whether the rule holds for a value. It is an error if that cannot be said
-// of a value of this type.
+// Holds reports whether the rule holds for a value. It returns an error if the rule cannot be
+// evaluated for a value of this type.
 func (r *Rule) Holds(self any) (bool, error) {
 	if r.once.Do(r.compile); r.err != nil {
 		return false, fmt.Errorf("cannot compile rule %q: %w", r.Text, r.err)
@@ -64,7 +65,7 @@ func (r *Rule) Holds(self any) (bool, error) {
 		return (n > 0 || !r.some) && (n < 2 || !r.exclusive), nil
 	}
 	if r.program == nil {
-		return false, errors.New("is no object")
+		return false, errors.New("is not an object")
 	}
 	out, _, err := r.program.Eval(map[string]any{"self": escaped(self)})
 	if err != nil {
@@ -74,8 +75,8 @@ func (r *Rule) Holds(self any) (bool, error) {
 	return holds && ok, nil
 }
 
-// escaped adds a field under the name that CEL has for it, as Kubernetes escapes it: a
-// word that is reserved in CEL. It is the only such field.
+// escaped adds the field namespace under the name that Kubernetes uses in rules, because namespace
+// is a reserved word of CEL. It is the only such field.
 func escaped(self any) any {
 	if fields, ok := self.(map[string]any); ok && fields["namespace"] != nil {
 		fields["__namespace__"] = fields["namespace"]
@@ -85,13 +86,13 @@ func escaped(self any) any {
 
 var field = regexp.MustCompile(`\bself\.(\w+)(\(?)`)
 
-// fields that the rule reads of an object.
+// fields returns the fields of an object that the rule reads.
 func (r *Rule) fields() []string {
 	r.once.Do(r.compile)
 	return r.reads
 }
 
-// present are those of the fields that an object has, sorted.
+// present returns the fields that an object has, sorted.
 func present(object map[string]any, fields []string) []string {
 	var out []string
 	for _, name := range fields {
@@ -105,15 +106,15 @@ func present(object map[string]any, fields []string) []string {
 
 const hasField = `has\(self\.\w+\)`
 
-// The rules about which fields are there that have messages of their own.
+// The rules about the presence of fields have their own messages.
 var (
 	one     = regexp.MustCompile(`^\[` + hasField + `(, ` + hasField + `)+\]\.exists_one\(x, x\)$`)
 	atMost  = regexp.MustCompile(`^\[` + hasField + `(, ` + hasField + `)+\]\.filter\(x, x\)\.size\(\) <= 1$`)
 	atLeast = regexp.MustCompile(`^` + hasField + `( \|\| ` + hasField + `)+$`)
 )
 
-// Presence is set if all that the rule says is that one of some fields is there, that no
-// second one is, or both.
+// Presence is set if the rule only requires that at least one of some fields is set, that at most
+// one is set, or both.
 func (r *Rule) Presence() (fields []string, some, exclusive bool) {
 	fields = r.fields()
 	return fields, r.some, r.exclusive

@@ -1,7 +1,7 @@
-// Package definition reads the CustomResourceDefinition of the input, and checks an input
-// against it. Crossplane does not: it hands an input over as it is in the Composition. What
-// the definition says is said there only: bounds, enumerations, required fields, unique
-// keys, and rules in CEL with the message that each has.
+// Package definition reads the CustomResourceDefinition of the input, and validates an input
+// against it. Crossplane does not validate inputs: it passes an input as it is in the Composition.
+// Bounds, enumerations, required fields, unique keys, and CEL rules with their messages are only
+// in the definition.
 package definition
 
 import (
@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// A Schema of a value, with all keywords that the definition has. Another one is an error:
-// what it says would not be checked.
+// A Schema of a value, with all keywords that the definition uses. Another keyword is an error,
+// because it would not be checked.
 type Schema struct {
 	Type                 string             `json:"type"`
 	Format               string             `json:"format"`
@@ -44,7 +44,7 @@ type Schema struct {
 	Rules            []*Rule  `json:"x-kubernetes-validations"`
 }
 
-// A pattern is a regular expression of RE2, which is compiled at its first use.
+// A pattern is a regular expression of RE2 that is compiled at its first use.
 type pattern struct {
 	text    string
 	compile func() (*regexp.Regexp, error)
@@ -73,13 +73,13 @@ func Parse(text []byte) (*Schema, error) {
 	return s, nil
 }
 
-// The schema of the input, which go generate takes from the CustomResourceDefinition without
-// its descriptions: to read all of that takes a process six milliseconds.
+// The schema of the input. go generate extracts it from the CustomResourceDefinition without the
+// descriptions, because reading the whole definition takes six milliseconds at start.
 //
 //go:embed exports.json
 var exports []byte
 
-// Exports is the schema of the input. A test holds that it can be read.
+// Exports is the schema of the input. A test ensures that it can be parsed.
 var Exports = sync.OnceValue(func() *Schema { //nolint:gochecknoglobals // read at most once
 	s, err := Parse(exports)
 	if err != nil {

@@ -10,21 +10,20 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// choose returns which of the EnvironmentConfigs that were found are merged, in this order. It does not
-// change found.
+// choose returns the EnvironmentConfigs to merge, in order. It does not change found.
 func (l *Lookup) choose(by chosen, asked *Selector, found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
 	const needs = "mode Single needs one EnvironmentConfig with the labels %s, and "
 	switch n := len(found); {
 	case by.name != "" && n == 0 && !l.optional:
 		return nil, wrong(by.at, "EnvironmentConfig %q does not exist: create it, or set %s to Optional", by.name, l.policy)
 	case by.name != "" && n > 1:
-		return nil, wrong(by.at, "Crossplane found %d EnvironmentConfigs of the name %q, where there can be one only", n, by.name)
+		return nil, wrong(by.at, "Crossplane found %d EnvironmentConfigs with the name %q, but there can be only one", n, by.name)
 	case by.many:
 		return by.chooseMany(asked, found)
 	case by.name != "" || n == 1:
 		return found, nil
 	case n == 0:
-		return nil, wrong(by.at, needs+"none has them: give them to one, or correct matchLabels", asked.labels())
+		return nil, wrong(by.at, needs+"none has them: add the labels to one, or correct matchLabels", asked.labels())
 	default:
 		return nil, wrong(by.at, needs+"%d have them (%s): match a label that only one of them has, or set mode to Multiple",
 			asked.labels(), n, several(namesOf(found)))
@@ -38,14 +37,14 @@ func (by chosen) chooseMany(asked *Selector, found []wire.Struct) ([]wire.Struct
 			have = fmt.Sprintf("%d have them (%s)", len(found), several(namesOf(found)))
 		}
 		return nil, wrong(by.at.Child("minMatch"),
-			"needs at least %d EnvironmentConfigs with the labels %s, and %s: give them to more, or lower minMatch",
+			"needs at least %d EnvironmentConfigs with the labels %s, and %s: add the labels to more, or lower minMatch",
 			by.min, asked.labels(), have)
 	}
 	out, d := by.sorted(found)
 	return out[:min(uint64(len(out)), by.max)], d
 }
 
-// keyed is what an EnvironmentConfig is sorted by: a text or a number, then its name.
+// keyed is the sort key of an EnvironmentConfig: a text or a number, then the name.
 type keyed struct {
 	config wire.Struct
 	text   string
@@ -53,7 +52,7 @@ type keyed struct {
 	name   string
 }
 
-// sorted returns what was found, in an order that does not depend on the order in found.
+// sorted returns the EnvironmentConfigs in an order that does not depend on their order in found.
 func (by chosen) sorted(found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
 	if len(found) < 2 {
 		return found, nil
@@ -69,7 +68,8 @@ func (by chosen) sorted(found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnos
 	return out, d
 }
 
-// keys of EnvironmentConfigs. A field that is absent or null has the zero value of the others.
+// keys returns the sort keys of EnvironmentConfigs. A field that is absent or null has the zero
+// value of the type that the others have.
 func (by chosen) keys(configs []wire.Struct) ([]keyed, *diagnostic.Diagnostic) {
 	keys := make([]keyed, 0, len(configs))
 	var texts, numbers, others []string
@@ -88,12 +88,12 @@ func (by chosen) keys(configs []wire.Struct) ([]keyed, *diagnostic.Diagnostic) {
 	}
 	if text := mixed(texts, numbers, others); text != "" {
 		return nil, wrong(by.at.Child("sortByFieldPath"),
-			"cannot sort by %q, which is %s: make it a string in all EnvironmentConfigs, or a number in all", by.sortBy, text)
+			"cannot sort by %q, which is %s: use a string in all EnvironmentConfigs, or a number in all", by.sortBy, text)
 	}
 	return keys, nil
 }
 
-// mixed says which EnvironmentConfigs cannot be compared, if any.
+// mixed returns a text about EnvironmentConfigs that cannot be compared, or an empty text.
 func mixed(texts, numbers, others []string) string {
 	var is []string
 	add := func(what string, names []string) {
@@ -110,7 +110,7 @@ func mixed(texts, numbers, others []string) string {
 	return strings.Join(is, " and ")
 }
 
-// nameOf returns the name of an object, or nothing if it has none.
+// nameOf returns the name of an object, or an empty text.
 func nameOf(s wire.Struct) string { return s.Get("metadata").Struct().Get("name").Text() }
 
 func namesOf(objects []wire.Struct) []string {
@@ -121,7 +121,7 @@ func namesOf(objects []wire.Struct) []string {
 	return names
 }
 
-// labels that were asked for, as kubectl takes them.
+// labels returns the labels of a selector in the syntax of kubectl.
 func (s *Selector) labels() string {
 	out := make([]string, 0, len(s.Labels))
 	for k, v := range s.Labels {

@@ -25,7 +25,7 @@ func choosing(t *testing.T, sortBy string) chosen {
 
 func TestSort(t *testing.T) {
 	const at = "environment.environmentConfigs[0].selector.sortByFieldPath: "
-	const hint = ": make it a string in all EnvironmentConfigs, or a number in all"
+	const hint = ": use a string in all EnvironmentConfigs, or a number in all"
 	cases := map[string]struct {
 		reason string
 		by     string

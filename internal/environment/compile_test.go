@@ -48,9 +48,9 @@ func TestCompileDiagnostics(t *testing.T) {
 			reason: "Crossplane would fail on a name that no object can have",
 			in:     `{environmentConfigs: [{ref: {name: a/b%c}}, {ref: {name: ..}}, {ref: {name: A_b}}]}`,
 			want: []string{
-				"environmentConfigs[0].ref.name: is no name of an object: it may not contain '/'",
-				"environmentConfigs[0].ref.name: is no name of an object: it may not contain '%'",
-				"environmentConfigs[1].ref.name: is no name of an object: it may not be '..'",
+				"environmentConfigs[0].ref.name: is not a valid name of an object: it may not contain '/'",
+				"environmentConfigs[0].ref.name: is not a valid name of an object: it may not contain '%'",
+				"environmentConfigs[1].ref.name: is not a valid name of an object: it may not be '..'",
 			},
 		},
 		"Labels": {
@@ -61,9 +61,9 @@ func TestCompileDiagnostics(t *testing.T) {
 				{key: example.org/a_b, type: Value, value: ""},
 			]}}]}`,
 			want: []string{
-				"environmentConfigs[0].selector.matchLabels[0].key: is no key of a label: " + labelHelp + "; a DNS name and a slash may stand before",
-				"environmentConfigs[0].selector.matchLabels[1].key: is no key of a label: " + labelHelp + "; a DNS name and a slash may stand before",
-				"environmentConfigs[0].selector.matchLabels[1].value: is no value of a label: " + labelHelp,
+				"environmentConfigs[0].selector.matchLabels[0].key: is not a valid label key: " + labelHelp + "; a DNS name and a slash may precede it",
+				"environmentConfigs[0].selector.matchLabels[1].key: is not a valid label key: " + labelHelp + "; a DNS name and a slash may precede it",
+				"environmentConfigs[0].selector.matchLabels[1].value: is not a valid label value: " + labelHelp,
 			},
 		},
 		"Paths": {

@@ -1,14 +1,14 @@
 // Package environment finds and merges EnvironmentConfigs.
 //
-// A section of the input is compiled into a [Lookup], which says for each composite what to ask
-// Crossplane for, and merges what was found with the environment of earlier steps. The result is that
-// of function-environment-configs for the same input, with four exceptions: EnvironmentConfigs are
-// merged in the order of the list even if they go to different paths, those without data are ignored,
-// a label from the environment is one of earlier steps, and an input that could never work is refused
-// when it is compiled.
+// A section of the input is compiled into a [Lookup]. For each composite, the lookup returns what to
+// request from Crossplane, and merges the EnvironmentConfigs with the environment of earlier steps.
+// The result is the same as that of function-environment-configs for the same input, with four
+// exceptions: EnvironmentConfigs are merged in the order of the list even if they have different
+// paths, EnvironmentConfigs without data are ignored, the value of a label can only come from the
+// environment of earlier steps, and an input that can never work is refused when it is compiled.
 //
-// Messages name field paths, EnvironmentConfigs and their labels. They hold no other data of an
-// environment, because some of it may be confidential.
+// Messages contain field paths, names of EnvironmentConfigs and their labels. They contain no other
+// data of an environment, because it may be confidential.
 package environment
 
 import (
@@ -35,11 +35,11 @@ import (
 // created.
 const maxIndex = 1024
 
-// labelText says how the name of a label, and its value, are written.
+// labelText describes a valid name of a label, and a valid value.
 const labelText = "use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
 
-// A Lookup is the compiled part of an environment that needs no expression: everything but set. It is
-// immutable, and safe for concurrent use.
+// A Lookup is the compiled part of an environment that needs no expressions: everything except set.
+// It is immutable, and safe for concurrent use.
 type Lookup struct {
 	at       *field.Path
 	policy   *field.Path // which makes references optional
@@ -51,11 +51,11 @@ type Lookup struct {
 // A source is one item of environmentConfigs.
 type source struct {
 	at *field.Path
-	to Path   // zero is the top
+	to Path   // zero is the top level
 	by chosen // the EnvironmentConfigs that are asked for
 }
 
-// chosen are the EnvironmentConfig of a name, or those that have the labels. If there may be many, at
+// chosen is the EnvironmentConfig with a name, or those with the labels. If there may be many, at
 // least min and at most max are merged, in the order of sortBy.
 type chosen struct {
 	at     *field.Path // of the ref's name, or of the selector
@@ -67,7 +67,7 @@ type chosen struct {
 	sortBy   Path
 }
 
-// A matcher is a label whose value is text, or is at path.
+// A matcher is a label whose value is text, or the value at path.
 type matcher struct {
 	at       *field.Path // of the valueFromFieldPath
 	key      string
@@ -77,15 +77,15 @@ type matcher struct {
 	optional bool
 }
 
-// A Selector is what Crossplane is asked for: the EnvironmentConfig with the Name, or all that have the
-// Labels. One of the two is set.
+// A Selector selects the EnvironmentConfig with the Name, or all that have the Labels. One of the two
+// is set.
 type Selector struct {
 	Name   string
 	Labels map[string]string
 }
 
-// Compile compiles a section of the input, which is at path and may be nil. It returns what is wrong
-// with it, in the order of the fields, beyond what its definition refuses.
+// Compile compiles a section of the input, which is at path and may be nil. It returns the
+// diagnostics that the definition of the input does not report, in the order of the fields.
 func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, diagnostic.List) {
 	l := &Lookup{at: path, policy: path.Child("policy", "resolution")}
 	if in == nil {
@@ -115,7 +115,7 @@ func (c *compiler) defaults(at *field.Path, raw *runtime.RawExtension) *structpb
 		return nil
 	}
 	s := &structpb.Struct{}
-	if err := s.UnmarshalJSON(raw.Raw); err != nil { // whose text may hold data
+	if err := s.UnmarshalJSON(raw.Raw); err != nil { // its text may contain data
 		c.refuse(at, "must be a JSON object")
 	}
 	return s
@@ -129,7 +129,7 @@ func (c *compiler) source(at *field.Path, in v1beta1.EnvironmentSource) source {
 	case in.Type != v1beta1.EnvironmentSourceSelector && in.Ref != nil:
 		s.by = chosen{at: at.Child("ref", "name"), name: in.Ref.Name}
 		for _, why := range path.IsValidPathSegmentName(in.Ref.Name) {
-			c.refuse(s.by.at, "is no name of an object: it %s", why)
+			c.refuse(s.by.at, "is not a valid name of an object: it %s", why)
 		}
 	}
 	s.to = c.path(at.Child("toFieldPath"), in.ToFieldPath)
@@ -162,7 +162,7 @@ func (c *compiler) matcher(at *field.Path, in v1beta1.EnvironmentLabelMatcher) m
 		optional: in.FromFieldPathPolicy == v1beta1.Optional,
 	}
 	if in.Key != "" && len(validation.IsQualifiedName(in.Key)) > 0 {
-		c.refuse(at.Child("key"), "is no key of a label: %s; a DNS name and a slash may stand before", labelText)
+		c.refuse(at.Child("key"), "is not a valid label key: %s; a DNS name and a slash may precede it", labelText)
 	}
 	switch {
 	case in.Type != v1beta1.EnvironmentLabelValue:
@@ -170,13 +170,13 @@ func (c *compiler) matcher(at *field.Path, in v1beta1.EnvironmentLabelMatcher) m
 	case in.Value != nil:
 		m.optional, m.text = false, *in.Value
 		if len(validation.IsValidLabelValue(m.text)) > 0 {
-			c.refuse(at.Child("value"), "is no value of a label: %s", labelText)
+			c.refuse(at.Child("value"), "is not a valid label value: %s", labelText)
 		}
 	}
 	return m
 }
 
-// path parses a path. An empty one is the top, where it is not refused by the definition.
+// path parses a path. An empty path is the top level, unless the definition refuses it.
 func (c *compiler) path(at *field.Path, text string) Path {
 	if text == "" {
 		return Path{}
@@ -188,9 +188,9 @@ func (c *compiler) path(at *field.Path, text string) Path {
 	return p
 }
 
-// Selectors returns what to ask Crossplane for, one item for each that is listed. An item is nil if
-// none of its labels has a value. before is the environment of earlier steps, or empty. The same
-// arguments always give the same selectors.
+// Selectors returns what to request from Crossplane: one item for each item of the list. An item is
+// nil if none of its labels has a value. before is the environment of earlier steps, or empty. It
+// always returns the same selectors for the same arguments.
 func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, diagnostic.List) {
 	out := make([]*Selector, len(l.sources))
 	var list diagnostic.List
@@ -199,7 +199,7 @@ func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, diagnost
 			out[i] = &Selector{Name: s.by.name}
 			continue
 		}
-		labels := map[string]string{} // the last of two with the same key counts
+		labels := map[string]string{} // if two have the same key, the last one counts
 		for _, m := range s.by.labels {
 			v, ok, d := m.value(composite, before)
 			if d != nil {
@@ -232,21 +232,21 @@ func (m matcher) value(composite, before wire.Struct) (text string, ok bool, d *
 	case kind == wire.Text && len(validation.IsValidLabelValue(v.Text())) == 0:
 		return v.Text(), true, nil
 	case kind == wire.Text:
-		return "", false, wrong(m.at, "what %s has at %q is no value of a label: %s", name, m.path, labelText)
+		return "", false, wrong(m.at, "the value at %[2]q in %[1]s is not a valid label value: %[3]s", name, m.path, labelText)
 	case m.optional:
 		return "", false, nil
 	case kind == wire.Absent || kind == wire.Null:
-		return "", false, wrong(m.at, "%s has nothing at %q: set it, or set fromFieldPathPolicy to Optional", name, m.path)
+		return "", false, wrong(m.at, "%s has no value at %q: set it, or set fromFieldPathPolicy to Optional", name, m.path)
 	}
 	return "", false, wrong(m.at,
-		"what %s has at %q is not a string: use a field that is one, or set fromFieldPathPolicy to Optional", name, m.path)
+		"the value at %[2]q in %[1]s is not a string: use a string field, or set fromFieldPathPolicy to Optional", name, m.path)
 }
 
 func wrong(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: at.String(), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
 }
 
-// several joins the first few, sorted, and counts the rest.
+// several joins the first items, sorted, and counts the rest.
 func several(items []string) string {
 	items = slices.Sorted(slices.Values(items))
 	if n := len(items) - limits.MessageItems; n > 0 {
@@ -255,12 +255,12 @@ func several(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// Asked is what an item of environmentConfigs asks for, before there is a composite.
+// An Asked describes what an item of environmentConfigs asks for, without a composite.
 type Asked struct {
 	// Path of the item.
 	Path string
 
-	// Name of the EnvironmentConfig, or Labels: just one of them is set.
+	// Name of the EnvironmentConfig, or Labels: exactly one of them is set.
 	Name   string
 	Labels []AskedLabel
 }
@@ -269,12 +269,12 @@ type Asked struct {
 type AskedLabel struct {
 	Key, Text string
 
-	// Field that has the value: of the environment of earlier steps, or of the composite. It is empty
-	// for a Text.
+	// Field that contains the value, in the environment of earlier steps or in the composite. It is
+	// empty for a Text.
 	Field       string
 	Environment bool
 
-	// Optional is set if the label is left out while the field has no value.
+	// Optional is set if the label is left out when the field has no value.
 	Optional bool
 }
 

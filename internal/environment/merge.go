@@ -11,23 +11,24 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// The type of an environment that has none.
+// The type of an environment without a type.
 const (
 	apiVersion = "internal.crossplane.io/v1alpha1"
 	kind       = "Environment"
 )
 
-// Merge the environment. before is the environment of earlier steps, or nil; selectors are what
-// [Lookup.Selectors] returned, and found[i] the EnvironmentConfigs that selectors[i] found, in any
-// order. What is found for nil is ignored.
+// Merge the environment. before is the environment of earlier steps, or nil; selectors is the result
+// of [Lookup.Selectors], and found[i] are the EnvironmentConfigs that selectors[i] selects, in any
+// order. If selectors[i] is nil, found[i] is ignored.
 //
-// The EnvironmentConfigs are merged as listed, the later ones over the earlier ones, then that over
-// before, and that over the default data: objects are merged, anything else is replaced. They must be
-// merged with each other first: what a scalar replaced in one of them, the object of another restores.
+// The EnvironmentConfigs are merged in the order of the list, later ones over earlier ones. The
+// result is merged over before, and then over the default data. Objects are merged, and other values
+// are replaced. The EnvironmentConfigs must be merged with each other first: if a scalar replaces an
+// object in one of them, another one can restore the object.
 //
-// Merge returns all diagnostics, in the order of the list. It changes no argument. The result shares
-// with them and with the Lookup what is the same, so do not write to it: use [Set] and [Remove]. An
-// environment that exceeds the budget is a diagnostic.
+// Merge returns all diagnostics, in the order of the list. It does not change its arguments. The
+// result shares values with the arguments and with the Lookup. Do not write to it: use [Set] and
+// [Remove]. If the environment exceeds the budget, Merge returns a diagnostic.
 func (l *Lookup) Merge(b *budget.Budget, before *structpb.Struct, selectors []*Selector, found [][]wire.Struct) (
 	*structpb.Struct, diagnostic.List,
 ) {
@@ -61,12 +62,12 @@ func (l *Lookup) Merge(b *budget.Budget, before *structpb.Struct, selectors []*S
 	return all, nil
 }
 
-// spent says that the budget is exceeded.
+// spent returns the diagnostic for an exceeded budget.
 func spent(at *field.Path, err error) *diagnostic.Diagnostic {
 	return wrong(at, "was stopped: %s: merge fewer or smaller EnvironmentConfigs", err)
 }
 
-// data returns what is merged for a source, at its path.
+// data returns the data to merge for a source, at its path.
 func (l *Lookup) data(b *budget.Budget, s source, asked *Selector, found []wire.Struct) ([]*structpb.Struct, *diagnostic.Diagnostic) {
 	if err := b.Spend(budget.Counted(sortCost*len(found), 0)); err != nil {
 		return nil, spent(s.at, err)
@@ -91,21 +92,20 @@ func (l *Lookup) data(b *budget.Budget, s source, asked *Selector, found []wire.
 	return out, nil
 }
 
-// A merger writes only to the structs that it created: each is copied once, however much is merged into
-// it.
+// A merger writes only to structs that it created. It copies each struct at most once.
 type merger struct {
 	own    map[*structpb.Struct]bool
 	budget *budget.Budget
-	spent  error // why no more is merged
+	spent  error // the reason why nothing more is merged
 }
 
 const (
-	fieldsPerThing = 2   // fields that are merged, or copied, for the cost of a thing of the budget
+	fieldsPerThing = 2   // fields that are merged or copied for one unit of the budget
 	configCost     = 100 // bytes that an EnvironmentConfig costs by itself
-	sortCost       = 4   // things that an EnvironmentConfig costs that is sorted
+	sortCost       = 4   // units of the budget that sorting an EnvironmentConfig costs
 )
 
-// merge what is over into what is under, either of which may be nil.
+// merge over into under. Both may be nil.
 func (m *merger) merge(under, over *structpb.Struct) *structpb.Struct {
 	if len(over.GetFields()) == 0 {
 		return under
@@ -133,7 +133,7 @@ func (m *merger) spend(fields int) {
 	}
 }
 
-// copied returns the struct, or a copy, that may be written to.
+// copied returns the struct, or a copy of it, that the merger may write to.
 func (m *merger) copied(s *structpb.Struct) *structpb.Struct {
 	if m.own[s] {
 		return s
@@ -147,7 +147,7 @@ func (m *merger) copied(s *structpb.Struct) *structpb.Struct {
 	return out
 }
 
-// identify an environment that has neither an apiVersion nor a kind.
+// identify sets the type of an environment that has neither an apiVersion nor a kind.
 func (m *merger) identify(s *structpb.Struct) *structpb.Struct {
 	fields := s.GetFields()
 	if fields["apiVersion"].GetStringValue() != "" || fields["kind"].GetStringValue() != "" {

@@ -15,11 +15,11 @@ import (
 
 const maxFieldPath = 512 // characters
 
-// A Path of a field in an object, for example widgets.list[0] or metadata.labels[example.org/team]. It
-// is immutable. [ParsePath] returns one.
+// A Path is the path of a field in an object, for example widgets.list[0] or
+// metadata.labels[example.org/team]. It is immutable. [ParsePath] returns a path.
 type Path struct{ segments fieldpath.Segments }
 
-// ParsePath parses a path. Its errors read after the field that holds it, as in
+// ParsePath parses a path. Its errors are written so that they can follow the name of a field, as in
 // "toFieldPath: must not have a wildcard".
 func ParsePath(p string) (Path, error) {
 	if n := utf8.RuneCountInString(p); n > maxFieldPath {
@@ -46,7 +46,7 @@ func ParsePath(p string) (Path, error) {
 // String returns the path in its shortest form, which can be parsed again.
 func (p Path) String() string { return p.segments.String() }
 
-// Covers reports whether writing p replaces the other: it is the same or above it.
+// Covers reports whether writing p replaces the other path: p is the same path or above it.
 func (p Path) Covers(other Path) bool {
 	n := len(p.segments)
 	return n <= len(other.segments) && slices.Equal(p.segments, other.segments[:n])
@@ -58,16 +58,17 @@ func Get(s wire.Struct, p Path) (wire.Value, bool) {
 	return v, v.Exists()
 }
 
-// Fits reports whether the path has a value, or could have one: nothing but objects
-// and lists is on the way.
+// Fits reports whether the path has a value or could have one: all values above it are objects and
+// lists.
 func Fits(s wire.Struct, p Path) bool {
 	_, free := p.find(s)
 	return free
 }
 
-// Set returns the environment, which may be nil, with the value at the path. It shares what is not on
-// the way there. Objects and lists on the way are created if they are absent or null. An index must be
-// in the list, or the next one. A nil value is null. An error names paths, and no data.
+// Set returns the environment, which may be nil, with the value at the path. The result shares the
+// values that are not on the path. Objects and lists on the path are created if they are absent or
+// null. An index must be in the list, or follow its last item. A nil value is null. Errors contain
+// paths, but no data.
 func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, error) {
 	if v == nil {
 		v = structpb.NewNullValue()
@@ -79,9 +80,9 @@ func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, err
 	return out.GetStructValue(), nil
 }
 
-// Remove returns the environment without the value at the path. It shares what is not on the way there.
-// What held the value stays, even if it is empty now. An item of a list becomes null, so that the
-// others keep their index.
+// Remove returns the environment without the value at the path. The result shares the values that are
+// not on the path. The object that contains the value remains, even if it becomes empty. An item of a
+// list becomes null, so that the other items keep their index.
 func Remove(env *structpb.Struct, p Path) *structpb.Struct {
 	return p.remove(structpb.NewStructValue(env), 0).GetStructValue()
 }
@@ -96,7 +97,7 @@ func (p Path) largestIndex() (largest uint) {
 	return largest
 }
 
-// find returns the value at the path. If there is none, free reports whether it could be set.
+// find returns the value at the path. If there is no value, free reports whether it could be set.
 func (p Path) find(s wire.Struct) (v wire.Value, free bool) {
 	v = wire.OfStruct(s)
 	for _, segment := range p.segments {
@@ -151,7 +152,8 @@ func (p Path) remove(old *structpb.Value, depth int) *structpb.Value {
 	return with(old, s, now)
 }
 
-// child returns what v has at a segment, or nil. It is free if the segment fits to v, or v is nothing.
+// child returns the value of v at a segment, or nil. free reports whether v can have the segment, or v
+// is nil.
 func child(v *structpb.Value, s fieldpath.Segment) (c *structpb.Value, free bool) {
 	switch k := v.GetKind().(type) {
 	case nil, *structpb.Value_NullValue:
@@ -170,7 +172,8 @@ func child(v *structpb.Value, s fieldpath.Segment) (c *structpb.Value, free bool
 	return nil, false
 }
 
-// with returns a copy of v that has c at a segment. If c is nil, a field is removed and an item is null.
+// with returns a copy of v that has c at a segment. If c is nil, with removes a field, and sets an item
+// to null.
 func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.Value {
 	if s.Type == fieldpath.SegmentIndex {
 		if c == nil {
@@ -194,8 +197,8 @@ func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.V
 	return structpb.NewStructValue(&structpb.Struct{Fields: fields})
 }
 
-// holding returns an object with only v at the path, or v itself at the top. The items of a list before
-// it are null.
+// holding returns an object that contains only v at the path, or v itself at the top level. The
+// previous items of a list are null.
 func (p Path) holding(v *structpb.Value) *structpb.Struct {
 	for _, s := range slices.Backward(p.segments) {
 		if s.Type == fieldpath.SegmentField {

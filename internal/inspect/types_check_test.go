@@ -55,7 +55,7 @@ func TestTypesKnown(t *testing.T) {
 		"SecondTaken": {
 			reason: "the name is refused where it is",
 			input:  "{sources: [{name: own, apiVersion: v1, kind: Secret}, {name: db, apiVersion: v1, kind: Secret}], secrets: [{name: out, data: [{key: k, value: secrets.db.password}]}]}",
-			want:   []string{`sources[1].name: "db" is the name of a composed resource, too, so that secrets.db would mean two things: rename the source`},
+			want:   []string{`sources[1].name: "db" is also the name of a composed resource, so that secrets.db would mean two things: rename the source`},
 		},
 		"KeysOfComposite": {
 			reason: "secret stands for the composite's connection details where there is no from",

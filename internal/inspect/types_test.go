@@ -257,12 +257,12 @@ func TestTypesFind(t *testing.T) {
 		"Taken": {
 			reason: "an export and another step must not compose resources of one name",
 			input:  "{secrets: [{name: db, data: [{key: k, value: \"'v'\"}]}]}",
-			want:   []string{`secrets[0].name: another step of the pipeline composes a resource named "db", too: rename one of them`},
+			want:   []string{`secrets[0].name: another step of the pipeline also composes a resource named "db": rename one of them`},
 		},
 		"SourceTaken": {
 			reason: "a Secret source and a composed resource must not have one name",
 			input:  "{sources: [{name: db, apiVersion: v1, kind: Secret}], secrets: [{name: out, data: [{key: k, value: secrets.db.password}]}]}",
-			want:   []string{`sources[0].name: "db" is the name of a composed resource, too, so that secrets.db would mean two things: rename the source`},
+			want:   []string{`sources[0].name: "db" is also the name of a composed resource, so that secrets.db would mean two things: rename the source`},
 		},
 		"Source": {
 			reason: "a source is of the kind that the input spells",

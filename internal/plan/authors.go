@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/observation"
 )
 
-// authorPrefix begins the composition resource names of objects that a composite author
-// asks for. No export of the input has a name with it.
+// authorPrefix is the prefix of the composition resource names of objects that a composite author
+// asks for. The name of an export of the input never begins with it.
 const authorPrefix = "fromComposite/"
 
 // IsAuthors reports whether a composite author asked for a composed resource.
@@ -26,15 +26,15 @@ func authorName(kind object.Kind, name string) string {
 	return authorPrefix + string(kind) + "/" + name
 }
 
-// AuthorsKind is the kind, and the name, of an object that a composite author asks for.
+// AuthorsKind returns the kind and the name of an object that a composite author asks for.
 func AuthorsKind(composed string) (kind object.Kind, name string) {
 	text, name, _ := strings.Cut(strings.TrimPrefix(composed, authorPrefix), "/")
 	return object.Kind(text), name
 }
 
-// Authors says what composite authors may ask for, and where.
+// Authors describes what composite authors may ask for, and in which field.
 type Authors struct {
-	At      environment.Path // of the field below which the lists are
+	At      environment.Path // of the field that contains the lists
 	Sees    *observation.Author
 	env     *expression.Environment
 	plan    string             // the plan's ID
@@ -60,16 +60,17 @@ func (v *validator) fromComposite(in *v1beta1.Exports) {
 	v.allowedKeys(allow.Child("annotations"), f.Allow.Annotations)
 }
 
-// allowed are names of composed resources.
+// allowed refuses names of sources in a list of composed resources.
 func (v *validator) allowed(list *field.Path, names []string, sources []v1beta1.Source) {
 	for i, n := range names {
 		if slices.ContainsFunc(sources, func(s v1beta1.Source) bool { return s.Name == n }) {
-			v.report(list.Index(i), "%q is a source, which the composite's author cannot read: name a composed resource", n)
+			v.report(list.Index(i), "%q is a source, and composite authors cannot read sources: name a composed resource", n)
 		}
 	}
 }
 
-// fromComposite compiles what composite authors may ask for. validate found its diagnostics.
+// fromComposite compiles what composite authors may ask for. validate has already reported its
+// diagnostics.
 func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 	if in == nil {
 		return nil
@@ -89,8 +90,8 @@ func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 	return t
 }
 
-// refuse says which uses of an expression are not allowed. Inputs that a computed step names
-// are absent when it is evaluated.
+// refuse returns a message for each use that is not allowed in an expression. If the expression
+// computes the name of an input, that input is absent during evaluation.
 func (t *Authors) refuse(x *expression.Expression, kind object.Kind) []string {
 	var out []string
 	for _, r := range x.References() {
@@ -117,7 +118,7 @@ func (t *Authors) refuse(x *expression.Expression, kind object.Kind) []string {
 	return slices.Compact(out)
 }
 
-const intoSecretsOnly = " may be used in the value of a Secret only: have it in secretExpressions or dynamicSecrets"
+const intoSecretsOnly = " may be used only in the value of a Secret: move it to secretExpressions or dynamicSecrets"
 
 func (t *Authors) refuseSecret(kind object.Kind) string {
 	switch {
@@ -128,11 +129,11 @@ func (t *Authors) refuseSecret(kind object.Kind) string {
 	case len(t.Sees.Secrets) == 0:
 		return expression.Secret + " is not allowed here"
 	}
-	return fmt.Sprintf("%s stands for none of the inputs: use %s", expression.Secret,
+	return fmt.Sprintf("%s is not set here, because the Composition allows several inputs: use %s", expression.Secret,
 		listed(expression.Secrets, t.Sees.Secrets))
 }
 
-// notAllowed says that a name is not in the list, and lists it.
+// notAllowed returns a message if a name is not in the list. The message contains the list.
 func notAllowed(variable, name string, allowed []string) string {
 	switch {
 	case len(allowed) == 0:
@@ -140,7 +141,7 @@ func notAllowed(variable, name string, allowed []string) string {
 	case name == Anything || slices.Contains(allowed, name):
 		return ""
 	}
-	return fmt.Sprintf("%s is not allowed here, only %s", expression.PathText(variable, name), listed(variable, allowed))
+	return fmt.Sprintf("%s is not allowed here: the Composition allows only %s", expression.PathText(variable, name), listed(variable, allowed))
 }
 
 func listed(variable string, names []string) string {
@@ -151,26 +152,26 @@ func listed(variable string, names []string) string {
 	return Shorten(out, ", ")
 }
 
-// allowedLabels are allowed without being listed: Kubernetes recommends them to describe
-// an application. Other labels control what controllers do, also some without a prefix:
-// owner=helm makes a Secret a release of Helm, grafana_datasource has Grafana read it.
+// allowedLabels are always allowed, because Kubernetes recommends them to describe an
+// application. Other labels control what controllers do, even some without a prefix: owner=helm
+// makes a Secret a release of Helm, and grafana_datasource makes Grafana read it.
 var allowedLabels = []string{"app", "app.kubernetes.io/"} //nolint:gochecknoglobals // a table
 
-// An allowList holds the labels, or the annotations, that objects of composite authors may
-// have: whole keys, and prefixes that end with a slash.
+// An allowList contains the labels or annotations that objects of composite authors may have:
+// whole keys, and prefixes that end with a slash.
 type allowList struct {
 	what, field string
 	Keys        []string
 }
 
-// allows reports whether a key is in the list, or has a prefix that is.
+// allows reports whether the list contains a key or a prefix of it.
 func (l allowList) allows(key string) bool {
 	return slices.ContainsFunc(l.Keys, func(k string) bool {
 		return k == key || strings.HasSuffix(k, "/") && strings.HasPrefix(key, k)
 	})
 }
 
-// refuse says that keys are not allowed, and which ones are.
+// refuse returns a message that says which keys are not allowed, and which keys are.
 func (l allowList) refuse(keys []string) string {
 	allows, instead := "no "+l.what+"s", "leave it out"
 	if len(l.Keys) > 0 {
@@ -189,7 +190,7 @@ func (l allowList) refuse(keys []string) string {
 
 // allowedKeys refuses invalid entries of an allow list.
 func (v *validator) allowedKeys(list *field.Path, keys []string) {
-	const rule = "must be a key, such as team, or a prefix that ends with /, such as example.org/: there are no wildcards"
+	const rule = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
 	for i, k := range keys {
 		at, whole := list.Index(i), k
 		if strings.HasSuffix(k, "/") {

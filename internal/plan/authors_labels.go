@@ -12,8 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// A description is the labels of an object, or its annotations, while they are collected:
-// literal texts and expressions.
+// A description collects the labels or the annotations of an object: literal texts and expressions.
 type description struct {
 	allowed  allowList
 	validate func(map[string]string) []error
@@ -21,9 +20,9 @@ type description struct {
 	values   *map[string]*expression.Expression
 }
 
-// describe adds the labels of an entry, or its annotations. Two entries may have the same
-// key only with the same text. In Azure Service Operator each text is an expression. Here a
-// text that is not an expression of type string is literal, so that app: shop need not be
+// describe adds the labels or the annotations of an entry. Two entries may have the same key only
+// if they also have the same text. In Azure Service Operator each text is an expression. Here, a
+// text that is not an expression of type string is literal: app: shop means the same as
 // app: "'shop'".
 func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[string]string, d description) []string {
 	if len(entry) > limits.AuthorLabels {
@@ -43,7 +42,7 @@ func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[str
 		if before, ok := w.described[id]; ok {
 			if before != entry[k] {
 				diagnostics = append(diagnostics,
-					fmt.Sprintf("%s: another entry gives %s another value of %q: keep one of them", at, e, k))
+					fmt.Sprintf("%s: another entry sets another value of %[3]q for %[2]s: keep one of them", at, e, k))
 			}
 			continue
 		}
@@ -83,8 +82,8 @@ func put[V any](m *map[string]V, k string, v V) {
 	(*m)[k] = v
 }
 
-// described is nil for a literal text: a word, a text that is too long, or one that does not
-// compile as a string.
+// described compiles the text of a label or an annotation. It returns nil for a literal text: a
+// word, a text that is too long, or a text that does not compile as a string.
 func (t *Authors) described(w *Authored, s expression.Source) (*expression.Expression, []string) {
 	if s.Text == "" || identifier.MatchString(s.Text) || len(s.Text) > limits.ExpressionCharacters {
 		return nil, nil

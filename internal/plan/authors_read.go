@@ -21,11 +21,11 @@ import (
 type authorList struct {
 	field string
 	kind  object.Kind
-	// entry makes an empty entry of the list.
+	// entry returns an empty entry of the list.
 	entry func() authorEntry
 }
 
-// authorLists, in the order in which they are evaluated.
+// authorLists are in the order in which they are evaluated.
 var authorLists = []authorList{ //nolint:gochecknoglobals // a table
 	{"secretExpressions", object.Secret, func() authorEntry { return &destinationExpression{} }},
 	{"configMapExpressions", object.ConfigMap, func() authorEntry { return &destinationExpression{} }},
@@ -39,16 +39,16 @@ type authorEntry interface{ asked() asked }
 // asked is what an entry asks for.
 type asked struct {
 	name, key, value    string
-	field               string // that value is in
+	field               string // that contains value
 	both                bool   // value and valueMap are set
-	lacks               string // what to say without a value
+	lacks               string // the message if there is no value
 	want                expression.Want
-	several             string // how an entry of this type returns several keys
+	several             string // a note on how an entry of this type returns several keys
 	labels, annotations map[string]string
 }
 
-// A destinationExpression is an entry as Azure Service Operator has it: without a key,
-// value returns several.
+// A destinationExpression is an entry in the form of Azure Service Operator: without a key, value
+// returns several keys.
 type destinationExpression struct {
 	Name        string            `json:"name"`
 	Key         string            `json:"key,omitempty"`
@@ -60,15 +60,15 @@ type destinationExpression struct {
 func (d *destinationExpression) asked() asked {
 	a := asked{name: d.Name, key: d.Key, value: d.Value, field: "value", lacks: ".value: must be set", labels: d.Labels,
 		annotations: d.Annotations}
-	a.want, a.several = expression.WantText, "without a key, value is a map of several"
+	a.want, a.several = expression.WantText, "without a key, value must return a map of keys and values"
 	if d.Key == "" {
-		a.want, a.several = expression.WantTextMap, "with a key, value is its value"
+		a.want, a.several = expression.WantTextMap, "with a key, value must return the value of that key"
 	}
 	return a
 }
 
-// A dynamicExport is an entry as that operator's design has it: valueMap returns several
-// keys.
+// A dynamicExport is an entry in the form of that operator's design document: valueMap returns
+// several keys.
 type dynamicExport struct {
 	Name     string `json:"name"`
 	Key      string `json:"key,omitempty"`
@@ -85,11 +85,11 @@ func (d *dynamicExport) asked() asked {
 		want: expression.WantText}
 }
 
-// An Authored is all that a composite author asks for.
+// An Authored is everything that a composite author asks for.
 type Authored struct {
 	Exports []Export
 
-	// Faults are diagnostics of a list, not of an object.
+	// Diagnostics of the lists themselves. Those of an object are in its export.
 	Faults []string
 
 	// Unclear are the kinds whose objects are not all known. No object of them is deleted.
@@ -97,7 +97,7 @@ type Authored struct {
 
 	characters, entries int
 
-	// described has the texts of labels and annotations, as they were written.
+	// described contains the texts of labels and annotations as the author wrote them.
 	described map[string]string
 }
 
@@ -112,7 +112,7 @@ func (w *Authored) Keeps(composed string) bool {
 	return w.Unclear[kind] || w.AsksFor(composed)
 }
 
-// Read what a composite author asks for, which is nothing without fromComposite.
+// Read what a composite author asks for. Without fromComposite it is nothing.
 func (t *Authors) Read(composite wire.Struct) *Authored {
 	w := &Authored{Unclear: map[object.Kind]bool{}, described: map[string]string{}}
 	if t == nil {
@@ -122,7 +122,7 @@ func (t *Authors) Read(composite wire.Struct) *Authored {
 	at, ok := environment.Get(composite, t.At)
 	switch {
 	case !environment.Fits(composite, t.At):
-		w.refuse(path, "cannot be there: something that is no object is above it", object.Secret, object.ConfigMap)
+		w.refuse(path, "cannot be read: a field above it is not an object", object.Secret, object.ConfigMap)
 		return w
 	case !ok || at.IsNull():
 		return w
@@ -155,8 +155,8 @@ func (t *Authors) Read(composite wire.Struct) *Authored {
 	return w
 }
 
-// refuseMisspelt refuses a field whose name is near to a list's name: its objects would be
-// deleted silently. Other fields are not read.
+// refuseMisspelt refuses a field whose name is similar to the name of a list, because the objects
+// of that list would be deleted silently. Other fields are not read.
 func (w *Authored) refuseMisspelt(at *field.Path, fields wire.Struct) {
 	if fields.Len() > limits.ListItems {
 		return
@@ -178,7 +178,7 @@ func isAuthorList(name string) bool {
 	return slices.ContainsFunc(authorLists, func(l authorList) bool { return l.field == name })
 }
 
-// refuse what the author wrote. The objects of the unclear kinds are not all known.
+// refuse adds a diagnostic. Not all objects of the unclear kinds are known.
 func (w *Authored) refuse(at *field.Path, why string, unclear ...object.Kind) {
 	w.Faults = append(w.Faults, at.String()+": "+why)
 	for _, k := range unclear {
@@ -195,7 +195,7 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 	var diagnostics []string
 	for i, f := range d.diagnostics {
 		if i == limits.MessageItems {
-			diagnostics = append(diagnostics, fmt.Sprintf("%s: has %d more faults", at, len(d.diagnostics)-i))
+			diagnostics = append(diagnostics, fmt.Sprintf("%s: has %d more errors", at, len(d.diagnostics)-i))
 			break
 		}
 		diagnostics = append(diagnostics, f.Error())
@@ -203,7 +203,7 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 	if err := object.ValidateName(a.name); err != nil {
 		why := err.Error()
 		if a.name == "" {
-			why = "must be set: the name of the " + string(l.kind)
+			why = "must be set to the name of the " + string(l.kind)
 		}
 		if !d.explains(at.Child("name").String(), true) {
 			diagnostics = append(diagnostics, at.Child("name").String()+": "+why)
@@ -225,7 +225,7 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 	e.Faults = append(e.Faults, diagnostics...)
 }
 
-// export is the object of that name, which several entries may ask for.
+// export returns the object of a name. Several entries may ask for the same object.
 func (w *Authored) export(kind object.Kind, name string, at *field.Path) *Export {
 	composed := authorName(kind, name)
 	i := slices.IndexFunc(w.Exports, func(e Export) bool { return e.Name == composed })
@@ -240,7 +240,8 @@ func (w *Authored) export(kind object.Kind, name string, at *field.Path) *Export
 	return &w.Exports[i]
 }
 
-// count the characters of an expression, and refuse it if all together are over the limit.
+// count the characters of an expression, and refuse it if all expressions together are over the
+// limit.
 func (w *Authored) count(s expression.Source) []string {
 	if w.characters += utf8.RuneCountInString(s.Text); w.characters <= limits.AuthorCharacters {
 		return nil
@@ -249,14 +250,14 @@ func (w *Authored) count(s expression.Source) []string {
 	return []string{fmt.Sprintf(text, s.Path, limits.AuthorCharacters)}
 }
 
-// addData adds the key of an entry, or its keys.
+// addData adds the key or keys of an entry.
 func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []string {
 	value := at.Child(a.field)
 	switch {
 	case a.value == "":
 		return []string{at.String() + a.lacks}
 	case a.both:
-		return []string{value.String() + ": must not be set beside value: keep one of them"}
+		return []string{value.String() + ": must not be set together with value: keep one of them"}
 	case a.want == expression.WantTextMap && a.key != "":
 		return []string{at.Child("key").String() + ": must not be set together with valueMap, which returns the keys"}
 	case a.want == expression.WantText && a.key == "":
@@ -280,7 +281,7 @@ func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []str
 		for _, other := range e.Data {
 			if slices.Contains(other.spelledKeys(), k) {
 				diagnostics = append(diagnostics,
-					fmt.Sprintf("%s: key %q of %s is written by %s, too: keep one of them", value, k, e, other.Path))
+					fmt.Sprintf("%s: key %q of %s is also written by %s: keep one of them", value, k, e, other.Path))
 			}
 		}
 	}
@@ -288,7 +289,7 @@ func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []str
 	return diagnostics
 }
 
-// spelledKeys of an entry are known before it is evaluated.
+// spelledKeys returns the keys of an entry that are known before it is evaluated.
 func (d Entry) spelledKeys() []string {
 	if d.Key != "" {
 		return []string{d.Key}
@@ -296,7 +297,7 @@ func (d Entry) spelledKeys() []string {
 	return d.Value.Keys()
 }
 
-// expression compiles one, and refuses what it may not use.
+// expression compiles an expression, and refuses uses that are not allowed.
 func (t *Authors) expression(s expression.Source, kind object.Kind) (*expression.Expression, []string) {
 	compile := func() compiledExpression {
 		x, wrong := t.env.Compile(s)

@@ -16,9 +16,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A Cache compiles each distinct input once, and keeps the plans that were used
-// last. It knows an input by its content. It is safe for concurrent use: a caller waits
-// while its input is being compiled for another one.
+// A Cache compiles each distinct input once, and keeps the plans that were used last. Inputs with
+// the same content are the same input. It is safe for concurrent use: a caller waits while another
+// caller compiles the same input.
 type Cache struct {
 	env *expression.Environment
 
@@ -37,8 +37,8 @@ func NewCache(env *expression.Environment) *Cache {
 		authors: &authorExpressions{entries: lru.New(limits.AuthorExpressionsCached)}}
 }
 
-// Get the plan of an input, or its diagnostics. hit reports whether the cache had it.
-// The input is not kept.
+// Get returns the plan of an input, or its diagnostics. hit reports whether the plan was in the
+// cache. The input itself is not kept.
 func (c *Cache) Get(input wire.Struct) (p *Plan, diagnostics diagnostic.List, hit bool) {
 	key, size := DigestOf(input)
 	if size > limits.InputBytes {
@@ -49,7 +49,7 @@ func (c *Cache) Get(input wire.Struct) (p *Plan, diagnostics diagnostic.List, hi
 	return p, diagnostics, hit
 }
 
-// TooLarge refuses an input of so many bytes.
+// TooLarge returns the diagnostic for an input that is too large.
 func TooLarge(size int) diagnostic.List {
 	return diagnostic.List{wrong(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size,
 		limits.InputBytes)}
@@ -62,7 +62,7 @@ func (c *Cache) compilation(key Digest, input wire.Struct) (compilation, bool) {
 		return e.(compilation), true //nolint:forcetypeassert // the cache holds nothing else
 	}
 	e := compilation(sync.OnceValues(func() (*Plan, diagnostic.List) {
-		// The context of the first caller would end this for the others, who wait for it.
+		// The context of the first caller would also end the compilation for callers that wait for it.
 		// Proto can be called on any goroutine.
 		p, diagnostics := Compile(context.Background(), c.env, input.Proto())
 		if p != nil {
@@ -77,13 +77,13 @@ func (c *Cache) compilation(key Digest, input wire.Struct) (compilation, bool) {
 	return e, false
 }
 
-// authorExpressions keeps expressions of composites' authors compiled: a plan knows
-// them only in a request. It is safe for concurrent use; nil keeps none.
+// authorExpressions caches compiled expressions of composite authors, which are only known during
+// a request. It is safe for concurrent use. If it is nil, nothing is cached.
 type authorExpressions struct {
 	entries *lru.Cache // of compiledExpression, by authorKey
 }
 
-// An authorKey names an expression. The plan says what it may use.
+// An authorKey identifies an expression. The plan determines what the expression may use.
 type authorKey struct {
 	plan   string
 	source expression.Source
@@ -95,7 +95,7 @@ type compiledExpression struct {
 	diagnostics []string
 }
 
-// get the expression, from compile unless it is kept.
+// get the expression from the cache, or otherwise from compile.
 func (t *authorExpressions) get(key authorKey, compile func() compiledExpression) compiledExpression {
 	if t == nil || len(key.source.Text) > limits.AuthorExpressionCharactersCached {
 		return compile()
@@ -108,18 +108,18 @@ func (t *authorExpressions) get(key authorKey, compile func() compiledExpression
 	return c
 }
 
-// A Digest is the SHA-256 of what an input says, in a form that only equal
-// inputs share: a letter for each kind of value, lengths before contents, keys
-// in their order.
+// A Digest is the SHA-256 of the content of an input. The content is encoded so that only equal
+// inputs have the same encoding: a letter for each kind of value, lengths before contents, keys
+// in order.
 //
-// It is what proto's deterministic marshalling would be hashed for, at a fifth
-// of the cost, which is spent on every request.
+// A hash of proto's deterministic encoding would serve the same purpose at five times the cost,
+// and each request pays for it.
 type Digest [sha256.Size]byte
 
 // buffers hold encoded inputs while they are hashed.
 var buffers = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // a pool
 
-// DigestOf an input, and its size in the encoded form, in bytes.
+// DigestOf returns the digest of an input, and the size of its encoding in bytes.
 func DigestOf(input wire.Struct) (Digest, int) {
 	b, _ := buffers.Get().(*[]byte)
 	*b = AppendStruct((*b)[:0], input)
@@ -128,7 +128,7 @@ func DigestOf(input wire.Struct) (Digest, int) {
 	return d, n
 }
 
-// AppendStruct appends an object in the form of a digest.
+// AppendStruct appends an object in the encoding of a digest.
 func AppendStruct(b []byte, s wire.Struct) []byte {
 	b = binary.AppendUvarint(append(b, 'o'), uint64(s.Len())) //nolint:gosec // a length
 	for k, v := range s.All() {
@@ -141,7 +141,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// AppendValue appends a value in the form of a digest.
+// AppendValue appends a value in the encoding of a digest.
 func AppendValue(b []byte, v wire.Value) []byte {
 	switch v.Kind() {
 	case wire.Absent, wire.Null:

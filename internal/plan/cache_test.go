@@ -98,7 +98,7 @@ func TestCacheRefuses(t *testing.T) {
 		input  wire.Struct
 		want   string
 	}{
-		"None": {"a step without an input has none", wire.Struct{}, "input: must be set: give the pipeline step a field input, of kind Exports"},
+		"None": {"a step without an input has none", wire.Struct{}, "input: must be set: add an input of kind Exports to the pipeline step"},
 		"Huge": {"an input over the limit is not compiled", wire.Of(plantest.Parse(t, plantest.Exports(`{secrets: [{name: "`+big+`"}]}`))), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestCompileShape(t *testing.T) {
 		"VersionOfAnotherType": {
 			reason: "one fault is said once",
 			input:  `{apiVersion: 1, kind: null}`,
-			want:   []string{"kind: must be a string, but is null: give it a value, or leave it out", "apiVersion: must be a string, but is a number: put it in quotes"},
+			want:   []string{"kind: must be a string, but is null: set a value, or leave it out", "apiVersion: must be a string, but is a number: put it in quotes"},
 		},
 		"UnknownField": {
 			reason: "a field that would be ignored silently is refused, and the nearest one named",
@@ -97,13 +97,13 @@ ttl: 60`),
 				"secrets[0].metadata.annotations[l]: must be a string, but is a boolean: put it in quotes",
 				"secrets[0].type: must be a string, but is a number: put it in quotes",
 				"secrets[0].immutable: must be true or false, but is a string: leave out the quotes",
-				"secrets[0].data[0].value: must be a string, but is a number: it is an expression, where text has quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[0].value: must be a string, but is a number: it is an expression, in which text has its own quotes: write for example \"'some text'\"",
 				"secrets[0].data[1].key: must be a string, but is a boolean: put it in quotes",
 				"secrets[0].data[2]: must be an object, but is a number: its fields are key, value, valueMap, optional",
-				"secrets[0].connectionDetails: must be true or false, but is null: give it a value, or leave it out",
+				"secrets[0].connectionDetails: must be true or false, but is null: set a value, or leave it out",
 				"secrets[1].data: must be a list, but is a string: begin each item with a dash, as in - key: ...",
 				"secrets[2].data[0].value:1:1: there is no variable compsite: did you mean composite?",
-				"status: must be a list, but is null: give it a value, or leave it out",
+				"status: must be a list, but is null: set a value, or leave it out",
 				"ttl: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
@@ -141,14 +141,14 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap, matchLabels: {}, namespace:
 secrets: [{name: "", type: "", metadata: {nameExpression: ""}, data: [{key: "", value: ""}, {key: "", valueMap: "{'a': 'b'}"}]}]
 ttl: ""`),
 			want: []string{
-				"sources[0].namespace: must not be empty: leave it out, or give it a value",
-				"sources[0].matchLabels: must not be empty: leave it out, or give it an item",
-				"secrets[0].name: must not be empty: give it a value",
-				"secrets[0].metadata.nameExpression: must not be empty: an empty text is \"''\" in an expression",
-				"secrets[0].type: must not be empty: leave it out, or give it a value",
-				"secrets[0].data[0].key: must not be empty: leave it out, or give it a value",
-				"secrets[0].data[0].value: must not be empty: an empty text is \"''\" in an expression",
-				"secrets[0].data[1].key: must not be empty: leave it out, or give it a value",
+				"sources[0].namespace: must not be empty: leave it out, or set a value",
+				"sources[0].matchLabels: must not be empty: leave it out, or add an item",
+				"secrets[0].name: must not be empty: set a value",
+				"secrets[0].metadata.nameExpression: must not be empty: in an expression, write an empty text as \"''\"",
+				"secrets[0].type: must not be empty: leave it out, or set a value",
+				"secrets[0].data[0].key: must not be empty: leave it out, or set a value",
+				"secrets[0].data[0].value: must not be empty: in an expression, write an empty text as \"''\"",
+				"secrets[0].data[1].key: must not be empty: leave it out, or set a value",
 				"ttl: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
@@ -190,7 +190,7 @@ secrets:
 func duplicates(from, to int) []string {
 	var out []string
 	for i := from; i < to; i++ {
-		out = append(out, fmt.Sprintf(`secrets[%d].name: composition resource name "a" is the one of secrets[2].name, too: rename one of them`, i))
+		out = append(out, fmt.Sprintf(`secrets[%d].name: composition resource name "a" is also used by secrets[2].name: rename one of them`, i))
 	}
 	return out
 }
@@ -204,19 +204,19 @@ func TestCompileNames(t *testing.T) {
 		"TwoWriters": {
 			reason: "a key has one writer, and both are named",
 			input:  plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}, {key: l, value: "'2'"}, {key: k, value: "'3'"}]}]`),
-			want:   []string{`secrets[0].data[2].key: "k" is written by secrets[0].data[0].key, too: keep one of them`},
+			want:   []string{`secrets[0].data[2].key: "k" is also written by secrets[0].data[0].key: keep one of them`},
 		},
 		"TwoExports": {
 			reason: "a composition resource name is unique over Secrets and ConfigMaps",
 			input:  plantest.Exports(`{secrets: [{name: a, data: [{key: k, value: "'1'"}]}], configMaps: [{name: a, data: [{key: k, value: "'1'"}]}]}`),
-			want:   []string{`configMaps[0].name: composition resource name "a" is the one of secrets[0].name, too: rename one of them`},
+			want:   []string{`configMaps[0].name: composition resource name "a" is also used by secrets[0].name: rename one of them`},
 		},
 		"ExportAndSecretSource": {
 			reason: "secrets.a would be the source now, and the export once it is observed",
 			input: plantest.Exports(`
 sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: a, data: [{key: k, value: "'1'"}]}, {name: b, data: [{key: k, value: "'1'"}]}]`),
-			want: []string{`secrets[0].name: composition resource name "a" is the one of sources[0].name, too: rename one of them`},
+			want: []string{`secrets[0].name: composition resource name "a" is also used by sources[0].name: rename one of them`},
 		},
 		"FromSource": {
 			reason: "from is a composed resource: a Secret source there would wait for ever",
@@ -225,8 +225,8 @@ sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: cm, apiVersion: v1, k
 secrets: [{name: a, from: ca, data: [{key: k, value: secret.x}]}, {name: b, from: cm, data: [{key: k, value: secret.x}]}]
 configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
 			want: []string{
-				`secrets[0].from: "ca" is a source, and no composed resource: leave it out, and read the source as secrets.ca`,
-				`configMaps[0].from: "ca" is a source, and no composed resource: leave it out, and read the source as secrets.ca`,
+				`secrets[0].from: "ca" is a source, not a composed resource: leave it out, and read the source as secrets.ca`,
+				`configMaps[0].from: "ca" is a source, not a composed resource: leave it out, and read the source as secrets.ca`,
 			},
 		},
 		"TwoSourcesAndVariables": {
@@ -277,8 +277,8 @@ secrets:
 			reason: "at most one of each pair",
 			input:  plantest.Exports(`configMaps: [{name: a, metadata: {name: a, nameExpression: "'b'", namespace: a, namespaceExpression: "'b'"}, data: [{key: k, value: "'1'"}]}]`),
 			want: []string{
-				"configMaps[0].metadata.nameExpression: must not be set beside name: keep one of them",
-				"configMaps[0].metadata.namespaceExpression: must not be set beside namespace: keep one of them",
+				"configMaps[0].metadata.nameExpression: must not be set together with name: keep one of them",
+				"configMaps[0].metadata.namespaceExpression: must not be set together with namespace: keep one of them",
 			},
 		},
 		"Sources": {
@@ -294,15 +294,15 @@ sources:
 - {name: h, apiVersion: /v1, kind: Secret}`),
 			want: []string{
 				"sources[0].scope: must be Namespaced or Cluster",
-				"sources[0].matchName: must not be set beside matchLabels: keep one of them",
+				"sources[0].matchName: must not be set together with matchLabels: keep one of them",
 				"sources[1].scope: must be Namespaced for a Secret",
 				"sources[1].namespace: must not be set when scope is Cluster",
 				"sources[2].namespace: must not be set together with the nameExpression of a Secret, because this Secret is always read from the composite's own namespace: use matchName, or leave the namespace out",
 				"sources[3].namespace: cannot use namespace \"N_\": use lower-case letters, digits and '-', and start and end with a letter or a digit",
-				"sources[3].matchName: is no name of an object: it may not contain '/'",
-				"sources[4].name: is no name of an object: it may not contain '/'",
-				`sources[5].matchLabels: "a b" is not a label, or its value is none that a label can have`,
-				`sources[5].matchLabels: "d" is not a label, or its value is none that a label can have`,
+				"sources[3].matchName: is not a valid name of an object: it may not contain '/'",
+				"sources[4].name: is not a valid name of an object: it may not contain '/'",
+				`sources[5].matchLabels: "a b" is not a valid label key, or its value is not a valid label value`,
+				`sources[5].matchLabels: "d" is not a valid label key, or its value is not a valid label value`,
 				"sources[6].apiVersion: must be a version, or a group, a slash and a version, as in apps/v1",
 			},
 		},
@@ -321,10 +321,10 @@ status:
 - {fieldPath: "a[", value: "1"}
 - {fieldPath: a..b, value: "1"}`),
 			want: []string{
-				`status[1].fieldPath: "a" is written by status[0].fieldPath, too: keep one of them`,
-				`status[2].fieldPath: "a[b].c" is written by status[0].fieldPath, too: keep one of them`,
-				"status[4].fieldPath: must name fields only: write a list as a whole",
-				"status[5].fieldPath: must name fields only: write a list as a whole",
+				`status[1].fieldPath: "a" is also written by status[0].fieldPath: keep one of them`,
+				`status[2].fieldPath: "a[b].c" is also written by status[0].fieldPath: keep one of them`,
+				"status[4].fieldPath: must contain only field names: write a list as a whole",
+				"status[5].fieldPath: must contain only field names: write a list as a whole",
 				"status[6].fieldPath: must not be conditions, which Crossplane writes",
 				"status[7].fieldPath: must not be crossplane, which Crossplane writes",
 				"status[8].fieldPath: cannot be parsed as a field path: unterminated '[' at position 1",
@@ -399,7 +399,7 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
 				`secrets[0].data[2].key: cannot use key "!": use letters, digits, '-', '_' and '.' only`,
 				"secrets[0].data[2].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
 				"secrets[0].data[10].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
-				`configMaps[0].name: composition resource name "a" is the one of secrets[0].name, too: rename one of them`,
+				`configMaps[0].name: composition resource name "a" is also used by secrets[0].name: rename one of them`,
 				"configMaps[0].data[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
 				"configMaps[0].unknown: is an unknown field: there are name, metadata, immutable, from, data, dataFrom, conflictPolicy",
 				"status[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
@@ -431,8 +431,8 @@ status: [{fieldPath: x, value: "duration('1s')"}]`),
 variables: [{name: host, value: variables.later}, {name: later, value: variables.later + variables.hots}]
 secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1].map(variables, .variables.nope)[0]"}, {key: m, value: "has(variables.zzzzzz) ? 'a' : 'b'"}]}]`),
 			want: []string{
-				`variables[0].value:1:10: variable "later" stands further down, and a variable may use only those above it: move it up`,
-				`variables[1].value:1:10: variable "later" stands further down, and a variable may use only those above it: move it up`,
+				`variables[0].value:1:10: variable "later" is declared further down, but a variable may use only variables above it: move it up`,
+				`variables[1].value:1:10: variable "later" is declared further down, but a variable may use only variables above it: move it up`,
 				`variables[1].value:1:28: there is no variable "hots": did you mean host?`,
 				`secrets[0].data[0].value:1:10: there is no variable "hsot": did you mean host?`,
 				`secrets[0].data[1].value:1:30: there is no variable "nope": there are host, later`,
@@ -469,9 +469,9 @@ secrets:
   data: [{key: k, value: "'v'"}]`),
 			want: []string{
 				`sources[0].nameExpression:1:15: source "t" is a Secret: read it as secrets.t`,
-				"secrets[0].metadata.nameExpression: may use no source: a name has to be known before a source is read",
-				"secrets[0].metadata.namespaceExpression: may use no source: a name has to be known before a source is read",
-				"secrets[1].metadata.nameExpression:1:10: may not use secrets.t.x: a name must be known before any Secret is read: leave it out",
+				"secrets[0].metadata.nameExpression: may not use sources: the name must be known before any source is read",
+				"secrets[0].metadata.namespaceExpression: may not use sources: the name must be known before any source is read",
+				"secrets[1].metadata.nameExpression:1:10: may not use secrets.t.x: the name must be known before any Secret is read: leave it out",
 			},
 		},
 	} {
@@ -520,7 +520,7 @@ func TestCompileLimits(t *testing.T) {
 		"TooManyExpressions": {
 			reason: "over all exports together, said once",
 			input:  plantest.Exports("secrets: " + item("{name: n%d, data: "+strings.ReplaceAll(item("{key: n%d, value: \"'v'\"}", limits.DataItems), "%", "%%")+"}", limits.Expressions/limits.DataItems+1)),
-			want:   []string{"secrets[8].data[0].value: is one expression over the limit of 2048: split the input into several pipeline steps"},
+			want:   []string{"secrets[8].data[0].value: exceeds the limit of 2048 expressions: split the input into several pipeline steps"},
 		},
 		"LongExpression": {
 			reason: "checking takes longer than linearly",

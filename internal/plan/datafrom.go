@@ -15,16 +15,16 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// A DataFrom is one entry of dataFrom: an expression that returns keys, or what to find
-// them by, and how their names are rewritten.
+// A DataFrom is one entry of dataFrom: an expression that returns keys or a find that selects
+// them, and the rules that rewrite their names.
 type DataFrom struct {
 	Path     string // of the entry
 	Optional bool
 	Input    string                 // that extract names
 	Value    *expression.Expression // of extract and valueMap
-	Spelled  []string               // keys of value that a text may show; nil for all of them
+	Spelled  []string               // keys of value that a message may show; nil for all keys
 	Object   bool                   // the input is a ConfigMap source
-	Property []string               // of extract: the key whose value is opened, and what leads to its object
+	Property []string               // of extract: the key whose value is decoded, and the fields that lead to its object
 	Find     *Find
 	Rewriter *rewrite.Rewriter
 }
@@ -70,7 +70,7 @@ func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string
 	return out
 }
 
-// extract compiles the expression that reads the input which extract names.
+// extract compiles the expression that reads the input that extract names.
 func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secret bool) { //nolint:gocyclo // one case for each kind of input
 	if e.Key == "" {
 		return // refused by validate
@@ -85,14 +85,14 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
 	switch {
 	case e.Key == expression.Env && len(property) == 0:
-		c.report(at.Child("property").String(), "must be set for the environment: name the field to take the members of")
+		c.report(at.Child("property").String(), "must be set for the environment: name the field whose members to extract")
 		return
 	case e.Key == expression.Env:
 		s.Path, s.Want = at.Child("property").String(), expression.WantAny
 		s.Text, b.Property = expression.PathText(expression.Env, property...), nil
 	case i >= 0 && !IsSecret(c.sources[i]):
 		if src := c.sources[i]; src.APIVersion != "v1" || src.Kind != "ConfigMap" || len(src.MatchLabels) > 0 {
-			c.report(s.Path, "source %q is not one ConfigMap or Secret: use its fields in a valueMap", e.Key)
+			c.report(s.Path, "source %q is not a single ConfigMap or Secret: use its fields in a valueMap", e.Key)
 			return
 		}
 		s.Want, b.Object = expression.WantAny, true
@@ -102,16 +102,16 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 	default:
 		s.Text = expression.PathText(expression.Secrets, e.Key)
 		if variable, name, ok := GeneratedInput(e.Key); ok && len(c.declaredGenerators) > 0 {
-			s.Text = expression.PathText(variable, name) // which compile refuses if there is none
+			s.Text = expression.PathText(variable, name) // compile refuses it if it does not exist
 		}
 	}
 	b.Value = c.output(s)
 	if b.Value != nil && !secret && len(c.reading(b.Value).uses) > 0 {
-		c.report(s.Path, "%q gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys", e.Key)
+		c.report(s.Path, "%q is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys", e.Key)
 	}
 }
 
-// PropertySegments are the names in a field path.
+// PropertySegments returns the names in a field path.
 func PropertySegments(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
@@ -123,19 +123,19 @@ func PropertySegments(path string) ([]string, error) {
 	out := make([]string, 0, len(segments))
 	for _, s := range segments {
 		if s.Type != fieldpath.SegmentField || s.Field == "*" {
-			return nil, errors.New("must name fields only: leave out [ ]")
+			return nil, errors.New("must contain only field names: leave out [ ]")
 		}
 		out = append(out, s.Field)
 	}
 	return out, nil
 }
 
-// find compiles a find, and notes which sources it reads: those whose keys can
-// have the path. Composed resources come with their connection details anyway.
+// find compiles a find, and records which sources it reads: those whose keys can have the path.
+// Composed resources always come with their connection details.
 func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool) {
 	if !secret {
 		c.report(at.String(),
-			"finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment")
+			"finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment")
 		return
 	}
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}
@@ -150,7 +150,7 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 	switch {
 	case !ok || len(c.declaredGenerators) == 0:
 	case variable == expression.Previous:
-		c.report(at.Child("path").String(), "finds no generation before: use extract, with key %s", variable+"."+name)
+		c.report(at.Child("path").String(), "cannot find previous generations: use extract with key %s", variable+"."+name)
 	case whole && c.generator(name) == nil:
 		c.report(at.Child("path").String(), "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames()))
 	}
@@ -208,8 +208,9 @@ func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budg
 	return func(key string, b *budget.Budget) (string, error) { return x.Rename(key, b) }
 }
 
-// DetailsUsed says whose connection details the expressions of an input can use: inputs by
-// name, with anything for all, and those that finds reach; and the entries that use them.
+// DetailsUsed returns which connection details the expressions of an input can use: the names of
+// inputs, with Anything for all inputs, and the finds that reach them. It also returns the entries
+// that use them.
 type DetailsUsed struct {
 	Inputs map[string][]string
 	Finds  []DataFrom
@@ -224,7 +225,7 @@ func (d *DetailsUsed) add(path string, uses []use) {
 	}
 }
 
-// EntryOf a list that has a path, for example secrets[0].
+// EntryOf returns the entry of a list that contains a path, for example secrets[0].
 func EntryOf(path string) string {
 	i := strings.IndexByte(path, ']')
 	return path[:i+1]

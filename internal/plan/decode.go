@@ -22,23 +22,23 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A decoder turns a google.protobuf.Struct into the input type. Crossplane does not
-// validate it, so that the decoder reports unknown fields, which would be ignored, and
-// values of another type.
+// A decoder decodes a google.protobuf.Struct into the input type. Crossplane does not validate the
+// input. Therefore the decoder reports unknown fields, which would be ignored, and values of
+// another type.
 //
-// encoding/json would stop at the first of them, and know neither an index nor
-// what the field should be.
+// encoding/json would stop at the first of them. Its errors contain neither an index nor the
+// expected type of the field.
 type decoder struct {
 	diagnostics diagnostic.List
 
-	// Paths of diagnostics, and paths where a field may seem to be missing because of them.
+	// Paths of diagnostics, and paths of fields that seem to be missing because of those diagnostics.
 	wrong []string
 	near  map[string]bool
 
-	objects []parent // those that the current value is in
+	objects []parent // that contain the current value
 }
 
-// A parent is an object that others are in.
+// A parent is an object that contains the current value.
 type parent struct {
 	path  *field.Path
 	names []string
@@ -52,25 +52,25 @@ func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
 	in := &v1beta1.Exports{}
 	d := &decoder{near: map[string]bool{}}
 	if s == nil {
-		d.refuse(nil, wrong(nil, "must be set: give the pipeline step a field input, of kind Exports"))
+		d.refuse(nil, wrong(nil, "must be set: add an input of kind Exports to the pipeline step"))
 		return in, d
 	}
 	d.value(nil, structpb.NewStructValue(s), reflect.ValueOf(in).Elem())
 	return in, d
 }
 
-// explains reports whether something is only missing, or wrong, because it could not be
-// decoded, or was misspelt.
+// explains reports whether a field only seems to be missing or wrong because it could not be
+// decoded or is misspelt.
 func (d *decoder) explains(path string, missing bool) bool {
 	below := func(wrong string) bool { return wrong == pathText(nil) || strings.HasPrefix(path, wrong) }
 	return slices.Contains(d.wrong, path) || missing && (d.near[path] || slices.ContainsFunc(d.wrong, below))
 }
 
-// value decodes v into out, which stays zero where it cannot be.
+// value decodes v into out. The parts of out that cannot be decoded stay zero.
 func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
 	isObject := v.GetStructValue() != nil
 	switch out.Type() {
-	case reflect.TypeFor[metav1.ObjectMeta](): // a KRM object may have one; nothing reads it
+	case reflect.TypeFor[metav1.ObjectMeta](): // a KRM object may have metadata, but nothing reads it
 		d.want(p, v, out.Type(), "an object", isObject)
 		return
 	case reflect.TypeFor[metav1.Duration]():
@@ -138,7 +138,7 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 		found++
 		at := child(p, f.name)
 		d.value(at, v, out.FieldByIndex(f.index))
-		// Of a pointer an empty text is also a value.
+		// If the field is a pointer, an empty text is also a value.
 		if s, ok := v.GetKind().(*structpb.Value_StringValue); ok && s.StringValue == "" && f.typ.Kind() == reflect.String {
 			d.refuse(at, wrong(at, "must not be empty: %s", hintEmpty(at, f.required)))
 		}
@@ -209,7 +209,7 @@ func (d *decoder) refuse(p *field.Path, f *diagnostic.Diagnostic) {
 	}
 }
 
-// wrong is a diagnostic of the field at a path, nil being the input itself.
+// wrong returns a diagnostic of the field at a path. A nil path is the input itself.
 func wrong(p *field.Path, format string, args ...any) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: pathText(p), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
 }
@@ -221,7 +221,7 @@ func pathText(p *field.Path) string {
 	return p.String()
 }
 
-// child is a field of p, where nil is the input itself.
+// child returns a field of p. A nil path is the input itself.
 func child(p *field.Path, name string) *field.Path {
 	if p == nil {
 		return field.NewPath(name)
@@ -237,14 +237,14 @@ type jsonField struct {
 	required bool
 }
 
-// jsonFields of a struct type in their order, with those of inlined structs.
+// jsonFields are the fields of a struct type in order, including those of inlined structs.
 type jsonFields struct {
 	list  []jsonField
 	names []string
 }
 
-// fieldsByType are jsonFields by their reflect.Type. To find them again for each value would
-// take longer than to decode it.
+// fieldsByType contains jsonFields by their reflect.Type. Finding them again for each value would
+// take longer than decoding the value.
 var fieldsByType sync.Map //nolint:gochecknoglobals // a cache
 
 func fieldsOf(t reflect.Type) *jsonFields {
@@ -270,7 +270,7 @@ func fieldsOf(t reflect.Type) *jsonFields {
 	return out
 }
 
-// typeOf a field without its pointer, or nil if there is no such field.
+// typeOf returns the type of a field without its pointer, or nil if there is no such field.
 func (j *jsonFields) typeOf(name string) reflect.Type {
 	i := slices.Index(j.names, name)
 	if i < 0 {
@@ -301,8 +301,8 @@ func kindText(k wire.Kind) string {
 	return "null"
 }
 
-// SortDiagnostics puts them in the order of the input: fields in the order of their
-// type, then unknown ones, and list items and positions in an expression by number.
+// SortDiagnostics sorts diagnostics in the order of the input: first the fields in the order of
+// their type, then unknown fields. List items and positions in an expression are sorted by number.
 func SortDiagnostics(diagnostics diagnostic.List) {
 	slices.SortStableFunc(diagnostics, func(a, b *diagnostic.Diagnostic) int {
 		return cmp.Or(comparePaths(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -325,7 +325,7 @@ func pathSteps(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 }
 
-// order of a step below a value of type t.
+// order returns the sort order of a step below a value of type t.
 func order(t reflect.Type, step string) int {
 	if t.Kind() == reflect.Struct {
 		if i := slices.Index(fieldsOf(t).names, step); i >= 0 {
@@ -337,7 +337,7 @@ func order(t reflect.Type, step string) int {
 	return math.MaxInt
 }
 
-// below is the type one step below t, or t itself where nothing is below it.
+// below returns the type one step below t, or t itself if nothing is below it.
 func below(t reflect.Type, step string) reflect.Type {
 	switch t.Kind() { //nolint:exhaustive // the others have nothing below them
 	case reflect.Struct:

@@ -12,17 +12,17 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// fieldsListed is how many fields fit on a line.
+// fieldsListed is the number of fields that fit on a line.
 const fieldsListed = 12
 
-// Names that other tools have for fields, with the names here.
+// The names of fields in other tools, with the names of the same fields here.
 var foreignFields = map[string]string{ //nolint:gochecknoglobals // a table
 	"stringData": "data", "binaryData": "data", "ref": "matchName", "selector": "matchLabels", "labels": "matchLabels",
 	"patches": "set", "special": "symbols", "overrideSpecial": "symbolCharacters", "numeric": "digits",
 	"connectionDetails": "data", "expression": "value", "fromFieldPath": "value", "toFieldPath": "fieldPath",
 }
 
-// unknown refuses a field that does not exist, and says what is meant instead.
+// unknown refuses a field that does not exist, and suggests the field that is meant.
 func (d *decoder) unknown(at *field.Path, name string, v *structpb.Value, known *jsonFields) {
 	names := slices.DeleteFunc(slices.Clone(known.names), func(n string) bool {
 		return (n == "apiVersion" || n == "kind") && !strings.EqualFold(n, name)
@@ -39,10 +39,10 @@ func (d *decoder) unknown(at *field.Path, name string, v *structpb.Value, known 
 	case below != "":
 		hint = suggest.DidYouMean(below)
 	case above != nil:
-		hint = ": it is one further up: write it as " + above.String()
+		hint = ": the field is at a higher level: write it as " + above.String()
 		d.near[above.String()] = true
 	case slices.ContainsFunc(names, func(n string) bool { return v.GetStructValue().GetFields()[n] != nil }):
-		hint = ": leave this level out, and write what is in it one level up"
+		hint = ": leave this level out, and write its fields one level up"
 	default:
 		hint = suggest.ThereAre("", slices.DeleteFunc(names, func(n string) bool { return n == "metadata" && at.String() == name }))
 	}
@@ -54,7 +54,7 @@ func (d *decoder) unknown(at *field.Path, name string, v *structpb.Value, known 
 // parentOf is the path of the current object.
 func parentOf(d *decoder) *field.Path { return d.objects[len(d.objects)-1].path }
 
-// fieldBelow is the path of a field of that name one level below, or empty.
+// fieldBelow returns the path of a field with that name one level below, or an empty text.
 func fieldBelow(name string, known *jsonFields) string {
 	for _, n := range known.names {
 		if t := known.typeOf(n); isInput(t) && slices.Contains(fieldsOf(t).names, name) {
@@ -64,13 +64,13 @@ func fieldBelow(name string, known *jsonFields) string {
 	return ""
 }
 
-// isInput reports whether a type is a struct of the input. Others have fields that are not
-// in it.
+// isInput reports whether a type is a struct of the input. Other types have fields that the input
+// does not have.
 func isInput(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[v1beta1.Exports]().PkgPath()
 }
 
-// fieldAbove is the field of that name of the nearest object above, or nil.
+// fieldAbove returns the field with that name in the nearest object above, or nil.
 func (d *decoder) fieldAbove(name string) *field.Path {
 	for i := len(d.objects) - 2; i >= 0; i-- {
 		if o := d.objects[i]; slices.Contains(o.names, name) && o.path != nil {
@@ -88,22 +88,22 @@ func isExpression(p *field.Path) bool {
 	return named && !strings.Contains(path, ".matchLabels[") || strings.Contains(path, ".resource.outputs[")
 }
 
-// hintEmpty says what to write instead of an empty text.
+// hintEmpty returns what to write instead of an empty text.
 func hintEmpty(p *field.Path, required bool) string {
 	switch {
 	case isExpression(p):
-		return "an empty text is \"''\" in an expression"
+		return "in an expression, write an empty text as \"''\""
 	case required:
-		return "give it a value"
+		return "set a value"
 	}
-	return "leave it out, or give it a value"
+	return "leave it out, or set a value"
 }
 
-// hint says how a value of another type becomes one of type t.
+// hint returns how to write a value of another type as a value of type t.
 func (d *decoder) hint(p *field.Path, v *structpb.Value, t reflect.Type) string {
 	kind := kindOf(v)
 	if kind == "null" && t.Kind() != reflect.Struct {
-		return ": give it a value, or leave it out"
+		return ": set a value, or leave it out"
 	}
 	switch t.Kind() { //nolint:exhaustive // the kinds that the input type has
 	case reflect.String:
@@ -124,7 +124,7 @@ func hintString(p *field.Path, kind string) string {
 	scalar := kind == "a number" || kind == "a boolean"
 	switch expression := isExpression(p); {
 	case expression && scalar:
-		return ": it is an expression, where text has quotes of its own, as in \"'some text'\""
+		return ": it is an expression, in which text has its own quotes: write for example \"'some text'\""
 	case expression && kind == "an object":
 		return ": { begins an object in YAML: put the expression in quotes"
 	case expression:
@@ -151,9 +151,9 @@ func (d *decoder) hintObject(p *field.Path, kind string, t reflect.Type) string 
 	sibling := path[strings.LastIndexByte(path, '.')+1:] + "Expression"
 	switch {
 	case kind == "a string" && len(d.objects) > 0 && slices.Contains(d.objects[len(d.objects)-1].names, sibling):
-		return ": write an expression into " + sibling
+		return ": write the expression in the field " + sibling
 	case kind == "null":
-		return ": write {} if it shall have no fields, or leave it out"
+		return ": write {} for an object without fields, or leave it out"
 	case len(names) == 0 || len(names) > fieldsListed:
 		return ": write its fields as name: value"
 	case len(names) == 1:

@@ -8,13 +8,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// The version of EnvironmentConfig that each Crossplane since 1.18 serves.
+// Each version of Crossplane since 1.18 serves this version of EnvironmentConfig.
 const (
 	EnvironmentConfigAPIVersion = "apiextensions.crossplane.io/v1beta1"
 	EnvironmentConfigKind       = "EnvironmentConfig"
 )
 
-// EnvironmentPath is where the input has its environment.
+// EnvironmentPath is the path of the environment in the input.
 func EnvironmentPath() *field.Path { return field.NewPath(expression.Env) }
 
 // An EnvironmentField is a field of the environment to write.
@@ -38,8 +38,8 @@ func (v *validator) environment(in *v1beta1.Environment) {
 	v.set(EnvironmentPath().Child("set"), paths, func(*field.Path, environment.Path) {})
 }
 
-// environment compiles the lookup and the fields to set. validate found all diagnostics
-// except those of expressions.
+// environment compiles the lookup and the fields to set. validate has already reported all
+// diagnostics except those of expressions.
 func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 	if in == nil {
 		return
@@ -50,7 +50,7 @@ func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 		out := EnvironmentField{Path: at.String(), Optional: s.Optional}
 		out.At, _ = environment.ParsePath(s.FieldPath)
 		out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
-		c.refuseGenerated(out.Value, "generators may use the environment, which comes first")
+		c.refuseGenerated(out.Value, "the environment is complete before generators run, because generators may use it")
 		c.refuseUses(notGenerated(c.usesOf(out.Value)), s.NonSensitive)
 		p.Set = append(p.Set, out)
 	}

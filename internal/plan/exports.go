@@ -16,26 +16,27 @@ import (
 // An Export is one object to compose.
 type Export struct {
 	Kind      object.Kind
-	Name      string // in the pipeline
-	title     string // in texts
+	Name      string // the composition resource name
+	title     string // in messages
 	Path      *field.Path
 	Author    bool     // the composite author asks for it; Path is in the composite
-	Faults    []string // of what the author wrote
+	Faults    []string // diagnostics of what the author wrote
 	Metadata  metadata
 	From      string
 	DataFrom  []DataFrom
 	Data      []Entry
-	LastWins  bool // of two entries that write one key
+	LastWins  bool // if two entries write one key
 	Secret    secretFields
-	Immutable *bool // as the input has it
+	Immutable *bool // as it is in the input
 
-	Generators []string // whose outputs it may hold
+	Generators []string // whose outputs it may contain
 }
 
-// String is the export in texts.
+// String returns the export for messages.
 func (e Export) String() string { return fmt.Sprintf("%s %q", e.Kind, e.title) }
 
-// At is the path of a field of the export. One of a composite author has only its own path.
+// At returns the path of a field of the export. An export of a composite author has only its own
+// path.
 func (e Export) At(names ...string) *field.Path {
 	if e.Author {
 		return e.Path
@@ -43,7 +44,7 @@ func (e Export) At(names ...string) *field.Path {
 	return e.Path.Child(names[0], names[1:]...)
 }
 
-// NamePath is the path of the field that names the object.
+// NamePath returns the path of the field that names the object.
 func (e Export) NamePath() *field.Path {
 	if e.Author {
 		return e.Path.Child("name")
@@ -51,13 +52,13 @@ func (e Export) NamePath() *field.Path {
 	return e.Path.Child("metadata", "name")
 }
 
-// secretFields are those that a Secret has and a ConfigMap lacks.
+// secretFields are the fields that only the export of a Secret has.
 type secretFields struct {
 	ObjectType        string
 	ConnectionDetails bool
 }
 
-// metadata of the object. What it does not have is empty.
+// metadata of the object. A field that the input does not set is empty.
 type metadata struct {
 	Name, Namespace                                                  string
 	Labels, Annotations                                              map[string]string
@@ -66,12 +67,13 @@ type metadata struct {
 	LabelValues, AnnotationValues map[string]*expression.Expression // of a composite author, by key
 }
 
-// expressions of the input, nil for those that it leaves out.
+// expressions returns the expressions of the metadata. An expression that the input leaves out is
+// nil.
 func (m metadata) expressions() []*expression.Expression {
 	return []*expression.Expression{m.NameExpr, m.NamespaceExpr, m.LabelsExpression, m.AnnotationsExpression}
 }
 
-// An Entry is one key of an object with its value, or without a key all keys of a map.
+// An Entry is one key of an object with its value. Without a key, it is all keys of a map.
 type Entry struct {
 	Path     string
 	Key      string
@@ -79,7 +81,7 @@ type Entry struct {
 	Value    *expression.Expression
 }
 
-// An exportInput is an item of secrets, or one of configMaps, which has fewer fields.
+// An exportInput is an item of secrets or configMaps. An item of configMaps has fewer fields.
 type exportInput struct {
 	v1beta1.SecretExport
 
@@ -134,7 +136,7 @@ func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string) Entr
 	return Entry{Path: s.Path, Key: d.Key, Optional: d.Optional, Value: c.output(s)}
 }
 
-// refuseKeys refuses keys that no object can have, and those that two entries write.
+// refuseKeys refuses invalid keys, and keys that two entries write.
 func (c *compiler) refuseKeys(x Export) {
 	first := map[string]int{} // entries by key
 	keyPath := func(i int) string { return x.At("data").Index(i).Child("key").String() }
@@ -144,7 +146,7 @@ func (c *compiler) refuseKeys(x Export) {
 		}
 		c.refuseKey(keyPath(i), e.Key)
 		if other, ok := first[e.Key]; ok && !x.LastWins {
-			c.report(keyPath(i), "%q is written by %s, too: keep one of them", e.Key, keyPath(other))
+			c.report(keyPath(i), "%q is also written by %s: keep one of them", e.Key, keyPath(other))
 			continue
 		}
 		first[e.Key] = i
@@ -156,7 +158,7 @@ func (c *compiler) refuseKeys(x Export) {
 		for _, k := range e.Value.Keys() {
 			c.refuseKey(e.Path, k)
 			if other, ok := first[k]; ok && !x.LastWins {
-				c.report(e.Path, "key %q is written by %s, too: keep one of them", k, x.Data[other].Path)
+				c.report(e.Path, "key %q is also written by %s: keep one of them", k, x.Data[other].Path)
 				continue
 			}
 			first[k] = i
@@ -235,7 +237,7 @@ func (v *validator) metadata(at *field.Path, export string, m *v1beta1.Metadata)
 		v.err(at.Child("name"), notExpression(object.ValidateName(m.Name), m.Name, "nameExpression"))
 	}
 	if m.Name == "" && m.NameExpression == "" && export != "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
-		v.report(at.Child("name"), "must be set, for %q cannot be part of the object's name: set it, or rename the export in lower case, without '_'", export)
+		v.report(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename the export in lower case without '_'", export)
 	}
 	if m.Namespace != "" {
 		v.err(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
@@ -258,12 +260,12 @@ func (v *validator) exports(in *v1beta1.Exports) {
 	}
 	for _, x := range exportsOf(in) {
 		if other, taken := first[x.Name]; taken && x.Name != "" {
-			v.report(x.at.Child("name"), "composition resource name %q is the one of %s, too: rename one of them", x.Name, other)
+			v.report(x.at.Child("name"), "composition resource name %q is also used by %s: rename one of them", x.Name, other)
 		} else {
 			first[x.Name] = x.at.Child("name")
 		}
 		if secrets[x.From] {
-			v.report(x.at.Child("from"), "%q is a source, and no composed resource: leave it out, and read the source as %s",
+			v.report(x.at.Child("from"), "%q is a source, not a composed resource: leave it out, and read the source as %s",
 				x.From, expression.PathText(expression.Secrets, x.From))
 		}
 		v.metadata(x.at.Child("metadata"), x.Name, x.SecretExport.Metadata)
@@ -275,5 +277,5 @@ func notExpression(err error, text, name string) error {
 	if err == nil || !strings.ContainsAny(text, "+'\"()[]{}?") {
 		return err
 	}
-	return fmt.Errorf("is literal: write an expression into %s", name)
+	return fmt.Errorf("is literal: write the expression in the field %s", name)
 }

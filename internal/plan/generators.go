@@ -21,11 +21,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// GenerationPrefix begins the composition resource names of generations:
-// generated/<generator>/<number>. No export's does.
+// GenerationPrefix is the prefix of the composition resource names of generations:
+// generated/<generator>/<number>. The name of an export never begins with it.
 const GenerationPrefix = "generated/"
 
-// The kinds of generators, as the input has them.
+// The kinds of generators, as they are in the input.
 const (
 	kindPassword    = "password"
 	kindUUID        = "uuid"
@@ -35,12 +35,12 @@ const (
 	KindResource    = "resource"
 )
 
-// GenerationName is the composition resource name of a generation.
+// GenerationName returns the composition resource name of a generation.
 func GenerationName(name string, number int) string {
 	return GenerationPrefix + name + "/" + strconv.Itoa(number)
 }
 
-// ParseGeneration returns what GenerationName was called with.
+// ParseGeneration returns the arguments with which GenerationName returns a name.
 func ParseGeneration(composed string) (name string, number int, ok bool) {
 	rest, ok := strings.CutPrefix(composed, GenerationPrefix)
 	if !ok {
@@ -51,38 +51,39 @@ func ParseGeneration(composed string) (name string, number int, ok bool) {
 	return name, number, ok && name != "" && err == nil && IsNumber(number) && composed == GenerationName(name, number)
 }
 
-// IsNumber reports whether a generation can have the number. Many numbers can follow each.
+// IsNumber reports whether a generation can have the number. The limit leaves many numbers for
+// later generations.
 func IsNumber(n int) bool { return n > 0 && n <= limits.GenerationNumber }
 
 // A Generator of the input, compiled.
 type Generator struct {
 	Name      string
 	Path      *field.Path
-	Namespace string // of its generations, as the input has it
+	Namespace string // of its generations, as it is in the input
 	Policy    v1beta1.RefreshPolicy
 	Interval  time.Duration
 	Grace     time.Duration
 	Keepers   *expression.Expression // may be nil
 
-	Kind  string // as the input spells it
+	Kind  string // as it is in the input
 	Makes GeneratorKind
 	Keys  []string // of its outputs; nil if they are not known
-	Late  bool     // its input is only known after sources are read
+	Late  bool     // its input is not known before sources are read
 }
 
-// String is the generator in texts.
+// String returns the generator for messages.
 func (m *Generator) String() string { return fmt.Sprintf("generator %q", m.Name) }
 
 // HasGenerations reports whether its outputs are stored.
 func (m *Generator) HasGenerations() bool { return m.Makes.Object() != Kind{} }
 
-// IsComputed reports whether it makes its outputs here.
+// IsComputed reports whether the function itself generates the outputs.
 func (m *Generator) IsComputed() bool {
 	_, ok := m.Makes.(*Computed)
 	return ok
 }
 
-// Certificate that it makes, or nil.
+// Certificate returns the certificate that it generates, or nil.
 func (m *Generator) Certificate() *generator.Certificate {
 	c, _ := m.Makes.(*Computed)
 	if c == nil {
@@ -95,13 +96,13 @@ func (m *Generator) Certificate() *generator.Certificate {
 // A GeneratorKind is how a generator gets its outputs: a *Computed, a *Manifest, or a *OneTime. It is
 // chosen once, when the input is compiled.
 type GeneratorKind interface {
-	// Object is the kind of a generation, or zero if there are no generations.
+	// Object returns the kind of a generation, or zero if there are no generations.
 	Object() Kind
 
-	// SignedBy is the generator of the CA that signs a certificate, or empty.
+	// SignedBy returns the generator of the CA that signs a certificate, or an empty text.
 	SignedBy() string
 
-	// Names reports whether the input says the names of the generations.
+	// Names reports whether the input sets the names of the generations.
 	Names() bool
 }
 
@@ -112,24 +113,24 @@ func (noKind) Object() Kind     { return Kind{} }
 func (noKind) SignedBy() string { return "" }
 func (noKind) Names() bool      { return false }
 
-// A Computed kind makes its outputs here. Each generation is a Secret.
+// A Computed is a kind whose outputs the function itself generates. Each generation is a Secret.
 type Computed struct {
 	noKind
 	generator.Kind
 
-	Spec       json.RawMessage // as the input has it
-	Slow       bool            // it takes as long as a reconcile may
+	Spec       json.RawMessage // as it is in the input
+	Slow       bool            // generating it may take as long as a whole reconcile
 	SecretType string
 	ca         string
 }
 
-// Object is a Secret.
+// Object returns a Secret.
 func (*Computed) Object() Kind { return Kind{APIVersion: "v1", Kind: string(object.Secret)} }
 
-// SignedBy is the generator of the CA, or empty.
+// SignedBy returns the generator of the CA, or an empty text.
 func (c *Computed) SignedBy() string { return c.ca }
 
-// A OneTime kind returns one-time passwords, which are never stored.
+// A OneTime is a kind that returns one-time passwords, which are never stored.
 type OneTime struct {
 	noKind
 	*generator.TOTP
@@ -139,8 +140,8 @@ type OneTime struct {
 
 func generatorsPath(i int) *field.Path { return field.NewPath("generators").Index(i) }
 
-// declareGenerators compiles all of the generators except their expressions. Those read
-// variables, and variables read the outputs of generators.
+// declareGenerators compiles the generators without their expressions. The expressions may read
+// variables, and variables may read the outputs of generators.
 func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 	for i, g := range list {
 		at := generatorsPath(i)
@@ -151,7 +152,7 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 		if g.GracePeriod != nil {
 			m.Grace = g.GracePeriod.Duration
 		}
-		if kinds := kindsOf(g); len(kinds) == 1 { // else refused by validate
+		if kinds := kindsOf(g); len(kinds) == 1 { // otherwise validate refuses it
 			m.Kind = kinds[0]
 			c.fields(m.compile(at.Child(m.Kind), g))
 		}
@@ -186,7 +187,7 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 		return diagnostics
 	case KindResource:
 		base := &structpb.Struct{}
-		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // else refused by validate
+		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // otherwise validate refuses it
 			r := &Manifest{Base: base}
 			r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(base))
 			m.Makes = r
@@ -205,7 +206,7 @@ func (m *Generator) computed(diagnostics field.ErrorList, k generator.Kind, sect
 	return diagnostics
 }
 
-// authority finds the CA of a certificate.
+// authority returns the CA of a certificate.
 func (c *compiler) authority(m *Generator) {
 	name := m.Makes.SignedBy()
 	if name == "" {
@@ -213,15 +214,15 @@ func (c *compiler) authority(m *Generator) {
 	}
 	at := m.Path.Child(KindCertificate)
 	ca := c.generator(name)
-	m.Late = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA makes another certificate
+	m.Late = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA requires another certificate
 	switch {
 	case ca == m:
-		c.report(at.Child("ca").String(), "must not be the generator itself: leave ca out, and it signs itself")
+		c.report(at.Child("ca").String(), "must not be the generator itself: leave ca out for a self-signed certificate")
 	case ca == nil:
 		c.report(at.Child("ca").String(), "there is no generator %q%s", name,
 			suggest.ThereAre(name, without(c.generatorNames(), m.Name)))
 	case ca.Kind != KindCertificate:
-		c.report(at.Child("ca").String(), "generator %q makes no certificate", ca.Name)
+		c.report(at.Child("ca").String(), "generator %q does not generate a certificate", ca.Name)
 	case ca.Certificate() != nil:
 		if f := m.Certificate().CheckCA(at, ca.Certificate()); f != nil {
 			c.fields(field.ErrorList{f})
@@ -243,7 +244,7 @@ func without(names []string, name string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return n == name })
 }
 
-// NamesOf generators, sorted.
+// NamesOf returns the names of generators, sorted.
 func NamesOf(declaredGenerators []Generator) []string {
 	out := make([]string, 0, len(declaredGenerators))
 	for _, m := range declaredGenerators {
@@ -275,7 +276,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 	}
 }
 
-// outputIn compiles an expression of a generator in an environment of its own.
+// outputIn compiles an expression of a generator in another environment.
 func (c *compiler) outputIn(env *expression.Environment, s expression.Source) *expression.Expression {
 	was := c.env
 	c.env = env
@@ -283,7 +284,7 @@ func (c *compiler) outputIn(env *expression.Environment, s expression.Source) *e
 	return c.output(s)
 }
 
-// isLate reports whether an expression reads what must first be requested from Crossplane.
+// isLate reports whether an expression reads objects that must first be requested from Crossplane.
 func (c *compiler) isLate(x *expression.Expression) bool {
 	if x == nil {
 		return false
@@ -292,7 +293,7 @@ func (c *compiler) isLate(x *expression.Expression) bool {
 	return len(r.sources) > 0 || len(r.uses) > 0 || c.ownEnvironment && r.environment
 }
 
-// refuseGenerated refuses outputs of generators where they are not known yet.
+// refuseGenerated refuses outputs of generators in a place where they are not known yet.
 func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 	if x == nil {
 		return
@@ -314,12 +315,12 @@ func (c *compiler) refuseTOTP(x *expression.Expression) {
 			continue
 		}
 		if m := c.generator(u.input); m == nil || m.Kind == kindTOTP {
-			c.reportAt(u.place, "may not use %s: name a generator that is no totp", u)
+			c.reportAt(u.place, "may not use %s: use a generator that is not a totp", u)
 		}
 	}
 }
 
-// checkGenerated refuses a generator that does not exist, or an output that it never has.
+// checkGenerated refuses a generator that does not exist, and an output that it does not have.
 func (c *compiler) checkGenerated(x *expression.Expression) bool {
 	ok := true
 	for _, r := range x.References() {
@@ -343,7 +344,8 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 	return ok
 }
 
-// Place of a reference. What extract names is no expression.
+// Place returns the position of a reference. The key of an extract is not an expression and has no
+// position in one.
 func Place(x *expression.Expression, r expression.Reference) expression.Place {
 	if path := x.Source().Path; strings.HasSuffix(path, ".extract.key") {
 		return expression.Place{Path: path}
@@ -351,16 +353,16 @@ func Place(x *expression.Expression, r expression.Reference) expression.Place {
 	return x.Place(r)
 }
 
-// GeneratedInput is what an input of dataFrom means that is spelled as in an
-// expression: generated.<generator>, or previous.<generator>.
+// GeneratedInput splits an input of dataFrom that is written as in an expression:
+// generated.<generator> or previous.<generator>.
 func GeneratedInput(input string) (variable, name string, ok bool) {
 	variable, name, ok = strings.Cut(input, ".")
 	return variable, name, ok && (variable == expression.Generated || variable == expression.Previous)
 }
 
-// generates reports whether a find finds the outputs of a generator. Its path must name
-// generated: a find of the keys of all resources does not mean each password. Outputs have
-// no tags.
+// generates reports whether a find finds the outputs of a generator. The path of the find must name
+// generated, because a find of the keys of all resources must not find all passwords. Outputs
+// have no tags.
 func (f Find) generates(name string) bool {
 	const prefix = expression.Generated + "."
 	return len(f.Tags) == 0 && strings.HasPrefix(f.Path, prefix) && f.Reaches(prefix+name)

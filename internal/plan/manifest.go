@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// A Manifest is the kind of a resource generator: another controller makes the outputs.
+// A Manifest is the kind of a resource generator: another controller generates the outputs.
 type Manifest struct {
 	noKind
 
@@ -21,10 +21,10 @@ type Manifest struct {
 	Base             *structpb.Struct
 	Set              []manifestField
 	Outputs          []output
-	Ready            *expression.Expression // or nil: its condition Ready
+	Ready            *expression.Expression // or nil: the condition Ready decides
 }
 
-// Object is the kind in the manifest.
+// Object returns the kind in the manifest.
 func (r *Manifest) Object() Kind { return Kind{APIVersion: r.APIVersion, Kind: r.Kind} }
 
 // Names reports whether set writes metadata.name.
@@ -58,7 +58,7 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		if f.At.String() == "metadata.name" {
 			c.refuseUnknown(f.Value)
 			c.refuseOneName(f.Value)
-			uses = nil // which are refused already
+			uses = nil // they are already refused
 		}
 		for _, u := range uses {
 			c.refuseUse(u, ": leave it out")
@@ -77,11 +77,11 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 	}
 	if g.ReadyExpression != "" {
 		r.Ready = own(at.Child("readyExpression"), g.ReadyExpression, expression.WantBool)
-		c.refuseGenerated(r.Ready, "whether a generation can be used is up to its own resource")
+		c.refuseGenerated(r.Ready, "only the generation's own resource determines whether the generation is ready")
 	}
 }
 
-// refuseUnknownGeneration refuses fields that generation does not have.
+// refuseUnknownGeneration refuses fields that the variable generation does not have.
 func (c *compiler) refuseUnknownGeneration(x *expression.Expression) {
 	if x == nil {
 		return
@@ -94,11 +94,11 @@ func (c *compiler) refuseUnknownGeneration(x *expression.Expression) {
 	}
 }
 
-// refuseOneName refuses a name that all generations would share.
+// refuseOneName refuses a name that would be the same for all generations.
 func (c *compiler) refuseOneName(x *expression.Expression) {
 	ofGeneration := func(r expression.Reference) bool { return r.Variable == expression.Generation }
 	if x != nil && !slices.ContainsFunc(x.References(), ofGeneration) {
-		c.report(x.Source().Path, "gives each generation the same name: use generation.number or generation.id in it")
+		c.report(x.Source().Path, "returns the same name for each generation: use generation.number or generation.id in it")
 	}
 }
 

@@ -1,8 +1,8 @@
-// Package plan turns an input into an immutable plan, or into all of its diagnostics.
+// Package plan compiles an input into an immutable plan, or returns all of its diagnostics.
 //
-// A plan holds what the input says in the form in which a request needs it: compiled expressions,
-// parsed paths, and the names of all that is read. Secret data cannot flow out of the data of
-// Secrets in a plan that compiles. Nothing of a plan may be changed.
+// A plan contains the input in the form that a request needs: compiled expressions, parsed paths,
+// and the names of everything that is read. If an input compiles, its secret data flows only into
+// the data of Secrets. No part of a plan may be changed.
 package plan
 
 import (
@@ -52,10 +52,10 @@ type Plan struct {
 	CompositePaths []CompositePath
 }
 
-// ID names the input: equal inputs have one, and others have others.
+// ID identifies the input: equal inputs have the same ID, and different inputs have different IDs.
 func (p *Plan) ID() string { return p.id }
 
-// TTL is how long Crossplane must wait before it calls again. 0 means without an end.
+// TTL is how long Crossplane waits before it calls again. 0 means that it waits without end.
 func (p *Plan) TTL() time.Duration { return p.ttl }
 
 // A Variable of the input, compiled.
@@ -75,9 +75,8 @@ type StatusField struct {
 	Value    *expression.Expression
 }
 
-// Compile an input. Either the plan or the list of diagnostics is nil. All diagnostics are
-// reported at once, in the order of the input. If a list is over its limit, expressions are
-// not compiled.
+// Compile an input. Either the plan or the list of diagnostics is nil. It returns all diagnostics
+// at once, in the order of the input. If a list is over its limit, expressions are not compiled.
 func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	p, diagnostics := CompilePartly(ctx, env, input)
 	if len(diagnostics) > 0 {
@@ -86,8 +85,8 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 	return p, nil
 }
 
-// CompilePartly is Compile, but returns a plan of the valid parts also if there are diagnostics. The plan
-// is nil if a list is over its limit.
+// CompilePartly is like Compile, but even if there are diagnostics, it returns a plan of the valid
+// parts. The plan is nil if a list is over its limit.
 func CompilePartly(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	in, d := decode(input)
 	c := &compiler{
@@ -106,24 +105,24 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 	return p, c.diagnostics
 }
 
-// A compiler collects the diagnostics of one input, and what its expressions read.
+// A compiler collects the diagnostics of one input, and the references of its expressions.
 type compiler struct {
 	ctx                context.Context //nolint:containedctx // lives as long as one Compile
 	env                *expression.Environment
 	diagnostics        diagnostic.List
 	sources            []v1beta1.Source
 	declared           []string           // all variables
-	variables          []string           // those compiled so far
+	variables          []string           // variables that are already compiled
 	readings           map[string]reading // of variables, by name
-	outputs            reading            // of all expressions but variables
+	outputs            reading            // of all expressions except variables
 	inputs             map[string]bool    // composed resources and Secret sources that expressions name
 	details            DetailsUsed
 	count              int
 	declaredGenerators []Generator
 	compiled           []Compiled // in the order of the input
-	own                Kind       // of the generation that an expression is about
+	own                Kind       // of the generation that resource and secret stand for
 
-	ownEnvironment bool // the input finds or sets the environment itself
+	ownEnvironment bool // the input itself looks up or sets the environment
 }
 
 func (c *compiler) plan(in *v1beta1.Exports) *Plan {
@@ -156,7 +155,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		p.Status = append(p.Status, c.statusField(field.NewPath("status").Index(i), s))
 	}
 	p.Authors = c.fromComposite(in.FromComposite)
-	p.Sources = c.compileSources() // last: which are read is known now
+	p.Sources = c.compileSources() // last, because only now it is known which of them are read
 	p.Details = c.details
 	p.Inputs = SortedKeys(c.inputs)
 	p.Strict = in.TypeChecking == v1beta1.TypeCheckingStrict
@@ -173,8 +172,8 @@ func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField) StatusFiel
 	return out
 }
 
-// output compiles an expression whose result is used outside of variables. Only what these
-// expressions read, by themselves or through variables, is requested from Crossplane.
+// output compiles an expression whose result is used outside of variables. Only objects that these
+// expressions read, directly or through variables, are requested from Crossplane.
 func (c *compiler) output(s expression.Source) *expression.Expression {
 	x := c.compile(s)
 	if x != nil {
@@ -184,7 +183,7 @@ func (c *compiler) output(s expression.Source) *expression.Expression {
 	return x
 }
 
-// source of an expression at a field.
+// source returns the source of the expression in a field.
 func source(at *field.Path, text string, want expression.Want) expression.Source {
 	return expression.Source{Text: text, Path: at.String(), Want: want}
 }
@@ -193,7 +192,7 @@ func source(at *field.Path, text string, want expression.Want) expression.Source
 func (c *compiler) compile(s expression.Source) *expression.Expression {
 	c.count++
 	if c.count == limits.Expressions+1 {
-		c.report(s.Path, "is one expression over the limit of %d: split the input into several pipeline steps",
+		c.report(s.Path, "exceeds the limit of %d expressions: split the input into several pipeline steps",
 			limits.Expressions)
 	}
 	if c.count > limits.Expressions || c.ctx.Err() != nil || s.Text == "" { // refused by validate
@@ -213,8 +212,8 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	return x
 }
 
-// declaredAs is how an expression spells what the input declares by a name; empty if it
-// declares nothing by it.
+// declaredAs returns how an expression refers to the declaration with a name, or an empty text if
+// the input does not declare the name.
 func (c *compiler) declaredAs(name string) string {
 	source := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == name })
 	switch {
@@ -231,7 +230,7 @@ func (c *compiler) declaredAs(name string) string {
 	return ""
 }
 
-// noteInputs notes which composed resources an expression names.
+// noteInputs records which composed resources an expression names.
 func (c *compiler) noteInputs(x *expression.Expression) {
 	for _, r := range x.References() {
 		name := Anything
@@ -260,7 +259,7 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 		}
 		ok = false
 		if slices.Contains(c.declared, name) {
-			c.reportAt(x.Place(r), "variable %q stands further down, and a variable may use only those above it: move it up",
+			c.reportAt(x.Place(r), "variable %q is declared further down, but a variable may use only variables above it: move it up",
 				name)
 			continue
 		}
@@ -269,12 +268,12 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 	return ok
 }
 
-// ExportNamed reports whether an export has a name.
+// ExportNamed reports whether there is an export with a name.
 func (p *Plan) ExportNamed(name string) bool {
 	return slices.ContainsFunc(p.Exports, func(e Export) bool { return e.Name == name })
 }
 
-// Generator of a name, or nil.
+// Generator returns the generator with a name, or nil.
 func (p *Plan) Generator(name string) *Generator {
 	i := slices.IndexFunc(p.Generators, func(m Generator) bool { return m.Name == name })
 	if i < 0 {
@@ -283,14 +282,14 @@ func (p *Plan) Generator(name string) *Generator {
 	return &p.Generators[i]
 }
 
-// RotateAnnotation of a composite asks for another generation: <generator>=<anything new>, for
-// each generator once.
+// RotateAnnotation is the annotation of a composite that asks for new generations. It contains
+// <generator>=<new text> at most once for each generator.
 const RotateAnnotation = object.StatePrefix + "rotate"
 
-// MetadataOf an object.
+// MetadataOf returns the metadata of an object.
 func MetadataOf(o wire.Struct) wire.Struct { return o.Get("metadata").Struct() }
 
-// Shorten lists the first of many, and counts the rest.
+// Shorten lists the first items, and counts the rest.
 func Shorten(items []string, separator string) string {
 	if n := len(items) - limits.MessageItems; n > 0 {
 		return fmt.Sprintf("%s%sand %d more", strings.Join(items[:limits.MessageItems], separator), separator, n)
@@ -298,18 +297,19 @@ func Shorten(items []string, separator string) string {
 	return strings.Join(items, separator)
 }
 
-// NoNamespace says that an object has no namespace, neither its own nor that of the composite.
+// NoNamespace is the message for an object without a namespace of its own and without the
+// namespace of a composite.
 const NoNamespace = "must be set: the composite is cluster scoped and has no claim"
 
-// TwoMeanings says that a Secret source has the name of a composed resource.
+// TwoMeanings returns the message for a Secret source with the name of a composed resource.
 func TwoMeanings(name string) string {
-	return fmt.Sprintf("%q is the name of a composed resource, too, so that %s would mean two things: rename the source",
+	return fmt.Sprintf("%q is also the name of a composed resource, so that %s would mean two things: rename the source",
 		name, expression.PathText(expression.Secrets, name))
 }
 
-// ComposedTwice says that another step composes a resource of an export's name.
+// ComposedTwice returns the message for a resource of another step with the name of an export.
 func ComposedTwice(name string) string {
-	return fmt.Sprintf("another step of the pipeline composes a resource named %q, too: rename one of them", name)
+	return fmt.Sprintf("another step of the pipeline also composes a resource named %q: rename one of them", name)
 }
 
 // A Kind of objects.

@@ -13,17 +13,17 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// Anything is every input, or every key.
+// Anything stands for every input, or for every key.
 const Anything = "*"
 
-// A use is one use of secret data that an expression can make.
+// A use is a place where an expression can use secret data.
 type use struct {
 	variable   string // generated or previous; empty for connection details and Secrets
 	input, key string
 	place      expression.Place // in the source
 }
 
-// String is the use as an expression spells it.
+// String returns the use as it is written in an expression.
 func (u use) String() string {
 	steps := []string{cmp.Or(u.variable, expression.Secrets), u.input, u.key}
 	switch {
@@ -32,7 +32,7 @@ func (u use) String() string {
 	case u.input == Anything:
 		return "all secrets"
 	case u.input == expression.Composite:
-		steps = []string{expression.Secret, u.key} // secrets has none of that name
+		steps = []string{expression.Secret, u.key} // secrets has no entry for the composite
 	}
 	if u.key == Anything {
 		return "all keys of " + expression.PathText(steps[0], steps[1:len(steps)-1]...)
@@ -40,8 +40,8 @@ func (u use) String() string {
 	return expression.PathText(steps[0], steps[1:]...)
 }
 
-// declared is the use as nonSensitive lists it: <input>.<key>. The first dot ends the
-// input, so that an input with a dot in its name is spelled ['<input>'].<key>.
+// declared returns the use as it is written in nonSensitive: <input>.<key>. The first dot ends the
+// input. An input with a dot in its name is written ['<input>'].<key>.
 func (u use) declared() string {
 	if u.variable != "" {
 		return u.variable + "." + u.input + "." + u.key
@@ -52,20 +52,20 @@ func (u use) declared() string {
 	return u.input + "." + u.key
 }
 
-// A reading is what an expression can read, by itself and through variables.
-// It has each use once, with its first place. Otherwise a variable that uses another one
-// twice would double it at each step.
+// A reading contains everything that an expression can read, directly and through variables. It
+// contains each use once, with its first position. Otherwise, each variable that uses another one
+// twice would double the number of uses.
 type reading struct {
 	uses    []use
 	seen    map[use]bool    // uses, without their place
-	sources map[string]bool // names below sources; anything for all
+	sources map[string]bool // names below sources; Anything for all
 
 	environment bool
 }
 
 func (r *reading) addUse(u use) {
 	if u.input == Anything {
-		u.key = Anything // which key of which input is not known
+		u.key = Anything // neither the input nor the key is known
 	}
 	key := use{variable: u.variable, input: u.input, key: u.key}
 	if r.seen[key] {
@@ -85,7 +85,7 @@ func (r *reading) addSource(name string) {
 	r.sources[name] = true
 }
 
-// addAll adds what a variable reads, at the place where the variable is used.
+// addAll adds the reading of a variable, at the position where the variable is used.
 func (r *reading) addAll(other reading, place expression.Place) {
 	for _, u := range other.uses {
 		r.addUse(use{u.variable, u.input, u.key, place})
@@ -96,8 +96,8 @@ func (r *reading) addAll(other reading, place expression.Place) {
 	r.environment = r.environment || other.environment
 }
 
-// reading finds each reference that can return secret data or a source. A test whether a
-// key exists also uses the key. A step that is computed is any key.
+// reading finds each reference that can return secret data or a source. An expression that tests
+// whether a key exists also uses the key. A computed step stands for any key.
 func (c *compiler) reading(x *expression.Expression) reading {
 	var out reading
 	for _, r := range x.References() {
@@ -105,7 +105,7 @@ func (c *compiler) reading(x *expression.Expression) reading {
 		switch r.Variable {
 		case expression.Secret:
 			if x.Source().Own {
-				continue // of the generation that the expression is about
+				continue // it belongs to the generation of the expression
 			}
 			out.addUse(use{"", cmp.Or(x.Source().From, expression.Composite), StepName(r, 0), place})
 		case expression.Secrets:
@@ -123,8 +123,8 @@ func (c *compiler) reading(x *expression.Expression) reading {
 	return out
 }
 
-// variableReading is what a variable reads. Anything is each of the variables compiled so
-// far, which are all that the current expression can use.
+// variableReading returns the reading of a variable. Anything stands for all variables that are
+// already compiled: the current expression cannot use others.
 func (c *compiler) variableReading(name string) reading {
 	if name != Anything {
 		return c.readings[name]
@@ -136,7 +136,7 @@ func (c *compiler) variableReading(name string) reading {
 	return out
 }
 
-// StepName is the name of a step below the variable of a reference, or Anything.
+// StepName returns the name of a step below the variable of a reference, or Anything.
 func StepName(r expression.Reference, i int) string {
 	if i < len(r.Path) {
 		if k, ok := r.Path[i].Key.(string); ok {
@@ -159,8 +159,8 @@ func (r *reading) reads(s v1beta1.Source) bool {
 // IsSecret reports whether a source is a v1 Secret.
 func IsSecret(s v1beta1.Source) bool { return s.APIVersion == "v1" && s.Kind == "Secret" }
 
-// refuseSecrets refuses each use of secret data that is not declared to be nonSensitive.
-// A use of all keys cannot be declared.
+// refuseSecrets refuses each use of secret data that nonSensitive does not list. A use of all keys
+// cannot be listed.
 func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string) {
 	c.refuseUses(c.usesOf(x), nonSensitive)
 }
@@ -180,14 +180,14 @@ func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 	}
 }
 
-// refuseAllSecrets is refuseSecrets where nothing can be nonSensitive.
+// refuseAllSecrets is like refuseSecrets for a place without nonSensitive.
 func (c *compiler) refuseAllSecrets(x *expression.Expression) {
 	for _, u := range c.usesOf(x) {
 		c.refuseUse(u, ": leave it out")
 	}
 }
 
-// usesOf an expression, which may be nil.
+// usesOf returns the uses of an expression, which may be nil.
 func (c *compiler) usesOf(x *expression.Expression) []use {
 	if x == nil {
 		return nil
@@ -195,35 +195,35 @@ func (c *compiler) usesOf(x *expression.Expression) []use {
 	return c.reading(x).uses
 }
 
-// notGenerated are the uses except those of generators' outputs.
+// notGenerated returns the uses without those of the outputs of generators.
 func notGenerated(uses []use) []use {
 	return slices.DeleteFunc(slices.Clone(uses), func(u use) bool { return u.variable != "" })
 }
 
 func (c *compiler) refuseUse(u use, hint string) {
-	c.reportAt(u.place, "uses %s, and secret data flows into the data of Secrets only%s", u, hint)
+	c.reportAt(u.place, "uses %s, but secret data may flow only into the data of Secrets%s", u, hint)
 }
 
-// refuseUnknown refuses a name that depends on what must first be requested from Crossplane:
-// requests must be the same on each call of a reconcile.
+// refuseUnknown refuses a name that depends on objects that must first be requested from
+// Crossplane, because the requests must be the same on each call of a reconcile.
 func (c *compiler) refuseUnknown(x *expression.Expression) {
 	if x == nil {
 		return
 	}
 	r := c.reading(x)
 	for _, u := range notGenerated(r.uses) {
-		c.reportAt(u.place, "may not use %s: a name must be known before any Secret is read: leave it out", u)
+		c.reportAt(u.place, "may not use %s: the name must be known before any Secret is read: leave it out", u)
 	}
 	if len(r.sources) > 0 {
-		c.report(x.Source().Path, "may use no source: a name has to be known before a source is read")
+		c.report(x.Source().Path, "may not use sources: the name must be known before any source is read")
 	}
 	if c.ownEnvironment && r.environment {
-		c.report(x.Source().Path, "may not use the environment, which this input finds or sets: a name has to be known before; find and set it in an earlier step of the pipeline")
+		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: the name must be known before that; look up and set the environment in an earlier step of the pipeline")
 	}
-	c.refuseGenerated(x, "a name has to be known before a credential is made")
+	c.refuseGenerated(x, "the name must be known before a credential is generated")
 }
 
-// refuseMisplaced refuses sources.<name> for a Secret, which would wait without an end.
+// refuseMisplaced refuses sources.<name> for a Secret, because it would wait without end.
 func (c *compiler) refuseMisplaced(x *expression.Expression) bool {
 	ok := true
 	for _, r := range x.References() {
@@ -240,12 +240,12 @@ func (c *compiler) refuseMisplaced(x *expression.Expression) bool {
 	return ok
 }
 
-// report a diagnostic of a field.
+// report adds a diagnostic of a field.
 func (c *compiler) report(path, format string, args ...any) {
 	c.diagnostics = append(c.diagnostics, diagnosed(path, fmt.Sprintf(format, args...)))
 }
 
-// reportAt is report for a position in an expression.
+// reportAt adds a diagnostic of a position in an expression.
 func (c *compiler) reportAt(at expression.Place, format string, args ...any) {
 	c.diagnostics = append(c.diagnostics, at.Wrong(fmt.Sprintf(format, args...)))
 }
@@ -257,7 +257,7 @@ func (c *compiler) fields(diagnostics field.ErrorList) {
 	}
 }
 
-// diagnosed is a diagnostic about a field.
+// diagnosed returns a diagnostic of a field.
 func diagnosed(path, message string) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Message: message}
 }

@@ -15,8 +15,8 @@ type Source struct {
 	NameExpr *expression.Expression
 }
 
-// compileSources returns those that an expression reads, by itself or through
-// variables. The others are compiled for their diagnostics, and never requested.
+// compileSources returns the sources that an expression reads, directly or through variables. The
+// other sources are compiled for their diagnostics, and never requested.
 func (c *compiler) compileSources() []Source {
 	var out []Source
 	for i, s := range c.sources {
@@ -33,7 +33,7 @@ func (c *compiler) compileSources() []Source {
 	return out
 }
 
-// Spelled is the source as expressions spell it.
+// Spelled returns the source as it is written in expressions.
 func (s Source) Spelled() string {
 	if IsSecret(s.Source) {
 		return expression.PathText(expression.Secrets, s.Name)

@@ -9,20 +9,20 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// What the check of types needs to know.
+// The check of types uses the declarations of this file.
 
-// A Compiled expression, and what it was compiled in.
+// A Compiled is an expression with the environment that it was compiled in.
 type Compiled struct {
 	*expression.Expression
 
 	Env *expression.Environment
-	Own Kind // of the generation that it is about, or zero
+	Own Kind // of the generation that resource and secret stand for, or zero
 }
 
-// A CompositePath is a literal field of the input that holds a path of the composite.
+// A CompositePath is a literal field of the input that contains a path of the composite.
 type CompositePath struct{ At, Path string }
 
-// compositePaths of the input.
+// compositePaths returns the paths of the composite in the input.
 func compositePaths(in *v1beta1.Exports) []CompositePath {
 	var out []CompositePath
 	if in.Environment != nil {
@@ -46,8 +46,8 @@ func compositePaths(in *v1beta1.Exports) []CompositePath {
 	return out
 }
 
-// neededExpressions are those that something waits for which is not optional, by
-// themselves or through variables.
+// neededExpressions returns the expressions that something waits for that is not optional,
+// directly or through variables.
 func (p *Plan) neededExpressions() []*expression.Expression { //nolint:gocyclo // one loop for each list of the input
 	var out []*expression.Expression
 	var add func(...*expression.Expression)

@@ -20,12 +20,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// validate finds what is wrong with an input before its expressions are compiled: what its
-// definition refuses, and what a definition cannot say. compile adds the diagnostics of the
-// compiler. If a list is over its limit, only the definition and the decoder are asked.
+// validate returns the diagnostics of an input that do not need compiled expressions: those of the
+// input's definition, and those that a definition cannot express. compile adds the diagnostics of
+// the compiler. If a list is over its limit, validate uses only the definition and the decoder.
 //
-// Of several diagnostics of one field one stays: that of the decoder, or otherwise the one
-// that knows more than the definition.
+// If a field has several diagnostics, one of them is kept: the diagnostic of the decoder, or
+// otherwise the one that is more specific than the definition.
 func validate(s *structpb.Struct, in *v1beta1.Exports, d *decoder, compile func() diagnostic.List) diagnostic.List {
 	defined, v := definition.Check(s), &validator{}
 	if !slices.ContainsFunc(defined, func(f definition.Finding) bool { return f.Unbounded }) {
@@ -45,8 +45,8 @@ func validate(s *structpb.Struct, in *v1beta1.Exports, d *decoder, compile func(
 	return out
 }
 
-// knownPaths are the paths of diagnostics. The value is false for paths of which only something
-// below has a diagnostic.
+// knownPaths are the paths of diagnostics. The value is false if only a field below the path has a
+// diagnostic.
 type knownPaths map[string]bool
 
 func pathsOf(list diagnostic.List) knownPaths {
@@ -68,7 +68,7 @@ func pathsOf(list diagnostic.List) knownPaths {
 	return out
 }
 
-// repeat reports whether a diagnostic of the definition is about a field that another one is about.
+// repeat reports whether a diagnostic of the definition is about a field that already has one.
 func (k knownPaths) repeat(f definition.Finding) bool {
 	return k[f.Path] || k[f.Object] || slices.ContainsFunc(f.Reads, func(path string) bool {
 		_, below := k[path]
@@ -114,7 +114,7 @@ func (v *validator) input(in *v1beta1.Exports) {
 	v.fromComposite(in)
 }
 
-// source refuses a source that Crossplane cannot read: it would fail the whole reconcile.
+// source refuses a source that Crossplane cannot read, because the whole reconcile would fail.
 func (v *validator) source(at *field.Path, s v1beta1.Source) {
 	group, version, grouped := strings.Cut(s.APIVersion, "/")
 	if grouped && (group == "" || version == "" || strings.Contains(version, "/")) {
@@ -131,21 +131,21 @@ func (v *validator) source(at *field.Path, s v1beta1.Source) {
 	}
 	for _, k := range SortedKeys(s.MatchLabels) {
 		if len(validation.IsQualifiedName(k)) > 0 || len(validation.IsValidLabelValue(s.MatchLabels[k])) > 0 {
-			v.report(at.Child("matchLabels"), "%q is not a label, or its value is none that a label can have", k)
+			v.report(at.Child("matchLabels"), "%q is not a valid label key, or its value is not a valid label value", k)
 		}
 	}
 }
 
-// ValidateObjectName refuses a name that no object of any kind can have.
+// ValidateObjectName refuses a name that is invalid for objects of all kinds.
 func ValidateObjectName(name string) error {
 	if diagnostics := path.IsValidPathSegmentName(name); len(diagnostics) > 0 {
-		return fmt.Errorf("is no name of an object: it %s", diagnostics[0])
+		return fmt.Errorf("is not a valid name of an object: it %s", diagnostics[0])
 	}
 	return nil
 }
 
-// set refuses fields that cannot be written, and those that replace what was written
-// before. judge can refuse other paths.
+// set refuses fields that cannot be written, and fields that replace a value that an earlier entry
+// writes. judge can refuse other paths.
 func (v *validator) set(list *field.Path, paths []string, judge func(at *field.Path, p environment.Path)) {
 	before := map[int]environment.Path{}
 	for i, text := range paths {
@@ -160,7 +160,7 @@ func (v *validator) set(list *field.Path, paths []string, judge func(at *field.P
 		}
 		for j := range i {
 			if b, ok := before[j]; ok && p.Covers(b) {
-				v.report(at, "replaces what %s wrote: remove one of them, or write this one first", list.Index(j))
+				v.report(at, "replaces the value that %s writes: remove one of them, or move this one before it", list.Index(j))
 				break
 			}
 		}
@@ -188,7 +188,7 @@ func (v *validator) status(status []v1beta1.StatusField) {
 		now := written{at, strings.Join(segments, "\x00") + "\x00"}
 		for _, b := range before {
 			if strings.HasPrefix(now.segments, b.segments) || strings.HasPrefix(b.segments, now.segments) {
-				v.report(now.at, "%q is written by %s, too: keep one of them", s.FieldPath, b.at)
+				v.report(now.at, "%q is also written by %s: keep one of them", s.FieldPath, b.at)
 				break
 			}
 		}
@@ -196,8 +196,8 @@ func (v *validator) status(status []v1beta1.StatusField) {
 	}
 }
 
-// statusSegments are the field names of a path below status. Crossplane writes
-// conditions itself.
+// statusSegments returns the field names of a path below status. Crossplane itself writes
+// conditions.
 func statusSegments(p string) ([]string, error) {
 	segments, err := fieldpath.Parse(p)
 	if err != nil {
@@ -209,7 +209,7 @@ func statusSegments(p string) ([]string, error) {
 	out := make([]string, 0, len(segments))
 	for _, s := range segments {
 		if s.Type != fieldpath.SegmentField || s.Field == "*" {
-			return nil, errors.New("must name fields only: write a list as a whole")
+			return nil, errors.New("must contain only field names: write a list as a whole")
 		}
 		out = append(out, s.Field)
 	}

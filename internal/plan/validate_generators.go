@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// kinds of a generator that are set.
+// kinds of a generator that the input sets.
 func kindsOf(g v1beta1.Generator) []string {
 	var out []string
 	for kind, set := range map[string]bool{
@@ -30,7 +30,7 @@ func kindsOf(g v1beta1.Generator) []string {
 	return out
 }
 
-// generator refuses what the definition cannot refuse.
+// generator refuses values that the definition cannot refuse.
 func (v *validator) generator(at *field.Path, g v1beta1.Generator) {
 	if g.Namespace != "" {
 		v.err(at.Child("namespace"), object.ValidateNamespace(g.Namespace))
@@ -39,7 +39,7 @@ func (v *validator) generator(at *field.Path, g v1beta1.Generator) {
 	i, grace := g.RefreshInterval, g.GracePeriod
 	if i != nil && grace != nil && i.Duration > 0 && grace.Duration/most > i.Duration {
 		v.report(at.Child("gracePeriod"),
-			"is %s, over %d times the refreshInterval, and at most %d generations are kept at once: set it to at most %s",
+			"is %s, more than %d times the refreshInterval, but at most %d generations are kept at once: set it to at most %s",
 			generator.DurationText(grace.Duration), most, limits.Generations, generator.DurationText(most*i.Duration))
 	}
 	if g.Resource == nil {
@@ -80,11 +80,11 @@ func (v *validator) settable(at *field.Path, p environment.Path, data bool) {
 	case covers("metadata.name") && p.String() != "metadata.name":
 		v.report(at, "must not be %s: write metadata.name", p)
 	case covers(notInManifest...):
-		v.report(at, "must not be %s, which the resource's own controller writes", p)
+		v.report(at, "must not be %s, because the resource's own controller writes it", p)
 	case data && covers(dataFields...):
-		v.report(at, "must not be %s, for a manifest is kept in an annotation: export the data instead", p)
+		v.report(at, "must not be %s, because the manifest is stored in an annotation: export the data instead", p)
 	case covers("metadata") && !covers("metadata.name", "metadata.labels", "metadata.annotations"):
-		v.report(at, "must not be %s: of metadata, set writes name, labels and annotations", p)
+		v.report(at, "must not be %s: below metadata, set may write only name, labels and annotations", p)
 	}
 }
 
@@ -93,14 +93,14 @@ func HasData(apiVersion, kind string) bool {
 	return apiVersion == "v1" && (kind == string(object.Secret) || kind == string(object.ConfigMap))
 }
 
-// manifest refuses fields that no manifest can have, and reports whether HasData.
+// manifest refuses fields that a manifest cannot have.
 func (v *validator) manifest(at *field.Path, raw []byte) (data bool) {
 	m := &structpb.Struct{}
 	switch n := len(Compact(raw)); {
-	case len(raw) == 0: // refused already
+	case len(raw) == 0: // already refused
 		return false
 	case n > limits.ManifestBytes:
-		v.report(at, "has %d bytes, over the limit of %d: it is kept in an annotation", n, limits.ManifestBytes)
+		v.report(at, "has %d bytes, over the limit of %d: the manifest is stored in an annotation", n, limits.ManifestBytes)
 		return false
 	case m.UnmarshalJSON(raw) != nil:
 		v.report(at, "must be an object")
@@ -118,7 +118,7 @@ func (v *validator) manifest(at *field.Path, raw []byte) (data bool) {
 	}
 	for _, k := range dataFields {
 		if HasData(apiVersion, kind) && m.GetFields()[k] != nil {
-			v.report(at.Child(k), "must not be set, for a manifest is kept in an annotation: a Secret's data is somebody else's to fill in, or is exported")
+			v.report(at.Child(k), "must not be set, because the manifest is stored in an annotation: export the data, or let another controller write it")
 		}
 	}
 	v.manifestMetadata(at.Child("metadata"), m.GetFields()["metadata"])
@@ -151,7 +151,7 @@ func (v *validator) manifestMetadata(at *field.Path, metadata *structpb.Value) {
 		at := at.Child(k)
 		switch {
 		case k == "name":
-			v.report(at, "must not be set, for each generation has a name of its own: leave it out, or write it by set with generation.number in it")
+			v.report(at, "must not be set, because each generation has its own name: leave it out, or write it with set and use generation.number in it")
 		case k == "namespace":
 			if _, ok := value.GetKind().(*structpb.Value_StringValue); ok {
 				v.err(at, object.ValidateNamespace(value.GetStringValue()))
@@ -174,7 +174,7 @@ func (v *validator) manifestMetadata(at *field.Path, metadata *structpb.Value) {
 	}
 }
 
-// Texts of a map of strings. Other values are left out.
+// Texts returns the strings of a map. Other values are left out.
 func Texts(v wire.Value) map[string]string {
 	out := map[string]string{}
 	for k, e := range v.Struct().All() {

@@ -68,10 +68,10 @@ func TestCompileFromComposite(t *testing.T) {
 sources: [{name: ca, apiVersion: v1, kind: Secret}]
 fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources: [db, ""]}}`,
 			[]string{
-				`fromComposite.allow.secrets[1]: "ca" is a source, which the composite's author cannot read: name a composed resource`,
+				`fromComposite.allow.secrets[1]: "ca" is a source, and composite authors cannot read sources: name a composed resource`,
 				`fromComposite.allow.secrets[2]: "db" is listed twice`,
-				"fromComposite.allow.secrets[3]: must not be empty: leave it out, or give it a value",
-				"fromComposite.allow.resources[1]: must not be empty: leave it out, or give it a value",
+				"fromComposite.allow.secrets[3]: must not be empty: leave it out, or set a value",
+				"fromComposite.allow.resources[1]: must not be empty: leave it out, or set a value",
 			},
 		},
 		"TooMany": {"lists have a limit", "fromComposite: {fieldPath: spec.a, allow: {secrets: [" + strings.Repeat("a,", 65) + "]}}", []string{"fromComposite.allow.secrets: has 65 items, over the limit of 64: split the input into several pipeline steps"}},
@@ -110,13 +110,13 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 }
 
 // noKey is said of an entry that is neither a key nor a prefix.
-const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/: there are no wildcards"
+const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
 
 func TestTenants(t *testing.T) {
 	const (
 		dns   = "use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit"
 		heldA = "Secret team/a {data: {k: old}}"
-		only  = " may be used in the value of a Secret only: have it in secretExpressions or dynamicSecrets"
+		only  = " may be used only in the value of a Secret: move it to secretExpressions or dynamicSecrets"
 		at    = "spec.operatorSpec."
 	)
 	for name, c := range map[string]struct {
@@ -183,8 +183,8 @@ func TestTenants(t *testing.T) {
 			reason: "a value without a key is a map, one with a key is none",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': 'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
 			want: []string{`Held! nothing | Secret "a" is not created: ` +
-				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value is its value); ` +
-				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or make one text of it with json.encode(...) (without a key, value is a map of several); ` +
+				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value must return the value of that key); ` +
+				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or make one text of it with json.encode(...) (without a key, value must return a map of keys and values); ` +
 				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: wrap it in string(...)`},
 		},
 		"Shapes": {
@@ -198,24 +198,24 @@ func TestTenants(t *testing.T) {
 				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set together with valueMap, which returns the keys`,
 				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, because value is the value of one key`,
 				`Held! nothing | Secret "e" is not created: ` + at + `dynamicSecrets[3]: must have value or valueMap`,
-				`Held! nothing | Secret "f" is not created: ` + at + `dynamicSecrets[4].valueMap: must not be set beside value: keep one of them`,
-				`Held! nothing | Secret "g" is not created: ` + at + `dynamicSecrets[5].key: must not be empty: leave it out, or give it a value`,
-				`Held! | ` + at + `dynamicSecrets[6].name: must not be empty: give it a value`,
+				`Held! nothing | Secret "f" is not created: ` + at + `dynamicSecrets[4].valueMap: must not be set together with value: keep one of them`,
+				`Held! nothing | Secret "g" is not created: ` + at + `dynamicSecrets[5].key: must not be empty: leave it out, or set a value`,
+				`Held! | ` + at + `dynamicSecrets[6].name: must not be empty: set a value`,
 			},
 		},
 		"TwoWriters": {
 			reason: "one key from two entries, be it spelled in a map",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: a, value: "{'k': 'w'}"}], dynamicSecrets: [{name: a, key: k, value: "'x'"}]}`,
-			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
-				at + `dynamicSecrets[0].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
-				at + `dynamicSecrets[0].value: key "k" of Secret "a" is written by ` + at + `secretExpressions[1].value, too: keep one of them`},
+			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "k" of Secret "a" is also written by ` + at + `secretExpressions[0].value: keep one of them; ` +
+				at + `dynamicSecrets[0].value: key "k" of Secret "a" is also written by ` + at + `secretExpressions[0].value: keep one of them; ` +
+				at + `dynamicSecrets[0].value: key "k" of Secret "a" is also written by ` + at + `secretExpressions[1].value: keep one of them`},
 		},
 		"Labels": {
 			reason: "two entries must agree, and what is reserved is reserved",
 			spec: `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'", labels: {l: one}}, {name: a, key: m, value: "'v'", labels: {l: two}},
 				{name: b, key: k, value: "'v'", labels: {crossplane.io/composite: other}, annotations: {export.fn.crossplane.io/generator: x}}]}`,
 			want: []string{
-				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].labels: another entry gives Secret "a" another value of "l": keep one of them`,
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].labels: another entry sets another value of "l" for Secret "a": keep one of them`,
 				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2].labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out; ` +
 					at + `secretExpressions[2].annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 			},
@@ -274,8 +274,8 @@ resources:
 				{name: a, key: a, value: secrets.cache.password}, {name: a, key: b, value: "string(resources.cache.status)"},
 				{name: a, key: c, value: environment.region}, {name: a, key: d, value: "string(context.x)"}, {name: a, key: e, value: variables.x}, {name: a, key: f, value: "string(sources.x)"}]}`,
 			want: []string{`Held! nothing | Secret "a" is not created: ` +
-				at + `secretExpressions[0].value:1:14: secrets.cache is not allowed here, only secrets.db; ` +
-				at + `secretExpressions[1].value:1:23: resources.cache is not allowed here, only resources.db; ` +
+				at + `secretExpressions[0].value:1:14: secrets.cache is not allowed here: the Composition allows only secrets.db; ` +
+				at + `secretExpressions[1].value:1:23: resources.cache is not allowed here: the Composition allows only resources.db; ` +
 				at + `secretExpressions[2].value:1:12: environment is not allowed here; ` +
 				at + `secretExpressions[3].value:1:8: there is no variable context here: there are composite, environment, resource, resources, secret, secrets, self; ` +
 				at + `secretExpressions[4].value:1:1: there is no variable variables here: there are composite, environment, resource, resources, secret, secrets, self; ` +
@@ -311,7 +311,7 @@ resources:
 			reason: "of several none is the one, unless from says so",
 			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: [cache, db]}}",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
-			want:   []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret stands for none of the inputs: use secrets.cache, secrets.db`},
+			want:   []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret is not set here, because the Composition allows several inputs: use secrets.cache, secrets.db`},
 		},
 		"From": {
 			reason: "from says which",
@@ -339,7 +339,7 @@ resources:
 			want: []string{
 				"Available Secret team/a {data: {k: v}}",
 				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
-				`Held! | ` + at + `secretExpressions[1].name: must be set: the name of the Secret`,
+				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
 			},
 		},
 		"NoName": {
@@ -373,7 +373,7 @@ resources:
 				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is held as it was observed, for it is not clear whether it is still asked for`,
 				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
 				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
-				`Held! | spec.exports.list: cannot be there: something that is no object is above it`,
+				`Held! | spec.exports.list: cannot be read: a field above it is not an object`,
 			},
 		},
 		"MisspeltList": {
@@ -402,7 +402,7 @@ resources:
 			spec: `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, value: "{'a': '`+strings.Repeat("v", 4000)+`'}"},`, 4) +
 				`{name: b, key: k, value: "'` + strings.Repeat("v", 4000) + `'"}, {name: c, key: k, value: "'v'"}]}`,
 			want: []string{
-				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "a" of Secret "a" is written by ` + at + `secretExpressions[0].value, too: keep one of them; ` +
+				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "a" of Secret "a" is also written by ` + at + `secretExpressions[0].value: keep one of them; ` +
 					at + `secretExpressions[2].value: ` + tooLong + at + `secretExpressions[3].value: ` + strings.TrimSuffix(tooLong, "; "),
 				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[4].value: all expressions of the composite together have more than 8192 characters: shorten them`,
 				`Held! nothing | Secret "c" is not created: ` + at + `secretExpressions[5].value: all expressions of the composite together have more than 8192 characters: shorten them`,
@@ -687,7 +687,7 @@ func TestTenantsShareNothing(t *testing.T) {
 	for range 2 {
 		for allow, want := range map[string]string{
 			"{secrets: [db]}":    "Available Secret team/a {data: {k: canary-pass}}",
-			"{secrets: [cache]}": `Held! nothing | Secret "a" is not created: spec.operatorSpec.secretExpressions[0].value:1:11: secrets.db is not allowed here, only secrets.cache`,
+			"{secrets: [cache]}": `Held! nothing | Secret "a" is not created: spec.operatorSpec.secretExpressions[0].value:1:11: secrets.db is not allowed here: the Composition allows only secrets.cache`,
 		} {
 			input := plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec, allow: " + allow + "}")
 			s := newScene(t, input, spec)

@@ -53,8 +53,8 @@ environment:
 				`environment.set[0].fieldPath: must not have a wildcard: name the field`,
 				"environment.set[1].fieldPath: must be set",
 				"environment.set[2].vaule: is an unknown field: did you mean value?",
-				"environment.set[3].fieldPath: replaces what environment.set[2] wrote: remove one of them, or write this one first",
-				"environment.set[4].fieldPath: replaces what environment.set[2] wrote: remove one of them, or write this one first",
+				"environment.set[3].fieldPath: replaces the value that environment.set[2] writes: remove one of them, or move this one before it",
+				"environment.set[4].fieldPath: replaces the value that environment.set[2] writes: remove one of them, or move this one before it",
 				"environment.set[5].value:1:1: must return a value that JSON has, but returns a timestamp: wrap it in string(...)",
 			},
 		},
@@ -115,7 +115,7 @@ configMaps:
 	}
 }
 
-const ownEnvironment = "may not use the environment, which this input finds or sets: a name has to be known before; find and set it in an earlier step of the pipeline"
+const ownEnvironment = "may not use the environment, which this input looks up or sets: the name must be known before that; look up and set the environment in an earlier step of the pipeline"
 
 // everything finds two EnvironmentConfigs and writes into what they hold.
 const everything = `

@@ -47,7 +47,7 @@ func TestCompileGenerators(t *testing.T) {
 			input:  `generators: [{uuid: {}}, {name: "", uuid: {}}, {name: A, uuid: {}}, {name: -a, uuid: {}}, {name: a-, uuid: {}}, {name: a.b, uuid: {}}, {name: a/b, uuid: {}}, {name: a_b, uuid: {}}]`,
 			want: []string{
 				"generators[0].name: must be set",
-				"generators[1].name: must not be empty: give it a value",
+				"generators[1].name: must not be empty: set a value",
 				"generators[2].name: " + badName, "generators[3].name: " + badName, "generators[4].name: " + badName,
 				"generators[5].name: " + badName, "generators[6].name: " + badName, "generators[7].name: " + badName,
 			},
@@ -60,7 +60,7 @@ func TestCompileGenerators(t *testing.T) {
 		"SameName": {
 			reason: "of whatever kinds they are",
 			input:  `generators: [{name: a, uuid: {}}, {name: b, uuid: {}}, {name: a, password: {}}]`,
-			want:   []string{`generators[2].name: "a" is the name of generators[0], too: rename one of them`},
+			want:   []string{`generators[2].name: "a" is also the name of generators[0]: rename one of them`},
 		},
 		"TooMany": {
 			reason: "a list over its limit is not looked into",
@@ -72,8 +72,8 @@ func TestCompileGenerators(t *testing.T) {
 			input:  `generators: [{name: a}, {name: b, password: {}, uuid: {}}, {name: c, totp: {secretExpression: "'x'"}, sshKey: {}, certificate: {subject: {commonName: x}}}]`,
 			want: []string{
 				"generators[0]: must have password, uuid, sshKey, certificate, totp or resource",
-				"generators[1].uuid: must not be set beside password: keep one of them",
-				"generators[2].sshKey: must not be set beside certificate: keep one of them",
+				"generators[1].uuid: must not be set together with password: keep one of them",
+				"generators[2].sshKey: must not be set together with certificate: keep one of them",
 			},
 		},
 		"Shape": {
@@ -82,7 +82,7 @@ func TestCompileGenerators(t *testing.T) {
 			want: []string{
 				"generators[0].passwort: is an unknown field: did you mean password?",
 				"generators[1].password.lenght: is an unknown field: did you mean length?",
-				"generators[2].uuid: must be an object, but is null: write {} if it shall have no fields, or leave it out",
+				"generators[2].uuid: must be an object, but is null: write {} for an object without fields, or leave it out",
 				"generators[3]: must be an object, but is a number: its fields are name, password, uuid, sshKey, certificate, totp, resource, namespace, refreshPolicy, refreshInterval, gracePeriod, keepersExpression",
 				"generators[4].uuid.x: is an unknown field: there is none",
 			},
@@ -101,7 +101,7 @@ func TestCompileGenerators(t *testing.T) {
 			input:  `generators: [{name: a, uuid: {}, refreshPolicy: Never}, {name: b, uuid: {}, refreshPolicy: ""}]`,
 			want: []string{
 				"generators[0].refreshPolicy: must be CreatedOnce, Periodic or OnChange",
-				"generators[1].refreshPolicy: must not be empty: leave it out, or give it a value",
+				"generators[1].refreshPolicy: must not be empty: leave it out, or set a value",
 			},
 		},
 		"Interval": {
@@ -129,7 +129,7 @@ generators:
 			want: []string{
 				"generators[0].keepersExpression: " + once,
 				"generators[1].keepersExpression: " + once,
-				"generators[2].keepersExpression: must not be empty: an empty text is \"''\" in an expression",
+				"generators[2].keepersExpression: must not be empty: in an expression, write an empty text as \"''\"",
 			},
 		},
 		"Grace": {
@@ -144,7 +144,7 @@ generators:
 		"GraceOverIntervals": {
 			reason: "each generation that is kept is an object",
 			input:  `generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, gracePeriod: 15h15s}]`,
-			want:   []string{"generators[0].gracePeriod: is 15h0m15s, over 15 times the refreshInterval, and at most 16 generations are kept at once: set it to at most 15h"},
+			want:   []string{"generators[0].gracePeriod: is 15h0m15s, more than 15 times the refreshInterval, but at most 16 generations are kept at once: set it to at most 15h"},
 		},
 		"Certificates": {
 			reason: "who signs is a CA, and somebody else",
@@ -163,7 +163,7 @@ generators:
 			want: []string{
 				`generators[1].certificate.ca: there is no generator "rot": did you mean root?`,
 				`generators[2].certificate.ca: there is no generator "elsewhere": there are leaf, middle, near, ofleaf, ofword, once, root, same, word`,
-				`generators[4].certificate.ca: generator "word" makes no certificate`,
+				`generators[4].certificate.ca: generator "word" does not generate a certificate`,
 				"generators[6].certificate.ca: names a certificate that is no CA: set its isCA to true",
 				"generators[7].certificate.subject: is the subject of the CA, too, as if it signed itself: give it another commonName",
 				"generators[8].certificate.ca: must not be set for a CA, which signs itself",
@@ -174,7 +174,7 @@ generators:
 			reason: "nobody signed it before; a CA must not have one at all, which is said instead",
 			input:  `generators: [{name: a, certificate: {ca: a, dnsNames: [a.b]}}, {name: b, certificate: {ca: b, isCA: true, subject: {commonName: x}}}]`,
 			want: []string{
-				"generators[0].certificate.ca: must not be the generator itself: leave ca out, and it signs itself",
+				"generators[0].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
 				"generators[1].certificate.ca: must not be set for a CA, which signs itself",
 			},
 		},
@@ -218,8 +218,8 @@ generators:
 
 func TestCompileManifests(t *testing.T) {
 	const (
-		meta   = ": of metadata, set writes name, labels and annotations"
-		noData = "must not be set, for a manifest is kept in an annotation: a Secret's data is somebody else's to fill in, or is exported"
+		meta   = ": below metadata, set may write only name, labels and annotations"
+		noData = "must not be set, because the manifest is stored in an annotation: export the data, or let another controller write it"
 		at     = "generators[0].resource."
 	)
 	manifest := func(text string) string { return "generators: [{name: a, resource: {manifest: " + text + "}}]" }
@@ -242,7 +242,7 @@ func TestCompileManifests(t *testing.T) {
 				at + "manifest.metadata.finalizers: must not be set in a manifest",
 				at + "manifest.metadata.generateName: must not be set in a manifest",
 				at + "manifest.metadata.managedFields: must not be set in a manifest",
-				at + "manifest.metadata.name: must not be set, for each generation has a name of its own: leave it out, or write it by set with generation.number in it",
+				at + "manifest.metadata.name: must not be set, because each generation has its own name: leave it out, or write it with set and use generation.number in it",
 				at + `manifest.metadata.namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				at + "manifest.metadata.ownerReferences: must not be set in a manifest",
 				at + "manifest.metadata.uid: must not be set in a manifest",
@@ -301,7 +301,7 @@ generators:
 		"TooLarge": {
 			reason: "an annotation has a limit",
 			input:  manifest(`{x: ` + strings.Repeat("x", limits.ManifestBytes+1-len(`{"x":""}`)) + "}"),
-			want:   []string{at + "manifest: has 65537 bytes, over the limit of 65536: it is kept in an annotation"},
+			want:   []string{at + "manifest: has 65537 bytes, over the limit of 65536: the manifest is stored in an annotation"},
 		},
 		"SetNothing": {
 			reason: "both are needed",
@@ -326,38 +326,38 @@ generators:
 				at + "set[2].fieldPath: must not be metadata" + meta, at + "set[3].fieldPath: must not be metadata.namespace" + meta,
 				at + "set[4].fieldPath: must not be metadata.uid" + meta, at + "set[5].fieldPath: must not be metadata.ownerReferences[0].uid" + meta,
 				at + "set[6].fieldPath: must not be metadata.generateName" + meta, at + "set[7].fieldPath: must not be metadata.finalizers[0]" + meta,
-				at + "set[8].fieldPath: must not be metadata.managedFields" + meta, at + "set[9].fieldPath: must not be status, which the resource's own controller writes",
+				at + "set[8].fieldPath: must not be metadata.managedFields" + meta, at + "set[9].fieldPath: must not be status, because the resource's own controller writes it",
 			},
 		},
 		"SetFixedOtherwiseSpelled": {
 			reason: "a field path has several spellings",
 			input:  set(`{fieldPath: "[metadata].namespace", value: "'x'"}, {fieldPath: "[status][x]", value: "1"}`),
-			want:   []string{at + "set[0].fieldPath: must not be metadata.namespace" + meta, at + "set[1].fieldPath: must not be status.x, which the resource's own controller writes"},
+			want:   []string{at + "set[0].fieldPath: must not be metadata.namespace" + meta, at + "set[1].fieldPath: must not be status.x, because the resource's own controller writes it"},
 		},
 		"SetData": {
 			reason: "of those whose data is not in a manifest either",
 			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: "true", set: [
   {fieldPath: data.x, value: "'x'"}, {fieldPath: "[binaryData]", value: "{}"}, {fieldPath: stringData.x, value: "'x'"}]}}]`,
-			want: []string{at + "set[0].fieldPath: must not be data.x, for a manifest is kept in an annotation: export the data instead", at + "set[1].fieldPath: must not be binaryData, for a manifest is kept in an annotation: export the data instead", at + "set[2].fieldPath: must not be stringData.x, for a manifest is kept in an annotation: export the data instead"},
+			want: []string{at + "set[0].fieldPath: must not be data.x, because the manifest is stored in an annotation: export the data instead", at + "set[1].fieldPath: must not be binaryData, because the manifest is stored in an annotation: export the data instead", at + "set[2].fieldPath: must not be stringData.x, because the manifest is stored in an annotation: export the data instead"},
 		},
 		"SetCovers": {
 			reason: "what replaces another one comes first, and nothing is written twice",
 			input:  set(`{fieldPath: spec.a.b, value: "1"}, {fieldPath: spec.c, value: "1"}, {fieldPath: spec.a, value: "{}"}, {fieldPath: spec.c, value: "1"}`),
 			want: []string{
-				at + "set[2].fieldPath: replaces what " + at + "set[0] wrote: remove one of them, or write this one first",
-				at + "set[3].fieldPath: replaces what " + at + "set[1] wrote: remove one of them, or write this one first",
+				at + "set[2].fieldPath: replaces the value that " + at + "set[0] writes: remove one of them, or move this one before it",
+				at + "set[3].fieldPath: replaces the value that " + at + "set[1] writes: remove one of them, or move this one before it",
 			},
 		},
 		"SetName": {
 			reason: "a name is of one generation, and known before anything is read",
 			input: set(`{fieldPath: metadata.name, value: "'x'"}`) + `
 sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
-			want: []string{at + "set[0].value: gives each generation the same name: use generation.number or generation.id in it"},
+			want: []string{at + "set[0].value: returns the same name for each generation: use generation.number or generation.id in it"},
 		},
 		"SetNameOfGenerated": {
 			reason: "said once, and not as a secret in a manifest, too",
 			input:  set(`{fieldPath: "[metadata][name]", value: generated.a.x + generation.id}`),
-			want:   []string{at + "set[0].value:1:12: may not use generated.a.x: a name has to be known before a credential is made"},
+			want:   []string{at + "set[0].value:1:12: may not use generated.a.x: the name must be known before a credential is generated"},
 		},
 		"SetOfGeneration": {
 			reason: "it would fail on each call; a computed field may be one of them",
@@ -375,7 +375,7 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 			reason: "what is asked for has to be the same on each call",
 			input: set(`{fieldPath: metadata.name, value: "sources.s.data.x + generation.id"}`) + `
 sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
-			want: []string{at + "set[0].value: may use no source: a name has to be known before a source is read"},
+			want: []string{at + "set[0].value: may not use sources: the name must be known before any source is read"},
 		},
 		"SetMany": {
 			reason: "a list has its limit",
@@ -392,7 +392,7 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 
 func TestCompileGeneratorExpressions(t *testing.T) {
 	const (
-		secretly = ", and secret data flows into the data of Secrets only: leave it out"
+		secretly = ", but secret data may flow only into the data of Secrets: leave it out"
 		unknown  = ": its outputs are not known yet: use them where they are exported"
 		gens     = "generators:\n- {name: word, password: {}}\n- {name: key, sshKey: {}}\n- {name: otp, totp: {secretExpression: \"'x'\"}}\n- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}\n"
 	)
@@ -482,8 +482,8 @@ generators:
 			want: []string{
 				"generators[0].resource.readyExpression:1:1: must return true or false, but returns a string: compare it with something",
 				"generators[1].resource.readyExpression:1:1: must return true or false, but returns an int: compare it with something",
-				"generators[2].resource.readyExpression: must not be empty: an empty text is \"''\" in an expression",
-				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: whether a generation can be used is up to its own resource",
+				"generators[2].resource.readyExpression: must not be empty: in an expression, write an empty text as \"''\"",
+				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: only the generation's own resource determines whether the generation is ready",
 			},
 		},
 		"Token": {
@@ -496,10 +496,10 @@ generators:
 - {name: e, totp: {secretExpression: "5"}}
 variables: [{name: v, value: generated.otp.token}]`,
 			want: []string{
-				"generators[4].totp.secretExpression:1:14: may not use generated.otp.token: name a generator that is no totp",
-				"generators[5].totp.secretExpression:1:12: may not use generated.b.token: name a generator that is no totp",
-				"generators[6].totp.secretExpression:1:10: may not use generated.otp.token: name a generator that is no totp",
-				"generators[7].totp.secretExpression:1:28: may not use all of generated: name a generator that is no totp",
+				"generators[4].totp.secretExpression:1:14: may not use generated.otp.token: use a generator that is not a totp",
+				"generators[5].totp.secretExpression:1:12: may not use generated.b.token: use a generator that is not a totp",
+				"generators[6].totp.secretExpression:1:10: may not use generated.otp.token: use a generator that is not a totp",
+				"generators[7].totp.secretExpression:1:28: may not use all of generated: use a generator that is not a totp",
 				"generators[8].totp.secretExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
 			},
 		},
@@ -579,8 +579,8 @@ secrets:
 			reason: "a find takes what is in use",
 			input:  gens + "secrets: [{name: s, dataFrom: [{find: {path: previous.word/}}, {find: {path: previous.word}}]}]",
 			want: []string{
-				"secrets[0].dataFrom[0].find.path: finds no generation before: use extract, with key previous.word",
-				"secrets[0].dataFrom[1].find.path: finds no generation before: use extract, with key previous.word",
+				"secrets[0].dataFrom[0].find.path: cannot find previous generations: use extract with key previous.word",
+				"secrets[0].dataFrom[1].find.path: cannot find previous generations: use extract with key previous.word",
 			},
 		},
 		"Generations": {
@@ -619,7 +619,7 @@ func TestCompileGeneratedFlow(t *testing.T) {
 		return fmt.Sprintf("%s: uses %s, %s: leave it out, or list %q under nonSensitive if it is not secret", place, use, plantest.Flow, use)
 	}
 	early := func(place, use string) string {
-		return place + ": may not use " + use + ": a name has to be known before a credential is made"
+		return place + ": may not use " + use + ": the name must be known before a credential is generated"
 	}
 	refusals{
 		"ConfigMap": {
@@ -655,9 +655,9 @@ configMaps:
 			reason: "all keys at once",
 			input:  gens + `configMaps: [{name: c, dataFrom: [{extract: {key: generated.word}}, {extract: {key: previous.word}}, {find: {path: generated.word/}}, {valueMap: generated.key}]}]`,
 			want: []string{
-				`configMaps[0].dataFrom[0].extract.key: "generated.word" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
-				`configMaps[0].dataFrom[1].extract.key: "previous.word" gives secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment, or export single keys`,
-				"configMaps[0].dataFrom[2].find: finds secret data, which flows into the data of Secrets only: extract a ConfigMap source or the environment",
+				`configMaps[0].dataFrom[0].extract.key: "generated.word" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[1].extract.key: "previous.word" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				"configMaps[0].dataFrom[2].find: finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment",
 				"configMaps[0].dataFrom[3].valueMap:1:10: uses all keys of generated.key, " + plantest.Flow + ": leave it out",
 			},
 		},
@@ -714,8 +714,8 @@ environment:
   - {fieldPath: a, value: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}
   - {fieldPath: b, value: variables.v, nonSensitive: [generated.word.password]}`,
 			want: []string{
-				"environment.set[0].value:1:14: may not use generated.key.publicKey: generators may use the environment, which comes first",
-				"environment.set[1].value:1:10: may not use generated.word.password: generators may use the environment, which comes first",
+				"environment.set[0].value:1:14: may not use generated.key.publicKey: the environment is complete before generators run, because generators may use it",
+				"environment.set[1].value:1:10: may not use generated.word.password: the environment is complete before generators run, because generators may use it",
 			},
 		},
 	}.run(t)

@@ -568,7 +568,7 @@ secrets:
 			reason: "a composition resource name has one writer",
 			input:  url,
 			world:  `desired: {url: {apiVersion: example.org/v1, kind: Other}}`,
-			want:   []string{`secrets[0].name: another step of the pipeline composes a resource named "url", too: rename one of them`},
+			want:   []string{`secrets[0].name: another step of the pipeline also composes a resource named "url": rename one of them`},
 		},
 		"SecretSourceIsAResource": {
 			reason: "secrets.db would mean two things; a source that nobody uses, or that is no Secret, does not matter",
@@ -577,8 +577,8 @@ sources: [{name: db, apiVersion: v1, kind: Secret}, {name: later, apiVersion: v1
 secrets: [{name: a, data: [{key: k, value: secrets.db.x + secrets.later.x + sources.cm.x}]}]`,
 			world: `desired: {later: {}, unused: {}, cm: {}}`,
 			want: []string{
-				`sources[0].name: "db" is the name of a composed resource, too, so that secrets.db would mean two things: rename the source`,
-				`sources[1].name: "later" is the name of a composed resource, too, so that secrets.later would mean two things: rename the source`,
+				`sources[0].name: "db" is also the name of a composed resource, so that secrets.db would mean two things: rename the source`,
+				`sources[1].name: "later" is also the name of a composed resource, so that secrets.later would mean two things: rename the source`,
 			},
 		},
 	} {
@@ -715,7 +715,7 @@ cluster:
 		"NameFails": {"why is said", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.size}]`, `secrets.z.x`, "", nil,
 			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: must return a string, but returns int: wrap it in string(...)`},
 		"NameIllegal": {"nothing that leads elsewhere", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "'../' + composite.spec.region"}]`, `secrets.z.x`, "", nil,
-			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: gives what is no name of an object: it may not contain '/'`},
+			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: gives what is not a valid name of an object: it may not contain '/'`},
 		"Unused":         {"nothing is read that no expression uses", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `'v'`, "", nil, "v"},
 		"UnusedVariable": {"nor if just a variable uses it that nobody uses", `[{name: unused, apiVersion: v1, kind: Secret}]`, `'v'`, "", nil, "v"},
 		"UsedVariable":   {"but if a variable is used", `[{name: cm, apiVersion: v1, kind: ConfigMap, matchName: s}]`, `variables.x`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},

@@ -169,8 +169,8 @@ secrets:
   metadata: {nameExpression: "'' +secret.x", namespaceExpression: "'' +secret.x", labelsExpression: "{'a' :secret.x}", annotationsExpression: "{'a':  secret.x}"}
   data: [{key: k, value: secret.x}]`,
 			want: []string{
-				"secrets[0].metadata.nameExpression:1:11: may not use secret.x: a name must be known before any Secret is read: leave it out",
-				"secrets[0].metadata.namespaceExpression:1:11: may not use secret.x: a name must be known before any Secret is read: leave it out",
+				"secrets[0].metadata.nameExpression:1:11: may not use secret.x: the name must be known before any Secret is read: leave it out",
+				"secrets[0].metadata.namespaceExpression:1:11: may not use secret.x: the name must be known before any Secret is read: leave it out",
 				key("secrets[0].metadata.labelsExpression:1:13"),
 				key("secrets[0].metadata.annotationsExpression:1:14"),
 			},
@@ -183,7 +183,7 @@ secrets:
 		"SourceName": {
 			reason: "a requirement is public, and the same on each call",
 			input:  `sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: secret.x}]`,
-			want:   []string{"sources[0].nameExpression:1:7: may not use secret.x: a name must be known before any Secret is read: leave it out"},
+			want:   []string{"sources[0].nameExpression:1:7: may not use secret.x: the name must be known before any Secret is read: leave it out"},
 		},
 		"AllKeys": {
 			reason: "all keys cannot be declared to be none",

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// Env compiles inputs. It is shared, as in the function.
+// Env compiles inputs. All tests share it, as requests do in the function.
 var Env = func() *expression.Environment {
 	e, err := expression.NewEnvironment()
 	if err != nil {
@@ -38,7 +38,7 @@ func Parse(t testing.TB, text string) *structpb.Struct {
 	return out
 }
 
-// Exports is an input without its first two lines.
+// Exports adds the first two lines to an input.
 func Exports(body string) string {
 	if fields, ok := strings.CutPrefix(body, "{"); ok {
 		return "{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, " + fields
@@ -51,7 +51,7 @@ func Compile(t testing.TB, input string) (*plan.Plan, []string) {
 	t.Helper()
 	p, diagnostics := plan.Compile(context.Background(), Env, Parse(t, input))
 	if (p == nil) != (len(diagnostics) > 0) {
-		t.Errorf("Compile(...): plan %v, diagnostics %v: want just one of them", p, diagnostics)
+		t.Errorf("Compile(...): plan %v, diagnostics %v: want exactly one of them", p, diagnostics)
 	}
 	var texts []string
 	for _, d := range diagnostics {
@@ -60,10 +60,10 @@ func Compile(t testing.TB, input string) (*plan.Plan, []string) {
 	return p, texts
 }
 
-// Flow is how diagnostics of secret flow end.
-const Flow = "and secret data flows into the data of Secrets only"
+// Flow is the end of the diagnostics of secret flow.
+const Flow = "but secret data may flow only into the data of Secrets"
 
-// StructOf returns a map as a struct, and nothing for nil.
+// StructOf returns a map as a struct. For nil it returns the zero struct.
 func StructOf(t testing.TB, m map[string]any) wire.Struct {
 	t.Helper()
 	if m == nil {
@@ -77,6 +77,6 @@ func StructOf(t testing.TB, m map[string]any) wire.Struct {
 }
 
 var (
-	// App is the kind of composites.
+	// App is the kind of the composite resources in tests.
 	App = plan.Kind{APIVersion: "example.org/v1", Kind: "App"}
 )
