@@ -300,8 +300,11 @@ func (r runner) checkGo(t *testing.T, place, text string) {
 	functions := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`).FindAllStringSubmatch(tests.String(), -1)
 	for _, pattern := range names {
 		pattern, _, _ = strings.Cut(pattern, "/")
-		for one := range strings.SplitSeq(pattern, "|") {
-			one = strings.Trim(one, "()")
+		alternatives := strings.Split(pattern, "|")
+		if strings.ContainsAny(pattern, "()") {
+			alternatives = []string{pattern}
+		}
+		for _, one := range alternatives {
 			re, err := regexp.Compile(one)
 			if err != nil {
 				t.Errorf("%s: %v", place, err)
