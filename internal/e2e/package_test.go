@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +31,21 @@ func TestPackage(t *testing.T) {
 		t.Errorf("the package: -want, +got:\n%s", diff)
 	}
 
-	compositions := 0
+	wanted, compositions := 0, 0
+
+	err := filepath.WalkDir(example, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+
+		text, err := os.ReadFile(path)
+		wanted += strings.Count("\n"+string(text), "\nkind: Composition\n")
+
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	for _, o := range parseObjects(t, files[".up/examples.yaml"]) {
 		if o.GetKind() == "Composition" {
@@ -38,7 +53,7 @@ func TestPackage(t *testing.T) {
 		}
 	}
 
-	if diff := cmp.Diff(len(examples(t)), compositions); diff != "" {
+	if diff := cmp.Diff(wanted, compositions); diff != "" || wanted == 0 {
 		t.Errorf("Compositions among the examples of the package: -want, +got:\n%s", diff)
 	}
 }

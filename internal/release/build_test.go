@@ -89,10 +89,12 @@ func TestBuildPrints(t *testing.T) {
 func TestPackage(t *testing.T) {
 	b := builtPackages(t)
 	compositions := 0
-	err := filepath.WalkDir(filepath.Join(b.root, "example"), func(_ string, d fs.DirEntry, err error) error {
-		if d != nil && d.Name() == "composition.yaml" {
-			compositions++
+	err := filepath.WalkDir(filepath.Join(b.root, "example"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
 		}
+		text, err := os.ReadFile(path)
+		compositions += strings.Count("\n"+string(text), "\nkind: Composition\n")
 		return err
 	})
 	if err != nil {
