@@ -95,6 +95,7 @@ var substitutes = []struct {
 	reason  string
 }{
 	{regexp.MustCompile(`^kubectl (logs|exec|top|port-forward|rollout)\b`), "--help", "the function is a process here, without a Pod"},
+	{regexp.MustCompile(`^kubectl .*\b(pod-monitor|prometheus-rule|podmonitor|prometheusrule)`), "--help", "the Prometheus Operator is not installed"},
 	{regexp.MustCompile(`^kubectl (apply|annotate|delete|patch|replace) .*\bfunctions?\b`), "--dry-run=server", "all tests share the Function"},
 }
 
@@ -131,10 +132,12 @@ func TestPages(t *testing.T) {
 				t.Fatalf("%v\n%s", err, events("team-a"))
 			}
 
+			k := kubectl{programs.Kubectl, linksTo(t, root)}
+
 			for _, c := range commands {
 				ran++
 
-				if err := c.run(t.Context(), programs.Kubectl); err != nil {
+				if err := k.run(t.Context(), c); err != nil {
 					t.Errorf("%s:%d: %s: %v", page.Path, c.Line, c.Text, err)
 				}
 			}
@@ -142,6 +145,31 @@ func TestPages(t *testing.T) {
 	}
 
 	t.Logf("%d commands ran", ran)
+}
+
+// linksTo returns a folder with links to what a folder has: commands write their files beside these links.
+func linksTo(t *testing.T, dir string) string {
+	t.Helper()
+
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	out := t.TempDir()
+
+	for _, e := range entries {
+		if err := os.Symlink(filepath.Join(dir, e.Name()), filepath.Join(out, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return out
 }
 
 // setUpPage has the composite ready, and then in the state that the page is about.
@@ -194,19 +222,20 @@ func kubectlCommands(page pages.Page) []pageCommand {
 	return out
 }
 
-// run the command. One that only reads has some time until it shows what the page shows.
-func (c pageCommand) run(ctx context.Context, kubectl string) error {
-	text := c.Text
+// A kubectl runs commands in a folder, as an administrator.
+type kubectl struct{ program, dir string }
 
+// run a command of a page. One that only reads has some time until it shows what the page shows.
+func (k kubectl) run(ctx context.Context, c pageCommand) error {
 	for _, s := range substitutes {
-		if s.pattern.MatchString(text) {
-			_, err := kubectlRuns(ctx, kubectl, text+" "+s.flag, 0)
+		if s.pattern.MatchString(c.Text) {
+			_, err := k.output(ctx, c.Text+" "+s.flag, 0)
 			return err
 		}
 	}
 
 	try := func() error {
-		got, err := kubectlRuns(ctx, kubectl, text, c.ExitCode)
+		got, err := k.output(ctx, c.Text, c.ExitCode)
 		if err == nil && c.shown != nil && !pages.Matches(*c.shown, got) {
 			return fmt.Errorf("prints\n%s\nand not\n%s", got, *c.shown)
 		}
@@ -214,24 +243,24 @@ func (c pageCommand) run(ctx context.Context, kubectl string) error {
 		return err
 	}
 
-	if reads.MatchString(text) {
+	if reads.MatchString(c.Text) {
 		return eventually(ctx, soon, "the command", try)
 	}
 
 	return try()
 }
 
-// kubectlRuns runs a command line as an administrator, and wants an exit code. It returns what the command prints.
-func kubectlRuns(ctx context.Context, kubectl, text string, want int) (string, error) {
+// output of a command line, which must end with an exit code.
+func (k kubectl) output(ctx context.Context, text string, want int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
 	var stdout, stderr bytes.Buffer
 
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
-	cmd.Dir = root
+	cmd.Dir = k.dir
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "KUBECACHEDIR="+state("kubectl-cache"),
-		"PATH="+filepath.Dir(kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"PATH="+filepath.Dir(k.program)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 
