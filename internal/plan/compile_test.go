@@ -160,7 +160,7 @@ secrets:
   data: [{key: k}, {key: l, value: "'v'", valueMap: "{'a': 'b'}"}, {value: "'v'"}, {key: m, valueMap: "{'a': 'b'}"}, {optional: true}]`),
 			want: []string{
 				"secrets[0].data[0]: must have value or valueMap",
-				"secrets[0].data[1].valueMap: must not be set beside value: keep one of them",
+				"secrets[0].data[1].valueMap: must not be set together with value: keep one of them",
 				"secrets[0].data[2].key: must be set, because value is the value of one key",
 				"secrets[0].data[3].key: must not be set together with valueMap, which returns the keys",
 				"secrets[0].data[4]: must have value or valueMap",
@@ -235,8 +235,8 @@ configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
 sources: [{name: s, apiVersion: v1, kind: Secret}, {name: s, apiVersion: v1, kind: ConfigMap}]
 variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"}, {name: a-b, value: "4"}]`),
 			want: []string{
-				`sources[1].name: "s" is the name of sources[0], too: rename one of them`,
-				`variables[1].name: "v" is the name of variables[0], too: rename one of them`,
+				`sources[1].name: "s" is also the name of sources[0]: rename one of them`,
+				`variables[1].name: "v" is also the name of variables[0]: rename one of them`,
 				`variables[2].name: must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>`,
 				`variables[3].name: must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>`,
 			},
@@ -270,7 +270,7 @@ secrets:
 				`secrets[0].metadata.annotations: cannot set annotation "crossplane.io/composition-resource-name": Crossplane sets it to find the objects of a composite again; leave it out`,
 				`secrets[0].metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 				`secrets[0].type: must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type`,
-				`secrets[1].metadata.name: must be set, for "B_C" cannot be part of the object's name: set it, or rename the export in lower case, without '_'`,
+				`secrets[1].metadata.name: must be set, because "B_C" cannot be part of an object's name: set it, or rename the export in lower case without '_'`,
 			},
 		},
 		"NameAndExpression": {

@@ -292,8 +292,8 @@ func TestCompileDataFrom(t *testing.T) {
 secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
 			want: []string{
 				"sources[0].name: must not be environment, because extract uses this name for the environment: rename the source",
-				"secrets[0].data: must not be empty: leave it out, or give it an item",
-				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or give it an item",
+				"secrets[0].data: must not be empty: leave it out, or add an item",
+				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or add an item",
 				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",
 				"secrets[1].dataFrom: must not be empty: leave it out, or add an item",
 			},

@@ -92,7 +92,7 @@ func TestCompileGenerators(t *testing.T) {
 			input:  `generators: [{name: a, uuid: {}, namespace: A.b}, {name: b, uuid: {}, namespace: ""}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, namespace: b}]`,
 			want: []string{
 				`generators[0].namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
-				"generators[1].namespace: must not be empty: leave it out, or give it a value",
+				"generators[1].namespace: must not be empty: leave it out, or set a value",
 				"generators[2].namespace: has no effect on a resource: set metadata.namespace in its manifest",
 			},
 		},
