@@ -1,8 +1,7 @@
 // Package main is function-export: a Crossplane composition function that
 // exports values of a composition as Secrets and ConfigMaps.
 //
-// It only wires the commands: serve answers Crossplane, and the others do with local
-// files what it does in a cluster, or say what it would do.
+// It only wires the commands: serve answers Crossplane, and the other commands work on local files.
 package main
 
 import (
@@ -29,22 +28,23 @@ import (
 type cli struct {
 	Serve   serve.Command   `cmd:"" default:"withargs" help:"Serve the function to Crossplane. The default command."`
 	Render  render.Command  `cmd:"" help:"Run the function on local files, without a cluster."`
-	Check   check.Command   `cmd:"" help:"Find the faults of all inputs in files, with their places."`
-	Explain explain.Command `cmd:"" help:"Say what each exported key reads, waits for and asks for."`
-	Migrate migrate.Command `cmd:"" help:"Print the pipeline step that replaces what people have today."`
+	Check   check.Command   `cmd:"" help:"Find the errors of all inputs in files, with their positions."`
+	Explain explain.Command `cmd:"" help:"Explain what each exported key reads and waits for, and what the function requires."`
+	Migrate migrate.Command `cmd:"" help:"Print the pipeline step that replaces an existing way of exporting values."`
 
-	Completions kongplete.InstallCompletions `cmd:"" help:"Print what makes a shell (bash, zsh or fish) complete commands and flags: source <(fn completions)"`
+	Completions kongplete.InstallCompletions `cmd:"" help:"Print a script for completion of commands and flags in bash, zsh or fish: source <(fn completions)"`
 
-	Version kong.VersionFlag `help:"Print the version, and do nothing else."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
-// description is what --help says first.
+// description is the first text of --help.
 const description = `A Crossplane composition function that exports values of a composition as Secrets
 and ConfigMaps.
 
 Crossplane runs it without a command. The other commands work on files: check finds
-faults before a cluster sees them, render shows what comes out, explain says what is
-read, and migrate begins a move. 'fn COMMAND --help' has examples of each.`
+errors before an input reaches a cluster, render shows the composed objects, explain
+shows what an input reads, and migrate prints an input that replaces an existing way
+of exporting values. 'fn COMMAND --help' shows examples of each command.`
 
 func newParser() *kong.Kong {
 	return kong.Must(&cli{},
@@ -53,7 +53,7 @@ func newParser() *kong.Kong {
 		kong.Description(description),
 		kong.Exit(func(code int) {
 			if code == terminal.ExitUsage {
-				code = terminal.ExitUnread // what cannot be parsed
+				code = terminal.ExitUnread // a command line that cannot be parsed
 			}
 			os.Exit(code)
 		}),

@@ -67,23 +67,23 @@ func TestUsageErrorsHaveNoValue(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"render --context-values hunter2":           "--context-values: cannot read its value: give it as KEY=VALUE",
-		"render --at hunter2":                       "--at: cannot read its value: give it as a time, for example 2026-11-21T12:00:00Z",
-		"render . --at":                             "--at: cannot read its value: give it as a time, for example 2026-11-21T12:00:00Z",
-		"render . --include-context=hunter2":        "--include-context: cannot read its value: give it as true or false",
-		"serve --grace-period hunter2":              "--grace-period: cannot read its value: give it as a duration, for example 90s",
+		"render --context-values hunter2":           "--context-values: cannot read its value: write it as KEY=VALUE",
+		"render --at hunter2":                       "--at: cannot read its value: write it as a time, for example 2026-11-21T12:00:00Z",
+		"render . --at":                             "--at: cannot read its value: write it as a time, for example 2026-11-21T12:00:00Z",
+		"render . --include-context=hunter2":        "--include-context: cannot read its value: write it as true or false",
+		"serve --grace-period hunter2":              "--grace-period: cannot read its value: write it as a duration, for example 90s",
 		"serve --grace-period=-1s":                  "--grace-period must not be negative",
-		"serve --max-recv-message-size hunter2":     "--max-recv-message-size: cannot read its value: give it as a whole number",
-		"serve --codec hunter2":                     "--codec: cannot read its value: give it as one of lazy, proto",
-		"serve --network":                           "--network: cannot read its value: give it as a text",
+		"serve --max-recv-message-size hunter2":     "--max-recv-message-size: cannot read its value: write it as a whole number",
+		"serve --codec hunter2":                     "--codec: cannot read its value: write it as one of lazy, proto",
+		"serve --network":                           "--network: cannot read its value: write it as a text",
 		"check . --context-values hunter2":          "unknown flag (argument 3): see fn --help",
 		"render . --contxt-values hunter2":          `unknown flag (argument 3), did you mean "--context-values"?`,
 		"render --hunter2 .":                        "unknown flag (argument 2): see fn --help",
 		"explain a hunter2":                         "unexpected argument (argument 3): see fn --help",
 		"rendr .":                                   "unexpected argument (argument 1): did you mean render?",
 		"render":                                    `expected "<dir|files> ..."`,
-		"check a --output json --resource hunter2":  "--resource: cannot read its value: give it as KEY=VALUE",
-		"render --context-values a=b;hunter2 . -ox": "--context-values: cannot read its value: give it as KEY=VALUE",
+		"check a --output json --resource hunter2":  "--resource: cannot read its value: write it as KEY=VALUE",
+		"render --context-values a=b;hunter2 . -ox": "--context-values: cannot read its value: write it as KEY=VALUE",
 	} {
 		_, err := newParser().Parse(strings.Fields(args))
 		if err == nil {

@@ -100,8 +100,8 @@ func (c *Collection) keys(e Entry, keys []Key) {
 		case k.Value.Len() == 0:
 			c.wait(e, "a value that is not empty")
 		case object.ValidateKey(k.Name) != nil:
-			c.failing(w.String() + " gives a name that no key can have: it must consist of letters, digits, " +
-				"'-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'")
+			c.failing(w.String() + " returns an invalid key: a key must consist of at most 253 letters, digits, " +
+				"'-', '_' and '.', and must not be '.' or begin with '..'")
 			return
 		default:
 			c.add(w, k.Name, k.Value)
@@ -154,7 +154,7 @@ func (c *Collection) failing(why string) {
 	switch n := len(c.failed); {
 	case c.ended:
 	case n == limits.MessageItems-1:
-		c.failed = append(c.failed, "and more: mend these first")
+		c.failed = append(c.failed, "and more: correct these first")
 		c.ended = true
 	default:
 		c.failed = append(c.failed, why)

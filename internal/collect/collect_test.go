@@ -79,7 +79,7 @@ func revealed(data map[string]sensitive.Bytes) map[string]string {
 func TestCollection(t *testing.T) {
 	waiting := expression.NewWaiting("secrets.db.a", "resources.db")
 	failed := errors.New("data[0].value: failed")
-	const illegal = " gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'"
+	const illegal = " returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'"
 
 	for name, c := range map[string]struct {
 		reason  string

@@ -33,8 +33,8 @@ func (c *pipelineContext) changes() *structpb.Struct {
 	return &structpb.Struct{Fields: c.fields}
 }
 
-// exportsKey of the context has the reports of earlier steps of this function, by input: states and
-// messages, and no values. There is one condition for all of them, and the last step sets it. A step
+// exportsKey is the context key with the reports of earlier steps of this function, by input: states and
+// messages, but no values. There is one condition for all of them, and the last step sets it. A step
 // also finds its own report there when Crossplane calls it again with its requirements.
 const exportsKey = "export.fn.crossplane.io/exports"
 

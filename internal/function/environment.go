@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// environmentKey is where steps find and save the merged environment.
+// environmentKey is the context key where steps find and save the merged environment.
 const environmentKey = "apiextensions.crossplane.io/environment"
 
-// environmentsKey of the context has, by input, the environment that a step found, and a hash of the one
-// that it made. Crossplane passes a step its own context when it calls it again with its requirements,
-// and the step must not change the environment twice.
+// environmentsKey is the context key with, by input, the environment that a step found, and a hash of the
+// environment that it made. Crossplane passes a step its own context when it calls it again with its
+// requirements, and the step must not change the environment twice.
 const environmentsKey = "export.fn.crossplane.io/environments"
 
 const (
@@ -68,7 +68,8 @@ func saveEnvironment(c *pipelineContext, result *reconcile.Result, id string) {
 	c.set(environmentKey, made)
 }
 
-// hashOf an environment, which has no secrets. It is empty for an environment that protobuf cannot marshal.
+// hashOf returns the hash of an environment, which has no secrets. It is empty if protobuf cannot marshal
+// the environment.
 func hashOf(environment *structpb.Value) string {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(environment)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package function turns a request of Crossplane into its response: it runs the request against the plan
-// of its input, and turns the result into resources, a condition, results and context. Errors become
-// results only here.
+// Package function turns a request of Crossplane into its response: it runs the request against the plan of
+// its input, and converts the result into resources, a condition, results and context. Errors become results
+// only here.
 package function
 
 import (
@@ -31,7 +31,7 @@ const (
 	reasonInvalidInput = "InvalidInput" // all other reasons are states
 )
 
-// Function answers Crossplane. It keeps compiled inputs, and no data of requests. New sets each field;
+// Function answers Crossplane. It keeps compiled inputs, but no data of requests. New sets each field;
 // tests replace some of them.
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
@@ -132,7 +132,7 @@ func observe(req *wire.Request, id string) *reconcile.Request {
 	return out
 }
 
-// refuse an input with its diagnostics.
+// refuse answers an invalid input with its diagnostics.
 func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.RunFunctionResponse {
 	return f.fatal(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, "invalid input: "+message(texts))
 }
@@ -141,7 +141,7 @@ func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.R
 func (f *Function) tooLarge(rsp *fnv1.RunFunctionResponse, size int) *fnv1.RunFunctionResponse {
 	return f.fatal(rsp, reconcile.Held.String(), metrics.OutcomeHeld, fmt.Sprintf(
 		"nothing is changed: the response has %d bytes, "+
-			"and Crossplane accepts %d, even if all exports are held as they were observed: "+
+			"and Crossplane accepts %d, even if all exports are kept unchanged: "+
 			"compose less in this pipeline, or leave less in its context", size, limits.ResponseBytes))
 }
 

@@ -9,11 +9,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// generatorsKey of the context has the state of the generators of earlier steps: names, hashes and times,
-// and no values.
+// generatorsKey is the context key with the state of the generators of earlier steps: names, hashes and
+// times, but no values.
 const generatorsKey = "export.fn.crossplane.io/generator-state"
 
-// inputMember of a generator's state is the ID of its input. A generator that left the input has none.
+// inputMember is the member of a generator's state with the ID of its input. A generator that left the
+// input has none.
 const inputMember = "input"
 
 // generatorsElsewhere returns the generators of other inputs. A step also finds its own there when
@@ -28,16 +29,17 @@ func generatorsElsewhere(context wire.Struct, own string) map[string]wire.Value 
 	return out
 }
 
-// The TTL of a response. Crossplane calls again after it, a tenth more or less, so it ends a tenth before
-// the next step of a generator. It is at least a second.
+// The TTL of a response. Crossplane calls again after the TTL, plus or minus a tenth. Therefore it ends a
+// tenth before the next step of a generator. It is at least a second.
 const (
 	jitterDown = 10
 	jitterUp   = 11
 	leastTTL   = time.Second
 )
 
-// ttl is nil for an input that needs no call without a change, and for a response with new credentials:
-// Crossplane may keep a response on a disk for its TTL. It calls again when it sees the new resource.
+// ttl returns nil for an input that needs no call without a change. It also returns nil for a response with
+// new credentials, because Crossplane may keep a response on a disk for its TTL. Crossplane calls again
+// when it sees the new resource.
 func ttl(wanted time.Duration, result *reconcile.Result, now time.Time) *durationpb.Duration {
 	if !result.Due.IsZero() {
 		left := max(result.Due.Sub(now)/jitterUp*jitterDown, leastTTL)

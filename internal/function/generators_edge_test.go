@@ -35,7 +35,7 @@ func TestNamesOfGenerations(t *testing.T) {
 	} {
 		c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange", fmt.Sprintf("{fieldPath: metadata.name, value: %q}", name)))
 		c.Settle()
-		if c.Names() == "" || !strings.HasPrefix(c.Condition(), `Waiting Secret "aws" is not created`) || strings.Contains(c.Condition(), "makes no generation") {
+		if c.Names() == "" || !strings.HasPrefix(c.Condition(), `Waiting Secret "aws" is not created`) || strings.Contains(c.Condition(), "creates no generation") {
 			t.Errorf("%s: %q: %s", name, c.Names(), c.Condition())
 		}
 	}
@@ -108,7 +108,7 @@ func TestGenerationsAreBounded(t *testing.T) {
 	if n := len(c.Stored); n != 17 {
 		t.Errorf("%d objects are stored", n)
 	}
-	if !strings.Contains(c.Condition(), `generator "admin" makes no generation: waiting: one of its 16 generations to be dropped`) {
+	if !strings.Contains(c.Condition(), `generator "admin" creates no generation: waiting: one of its 16 generations to be deleted`) {
 		t.Error(c.Condition())
 	}
 	was := c.Value("shop-connection", "password")
@@ -123,7 +123,7 @@ func TestGenerationsAreBounded(t *testing.T) {
 	c.Wants("in the end", "shop-admin-17 shop-connection", "Available")
 }
 
-// What never rests makes no generation with each reconcile.
+// What never rests creates no generation with each reconcile.
 func TestKeepersThatNeverRest(t *testing.T) {
 	c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange\n  keepersExpression: composite.spec.passwordVersion", ""))
 	for i := range 20 {
@@ -183,9 +183,9 @@ func TestTwoGeneratorsOfOneObject(t *testing.T) {
     set: [{fieldPath: metadata.name, value: "'k-' + string(generation.number)"}]`
 	c := functiontest.NewControlPlane(t, "generators:"+fmt.Sprintf(one, "a")+fmt.Sprintf(one, "b"))
 	c.Reconcile()
-	c.Wants("at once", "k-1", `Held generator "a": its generation 1 is to be stored; generator "b" makes no generation: generators[1].name: AccessKey team-a/k-1 would be composed by generation "a/1", too: give one of them another name`)
+	c.Wants("at once", "k-1", `Held generator "a": its generation 1 is to be stored; generator "b" creates no generation: generators[1].name: AccessKey team-a/k-1 would also be composed by generation "a/1": give one of them another name`)
 	c.Settle()
-	if !strings.Contains(c.Condition(), `generator "b" makes no generation: generators[1].resource.set: gives a name that generation a/1 has: use generation.number or generation.id, and the generator's own name`) {
+	if !strings.Contains(c.Condition(), `generator "b" creates no generation: generators[1].resource.set: returns the name of generation a/1 has: use generation.number or generation.id, and the generator's own name`) {
 		t.Error(c.Condition())
 	}
 }
@@ -203,7 +203,7 @@ func TestRefusedGeneration(t *testing.T) {
 func TestManifestWithALabelThatIsNoText(t *testing.T) {
 	c := functiontest.NewControlPlane(t, accessKey("", "{fieldPath: metadata.labels.n, value: generation.number}"))
 	c.Reconcile()
-	if want := `generator "key" makes no generation: generators[0].resource.set: gives metadata.labels that are no strings: wrap them in string(...)`; !strings.Contains(c.Condition(), want) {
+	if want := `generator "key" creates no generation: generators[0].resource.set: returns metadata.labels that are not strings: wrap them in string(...)`; !strings.Contains(c.Condition(), want) {
 		t.Error(c.Condition())
 	}
 }
@@ -212,7 +212,7 @@ func TestRotateAnnotation(t *testing.T) {
 	for text, want := range map[string]string{
 		"admin":            "the composite's annotation export.fn.crossplane.io/rotate must be <generator>=<anything new>, for example admin=1",
 		"admin=":           "the composite's annotation export.fn.crossplane.io/rotate must be <generator>=<anything new>, for example admin=1",
-		"root=1,x=1,y":     "the composite's annotation export.fn.crossplane.io/rotate names a generator that this step does not have: it has admin",
+		"root=1,x=1,y":     "the composite's annotation export.fn.crossplane.io/rotate names a generator that this step does not have. This step has: admin",
 		"admin=1,\n admin": "the composite's annotation export.fn.crossplane.io/rotate must be <generator>=<anything new>, for example admin=1",
 		"admin=a=b":        "",
 		"admin=1\nadmin=2": "",
@@ -249,14 +249,14 @@ secrets:
 	}
 }
 
-// Without its controller a generation is nobody's; but it must not be thrown away for that.
+// A generation without its controller belongs to no composite. It must not be deleted for that.
 func TestGenerationWithoutController(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword)
 	c.Settle()
 	c.Listed = nil
 	delete(c.Stored["v1|Secret|team-a|shop-admin-1"].GetFields()["metadata"].GetStructValue().GetFields(), "ownerReferences")
 	c.Reconcile()
-	if !strings.Contains(c.Condition(), `Secret team-a/shop-admin-1 looks like a generation, but the composite does not list it, so that it is left alone`) {
+	if !strings.Contains(c.Condition(), `Secret team-a/shop-admin-1 looks like a generation, but the composite does not list it, so it is left unchanged`) {
 		t.Error(c.Condition())
 	}
 }
@@ -293,7 +293,7 @@ func TestNothingIsDecidedBeforeAllIsRead(t *testing.T) {
 		"Due": {
 			reason: "the next one is made once its name is known to be free",
 			input:  functiontest.RotatedPassword + functiontest.ConnectionOfAdmin, do: func(*functiontest.ControlPlane) {},
-			message: `key "password" for generated.admin (the look-up of Secret team-a/shop-admin-2, Secret team-a/shop-admin-3-`,
+			message: `key "password" for generated.admin (the lookup of Secret team-a/shop-admin-2, Secret team-a/shop-admin-3-`,
 		},
 		"ExportOutOfSight": {
 			reason: "it may hold any generation",
@@ -301,7 +301,7 @@ func TestNothingIsDecidedBeforeAllIsRead(t *testing.T) {
 			do: func(c *functiontest.ControlPlane) {
 				c.Listed = []string{"v1|Secret|team-a|shop-admin-1"}
 			},
-			message: `generator "admin" waits for the look-up of Secret team-a/shop-connection`,
+			message: `generator "admin" waits for the lookup of Secret team-a/shop-connection`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -345,7 +345,7 @@ func TestKeepersThatAreNotThere(t *testing.T) {
 	c.Settle()
 	c.SetInput(fmt.Sprintf(kept, "nothing"))
 	c.Settle()
-	c.Wants("they went away", "shop-admin-1 shop-connection", `Waiting generator "admin" makes no generation: waiting: generators[0].keepersExpression for composite.spec.nothing; generation 1 stays in use`)
+	c.Wants("they went away", "shop-admin-1 shop-connection", `Waiting generator "admin" creates no generation: waiting: generators[0].keepersExpression for composite.spec.nothing; generation 1 stays in use`)
 	c.Annotate(rotateKey, "admin=1")
 	c.Settle()
 	if c.Names() != "shop-admin-1 shop-connection" {
@@ -567,7 +567,7 @@ func TestAGenerationWithAnIllegalName(t *testing.T) {
 	c.Settle()
 	c.Annotate(rotateKey, "key=1")
 	c.Settle()
-	if want := `generator "key" makes no generation: generators[0]: cannot use name "K"`; !strings.Contains(c.Condition(), want) {
+	if want := `generator "key" creates no generation: generators[0]: cannot use name "K"`; !strings.Contains(c.Condition(), want) {
 		t.Error(c.Condition())
 	}
 }
@@ -602,7 +602,7 @@ func TestConnectionDetailsThatAreAway(t *testing.T) {
 	c.Settle()
 	c.Details["iam.example.org/v1|AccessKey|team-a|shop-key-1"] = nil
 	c.Settle()
-	c.Wants("they are waited for", "shop-aws shop-key-1", `Held Secret "aws" is held as it was observed: waiting: secrets[0].dataFrom[0] for generated.key (generation 1: its connection details)`)
+	c.Wants("they are waited for", "shop-aws shop-key-1", `Held Secret "aws" is kept unchanged: waiting: secrets[0].dataFrom[0] for generated.key (generation 1: its connection details)`)
 	if c.Value("shop-aws", "username") != "u" {
 		t.Error("what is exported shrinks")
 	}
@@ -622,10 +622,10 @@ secrets: [{name: server, data: [{key: tls.crt, value: "generated.tls['tls.crt']"
 			t.Errorf("something is made: %s", got)
 		}
 		says := c.Response.GetConditions()[0]
-		if n := strings.Count(says.GetMessage(), "the certificate of generation 1 ends soon"); n != want || says.GetReason() != "Available" {
+		if n := strings.Count(says.GetMessage(), "the certificate of generation 1 expires soon"); n != want || says.GetReason() != "Available" {
 			t.Errorf("the condition says so %d times: %s", n, says)
 		}
-		if n := strings.Count(fmt.Sprint(c.Response.GetResults()), "the certificate of generation 1 ends soon"); n != want {
+		if n := strings.Count(fmt.Sprint(c.Response.GetResults()), "the certificate of generation 1 expires soon"); n != want {
 			t.Errorf("%d warnings: %s", n, c.Response.GetResults())
 		}
 	}
@@ -775,7 +775,7 @@ func TestAGenerationWithALongName(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword)
 	functiontest.Set(c.XR, strings.Repeat("x", 250), "metadata", "name")
 	c.Reconcile()
-	if c.Names() != "" || !strings.Contains(c.Condition(), `generator "admin" makes no generation: generators[0].name: `) {
+	if c.Names() != "" || !strings.Contains(c.Condition(), `generator "admin" creates no generation: generators[0].name: `) {
 		t.Errorf("%s: %s", c.Names(), c.Condition())
 	}
 }

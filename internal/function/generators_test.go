@@ -356,9 +356,9 @@ func TestGenerationsByHand(t *testing.T) {
 				c.Stored[key+"1"] = o
 			},
 			names: "shop-admin-1 shop-connection",
-			condition: `Conflict Secret "connection" is held as it was observed: waiting: key "password" for generated.admin (its generation in use, which is another object now); ` +
-				`generator "admin": Secret team-a/shop-admin-1 is not the generation 1 that exports use: it has UID forged, and not uid-1. If it was restored from a backup, set the annotation ` +
-				`export.fn.crossplane.io/accept-generation: forged on the composite to use it. Otherwise delete it, and another generation is made`,
+			condition: `Conflict Secret "connection" is kept unchanged: waiting: key "password" for generated.admin (its generation in use, which is another object now); ` +
+				`generator "admin": Secret team-a/shop-admin-1 is not the generation 1 that exports use: its UID is forged, not uid-1. If it was restored from a backup, set the annotation ` +
+				`export.fn.crossplane.io/accept-generation: forged on the composite to use it. Otherwise delete it, and another generation is created`,
 		},
 		"TheOneInUseIsRestored": {
 			reason: "the owner of the composite accepts it",
@@ -516,7 +516,7 @@ secrets: [{name: ids, data: [{key: id, value: generated.id.uuid}]}]
 	}
 	c.Later = []string{strings.ReplaceAll(functiontest.RotatedPassword, "24h", "1h"), none}
 	c.Reconcile()
-	if text := c.Fatal(); text != `invalid input: generators[0].name: an earlier step of the pipeline has a generator "admin", too: rename one of them` {
+	if text := c.Fatal(); text != `invalid input: generators[0].name: an earlier step of the pipeline also has a generator "admin": rename one of them` {
 		t.Errorf("a generator that two steps have: %q", text)
 	}
 }
@@ -534,7 +534,7 @@ configMaps:
   data: [{key: a, value: generated.a.publicKey, nonSensitive: [generated.a.publicKey]}]
 `)
 	c.Reconcile()
-	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" is not created: waiting: key "a" for generated.a (its generation 1 is to be stored); key "b" for generated.b (its turn, for a key of that type takes long to make); ConfigMap "keys-public" is not created: waiting: key "a" for generated.a (its generation 1 is to be stored)`)
+	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" is not created: waiting: key "a" for generated.a (its generation 1 is to be stored); key "b" for generated.b (its turn, because generating a key of that type takes long); ConfigMap "keys-public" is not created: waiting: key "a" for generated.a (its generation 1 is to be stored)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
 }

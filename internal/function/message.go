@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// message joins texts, as many as a message holds, and counts the rest.
+// message joins as many texts as a message can hold, and counts the rest.
 func message(texts []string) string {
 	var b strings.Builder
 	for i, t := range texts {
@@ -27,7 +27,7 @@ func message(texts []string) string {
 }
 
 // clip shortens a text that is too long, between two runes. Conditions, results and saved reports all
-// pass here: they have one line of visible characters, whatever a name or a field is called.
+// pass through it: they have one line of visible characters, even if a name or a field has others.
 func clip(s string) string {
 	const mark = "…"
 	s = printable(s)

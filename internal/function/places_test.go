@@ -75,19 +75,19 @@ func TestPlaces(t *testing.T) {
 		"NameChangedHeld": {
 			reason:  "Of an object that is held both are said.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "name: new", "    - {key: token, value: secret.token}"),
-			want: with(says("Held", `Secret "connection" is held as it was observed: waiting: key "token" for secrets.db.token; it stays team-a/orders-connection because a composed resource cannot be renamed: delete it to have it created as team-a/new`),
+			want: with(says("Held", `Secret "connection" is kept unchanged: waiting: key "token" for secrets.db.token; it stays team-a/orders-connection because a composed resource cannot be renamed: delete it to have it created as team-a/new`),
 				desiredSecret("connection", "orders-connection", "READY_FALSE")),
 		},
 		"NameFails": {
 			reason:  "A name that no object can have changes nothing, and is said.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "nameExpression: \"'NOT A NAME'\"", username),
-			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because its name is not known: secrets[0].metadata.nameExpression: gives an illegal name: cannot use name "NOT A NAME": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`),
+			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because its name is unknown: secrets[0].metadata.nameExpression: returns an invalid name: cannot use name "NOT A NAME": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`),
 				desiredSecret("connection", "orders-connection", "READY_TRUE")),
 		},
 		"NameWaits": {
 			reason:  "Neither does one that is not there yet.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "nameExpression: composite.spec.secretName", username),
-			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because its name is not known: waiting: secrets[0].metadata.nameExpression for composite.spec.secretName`),
+			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.secretName`),
 				desiredSecret("connection", "orders-connection", "READY_TRUE")),
 		},
 		"NamespaceChanged": {
@@ -101,7 +101,7 @@ func TestPlaces(t *testing.T) {
 			reason:  "A composite of that name was there before: its UID says that it is another one.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + username,
 			found:   former("example.org/v1beta1", "Database", "orders"),
-			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by a former Database "orders" with the UID "0", not by this one, whose UID is "1": wait until Kubernetes has deleted it, or delete it, or set secrets[0].metadata.name to another name`)),
+			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by a previous Database "orders" with the UID "0", not by this one, whose UID is "1": wait until Kubernetes has deleted it, or delete it, or set secrets[0].metadata.name to another name`)),
 		},
 		"OtherComposite": {
 			reason:  "One of another name is another composite.",

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// respond turns the result of a plan into the response.
+// respond converts the result of a plan into the response.
 func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Result, id string) *wire.Response {
 	rsp := &fnv1.RunFunctionResponse{
 		Meta: meta, Requirements: requirements(result), Desired: desired(req.Desired.Composite, result),
@@ -51,7 +51,7 @@ func requirements(result *reconcile.Result) *fnv1.Requirements {
 	return out
 }
 
-// put an entry into a map that may be nil.
+// put adds an entry to a map that may be nil.
 func put[V any](m *map[string]V, key string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
@@ -59,8 +59,8 @@ func put[V any](m *map[string]V, key string, v V) {
 	(*m)[key] = v
 }
 
-// desired is what the result adds to the desired state: resources, and the composite if it changes. A
-// resource is ready if it is as the input wants it.
+// desired returns what the result adds to the desired state: resources, and the composite if it changes.
+// A resource is ready if it matches the input.
 func desired(before wire.Resource, result *reconcile.Result) *fnv1.State {
 	out := &fnv1.State{Resources: make(map[string]*fnv1.Resource, len(result.Objects))}
 	details := map[string][]byte{}
@@ -103,8 +103,8 @@ func ready(is bool) fnv1.Ready {
 	return fnv1.Ready_READY_FALSE
 }
 
-// isCompositeUnready reports whether anything without a resource is not as the input wants it. Of an
-// unready resource Crossplane reports the name.
+// isCompositeUnready reports whether something that is not a resource does not match the input.
+// Crossplane itself reports the name of an unready resource.
 func isCompositeUnready(result *reconcile.Result) bool {
 	other := func(o reconcile.Outcome) bool { return o.State != reconcile.Available && !o.Aside }
 	object := func(o reconcile.Object) bool { return o.State != reconcile.Available && o.Desired == nil }
@@ -138,7 +138,7 @@ func with[V any](m, more map[string]V) map[string]V {
 	return out
 }
 
-// outcomes of the input's own exports, and of those of the composite author.
+// outcomes returns the outcomes of the input's own exports, and of those of the composite author.
 func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
 	add := func(o reconcile.Outcome) {
 		if o.Author {
@@ -168,8 +168,9 @@ func worst(result *reconcile.Result) reconcile.State {
 	return state
 }
 
-// setCondition sets the condition of the composite, and warns if waiting alone does not help. Messages
-// for the Composition's author come first: the composite author could crowd them out.
+// setCondition sets the condition of the composite, and warns about problems that do not resolve by
+// waiting. Messages for the Composition's author come first. Otherwise messages for the composite author
+// could crowd them out.
 func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *reconcile.Result, id string) {
 	own, author := outcomes(result)
 	r := report{state: worst(result)}
@@ -194,7 +195,7 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *rec
 		}
 	}
 	if more := count - limits.MessageItems; more > 0 {
-		r.messages = append(r.messages, fmt.Sprintf("and %d more of the composite's author", more))
+		r.messages = append(r.messages, fmt.Sprintf("and %d more exports of the composite's author", more))
 	}
 	if len(warnings) > 0 { // one for all: the composite author must not flood the events
 		response.Warning(rsp, errors.New(message(warnings))).TargetCompositeAndClaim()

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// schemaKey names a required schema. It spells the kind: on the first call of a reconcile Crossplane
-// passes what it found before for the same key.
+// schemaKey names a required schema. It contains the kind, because on the first call of a reconcile
+// Crossplane passes what it found before for the same key.
 func schemaKey(k plan.Kind) string { return reconcile.RequirementPrefix + k.Path() }
 
 func requiredSchemas(kinds []plan.Kind) map[string]*fnv1.SchemaSelector {
@@ -23,7 +23,7 @@ func requiredSchemas(kinds []plan.Kind) map[string]*fnv1.SchemaSelector {
 	return out
 }
 
-// hasSchemas reports whether the Crossplane that calls reads schemas.
+// hasSchemas reports whether the calling version of Crossplane reads schemas.
 func hasSchemas(req *wire.Request) bool {
 	return slices.Contains(req.Meta.GetCapabilities(), fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS)
 }

@@ -38,7 +38,7 @@ func TestTenantsAreToldOfMistakes(t *testing.T) {
 	if status := strings.Index(c.GetMessage(), "status.later is not written"); status < 0 || status > strings.Index(c.GetMessage(), "wrong-") {
 		t.Errorf("want what the Composition's status waits for before an author's messages, got %q", c.GetMessage())
 	}
-	if want := "and 3 more of the composite's author"; !strings.HasSuffix(c.GetMessage(), want) || strings.Count(c.GetMessage(), "wrong-") != limits.MessageItems {
+	if want := "and 3 more exports of the composite's author"; !strings.HasSuffix(c.GetMessage(), want) || strings.Count(c.GetMessage(), "wrong-") != limits.MessageItems {
 		t.Errorf("want %d of an author's messages and %q, got %q", limits.MessageItems, want, c.GetMessage())
 	}
 }

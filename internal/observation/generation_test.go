@@ -177,7 +177,7 @@ func TestGenerationScope(t *testing.T) {
 		"FirstResource":   {"before it is observed, resource is the composite", first, "resource.kind", "types.String(XR)"},
 		"FirstSelf":       {"", first, "self.kind", "types.String(XR)"},
 		"FirstSecret":     {"", first, "secret.key", "types.String(of-the-composite)"},
-		"NothingResource": {"and so for what makes no generation", nothing, "resource.kind", "types.String(XR)"},
+		"NothingResource": {"and so for what creates no generation", nothing, "resource.kind", "types.String(XR)"},
 		"Resource":        {"its own resource", observed, "resource.status.id", "types.String(u1)"},
 		"Self":            {"by the other name, too", observed, "self.status.id", "types.String(u1)"},
 		"Secret":          {"what its resource gives, not the composite", observed, "secret.key", "types.String(of-the-resource)"},

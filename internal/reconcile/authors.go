@@ -42,8 +42,8 @@ type authorsExporter struct {
 	created  int                // objects so far
 }
 
-// exportForAuthor makes the exports of the composite author, after those of the input, which it does not
-// change.
+// exportForAuthor makes the exports of the composite author after the exports of the input, which it does
+// not change.
 func exportForAuthor(
 	s *session, p *plan.Plan, req *request, authored *plan.Authored, before composition,
 ) authorsExports {
@@ -122,7 +122,7 @@ func (s *session) forAuthor(sees *observation.Author, own *quota) *session {
 	}
 }
 
-// checkNamespace says why the composite author may have no objects in the composite's namespace. The
+// checkNamespace returns why the composite author cannot have objects in the composite's namespace. The
 // author of a legacy composite could write any claim into it, so the claim must name the composite.
 func (out *authorsExports) checkNamespace(s *session, req *request, needed bool) *Outcome {
 	switch {
@@ -140,12 +140,12 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 		Name: ref.Get("name").Text(),
 	}
 	if !strings.HasPrefix(claim.APIVersion, groupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
-		return &Outcome{State: Held, Message: "spec.claimRef names no claim of its own", Warn: true}
+		return &Outcome{State: Held, Message: "spec.claimRef does not name a claim of this composite", Warn: true}
 	}
 	out.require(claim)
 	switch a := req.answer(claim); {
 	case !a.read:
-		return &Outcome{State: Waiting, Message: "waiting for the look-up of " + claim.String()}
+		return &Outcome{State: Waiting, Message: "waiting for the lookup of " + claim.String()}
 	case len(a.objects) != 1 || a.objects[0].At("spec", "resourceRef", "name").Text() != name:
 		return &Outcome{State: Held, Warn: true, Message: claim.String() + ", which spec.claimRef names, is not its claim"}
 	}
@@ -168,7 +168,7 @@ func (x *authorsExporter) export(e plan.Export, at placement) Object {
 	// Otherwise the number of objects could grow without limit.
 	if len(x.unclear) > 0 && !at.observed.Exists() && len(x.observed)+x.created > limits.AuthorEntries {
 		return Object{Name: e.Name, Kind: e.Kind, Outcome: Outcome{State: Held, Message: fmt.Sprintf(
-			"%s is not created: there are %d objects, and it is not clear which of them are still asked for",
+			"%s is not created: there are %d objects, and it is unknown which of them are still asked for",
 			e, len(x.observed))}}
 	}
 	if at.observed.Exists() {
@@ -181,13 +181,13 @@ func (x *authorsExporter) export(e plan.Export, at placement) Object {
 	return o
 }
 
-// conflict says what has the name of an author's object in the Composition. An object that the
-// Composition composes itself, or surely refers to, is no longer desired, so that the Composition can
-// have it.
+// conflict returns which part of the Composition uses the name of an author's object. If the Composition
+// composes the object itself, or certainly refers to it, the author's object is no longer desired, so
+// that the Composition can have it.
 func (x *authorsExporter) conflict(e plan.Export, at *placement) string {
 	if _, earlier := x.desired[e.Name]; earlier {
 		at.observed = wire.Struct{} // that step desires it
-		return "an earlier step of the pipeline composes it, too"
+		return "an earlier step of the pipeline also composes it"
 	}
 	if len(x.writers[at.target]) > 0 {
 		at.observed = wire.Struct{}
@@ -211,7 +211,7 @@ func (x *authorsExporter) keepUnclear(wanted *plan.Authored) (out []Object) {
 		out = append(out, Object{
 			Name: composed, Kind: kind, Desired: object.Held(x.observed[composed].Object),
 			Outcome: Outcome{State: Held, Author: true, Message: fmt.Sprintf(
-				"%s %q is held as it was observed, for it is not clear whether it is still asked for", kind, name)},
+				"%s %q is kept unchanged, because it is unknown whether it is still asked for", kind, name)},
 		})
 	}
 	return out

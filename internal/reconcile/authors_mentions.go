@@ -31,10 +31,10 @@ type pathStep struct {
 	item  int
 }
 
-// mentions find where the Composition refers to names of the composite author: in sources, and in desired
-// or observed composed resources. An object may be a connection Secret that a provider will write, a
-// password that it reads, or a Secret that an operator makes. No list of fields has them all, so each
-// text with the name counts.
+// mentions find where the Composition refers to names of the composite author: in sources, and in desired or
+// observed composed resources. An object can be a connection Secret that a provider will write, a password
+// that it reads, or a Secret that an operator creates. No list of fields covers all of these, so each text
+// with the name counts.
 type mentions struct {
 	namespace string          // the composite's own
 	names     map[string]bool // of the author's objects
@@ -84,7 +84,7 @@ func (c composition) mentions(s *session, req *request, exports []plan.Export) m
 	return m.found
 }
 
-// A fieldContext is what a field says about the texts in it.
+// A fieldContext describes the texts in a field.
 type fieldContext struct {
 	refers   object.Kind // the kind of a name in it; both kinds if it is empty
 	metadata bool        // it is the metadata of an object
@@ -109,7 +109,7 @@ func (m *mentions) object(o wire.Struct, in fieldContext) {
 			continue
 		}
 		at := m.fieldContext(k, o, in)
-		if strings.ContainsAny(k, "-.") && m.has(k) { // it is no field of a schema
+		if strings.ContainsAny(k, "-.") && m.has(k) { // it is not a field of a schema
 			m.note(k, mention{where: m.where(pathStep{field: k})}, fieldContext{status: at.status})
 		}
 		m.below(pathStep{field: k}, v, at)
@@ -176,8 +176,8 @@ func (m *mentions) has(word string) bool {
 	return len(word) < len(m.lengths) && m.lengths[len(word)] && m.names[word]
 }
 
-// note saves where a name is. The first place counts, but a sure one more than others. In the status of a
-// resource only a sure one counts: other texts may describe the author's own object.
+// note saves where a name is. The first place counts, but a certain one takes precedence. In the status of a
+// resource only a certain one counts, because other texts may describe the author's own object.
 func (m *mentions) note(name string, found mention, in fieldContext) {
 	found.desired = m.desired
 	if in.status && !found.sure {

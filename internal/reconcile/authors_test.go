@@ -175,7 +175,7 @@ func TestTenants(t *testing.T) {
 			spec:   `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
 			world:  observedTenants,
 			want: []string{
-				"Held! " + heldA + ` | Secret "a" is held as it was observed: ` + at + `secretExpressions[1].value:1:4: ends too early: a value is missing behind +`,
+				"Held! " + heldA + ` | Secret "a" is kept unchanged: ` + at + `secretExpressions[1].value:1:4: ends too early: a value is missing behind +`,
 				"Available Secret team/b {data: {k: v}}",
 			},
 		},
@@ -338,7 +338,7 @@ resources:
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
 			want: []string{
 				"Available Secret team/a {data: {k: v}}",
-				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
 				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
 			},
 		},
@@ -359,8 +359,8 @@ resources:
 			spec:   `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}",
-				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
 				`Held! | ` + at + `secretExpressions: must be a list, but is an object`,
 			},
 		},
@@ -370,9 +370,9 @@ resources:
 			world:  observedTenants,
 			spec:   `exports: [1]`,
 			want: []string{own,
-				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is held as it was observed, for it is not clear whether it is still asked for`,
-				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is kept unchanged, because it is unknown whether it is still asked for`,
+				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
 				`Held! | spec.exports.list: cannot be read: a field above it is not an object`,
 			},
 		},
@@ -382,8 +382,8 @@ resources:
 			spec:   `operatorSpec: {secretExpresions: [{name: a}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}], other: [1], configMapExpression: x}`,
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}",
-				"Held " + heldA + ` | Secret "a" is held as it was observed, for it is not clear whether it is still asked for`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is held as it was observed, for it is not clear whether it is still asked for`,
+				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
 				`Held! | ` + at + `secretExpresions: is an unknown field: did you mean secretExpressions?`,
 			},
 		},
@@ -418,7 +418,7 @@ resources:
 			spec:   `text: "` + strings.Repeat("a", 400<<10) + `", operatorSpec: {configMapExpressions: [{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}]}`,
 			want: []string{
 				"Available ConfigMap team/a {data: {k: " + strings.Repeat("a", 400<<10) + "}}", "Available ConfigMap team/b {data: {k: " + strings.Repeat("a", 400<<10) + "}}",
-				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: gives too much: all that the composite's author asks for may have 1024 keys and 1048576 bytes together`,
+				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: returns too much data: all exports of the composite's author together can have at most 1024 keys and 1048576 bytes`,
 			},
 		},
 		"TheCompositionsName": {
@@ -436,7 +436,7 @@ resources:
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
 			want: []string{
 				`Conflict! nothing | Secret "a": the Composition itself composes Secret team/a: give it another name in ` + at + `secretExpressions[0].name`,
-				`Conflict! nothing | Secret "b": an earlier step of the pipeline composes it, too: give it another name in ` + at + `secretExpressions[1].name`,
+				`Conflict! nothing | Secret "b": an earlier step of the pipeline also composes it: give it another name in ` + at + `secretExpressions[1].name`,
 			},
 		},
 		"SomebodyElses": {
@@ -564,7 +564,7 @@ func TestTenantsNamespace(t *testing.T) {
 		"Claim":         {"the claim has the composite", composite(claim), fmt.Sprintf(other, "xr"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}},
 		"AnothersClaim": {"the claim has another composite", composite(claim), fmt.Sprintf(other, "other"), []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
 		"NoClaim":       {"there is no such claim", composite(claim), "", []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
-		"Half":          {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{"Held! | " + nothing + "spec.claimRef names no claim of its own"}},
+		"Half":          {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{"Held! | " + nothing + "spec.claimRef does not name a claim of this composite"}},
 		"None":          {"it has no claim", composite(""), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
 		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
 	} {
@@ -762,8 +762,8 @@ func TestTenantsLimits(t *testing.T) {
 	}
 	long := "'" + strings.Repeat("a", 4000) + "'"
 	for name, c := range map[string]struct{ reason, spec, want string }{
-		"Keys":       {"of all objects together", `operatorSpec: {dynamicConfigMaps: [{name: a, valueMap: "` + keys("a") + `"}, {name: b, valueMap: "` + keys("b") + `"}]}`, "gives too much"},
-		"Texts":      {"annotations count as data does", "text: " + text + ", operatorSpec: {configMapExpressions: [" + strings.Join(annotated, ", ") + "]}", "has too much"},
+		"Keys":       {"of all objects together", `operatorSpec: {dynamicConfigMaps: [{name: a, valueMap: "` + keys("a") + `"}, {name: b, valueMap: "` + keys("b") + `"}]}`, "returns too much data"},
+		"Texts":      {"annotations count as data does", "text: " + text + ", operatorSpec: {configMapExpressions: [" + strings.Join(annotated, ", ") + "]}", "is too large"},
 		"Characters": {"labels that may be expressions count", fmt.Sprintf(`operatorSpec: {configMapExpressions: [{name: a, key: k, value: "'v'", annotations: {a: "%s", b: "%s", c: "%s"}}]}`, long, long, long), "all expressions of the composite together"},
 		"Fuel":       {"an author's expression may do less", `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(9000).map(x, x+x+x+x+x+x+x+x).size())"}]}`, "was stopped: it is over the limit"},
 	} {

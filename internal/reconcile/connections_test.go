@@ -87,7 +87,7 @@ resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`Held! Secret team/xr-a {data: {p: canary}} | Secret "a" is held as it was observed: waiting: key "p" for the look-up of Secret team/conn`}
+	want := []string{`Held! Secret team/xr-a {data: {p: canary}} | Secret "a" is kept unchanged: waiting: key "p" for the lookup of Secret team/conn`}
 	if diff := cmp.Diff(want, show(r)); diff != "" || !r.Unread {
 		t.Errorf("Run(...): before the Secret was read: unread %v: -want, +got:\n%s", r.Unread, diff)
 	}

@@ -207,7 +207,7 @@ func TestRunDataFrom(t *testing.T) {
 		"IllegalKey": {
 			reason: "a name that no key can have",
 			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, conversionStrategy: None}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "tls/ca" of "cache") gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "tls/ca" of "cache") returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'`,
 		},
 		"ComputedNames": {
 			reason: "a name that was computed from a secret is not shown",

@@ -28,8 +28,8 @@ type detailsOwner struct {
 }
 
 // readDetails reads the connection details that expressions use from the Secrets that hold them.
-// Crossplane returns the data of any Secret that a resource names, also if another object
-// controls the Secret, so that the provider of the resource never writes to it.
+// Crossplane returns the data of any Secret that a resource names, even if another object controls
+// the Secret. The provider of the resource never writes to such a Secret.
 func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *plan.Authored) detailsRead {
 	o := req.Observation
 	out := detailsRead{observation: &o, seen: seen}
@@ -47,15 +47,15 @@ func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *pla
 		id.Resource = out.read(req, d, p.Generator(id.generator) != nil)
 		out.seen.generations[composed] = id
 	}
-	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced one has none
+	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced composite has none
 		used := p.Details.Inputs[expression.Composite] != nil && isLegacy(o.Composite.Object)
 		o.Composite = out.read(req, detailsOwner{o.Composite, "composite", name}, used)
 	}
 	return out
 }
 
-// authorsDetails returns the inputs whose details the exports of the composite author use, as far as
-// they may.
+// authorsDetails returns the inputs whose details the exports of the composite author use and are
+// allowed to use.
 func authorsDetails(a *plan.Authors, wanted *plan.Authored) map[string]bool {
 	out := map[string]bool{}
 	if a == nil {
@@ -96,8 +96,8 @@ func tagged(f plan.Find, labels wire.Struct) bool {
 	return true
 }
 
-// read reads the connection Secret of a resource: only its data are connection details. A file without a
-// UID keeps its own, because no Secret can refer to it.
+// read reads the connection Secret of a resource: only its data are connection details. A resource without a
+// UID, as in a file, keeps its own details, because no Secret can refer to it.
 func (out *detailsRead) read(req *request, d detailsOwner, used bool) observation.Resource {
 	if plan.MetadataOf(d.Object).Get("uid").Text() == "" {
 		return d.Resource
@@ -116,7 +116,7 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 	out.require(*required)
 	switch a := req.answer(*required); {
 	case !a.read:
-		res.Withheld = expression.NewWaiting("the look-up of " + required.String())
+		res.Withheld = expression.NewWaiting("the lookup of " + required.String())
 	case len(a.objects) > 0:
 		res.Details, res.Withheld = d.in(a.objects[0])
 	case len(d.Details) > 0:
@@ -126,8 +126,8 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 	return res
 }
 
-// connectionSecret returns the Secret that an object names for its connection details: that of a
-// namespaced object is in its own namespace. It is nil without a valid reference.
+// connectionSecret returns the Secret that an object names for its connection details. A namespaced
+// object has it in its own namespace. The result is nil without a valid reference.
 func connectionSecret(o wire.Struct) *Requirement {
 	ref := o.At("spec", "writeConnectionSecretToRef").Struct()
 	req := &Requirement{APIVersion: "v1", Kind: string(object.Secret), Name: ref.Get("name").Text()}
@@ -154,7 +154,7 @@ func (d detailsOwner) in(secret wire.Struct) (observation.Details, error) {
 	switch {
 	case !controlled:
 		return nil, d.cannotUse("Secret %s/%s has no controller: "+
-			"delete it to have the provider create it, or read it as a source of kind Secret", ns, name)
+			"delete it so that the provider creates it, or read it as a source of kind Secret", ns, name)
 	case uid != own && kind == ownKind && by == ownName:
 		return nil, d.cannotUse("Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: "+
 			"delete it, unless Kubernetes does so soon", ns, name, kind+" "+by, uid, ownKind, ownName, own)

@@ -14,11 +14,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// An environmentRead is the environment, merged from what was read.
+// An environmentRead is the environment, merged from the EnvironmentConfigs that were read.
 type environmentRead struct {
 	reply
 
-	value *structpb.Struct // nil if the input does not make one, or it waits
+	value *structpb.Struct // nil if the input does not create one, or if it waits
 	waits []string         // what must be read first
 }
 
@@ -49,7 +49,7 @@ func readEnvironment(s *session, p *plan.Plan, req *request) (environmentRead, *
 		found[i] = a.objects
 	}
 	if len(out.waits) > 0 {
-		out.report(Outcome{State: Waiting, Message: "environment waits for the look-up of " + plan.Shorten(out.waits, ", ")})
+		out.report(Outcome{State: Waiting, Message: "environment waits for the lookup of " + plan.Shorten(out.waits, ", ")})
 		return out, s.next(nil, func(o *observation.Observation) { o.EnvironmentWaits = out.waits }), nil
 	}
 	if err := s.budget.Decode(before.Size()); err != nil {
@@ -76,8 +76,8 @@ func (v variables) withoutEnvironment() variables {
 	return v
 }
 
-// setEnvironment writes the fields in their order. A field without a value is removed: expressions
-// that read it wait, and do not use a default.
+// setEnvironment writes the fields in their order. A field without a value is removed, so that
+// expressions that read it wait and do not use a default.
 func setEnvironment(s *session, p *plan.Plan, read environmentRead) (environmentRead, *session) {
 	out := environmentRead{value: read.value}
 	if len(read.waits) > 0 {
@@ -96,7 +96,7 @@ func setEnvironment(s *session, p *plan.Plan, read environmentRead) (environment
 	return out, s
 }
 
-// fieldsPerUnit is how many fields are copied for one unit of the budget.
+// fieldsPerUnit is the number of fields that are copied for one unit of the budget.
 const fieldsPerUnit = 4
 
 func (s *session) environmentField(f plan.EnvironmentField) (*structpb.Struct, reasons) {

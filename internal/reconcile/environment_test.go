@@ -264,9 +264,9 @@ configMaps:
 		t.Fatal(err)
 	}
 	want := []string{
-		`Waiting nothing | ConfigMap "a" is not created: waiting: the look-up of ConfigMap team/xr-a`,
-		`Waiting nothing | ConfigMap "b" is not created: waiting: the look-up of ConfigMap team/xr-b`,
-		"Waiting | environment waits for the look-up of EnvironmentConfig base",
+		`Waiting nothing | ConfigMap "a" is not created: waiting: the lookup of ConfigMap team/xr-a`,
+		`Waiting nothing | ConfigMap "b" is not created: waiting: the lookup of ConfigMap team/xr-b`,
+		"Waiting | environment waits for the lookup of EnvironmentConfig base",
 	}
 	if diff := cmp.Diff(want, show(r)); diff != "" || r.Environment != nil {
 		t.Errorf("-want, +got:\n%s\nenvironment: %v", diff, r.Environment)
@@ -280,8 +280,8 @@ configMaps: [{name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]
 		t.Fatal(err)
 	}
 	want = []string{
-		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" is held as it was observed: waiting: key "k" for EnvironmentConfig base`,
-		"Waiting | environment waits for the look-up of EnvironmentConfig base",
+		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" is kept unchanged: waiting: key "k" for EnvironmentConfig base`,
+		"Waiting | environment waits for the lookup of EnvironmentConfig base",
 	}
 	if diff := cmp.Diff(want, show(r)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

@@ -44,7 +44,7 @@ func makeExports(s *session, p *plan.Plan, req *request, placed placements, made
 	return out
 }
 
-// add adds an object. Objects that do not fit into any response are kept as they were observed at once,
+// add adds an object. Objects that do not fit into any response are kept as they were observed immediately,
 // so that their data is not in memory together.
 func (all objects) add(o Object) objects {
 	if o.footprint.build == nil {
@@ -130,8 +130,8 @@ func (ex exporter) export(e plan.Export, at placement) Object {
 	return out
 }
 
-// decide evaluates an export, and decides whether its object is created or changed as a whole, kept as
-// it is, or left alone.
+// decide evaluates an export, and decides whether its object is created or changed as a whole, kept as it
+// is, or not touched.
 func (ex exporter) decide(e plan.Export, at placement) Object {
 	switch {
 	case at.conflict != "":
@@ -156,8 +156,8 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 	return out
 }
 
-// keep desires the observed object unchanged and publishes the same connection details: our own keys,
-// and no keys that others have added.
+// keep desires the observed object unchanged, and publishes the same connection details: the function's
+// own keys, without keys that others have added.
 func keep(e plan.Export, at placement) Object {
 	out := Object{Name: at.resource, Kind: e.Kind, Desired: object.Held(at.observed)}
 	held := wire.Of(out.Desired)
@@ -167,7 +167,7 @@ func keep(e plan.Export, at placement) Object {
 	return out
 }
 
-// hold keeps the object exactly as it is, if there is one, and says why.
+// hold keeps an existing object exactly as it is, and says why.
 func hold(e plan.Export, at placement, why reasons) Object {
 	out := keep(e, at)
 	out.Outcome = why.outcome(e.String(), "is not created", out.Desired != nil)
@@ -177,7 +177,7 @@ func hold(e plan.Export, at placement, why reasons) Object {
 	return out
 }
 
-var tooMuch = fmt.Sprintf("all that the composite's author asks for may have %d keys and %d bytes together",
+var tooMuch = fmt.Sprintf("all exports of the composite's author together can have at most %d keys and %d bytes",
 	limits.AuthorKeys, limits.AuthorBytes)
 
 // make makes the object, unless there is a reason not to.
@@ -191,7 +191,7 @@ func (ex exporter) make(e plan.Export, at placement) (*object.Object, reasons) {
 	labels := ex.texts(e, m.Labels, m.LabelsExpression, m.LabelValues, &why)
 	annotations := ex.texts(e, m.Annotations, m.AnnotationsExpression, m.AnnotationValues, &why)
 	if ex.quota != nil && !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
-		why.failed = append(why.failed, e.Path.String()+": has too much: "+tooMuch)
+		why.failed = append(why.failed, e.Path.String()+": is too large: "+tooMuch)
 	}
 	o := &object.Object{
 		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
@@ -203,8 +203,8 @@ func (ex exporter) make(e plan.Export, at placement) (*object.Object, reasons) {
 	return o, why
 }
 
-// texts returns the labels, or annotations, of an export: those that are spelled, that one expression
-// computes, and that have an expression each. No key may be both spelled and computed.
+// texts returns the labels, or annotations, of an export: the literal ones, those that one expression
+// computes, and those that have an expression each. A key must not be both literal and computed.
 func (ex exporter) texts(
 	e plan.Export, spelled map[string]string, all *expression.Expression, each map[string]*expression.Expression,
 	why *reasons,
@@ -221,7 +221,7 @@ func (ex exporter) texts(
 		for _, k := range plan.SortedKeys(computed) {
 			if _, ok := spelled[k]; ok {
 				why.failed = append(why.failed,
-					fmt.Sprintf("%s: gives %q, which is spelled beside it, too: keep one of them", path, k))
+					fmt.Sprintf("%s: returns %q, which is also set literally: keep one of them", path, k))
 			}
 			out[k] = computed[k]
 		}
@@ -247,7 +247,7 @@ func generatedState(e plan.Export, data map[string]sensitive.Bytes, from map[str
 	if len(all) == 0 {
 		return nil
 	}
-	text, _ := json.Marshal(all) //nolint:errchkjson // it has only texts and numbers
+	text, _ := json.Marshal(all) //nolint:errchkjson // it has only strings and numbers
 	out := map[string]string{generator.AnnotationGenerated: string(text)}
 	if e.Kind == object.Secret {
 		out[generator.AnnotationSeal] = generator.Seal(data, out)
@@ -264,7 +264,7 @@ func refuse(e plan.Export, at placement, o *object.Object) []string {
 	if !at.observed.Exists() {
 		return failed
 	}
-	anew := fmt.Sprintf("delete %s %s to have it created anew", e.Kind, at)
+	anew := fmt.Sprintf("delete %s %s so that it is created again", e.Kind, at)
 	if have := object.TypeOf(at.observed); e.Kind == object.Secret && have != o.Type {
 		failed = append(failed, fmt.Sprintf("%s: is %q, but the Secret was created as %q, which is fixed: %s",
 			e.At("type"), o.Type, have, anew))
@@ -272,7 +272,7 @@ func refuse(e plan.Export, at placement, o *object.Object) []string {
 	switch {
 	case !object.IsImmutable(at.observed):
 	case object.Changed(at.observed, o):
-		failed = append(failed, fmt.Sprintf("%s: its values changed, but the %s is immutable: %s",
+		failed = append(failed, fmt.Sprintf("%s: its data changed, but the %s is immutable: %s",
 			e.At("immutable"), e.Kind, anew))
 	case o.Immutable == nil || !*o.Immutable:
 		failed = append(failed, fmt.Sprintf("%s: is not true, but the %s was created as immutable, which is fixed: %s",

@@ -19,12 +19,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A quoted key is one that the input spells.
+// A quoted key is a literal key of the input.
 type quoted string
 
 func (q quoted) String() string { return strconv.Quote(string(q)) }
 
-// A quota is how much the objects of a composite author may still have together. A nil quota has no limit.
+// A quota is how many keys and bytes the objects of a composite author can still have together. A nil quota
 type quota struct{ bytes, keys int }
 
 func (s *quota) exceeded() bool { return s != nil && (s.bytes < 0 || s.keys < 0) }
@@ -38,8 +38,8 @@ func (s *quota) spend(keys, bytes int) bool {
 	return !s.exceeded()
 }
 
-// collect collects the data of an export: dataFrom first, so that data is later, and wins if the last
-// value wins.
+// collect collects the data of an export. It reads dataFrom first, so that data is later and wins if the
+// last value wins.
 func (ex exporter) collect(e plan.Export) *collect.Collection {
 	c := collect.New(len(e.Data), e.LastWins)
 	for _, d := range e.DataFrom {
@@ -83,7 +83,7 @@ func (ex exporter) collectFrom(c *collect.Collection, d plan.DataFrom, from stri
 	} else {
 		keys, ok, err = ex.extract(d, from)
 	}
-	if d.Input != "" || d.Find != nil { // an empty value was not named
+	if d.Input != "" || d.Find != nil { // an empty value has no name
 		keys = slices.DeleteFunc(keys, func(k rewrite.Key) bool { return k.Value.Len() == 0 })
 	}
 	if err == nil && ok && len(keys) > 0 {
@@ -153,13 +153,13 @@ func (f *finder) resources() error {
 	return nil
 }
 
-// reaches reports whether the find can select a key of an object: by its path, and by the object's labels.
+// reaches reports whether the find can select a key of an object, by its path and by the object's labels.
 func (f *finder) reaches(input string, o wire.Struct) bool {
 	labels := plan.MetadataOf(o).Get("labels").Struct()
 	return f.DataFrom.Find.Reaches(input) && tagged(*f.DataFrom.Find, labels)
 }
 
-// findCost is the cost of an input, in keys: its labels and conditions are read.
+// findCost is the cost of an input, in keys, because its labels and conditions are read.
 const findCost = 4
 
 // take adds the keys of an input that the find selects.
@@ -192,8 +192,8 @@ func (f *finder) take(input string, o wire.Struct, d observation.Details) {
 	}
 }
 
-// ready waits for a composed resource that says it is not ready. Which connection
-// details there will be is not known; before they are all there it is not ready.
+// ready waits for a composed resource that says it is not ready. The names of the connection
+// details are unknown. The resource is not ready before all of them exist.
 func (ex exporter) ready(input string) error {
 	for _, c := range ex.observed.Resources[input].Object.At("status", "conditions").List().All() {
 		if c := c.Struct(); c.Get("type").Is("Ready") && !c.Get("status").Is("True") {
@@ -271,7 +271,7 @@ func (ex exporter) dataOf(d plan.DataFrom) (map[string]sensitive.Bytes, error) {
 	return m, nil
 }
 
-// rewriteKeys returns keys for a rewrite. A name that may be computed from a secret is not shown.
+// rewriteKeys returns keys for a rewrite. Messages do not show a name that may be computed from a secret.
 func rewriteKeys(d plan.DataFrom, m map[string]sensitive.Bytes) []rewrite.Key {
 	out := make([]rewrite.Key, 0, len(m))
 	for _, name := range plan.SortedKeys(m) {
@@ -301,7 +301,7 @@ func collectKeys(keys []rewrite.Key) []collect.Key {
 	return out
 }
 
-// withPath adds the path of the entry to an error of a rewrite. A key that a rule misses may still appear.
+// withPath adds the path of the entry to an error of a rewrite. A key that a rule does not find may still appear.
 func withPath(d plan.DataFrom, err error) error {
 	var f *rewrite.Failed
 	if !errors.As(err, &f) {
@@ -320,14 +320,14 @@ func withPath(d plan.DataFrom, err error) error {
 	return &expression.Failed{Path: path, Reason: reason}
 }
 
-func tooMuchOf(d plan.Entry) error { return failed(d.Path, "gives too much: %s", tooMuch) }
+func tooMuchOf(d plan.Entry) error { return failed(d.Path, "returns too much data: %s", tooMuch) }
 
 // values evaluates an entry that produces several keys.
 func (ex exporter) values(d plan.Entry, from string) (map[string]sensitive.Bytes, bool, error) {
 	type data = map[string]sensitive.Bytes
 	return valueOf(ex.session, d.Value, ex.scope(from), func(v ref.Val, b *budget.Budget) (m data, ok bool, err error) {
 		if ex.quota != nil && d.Value.Entries(v) > ex.quota.keys {
-			ex.quota.keys = -1 // it takes too long to read them all
+			ex.quota.keys = -1 // reading all of them takes too long
 			return nil, false, tooMuchOf(d)
 		}
 		if m, ok, err = d.Value.TextMap(v, b); err != nil {
@@ -344,7 +344,7 @@ func (ex exporter) values(d plan.Entry, from string) (map[string]sensitive.Bytes
 	})
 }
 
-// keysOf returns the keys of a map of values. Keys that the expression spells may be shown.
+// keysOf returns the keys of a map of values. Messages may show keys that are literals in the expression.
 func keysOf(d plan.Entry, m map[string]sensitive.Bytes) []collect.Key {
 	spelled := d.Value.Keys()
 	out := make([]collect.Key, 0, len(m))

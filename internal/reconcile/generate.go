@@ -31,8 +31,8 @@ type generations struct {
 	missing  map[string]string
 }
 
-// generate takes the next step of each generator. Expressions see the outputs of the generations in
-// use, and not of those that are made here, because they are not stored yet.
+// generate performs the next step of each generator. Expressions see the outputs of the generations in
+// use. They do not see the generations that are created here, because those are not stored yet.
 func generate(
 	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
 ) (generations, *session, error) {
@@ -68,7 +68,7 @@ type trusted struct {
 
 	generations []*generation // that may be kept
 	proven      []*generation
-	impostor    *generation // another object with the number of the generation in use; then nothing changes
+	impostor    *generation // another object with the number of the generation in use; if it exists, nothing changes
 }
 
 type stepper struct {
@@ -78,10 +78,10 @@ type stepper struct {
 	plan     *plan.Plan
 	trusted  map[string]*trusted
 	current  map[string]*generation // in use, by generator
-	changing map[string]bool        // generators of which a generation is to be adopted
+	changing map[string]bool        // generators whose next generation must be adopted
 	steps    map[string]generator.Step
-	slow     int            // slow generations that were made
-	names    map[string]int // where each is among those composed, by name
+	slow     int            // slow generations that were created
+	names    map[string]int // the index of each in composed, by name
 }
 
 func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, before writers) *stepper {
@@ -96,7 +96,8 @@ func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, before wri
 	}
 }
 
-// issuersFirst returns the generators that have generations: those that sign before those that are signed.
+// issuersFirst returns the generators that have generations. A generator that signs comes before the
+// generators that it signs.
 func issuersFirst(generators []plan.Generator) []*plan.Generator {
 	var signed, others []*plan.Generator
 	for i := range generators {
@@ -116,7 +117,7 @@ func (g *stepper) step(w *wantedGeneration) {
 	known := slices.ContainsFunc(t.proven, func(k *generation) bool { return k.listed || g.accepted[k.id()] })
 	switch {
 	case len(g.missingLookUps) > 0:
-		g.wait(w, t, Outcome{State: Waiting}, "the look-up of "+plan.Shorten(g.missingLookUps, ", "))
+		g.wait(w, t, Outcome{State: Waiting}, "the lookup of "+plan.Shorten(g.missingLookUps, ", "))
 		return
 	case t.record == nil && t.unlisted.Exists() && !known:
 		g.wait(w, t, t.lostList(w.String()), "the composite to list its generations")
@@ -162,7 +163,7 @@ func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, ma
 		}
 		unready[k.Number] = why.text()
 		if t.record != nil && k.Number > t.record.highest().Generation && !isV1Secret(k.object) {
-			k.Adopted = false // the mark of a resource has no seal: anybody may have written it
+			k.Adopted = false // the mark of a resource has no seal: any client can have written it
 			k.Exported = g.exported(k)
 		}
 	}
@@ -194,21 +195,21 @@ func (g *stepper) wait(w *wantedGeneration, t *trusted, o Outcome, why string) {
 	g.report(o)
 }
 
-// acceptAnnotation of a composite lists the UIDs of objects that its owner accepts as generations: after
-// a restore they differ from those that exports recorded.
+// acceptAnnotation of a composite lists the UIDs of objects that its owner accepts as generations. After a
+// restore these UIDs differ from those that exports recorded.
 const acceptAnnotation = object.StatePrefix + "accept-generation"
 
-// lostList says that the composite lists no generation of a generator whose values an export has: the
-// list was removed, or the export was forged.
+// lostList says that an export has values of a generator, but the composite lists no generation of it:
+// the list was removed, or the export was forged.
 func (t *trusted) lostList(what string) Outcome {
 	_, kind, ns, name := object.Identity(t.unlisted)
 	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
 		"%s: %s %s/%s has values of a generation, and the composite lists neither. If both were restored from a backup, "+
 			"set the annotation %s on the composite to the UID of the generation to use it. "+
-			"Otherwise delete the %[2]s, and another generation is made", what, kind, ns, name, acceptAnnotation)}
+			"Otherwise delete the %[2]s, and another generation is created", what, kind, ns, name, acceptAnnotation)}
 }
 
-// conflict says which object has the number of the generation in use. what names the generator.
+// conflict says which object has the number of the generation in use. The argument what names the generator.
 func (t *trusted) conflict(what string) Outcome {
 	ref, at := t.record.highest(), t.impostor.reference()
 	if at.UID == ref.UID {
@@ -218,9 +219,9 @@ func (t *trusted) conflict(what string) Outcome {
 			what, t.impostor.Number, at.Kind, at.Namespace, at.Name, acceptAnnotation, at.UID)}
 	}
 	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
-		"%s: %s %s/%s is not the generation %d that exports use: it has UID %s, and not %s. "+
+		"%s: %s %s/%s is not the generation %d that exports use: its UID is %s, not %s. "+
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it, "+
-			"and another generation is made",
+			"and another generation is created",
 		what, at.Kind, at.Namespace, at.Name, t.impostor.Number, at.UID, ref.UID, acceptAnnotation, at.UID)}
 }
 
@@ -231,7 +232,7 @@ func (g *stepper) schedule(t time.Time) {
 	}
 }
 
-// recordCurrent sets what exports record: the generations in use, and those before them.
+// recordCurrent sets the generations that exports record: those in use, and those before them.
 func (g *stepper) recordCurrent() {
 	for name, k := range g.current {
 		kept := keptAt(g.steps[name])

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A history is what is known of one generator, in the input or not.
+// A history holds what is known about one generator, which may have left the input.
 type history struct {
 	name        string
 	generator   *plan.Generator // nil if it left the input
@@ -24,13 +24,13 @@ type history struct {
 	unrecorded  bool            // an export may have a value of any generation
 }
 
-// histories are the histories of all generators, and what else is known of generations.
+// histories holds the histories of all generators, and everything else that is known about generations.
 type histories struct {
 	reply
 
 	byGenerator    map[string]*history
-	wanted         map[string]*wantedGeneration // by generator in the input, without those of totp
-	missingLookUps []string                     // look-ups without which no step is taken
+	wanted         map[string]*wantedGeneration // by generator in the input, without totp generators
+	missingLookUps []string                     // lookups that every step needs
 	named          map[string]bool              // UIDs of the generations that exports name
 	accepted       map[string]bool              // UIDs that the owner of the composite accepts
 	refs           map[resourceRef]bool         // by the composite
@@ -45,9 +45,9 @@ type historyReader struct {
 	observed map[resourceRef]bool // the objects of generations that Crossplane shows
 }
 
-// readHistories finds the generations that the composite lists, and looks up those that Crossplane does
-// not return, and objects with the name of a next one. The requirements depend only on observed
-// objects: they are the same on each call of a reconcile.
+// readHistories finds the generations that the composite lists. It looks up generations that Crossplane
+// does not return, and objects that have the name of a next generation. The requirements depend only on
+// observed objects, so they are the same on each call of a reconcile.
 func readHistories(
 	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
 ) *histories {
@@ -192,7 +192,7 @@ func (h *historyReader) elsewhere(name string) bool {
 	return h.plan.Generator(name) == nil && h.req.Elsewhere[name]
 }
 
-// readGeneration reads its state and its outputs. State whose seal does not fit was changed, and is lost.
+// readGeneration reads its state and its outputs. State whose seal does not match was changed, and is lost.
 func readGeneration(name string, number int, res observation.Resource, listed bool) *generation {
 	annotations := plan.Texts(plan.MetadataOf(res.Object).Get("annotations"))
 	k := &generation{
@@ -211,8 +211,8 @@ func readGeneration(name string, number int, res observation.Resource, listed bo
 	return k
 }
 
-// composes reports whether an export or an earlier step needs a composition resource name. A generation
-// that has it, because its annotation was changed, gets its own name again.
+// composes reports whether an export or an earlier step needs a composition resource name. If a generation
+// has that name because its annotation was changed, it is composed under its own name again.
 func (h *historyReader) composes(composed string) bool {
 	_, desired := h.req.Desired[composed]
 	return desired || h.plan.ExportNamed(composed)
@@ -235,8 +235,8 @@ func isDeleted(o wire.Struct) bool {
 	return plan.MetadataOf(o).Get("deletionTimestamp").Text() != ""
 }
 
-// readTokens reads the composite's annotation: by generator, the token that requests another generation.
-// wrong is its first error.
+// readTokens reads the composite's annotation: by generator, the token that requests another generation. The
+// result wrong is its first error.
 func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens map[string]string, wrong string) {
 	tokens = map[string]string{}
 	text := plan.MetadataOf(s.object).At("annotations", plan.RotateAnnotation).Text()
@@ -254,18 +254,20 @@ func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens ma
 			return tokens, fmt.Sprintf("the composite's annotation %s must be <generator>=<anything new>, for example %s=1",
 				plan.RotateAnnotation, example)
 		case m != nil && !m.HasGenerations():
-			return tokens, fmt.Sprintf("the composite's annotation %s names %s, which is a totp and has no generations",
+			return tokens, fmt.Sprintf(
+				"the composite's annotation %s names %s, which is a totp generator and has no generations",
 				plan.RotateAnnotation, m)
 		case len(p.Generators) > 0 && !has(name):
-			return tokens, fmt.Sprintf("the composite's annotation %s names a generator that this step does not have: it has %s",
+			return tokens, fmt.Sprintf("the composite's annotation %s names a generator that this step does not have. "+
+				"This step has: %s",
 				plan.RotateAnnotation, plan.Shorten(plan.NamesOf(p.Generators), ", "))
 		}
 	}
 	return tokens, ""
 }
 
-// salt of hashes is the composite's name. It stays the same after a restore from a backup, and with
-// another version of the API.
+// salt returns the salt of hashes, which is the composite's name. It stays the same after a restore
+// from a backup, and with another version of the API.
 func (c composite) salt() string {
 	apiVersion, kind, ns, name := object.Identity(c.object)
 	return strings.Join([]string{groupOf(apiVersion), kind, ns, name}, "/")

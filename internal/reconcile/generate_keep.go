@@ -27,8 +27,9 @@ func (g *stepper) hold(t *trusted) {
 	}
 }
 
-// manifestAsMade returns the manifest of a resource. Its annotations can be changed, so the manifest
-// comes from the input if that did not change, and otherwise has the observed values.
+// manifestAsMade returns the manifest of a resource. The annotations of the resource can be changed.
+// Therefore the manifest comes from the input if the input did not change, and otherwise has the
+// observed values.
 func (g *stepper) manifestAsMade(k *generation) *structpb.Struct {
 	apiVersion, kind, ns, name := object.Identity(k.object)
 	if plan.HasData(apiVersion, kind) && k.Kind != plan.KindResource {
@@ -49,7 +50,7 @@ func (g *stepper) manifestAsMade(k *generation) *structpb.Struct {
 		}
 	}
 	out := made
-	if plan.MetadataOf(k.object).Get("uid").Text() != "" || len(made.GetFields()) == 0 { // a file may leave out fields
+	if plan.MetadataOf(k.object).Get("uid").Text() != "" || len(made.GetFields()) == 0 { // a file may omit fields
 		out = observedOf(made, k.object)
 		delete(out.GetFields(), "status")
 		out.Fields["metadata"] = object.HeldMetadata(k.object)
@@ -113,7 +114,7 @@ func (g *stepper) write(t target, composed string) {
 	g.writers[t] = append(slices.Clip(g.writers[t]), writer{generation: composed})
 }
 
-// targetOf an object of any kind. Secrets and ConfigMaps have the same targets as exports.
+// targetOf returns the target of an object of any kind. Secrets and ConfigMaps have the same targets as exports.
 func targetOf(apiVersion, kind, namespace, name string) target {
 	if apiVersion != "v1" {
 		kind = apiVersion + "/" + kind
@@ -121,8 +122,8 @@ func targetOf(apiVersion, kind, namespace, name string) target {
 	return target{object.Kind(kind), namespace, name}
 }
 
-// add adds a composed resource. If two have the same composition resource name, because that of one
-// was changed, it gets its own name again.
+// add adds a composed resource. If two have the same composition resource name because one was changed,
+// that one is composed under its own name again.
 func (g *stepper) add(c Composed) {
 	if i, ok := g.names[c.Name]; ok {
 		if c.Name == c.own {
@@ -137,8 +138,8 @@ func (g *stepper) add(c Composed) {
 	g.composed = append(g.composed, c)
 }
 
-// keep desires the generations that a step keeps. A composite that has a generation in use is ready,
-// whether or not the next one is.
+// keep desires the generations that a step keeps. A composite with a generation in use is ready even if
+// the next generation is not.
 func (g *stepper) keep(t *trusted, step generator.Step) {
 	kept := keptAt(step)
 	for _, k := range t.generations {

@@ -56,7 +56,7 @@ func (h *historyReader) lookUp(req Requirement, take func(o wire.Struct)) {
 	}
 }
 
-// requirementOf a generation that an export recorded.
+// requirementOf returns the requirement for a generation that an export recorded.
 func requirementOf(ref generator.Reference) Requirement {
 	return Requirement{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }
@@ -91,8 +91,8 @@ func (h *historyReader) lookUpAccepted() {
 	}
 }
 
-// lookUpListed looks up generations by the names that the composite lists: the list that Crossplane has
-// read may be an older one.
+// lookUpListed looks up generations by the names that the composite lists, because Crossplane may have read
+// an older list.
 func (h *historyReader) lookUpListed() {
 	for i := range h.plan.Generators {
 		m := &h.plan.Generators[i]

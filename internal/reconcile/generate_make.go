@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// make makes the generation that a step makes, or returns why it is not made.
+// make creates the generation of a step, or returns why it is not created.
 func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) reasons {
 	if step.Make == 0 {
 		return w.why
@@ -38,8 +38,8 @@ func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) re
 	return reasons{}
 }
 
-// choose returns the first free name for the next generation. Objects that have the names before it are
-// left alone, with a warning.
+// choose returns the first free name for the next generation. Objects that have the names before it are not
+// touched, with a warning.
 func (g *stepper) choose(w *wantedGeneration, step generator.Step) (*candidate, reasons) {
 	var why reasons
 	for i := range w.candidates {
@@ -66,7 +66,7 @@ func (g *stepper) choose(w *wantedGeneration, step generator.Step) (*candidate, 
 	return nil, why
 }
 
-// nameConflict says what has the name of a candidate.
+// nameConflict says which object has the name of a candidate.
 func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct) reasons {
 	composed, own := object.CompositionResourceName(o), g.controls(o)
 	at := w.Path.Child("name")
@@ -75,17 +75,18 @@ func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct)
 	}
 	switch uid := plan.MetadataOf(o).Get("uid").Text(); {
 	case own && plan.IsAuthors(composed):
-		g.write(c.target(), plan.GenerationName(w.Name, c.number)) // so that it gives way
+		g.write(c.target(), plan.GenerationName(w.Name, c.number)) // so that the author's object is deleted
 		return waitingFor("%s, which the composite's author asked for, to be deleted", c.at)
 	case own && g.isGeneration(o):
-		return failing("%s: gives a name that generation %s has: use generation.number or generation.id, "+
+		return failing("%s: returns the name of generation %s has: use generation.number or generation.id, "+
 			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
 	case own || plan.MetadataOf(o).At("labels", generator.LabelGenerator).Is(w.Name):
-		return failing("%s: %s looks like a generation, but the composite does not list it, so that it is left alone. "+
+		return failing("%s: %s looks like a generation, but the composite does not list it, so it is left unchanged. "+
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it",
 			at, c.at, acceptAnnotation, uid)
 	}
-	return failing("%s: %s exists, and is no generation of it: delete it, or give the generator another name", at, c.at)
+	return failing("%s: %s exists and is not one of its generations: delete it, or give the generator another name",
+		at, c.at)
 }
 
 func (c *candidate) target() target {
@@ -103,17 +104,17 @@ func (g *stepper) isGeneration(o wire.Struct) bool {
 	return false
 }
 
-// blocked says why a generation cannot be made now.
+// blocked returns why a generation cannot be created now.
 func (g *stepper) blocked(w *wantedGeneration, c *candidate, step generator.Step) reasons {
 	switch who := g.writers[c.target()]; {
 	case len(who) > 0:
-		return failing("%s: %s would be composed by %s, too: give one of them another name",
+		return failing("%s: %s would also be composed by %s: give one of them another name",
 			w.Path.Child("name"), c.at, writersText(who))
 	case len(step.Keep) >= limits.Generations:
-		return waitingFor("one of its %d generations to be dropped, the most that are kept at once: "+
-			"shorten gracePeriod, or delete a former one", len(step.Keep))
+		return waitingFor("one of its %d generations to be deleted (no more are kept at once): "+
+			"shorten gracePeriod, or delete a previous one", len(step.Keep))
 	case isSlow(w.Makes) && g.slow >= limits.SlowGenerations:
-		return waitingFor("its turn, for a key of that type takes long to make")
+		return waitingFor("its turn, because generating a key of that type takes long")
 	}
 	return reasons{}
 }
@@ -123,7 +124,7 @@ func isSlow(k plan.GeneratorKind) bool {
 	return ok && c.Slow
 }
 
-// made makes a generation.
+// made creates a generation.
 func (g *stepper) made(w *wantedGeneration, of *trusted, c *candidate) (*structpb.Struct, error) {
 	rec := generator.Record{Generator: w.Name, Generation: generator.Generation{
 		Number: c.number, Kind: w.Kind, Made: g.req.Now, GracePeriod: w.Grace,
@@ -157,21 +158,22 @@ func (g *stepper) made(w *wantedGeneration, of *trusted, c *candidate) (*structp
 	return marked(o.Struct(), rec, outputs), nil
 }
 
-// madeResource makes a generation whose outputs another controller makes.
+// madeResource creates a generation whose outputs another controller creates.
 func (g *stepper) madeResource(
 	w *wantedGeneration, of *trusted, c *candidate, rec generator.Record,
 ) (*structpb.Struct, error) {
 	raw, err := c.object.MarshalJSON()
 	rec.Resource = plan.Compact(raw)
 	if err != nil || len(rec.Resource) > limits.ManifestBytes {
-		return nil, failed(w.Path.Child(plan.KindResource, "set").String(), "makes a manifest over the limit of %d bytes",
+		return nil, failed(w.Path.Child(plan.KindResource, "set").String(), "creates a manifest over the limit of %d bytes",
 			limits.ManifestBytes)
 	}
 	rec.Follows = g.follows(of, c.number, nil, c.at.APIVersion == "v1" && c.at.Kind == string(object.Secret))
 	o := marked(c.object, rec, nil)
 	if n := sizeOfTexts(plan.Texts(wire.OfValue(madeMetadata(o)["annotations"]))); n > limits.StateBytes {
 		return nil, failed(w.Path.Child(plan.KindResource, "manifest").String(),
-			"makes %d bytes of annotations, over the limit of %d: its annotations and all of it are among them",
+			"makes %d bytes of annotations, over the limit of %d: "+
+				"they include its own annotations and a copy of the whole manifest",
 			n, limits.StateBytes)
 	}
 	return o, nil
@@ -204,9 +206,9 @@ func (g *stepper) follows(t *trusted, number int, data generator.Outputs, coded 
 	return out
 }
 
-// lastKnown returns the generation that was last in use, while none is in use: that which exports
-// recorded, which lost its state, which a later generation follows, or which the composite still
-// lists. A renamed generator has the generation of the generator that it replaces.
+// lastKnown returns the generation that was last in use, while none is in use. It is the generation
+// that exports recorded, that lost its state, that a later generation follows, or that the composite
+// still lists. A renamed generator has the generation of the generator that it replaces.
 func (g *stepper) lastKnown(t *trusted) generator.Reference {
 	if ref := t.record.highest(); ref.Name != "" {
 		return ref
@@ -248,7 +250,7 @@ func (g *stepper) listedReference(t *trusted) (out generator.Reference) {
 }
 
 // replacedBy returns the generation in use of the generator that this one replaces: the only generator
-// that left the input, while this is the only new one. It is kept in the meantime.
+// that left the input, if this is the only new generator. That generation is kept in the meantime.
 func (g *stepper) replacedBy(name string) *generation {
 	var left, added []string
 	for other, t := range g.trusted {

@@ -14,18 +14,18 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// publish sets what expressions see of a generator after its step, and reports the step.
+// publish sets the outputs that expressions see of a generator after its step, and reports the step.
 func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, unready map[int]string, why reasons) {
 	g.outputs[w.Name] = g.seen(w, step, waits(step, unready, why))
 	spelled := expression.PathText(expression.Previous, w.Name)
-	g.missing[spelled] = "no generation is in its grace period: read it as previous.?" + w.Name + ", with optional: true"
+	g.missing[spelled] = "no generation is in its grace period: read it with previous.?" + w.Name + ", with optional: true"
 	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
 		g.previous[w.Name] = g.generated(w.Generator, k)
 	}
 	g.reportStep(w, step, unready, why)
 }
 
-// ready says why a generation cannot be used.
+// ready returns why a generation cannot be used.
 func (g *stepper) ready(m *plan.Generator, of *trusted, k *generation) reasons {
 	var why reasons
 	r := resourceOf(m)
@@ -63,7 +63,7 @@ func (g *stepper) readyExpression(x *expression.Expression, k *generation) error
 	return err
 }
 
-// observation returns what the expressions over a generation see of it.
+// observation returns the variables of the expressions of a generation.
 func (k *generation) observation() *observation.Generation {
 	return &observation.Generation{Resource: k.object, Details: k.details}
 }
@@ -77,8 +77,8 @@ func isReady(o wire.Struct) bool {
 	return false
 }
 
-// missingDetails returns the connection details that a generation lacks: all, or those that the
-// generation in use has.
+// missingDetails returns the connection details that a generation lacks: all of them, or those that
+// the generation in use has.
 func missingDetails(m *plan.Generator, of *trusted, k *generation) []string {
 	if writesDetails(k.object) && len(k.details) == 0 {
 		return []string{"its connection details"}
@@ -149,7 +149,7 @@ func (g *stepper) generated(m *plan.Generator, k *generation) observation.Genera
 	return observation.Generated{Outputs: d}
 }
 
-// waits says what a generator without a generation in use waits for.
+// waits names the missing inputs of a generator without a generation in use.
 func waits(step generator.Step, unready map[int]string, why reasons) string {
 	switch {
 	case !why.empty():
@@ -173,7 +173,7 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 	o := Outcome{State: Waiting}
 	switch pending := step.Pending; {
 	case !why.empty():
-		o = why.outcome(s.String(), "makes no generation", false)
+		o = why.outcome(s.String(), "creates no generation", false)
 		o.Message += stays
 	case pending > 0 && unready[pending] != "":
 		o.Message = fmt.Sprintf("%s: generation %d is not ready: it waits for %s%s", s, pending, unready[pending], stays)
@@ -191,7 +191,7 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 	}
 }
 
-// checkCurrent warns about the generation in use, if no other one is pending.
+// checkCurrent warns about the generation in use if no other generation is pending.
 func (g *stepper) checkCurrent(s *wantedGeneration, k *generation) Outcome {
 	var missing []string
 	for _, key := range s.Keys {
@@ -199,17 +199,19 @@ func (g *stepper) checkCurrent(s *wantedGeneration, k *generation) Outcome {
 			missing = append(missing, fmt.Sprintf("%q", key))
 		}
 	}
-	rotate := fmt.Sprintf("make another one with the composite's annotation %s: %s=<anything new>",
+	rotate := fmt.Sprintf("create another generation with the composite's annotation %s: %s=<anything new>",
 		plan.RotateAnnotation, s.Name)
 	once := s.Policy == "" || s.Policy == v1beta1.CreatedOnce
 	switch {
 	case len(missing) > 0 && k.Kind == s.Kind:
 		return Outcome{State: Held, Warn: true, Message: fmt.Sprintf(
-			"%s: generation %d has no output %s, for it was made before: %s", s, k.Number, plan.Shorten(missing, ", "), rotate)}
+			"%s: generation %d has no output %s, because it was created before that output was added: %s",
+			s, k.Number, plan.Shorten(missing, ", "), rotate)}
 	case once && !k.RenewAt.IsZero() && !g.req.Now.Before(k.RenewAt):
 		return Outcome{Warn: true, Message: fmt.Sprintf(
-			"%s: the certificate of generation %d ends soon, or its CA is another one by now, "+
-				"and refreshPolicy CreatedOnce makes no other: %s, or set refreshPolicy to OnChange", s, k.Number, rotate)}
+			"%s: the certificate of generation %d expires soon, or its CA has changed, "+
+				"and refreshPolicy CreatedOnce creates no other generation: %s, or set refreshPolicy to OnChange",
+			s, k.Number, rotate)}
 	}
 	return Outcome{}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// saveState saves the state of a generator for later steps: latest is the generation in use, and
-// pending the next one. While there is no latest, a step that refers to it leaves out its resource,
-// and Crossplane deletes that resource. So latest stays while its generation is missing, until another
-// one is in use.
+// saveState saves the state of a generator for later steps: latest is the generation in use, and pending
+// the next one. If latest were absent, a step that refers to it would leave out its resource, and
+// Crossplane would delete that resource. So latest stays while its generation is missing, until another
+// generation is in use.
 func (g *stepper) saveState(name, input string, step generator.Step) {
 	fields := map[string]*structpb.Value{}
 	if input != "" {
@@ -72,7 +72,7 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// retire retires the generations of generators that neither the input nor an earlier step has.
+// retire retires the generations of each generator that is in neither the input nor an earlier step.
 func (g *stepper) retire() {
 	replaced := g.replaced()
 	for _, name := range plan.SortedKeys(g.trusted) {
@@ -105,7 +105,7 @@ func (g *stepper) retire() {
 	}
 }
 
-// replaced returns the generation of a generator that left, which a new one names as its latest.
+// replaced returns the generation of a generator that left the input, which a new generator names as its latest.
 func (g *stepper) replaced() *generation {
 	for name := range g.wanted {
 		t := g.trustedOf(name)

@@ -14,20 +14,20 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A generation is an object that looks like one.
+// A generation is an object that looks like a generation. A verifier decides whether it is one.
 type generation struct {
 	generator.Record
 
 	object   wire.Struct
 	details  observation.Details // its outputs, or its connection details
 	composed string              // composition resource name
-	listed   bool                // the composite lists it among its resources
+	listed   bool                // the composite lists it as one of its resources
 	lost     bool                // its state was changed
-	madeFrom string              // the hash of its input, as it says
+	madeFrom string              // the hash of its input, as the object states it
 	withheld error               // why its connection details cannot be used, or nil
 }
 
-// id is the UID, which an object that had the same name does not share.
+// id returns the UID, which differs from that of an earlier object with the same name.
 func (k *generation) id() string {
 	if uid := plan.MetadataOf(k.object).Get("uid").Text(); uid != "" {
 		return uid
@@ -36,7 +36,7 @@ func (k *generation) id() string {
 	return ns + "/" + name
 }
 
-// reference identifies the generation, also after it is deleted.
+// reference identifies the generation, even after it is deleted.
 func (k *generation) reference() generator.Reference {
 	out := generator.Reference{Generation: k.Number, UID: k.id()}
 	out.APIVersion, out.Kind, out.Namespace, out.Name = object.Identity(k.object)
@@ -51,7 +51,7 @@ func (k *generation) outputs() generator.Outputs {
 	return out
 }
 
-// A verifier decides which of the objects that look like a generation are one.
+// A verifier decides which of the objects that look like a generation are generations.
 type verifier struct {
 	*session
 	*histories
@@ -69,7 +69,7 @@ func (a verifier) verify(h *history) (generator.Trust, generator.Known) {
 	return generator.Trusted(claims, known), known
 }
 
-// claim is what an object says about itself.
+// claim returns what an object states about itself.
 func (a verifier) claim(h *history, k *generation) generator.Claim {
 	out := generator.Claim{
 		Number: k.Number, UID: k.id(), Listed: k.listed, Whole: a.complete(h.generator, k),
@@ -84,7 +84,7 @@ func (a verifier) claim(h *history, k *generation) generator.Claim {
 	return out
 }
 
-// complete reports whether an object has everything that a step makes.
+// complete reports whether an object has everything that a step creates.
 func (a verifier) complete(m *plan.Generator, k *generation) bool {
 	if isFile := plan.MetadataOf(k.object).Get("uid").Text() == ""; !a.controls(k.object) && !isFile || k.Surplus {
 		return false
@@ -129,8 +129,8 @@ func (h *history) proves(k *generation, former string) bool {
 	return false
 }
 
-// keysOf a generation are the possible keys of its successor's code: its own data, or after it is
-// deleted the data of the exports that use it.
+// keysOf returns the possible keys of the code of a generation's successor: its own data, or after it
+// is deleted the data of the exports that use it.
 func (h *history) keysOf(uid string) []generator.Outputs {
 	for _, k := range h.generations {
 		if k.id() == uid && len(k.details) > 0 {
@@ -147,7 +147,7 @@ func (h *history) recordedKeys(uid string) []generator.Outputs {
 	return h.record.keys[uid]
 }
 
-// codedData is the data of a code. That of a resource is not known when the code is made.
+// codedData returns the data of a code. The data of a resource is unknown when the code is computed.
 func codedData(k *generation) generator.Outputs {
 	if k.Kind == plan.KindResource {
 		return nil
@@ -177,8 +177,8 @@ func findGeneration(list []*generation, number int) *generation {
 	return list[i]
 }
 
-// trust verifies all generations. It fails if the composite may list more of them once Crossplane reads
-// it again: a list that is written now would lose the others.
+// trust verifies all generations. It fails if the composite may list more of them once Crossplane reads it
+// again, because a list that is written now would lose the others.
 func (a verifier) trust() (map[string]*trusted, reply, error) {
 	out := map[string]*trusted{}
 	var told reply
@@ -231,7 +231,7 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 			stale = k.object
 			continue
 		case !k.listed && isV1Secret(k.object):
-			continue // it is left alone
+			continue // it is not touched
 		case k.listed:
 			k = k.unproven()
 			others = append(others, unprovenOutcome(k))
@@ -250,7 +250,7 @@ func unprovenOutcome(k *generation) Outcome {
 	ref := k.reference()
 	return Outcome{Warn: true, Message: fmt.Sprintf(
 		"generator %q: %s %s/%s with UID %s is not used, because it does not prove that it is generation %d: "+
-			"somebody else made or changed it. It is kept for the grace period, and then deleted",
+			"another client created or changed it. It is kept for the grace period, and then deleted",
 		k.Generator, ref.Kind, ref.Namespace, ref.Name, ref.UID, k.Number)}
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A wantedGeneration is what a generator wants now, and what its next generation may be.
+// A wantedGeneration is the input of a generator now, with the possible numbers and names of its next generation.
 type wantedGeneration struct {
 	*plan.Generator
 
 	want       generator.Desired
-	why        reasons // why a part of it is not known
+	why        reasons // why a part of it is unknown
 	specHash   string
 	candidates []candidate
 }
@@ -34,7 +34,7 @@ type candidate struct {
 	object *structpb.Struct // the manifest of that generation
 }
 
-// wantedOf returns what a generator wants. A new token requests another generation.
+// wantedOf returns the wanted generation of a generator. A new token requests another generation.
 func (h *historyReader) wantedOf(m *plan.Generator, token string) *wantedGeneration {
 	one := h.history(m.Name)
 	w := &wantedGeneration{Generator: m, want: generator.Desired{
@@ -63,7 +63,7 @@ func (h *historyReader) wantedOf(m *plan.Generator, token string) *wantedGenerat
 	return w
 }
 
-// addCandidates for the next generation, if there may be one.
+// addCandidates adds the candidates for the next generation, if there may be one.
 func (h *historyReader) addCandidates(w *wantedGeneration, one *history) {
 	trust, _ := h.verify(one)
 	maybe := w.want
@@ -119,8 +119,8 @@ func (h *historyReader) addCandidate(w *wantedGeneration, number int, suffix str
 	w.candidates = append(w.candidates, c)
 }
 
-// suffix of a name that is used if the usual name is not free. It cannot be guessed, because it depends
-// on the UID of the generation in use.
+// suffix returns the suffix of a name that is used if the usual name is not free. It cannot be guessed,
+// because it depends on the UID of the generation in use.
 func (h *historyReader) suffix(one *history, number int) string {
 	uid := one.record.highest().UID
 	if n := len(one.generations); uid == "" && n > 0 {
@@ -129,8 +129,8 @@ func (h *historyReader) suffix(one *history, number int) string {
 	return generator.Hash(h.uid, uid, one.name, strconv.Itoa(number))[:idDigits]
 }
 
-// manifestOf returns the manifest of a generation by its number. That of number 0 is common to all: it
-// changes if the input does.
+// manifestOf returns the manifest of a generation by its number. The manifest of number 0 is common to all
+// generations, and changes if the input changes.
 func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, name string) (*structpb.Struct, reasons) {
 	out, why := r.Base, reasons{}
 	generation := wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
@@ -157,7 +157,7 @@ func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, na
 	if v := madeMetadata(out)["name"]; v != nil {
 		text, ok := v.GetKind().(*structpb.Value_StringValue)
 		if !ok {
-			return nil, failing("%s: gives a metadata.name that is no string", m.Path.Child(plan.KindResource, "set"))
+			return nil, failing("%s: returns a metadata.name that is not a string", m.Path.Child(plan.KindResource, "set"))
 		}
 		name = text.StringValue
 	}
@@ -167,13 +167,13 @@ func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, na
 	return withName(out, s.requirement(m, name).Namespace, name), why
 }
 
-// generationScope returns what the expressions over a generation see.
+// generationScope returns the variables of the expressions of a generation.
 func (s *session) generationScope(m *observation.Generation) observation.Scope {
 	return s.observed.GenerationScope(m, s.variables.Val)
 }
 
-// generationID is generation.id: the same on each call, and unique to each generation of each generator
-// of each composite, also if another one had its name before.
+// generationID returns generation.id. It is the same on each call, and unique to each generation of each
+// generator of each composite, even if another composite had the same name before.
 func (s *session) generationID(m *plan.Generator, number int, name string) string {
 	if number == 0 {
 		return strings.Repeat("0", idDigits)
@@ -187,8 +187,8 @@ func (s *session) generationID(m *plan.Generator, number int, name string) strin
 	return generator.Hash(id...)[:idDigits]
 }
 
-// refuseMetadata returns the errors of labels and annotations: those that are no strings, and those of
-// the API server.
+// refuseMetadata returns the errors of labels and annotations: values that are not strings, and the errors
+// of the API server.
 func refuseMetadata(m *plan.Generator, o *structpb.Struct) (out []string) {
 	at := m.Path.Child(plan.KindResource, "set").String()
 	texts := map[string]map[string]string{}
@@ -196,7 +196,7 @@ func refuseMetadata(m *plan.Generator, o *structpb.Struct) (out []string) {
 		v := madeMetadata(o)[name]
 		texts[name] = plan.Texts(wire.OfValue(v))
 		if len(texts[name]) != len(v.GetStructValue().GetFields()) || v != nil && v.GetStructValue() == nil {
-			out = append(out, fmt.Sprintf("%s: gives metadata.%s that are no strings: wrap them in string(...)", at, name))
+			out = append(out, fmt.Sprintf("%s: returns metadata.%s that are not strings: wrap them in string(...)", at, name))
 		}
 	}
 	errs := append(object.ValidateLabels(texts["labels"]), object.ValidateAnnotations(texts["annotations"])...)
@@ -214,7 +214,7 @@ func (c composite) defaultName(name string, number int) string {
 	return fmt.Sprintf("%s-%s-%d", c.name, name, number)
 }
 
-// exported reports whether an export has a value of the generation, or may have one.
+// exported reports whether an export has, or may have, a value of the generation.
 func (all *histories) exported(k *generation) bool {
 	h := all.byGenerator[k.Generator]
 	if k.Adopted && (h.unrecorded || all.named[k.id()]) {
@@ -227,8 +227,8 @@ func (all *histories) exported(k *generation) bool {
 	return ok || k.Number == h.record.highest().Generation && all.accepted[k.id()]
 }
 
-// stateOf a generation, also the part that depends on more than its object. ca is the generation of the
-// CA that signs it, or nil.
+// stateOf returns the state of a generation, with the part that depends on more than its object. The
+// argument ca is the generation of the CA that signs it, or nil.
 func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Generation {
 	out := k.Generation
 	out.Exported = a.exported(k)
@@ -241,9 +241,9 @@ func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Gene
 	return out
 }
 
-// renewal of a certificate: before it ends, or once its CA changes.
+// renewal returns when a certificate must be renewed: before it expires, or once its CA changes.
 func renewal(c *generator.Certificate, k, ca *generation, now time.Time) time.Time {
-	at, _ := c.RenewAt(k.outputs()) // zero if it is no certificate
+	at, _ := c.RenewAt(k.outputs()) // zero if it is not a certificate
 	if ca == nil {
 		return at
 	}

@@ -194,7 +194,7 @@ generators:
 			},
 		},
 		"TOTP": {
-			reason: "it makes no generation that could be refreshed, kept or lie somewhere",
+			reason: "it creates no generation that could be refreshed, kept or lie somewhere",
 			input: `
 generators:
 - {name: a, totp: {}}
@@ -1003,7 +1003,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 		"ExtractNoPrevious": {
 			reason:   "there is none, and who needs it waits",
 			dataFrom: `{extract: {key: previous.admin}}`, world: one,
-			want: waits + "previous.admin (no generation is in its grace period: read it as previous.?admin, with optional: true)",
+			want: waits + "previous.admin (no generation is in its grace period: read it with previous.?admin, with optional: true)",
 		},
 		"ExtractPreviousOptional": {
 			reason:   "there is none most of the time",
@@ -1124,7 +1124,7 @@ func TestRunTellsGenerations(t *testing.T) {
 		settings = "\ncluster:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {a: b}}"
 		deleting = "\n        deletionTimestamp: \"2026-01-03T00:00:00Z\"\n        uid:"
 		unlisted = `Conflict! | generator "admin": exports use generation 1, which is Secret team/xr-admin-1, and the composite does not list it. Set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it`
-		left     = `Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation, but the composite does not list it, so that it is left alone. If it was restored from a backup, set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it. Otherwise delete it`
+		left     = `Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation, but the composite does not list it, so it is left unchanged. If it was restored from a backup, set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it. Otherwise delete it`
 	)
 	old := func(s string) string {
 		return strings.Replace(s, "\n        uid:", "\n        creationTimestamp: \"2025-01-01T00:00:00Z\"\n        uid:", 1)
@@ -1239,8 +1239,8 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 		want      string
 	}{
 		"Own":           {"said aloud", "namespace: team, uuid: {}", "", ""},
-		"Other":         {"a namespaced composite composes beside itself", "namespace: other, uuid: {}", "", `generators[0].namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
-		"OtherManifest": {"by whichever field", "resource: {manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: other}}}", "", `generators[0].resource.manifest.metadata.namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
+		"Other":         {"a namespaced composite composes beside itself", "namespace: other, uuid: {}", "", `generators[0].namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
+		"OtherManifest": {"by whichever field", "resource: {manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: other}}}", "", `generators[0].resource.manifest.metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set: the composite is cluster scoped and has no claim"},
 		"ClusterSet":    {"and any will do", "namespace: other, uuid: {}", cluster, ""},
 		"ClusterWide":   {"a resource may be cluster scoped, too", "resource: {manifest: {apiVersion: example.org/v1, kind: User}}", cluster, ""},

@@ -18,12 +18,12 @@ type placement struct {
 	target
 
 	resource string       // the composition resource name: the export's, or the one from before it was renamed
-	observed wire.Struct  // our object, if there is one
+	observed wire.Struct  // the function's object, if it exists
 	unlisted bool         // it was looked up, because the composite does not list it
-	lookUp   *Requirement // while there is no object of ours
+	lookUp   *Requirement // while the function's object does not exist
 	unknown  reasons      // why the place is not known, or not looked up yet
-	conflict string       // what else has the object at that place
-	stays    string       // why the observed object is not where the input wants it; empty if it is
+	conflict string       // the other writer or owner of the object at that place
+	stays    string       // why the observed object is not at the place in the input; empty if it is
 }
 
 // writers list who composes each object, to find objects that are composed twice.
@@ -50,8 +50,8 @@ func placeExports(s *session, p *plan.Plan, req *request) placements {
 	return out
 }
 
-// placeExport finds the object of an export. A composed resource stays where it is, because Crossplane
-// fixes name and namespace on creation. Before it exists, its place is looked up.
+// placeExport finds the object of an export. A composed resource keeps its name and namespace, because
+// Crossplane fixes both on creation. Before it exists, its place is looked up.
 func placeExport(s *session, p *plan.Plan, req *request, e plan.Export, observed wire.Struct) placement {
 	at := s.intended(e)
 	if observed.Exists() {
@@ -63,14 +63,14 @@ func placeExport(s *session, p *plan.Plan, req *request, e plan.Export, observed
 	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.Kind), Namespace: at.namespace, Name: at.name}
 	switch a := req.answer(*at.lookUp); {
 	case !a.read:
-		at.unknown = waitingFor("the look-up of %s", at.lookUp)
+		at.unknown = waitingFor("the lookup of %s", at.lookUp)
 	case len(a.objects) > 0:
 		s.checkFound(p, req, e, &at, a.objects[0])
 	}
 	return at
 }
 
-// intended returns where the input wants the object, or why that is not known.
+// intended returns the place of the object in the input, or why the place is unknown.
 func (s *session) intended(e plan.Export) placement {
 	at := placement{target: target{kind: e.Kind}, resource: e.Name}
 	ns, err := s.namespaceOf(e)
@@ -89,7 +89,7 @@ func (s *session) intended(e plan.Export) placement {
 	default:
 		at.name = s.composite.name + "-" + e.Name
 		if err := object.ValidateName(at.name); err != nil {
-			at.unknown = failing("%s: must be set, for the default is an illegal name: %s", e.NamePath(), err.Error())
+			at.unknown = failing("%s: must be set, because the default is an invalid name: %s", e.NamePath(), err.Error())
 		}
 	}
 	return at
@@ -105,8 +105,8 @@ func (s *session) namespaceOf(e plan.Export) (string, error) {
 	}
 	ns, err := s.checkedName(x, e.From, "namespace", object.ValidateNamespace)
 	if err == nil && !s.cluster && ns != s.namespace {
-		return "", failed(x.Source().Path, "gives namespace %q, but a composite in namespace %q composes into its own only",
-			ns, s.namespace)
+		return "", failed(x.Source().Path, "returns namespace %q, but a composite in namespace %q "+
+			"can compose only into its own namespace", ns, s.namespace)
 	}
 	return ns, err
 }
@@ -120,7 +120,7 @@ func (s *session) checkedName(x *expression.Expression, from, what string, check
 	case name == "":
 		return "", expression.NewWaiting("a " + what + " that is not empty")
 	case check(name) != nil:
-		return "", failed(x.Source().Path, "gives an illegal %s: %s", what, check(name).Error())
+		return "", failed(x.Source().Path, "returns an invalid %s: %s", what, check(name).Error())
 	}
 	return name, nil
 }
@@ -128,24 +128,25 @@ func (s *session) checkedName(x *expression.Expression, from, what string, check
 func placeObserved(e plan.Export, want placement, observed wire.Struct) placement {
 	apiVersion, kind, ns, name := object.Identity(observed)
 	if ns == "" {
-		ns = want.namespace // a file may leave it out
+		ns = want.namespace // a file may omit it
 	}
 	at := placement{target: target{e.Kind, ns, name}, resource: e.Name, observed: observed}
 	switch {
 	case apiVersion != "v1" || kind != string(e.Kind):
-		at.conflict = fmt.Sprintf("the composed resource of that name is a %s: give the %s another name in %s",
+		at.conflict = fmt.Sprintf("the composed resource with that name is a %s: give the %s another name in %s",
 			kind, e.Kind, e.At("name"))
 	case !want.unknown.empty():
-		at.stays = "its name is not known: " + want.unknown.sentence()
+		at.stays = "its name is unknown: " + want.unknown.sentence()
 	case want.target != at.target:
 		at.stays = fmt.Sprintf("a composed resource cannot be renamed: delete it to have it created as %s", want)
 	}
 	return at
 }
 
-// checkFound checks an object at the place of an export that is not observed. It may be ours: the cache
-// that the composite is read from may not have what was just composed. If the export was renamed, the
-// object keeps its composition resource name: Crossplane deletes a resource whose name is not desired.
+// checkFound checks an object at the place of an export that is not observed. It may be the function's own
+// object, because the cache that the composite is read from may not have a resource that was just composed.
+// If the export was renamed, the object keeps its composition resource name: Crossplane deletes a resource
+// whose name is not desired.
 func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *placement, found wire.Struct) {
 	_, _, _, controlled := object.ControllerOf(found)
 	rename := "set " + e.NamePath().String() + " to another name"
@@ -186,7 +187,7 @@ func (s *session) otherController(found wire.Struct) string {
 	case groupOf(apiVersion) != groupOf(ownVersion):
 		return fmt.Sprintf("%s %q of %q: ", kind, name, apiVersion)
 	}
-	return fmt.Sprintf("a former %s %q with the UID %q, not by this one, whose UID is %q: "+
+	return fmt.Sprintf("a previous %s %q with the UID %q, not by this one, whose UID is %q: "+
 		"wait until Kubernetes has deleted it, or delete it, or ", kind, name, uid, s.uid)
 }
 
@@ -227,7 +228,7 @@ func findWriters(s *session, p *plan.Plan, req *request, at []placement) (out wr
 	return out, drop
 }
 
-// A target is an object's place in the cluster. Its name may be empty: then it is not known yet.
+// A target is an object's place in the cluster. An empty name is not known yet.
 type target struct {
 	kind            object.Kind
 	namespace, name string
@@ -235,7 +236,7 @@ type target struct {
 
 func (t target) String() string { return t.namespace + "/" + t.name }
 
-// writersText names writers, with those of earlier steps first.
+// writersText names writers. Those of earlier steps come first.
 func writersText(writers []writer) string {
 	var earlier, own []string
 	for _, w := range writers {

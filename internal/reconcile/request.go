@@ -18,7 +18,7 @@ type Request struct {
 	Observation observation.Observation // without sources, which Run reads from Found
 
 	// Found are the objects that Crossplane read for requirements, by their key. A missing key was not
-	// read yet. Keys that are not ours are the Composition's own required resources.
+	// read yet. All other keys are the Composition's own required resources.
 	Found map[string][]wire.Struct
 
 	Desired       map[string]wire.Struct // the resources of earlier steps of the pipeline
@@ -34,11 +34,11 @@ type Request struct {
 	Random    io.Reader // the source of credentials
 }
 
-// RequirementPrefix begins the names of our requirements, so that they differ from the names of the
-// Composition's own required resources.
+// RequirementPrefix begins the names of the function's requirements, so that they differ from the names
+// of the Composition's own required resources.
 const RequirementPrefix = "export.fn.crossplane.io/"
 
-// A Requirement is an object that Crossplane must read for us, or with labels several objects.
+// A Requirement is an object that Crossplane must read for the function, or with labels several objects.
 type Requirement struct {
 	APIVersion, Kind string
 	Namespace        string // empty for a cluster scoped kind
@@ -48,8 +48,9 @@ type Requirement struct {
 	Labels map[string]string
 }
 
-// Key names the requirement. It spells everything that is required: on the first call of a reconcile
-// Crossplane returns what it found before for the same key, also if the requirement was another one.
+// Key names the requirement. It contains everything that is required, because on the first call of a
+// reconcile Crossplane returns what it found before for the same key, even if the requirement was
+// different.
 func (r Requirement) Key() string {
 	match := "name=" + r.Name
 	if r.Name == "" {
@@ -144,13 +145,13 @@ type answer struct {
 	objects []wire.Struct // in the order of namespace and name
 	read    bool          // Crossplane has read them
 
-	source *sourceAnswer // for sources, once one requires it
+	source *sourceAnswer // for sources, once a source requires it
 }
 
 // A sourceAnswer is an answer without the objects of composite authors.
 type sourceAnswer struct {
 	objects       []wire.Struct
-	details       observation.Details // of the only one, if it is a Secret
+	details       observation.Details // of the only object, if it is a Secret
 	failed        error               // why they cannot be read
-	clusterScoped bool                // one has no namespace
+	clusterScoped bool                // an object has no namespace
 }

@@ -16,12 +16,12 @@ import (
 type composite struct {
 	object    wire.Struct
 	name, uid string
-	namespace string // a legacy composite has that of its claim
+	namespace string // a legacy composite has the namespace of its claim
 	cluster   bool   // it is cluster scoped
 }
 
-// compositeOf reads the composite. Only a legacy composite has a claim: in any other one, which has
-// spec.crossplane, the composite author can write a claimRef.
+// compositeOf reads the composite. Only a legacy composite has a claim. In any other composite, which
+// has spec.crossplane, the composite author can write a claimRef.
 func compositeOf(xr wire.Struct) composite {
 	_, _, ns, name := object.Identity(xr)
 	out := composite{object: xr, name: name, uid: plan.MetadataOf(xr).Get("uid").Text(), namespace: ns, cluster: ns == ""}
@@ -73,7 +73,7 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 	return out
 }
 
-// A recorded is what exports recorded of one generator: the generations of their values.
+// A recorded holds what exports recorded about one generator: the generations of their values.
 type recorded struct {
 	used   map[string]generator.Reference // by UID
 	former map[string]generator.Reference
@@ -102,8 +102,8 @@ type generatedFrom struct {
 	Former []generator.Reference `json:"former,omitempty"`
 }
 
-// readGenerated reads the record of an export, by generator. A record whose seal does not fit was changed
-// and is ignored. A record in a ConfigMap is ignored, because anybody could seal it.
+// readGenerated reads the record of an export, by generator. A record whose seal does not match was changed,
+// and is ignored. A record in a ConfigMap is ignored, because any client could seal it.
 func readGenerated(o wire.Struct) map[string]generatedFrom {
 	annotations := plan.MetadataOf(o).Get("annotations")
 	if !annotations.Struct().Get(generator.AnnotationGenerated).Exists() || !isV1Secret(o) ||
@@ -113,7 +113,7 @@ func readGenerated(o wire.Struct) map[string]generatedFrom {
 	return parseGenerated(o)
 }
 
-// ownData is the data of a Secret as this function wrote it, without keys that others added.
+// ownData returns the data of a Secret as this function wrote it, without keys that others added.
 func ownData(o wire.Struct) generator.Outputs {
 	held := object.Held(o)
 	if held == nil {
@@ -165,9 +165,9 @@ func recordedGeneration(records map[string]*recorded, uid string) (name string, 
 	return "", 0, false
 }
 
-// identify finds out which generation a composed resource is: by its UID, if an export recorded it,
-// or by the object's own name, because annotations, also that with the composition resource name, can
-// be changed. Any other resource must be marked as a generation.
+// identify finds out which generation a composed resource is: by its UID, if an export recorded it, or by
+// the object's own name. Annotations can be changed, including the one with the composition resource
+// name. Any other resource must be marked as a generation.
 func identify(
 	p *plan.Plan, req *request, xr composite, records map[string]*recorded, composed string, res observation.Resource,
 ) (identified, bool) {
@@ -194,7 +194,7 @@ func identify(
 	return identified{res, name, number}, named && (p.Generator(name) != nil || marked(name))
 }
 
-// sealedGeneration returns the generation that a Secret names, if its seal fits.
+// sealedGeneration returns the generation that a Secret names, if its seal matches.
 func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
 	annotations := plan.Texts(plan.MetadataOf(o).Get("annotations"))
 	name = annotations[generator.LabelGenerator]
@@ -208,7 +208,7 @@ func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
 	return plan.ParseGeneration(plan.GenerationPrefix + name + "/" + annotations[generator.LabelGeneration])
 }
 
-// requirement of the generation of a generator that has a name.
+// requirement returns the requirement for the generation of a generator that has a name.
 func (c composite) requirement(m *plan.Generator, name string) Requirement {
 	object, ns := m.Makes.Object(), m.Namespace
 	if ns == "" && (m.Kind != plan.KindResource || !c.cluster) {
@@ -222,7 +222,7 @@ func (c composite) controls(o wire.Struct) bool {
 	return controlled && uid == c.uid && uid != ""
 }
 
-// namePrefix of the objects of generations. It is empty if the input chooses their names.
+// namePrefix returns the prefix of the names of generations. It is empty if the input chooses their names.
 func (c composite) namePrefix(m *plan.Generator) string {
 	if !m.HasGenerations() || m.Makes.Names() {
 		return ""
@@ -233,7 +233,7 @@ func (c composite) namePrefix(m *plan.Generator) string {
 // idDigits of an ID in a name: 40 bits.
 const idDigits = 10
 
-// numberOf returns the number of a generation by the name of its object.
+// numberOf returns the number of a generation from the name of its object.
 func numberOf(prefix, name string) (int, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok || prefix == "" {

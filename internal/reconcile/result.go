@@ -25,8 +25,8 @@ type Result struct {
 	Generations    []Composed                 // in the order of their names
 	GeneratorState map[string]*structpb.Value // for later steps, without values
 
-	// Due is the time of the next step of a generator, or zero. Fresh is set if this request made a
-	// credential, which may be stored only in the resource composed for it.
+	// Due is the time of the next step of a generator, or zero. Fresh is set if this request created a
+	// credential, which must be stored only in the resource composed for it.
 	Due   time.Time
 	Fresh bool
 
@@ -52,16 +52,16 @@ func (s State) String() string {
 type Outcome struct {
 	State   State
 	Message string // why the state is not Available; without data
-	Warn    bool   // waiting alone does not help
+	Warn    bool   // it does not resolve by waiting
 	Author  bool   // the composite author can correct it
-	Aside   bool   // everything that is exported is as the input wants it: the composite is ready
+	Aside   bool   // all exported objects match the input: the composite is ready
 }
 
-// A footprint is how many bytes an object adds to the response, and how it adds fewer.
+// A footprint is the number of bytes that an object adds to the response, and how it can add fewer.
 type footprint struct {
-	bytes int                     // about: of the object and its connection details
+	bytes int                     // approximate, of the object and its connection details
 	build func() *structpb.Struct // the desired object, once it is known to fit
-	keep  func(why string) Object // the observed object, or none; nil if it cannot add fewer bytes
+	keep  func(why string) Object // returns the observed object, or none; nil if it cannot add fewer bytes
 	saved int                     // by keep
 }
 
@@ -69,7 +69,7 @@ type footprint struct {
 type Object struct {
 	Outcome
 
-	Name              string // in the pipeline: of the export, or the name that the export had on creation
+	Name              string // in the pipeline: the name of the export, or the name that it had on creation
 	Kind              object.Kind
 	Desired           *structpb.Struct           // nil for none
 	ConnectionDetails map[string]sensitive.Bytes // of the composite
@@ -83,7 +83,7 @@ type Composed struct {
 	Desired *structpb.Struct
 	Ready   bool
 
-	own string // the name that it has unless that was changed
+	own string // its own name, before a change
 }
 
 // A Status is a status field.
@@ -94,7 +94,7 @@ type Status struct {
 	Value    *structpb.Value // nil for none
 }
 
-// A reply is what a phase adds to the result.
+// A reply is the part of the result that a phase adds.
 type reply struct {
 	requirements []Requirement
 	schemas      []plan.Kind

@@ -5,14 +5,14 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/observation"
 )
 
-// Tests build the function with another file in place of this one, to see that each rule is needed.
+// Tests build the function with another file in place of this one, to verify that each rule is needed.
 const (
 	rulesHold   = true // an object whose input is missing is kept as it was observed
 	rulesLookUp = true // a place is looked up before it is written to
 )
 
-// seen returns what expressions see of a generator after its step: the generation in use, and not the
-// generation that the step made, because that one is not stored yet.
+// seen returns what expressions see of a generator after its step: the generation in use. It is not the
+// generation that the step created, because that generation is not stored yet.
 func (g *stepper) seen(w *wantedGeneration, _ generator.Step, waits string) observation.Generated {
 	if k := g.current[w.Name]; k != nil {
 		return g.generated(w.Generator, k)

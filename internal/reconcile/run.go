@@ -1,7 +1,7 @@
 // Package reconcile runs one request against a plan, phase by phase.
 //
-// Run receives what one request observes, and returns what to require, which objects to desire, keep
-// or leave alone, and why. No state survives a request: the same request has the same result.
+// Run receives what one request observes. It returns what to require, which objects to desire or keep,
+// and why. No state survives a request: the same request has the same result.
 package reconcile
 
 import (
@@ -28,7 +28,7 @@ type composedResources struct {
 	records     map[string]*recorded            // what exports recorded, by generator
 }
 
-// A composition is what the Composition composes and observes, without the composite author's exports.
+// A composition holds what the Composition composes and observes, without the composite author's exports.
 type composition struct {
 	objects objects
 	made    generations
@@ -39,8 +39,8 @@ type composition struct {
 // Run runs the plan for one request. Its error is a *diagnostic.Diagnostic, joined with others by
 // errors.Join, a *Stale, or the context's error; then there is no result.
 //
-// Requirements must not depend on what was read. So the names of sources and exports are evaluated
-// before anything that was read can use up the budget.
+// Requirements must not depend on what was read. Therefore the names of sources and exports are
+// evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	req := &request{Request: in, answers: map[string]*answer{}}
 	xr := compositeOf(in.Observation.Composite.Object)
@@ -117,10 +117,10 @@ func (c composite) refuseSource(s plan.Source, req *request, seen composedResour
 	}
 	switch {
 	case plan.IsSecret(s.Source) && c.cluster && s.NameExpr != nil:
-		report(s.Path.Child("nameExpression"), "needs a namespaced composite, for a Secret: set matchName and namespace")
+		report(s.Path.Child("nameExpression"), "needs a namespaced composite, to read a Secret: set matchName and namespace")
 	case plan.IsSecret(s.Source) && c.cluster && s.Namespace == "":
-		report(s.Path.Child("namespace"), "must be set for a Secret: the composite is cluster scoped, and a claim is of "+
-			"whoever writes it")
+		report(s.Path.Child("namespace"), "must be set for a Secret: the composite is cluster scoped, "+
+			"and the author of a claim must not choose the namespace")
 	case s.Namespace == "" && s.Scope != v1beta1.ScopeCluster && c.namespace == "":
 		report(s.Path.Child("namespace"), plan.NoNamespace)
 	}
@@ -131,7 +131,7 @@ type reportFunc func(at *field.Path, format string, args ...any)
 
 func (c composite) refuseGenerator(m *plan.Generator, req *request, report reportFunc) {
 	if req.Elsewhere[m.Name] {
-		report(m.Path.Child("name"), "an earlier step of the pipeline has a generator %q, too: rename one of them", m.Name)
+		report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them", m.Name)
 	}
 	at, ns := m.Path.Child("namespace"), m.Namespace
 	if m.Kind == plan.KindResource {
@@ -145,12 +145,13 @@ func (c composite) refuseGenerator(m *plan.Generator, req *request, report repor
 // refuseNamespace reports a namespace that is not the composite's own.
 func (c composite) refuseNamespace(at *field.Path, ns string, report reportFunc) {
 	if ns != "" && !c.cluster && ns != c.namespace {
-		report(at, "is %q, but a composite in namespace %q composes into its own only: leave it out", ns, c.namespace)
+		report(at, "is %q, but a composite in namespace %q can compose only into its own namespace: leave it out",
+			ns, c.namespace)
 	}
 }
 
-// withMisspelt notes inputs that may be misspelt: no resource has that name, and earlier steps, if
-// there are any, compose none.
+// withMisspelt notes inputs that may be misspelt: no resource has that name, and no earlier step
+// composes such a resource.
 func (s *session) withMisspelt(p *plan.Plan, req *request) *session {
 	missing := map[string]string{}
 	known := plan.SortedKeys(req.Desired)

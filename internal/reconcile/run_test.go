@@ -96,31 +96,31 @@ secrets:
 			reason: "held exactly as it was observed, with what others added",
 			input:  url,
 			world:  observedURL,
-			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "host" for resources.db; key "user" for resources.db`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db; key "user" for resources.db`},
 		},
 		"HeldKeyMissing": {
 			reason: "one key is gone, and the other has a new value that is not used",
 			input:  url,
 			world:  observedURL + db("{endpoint: new-host}", "{}"),
-			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "user" for secrets.db.username`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "user" for secrets.db.username`},
 		},
 		"HeldFailed": {
 			reason: "an expression fails",
 			input:  url,
 			world:  observedURL + db("{endpoint: 5}", "{username: canary-new}"),
-			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
 		},
 		"HeldNull": {
 			reason: "null has no value yet",
 			input:  url,
 			world:  observedURL + db("{endpoint: null}", "{username: canary-new}"),
-			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "host" for resources.db.status.endpoint`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db.status.endpoint`},
 		},
 		"HeldEmpty": {
 			reason: "an empty string is none",
 			input:  url,
 			world:  observedURL + db(`{endpoint: ""}`, `{username: ""}`),
-			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: key "host" for a value that is not empty; key "user" for a value that is not empty`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for a value that is not empty; key "user" for a value that is not empty`},
 		},
 		"HeldLabels": {
 			reason: "labels wait and fail as keys do, and nothing of it is used",
@@ -133,7 +133,7 @@ secrets:
     annotationsExpression: composite.spec.size
   data: [{key: k, value: "'v'"}]`,
 			world: observedURL,
-			want:  []string{`Held! ` + held + ` | Secret "url" is held as it was observed: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; waiting: secrets[0].metadata.labelsExpression for composite.spec.later`},
+			want:  []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; waiting: secrets[0].metadata.labelsExpression for composite.spec.later`},
 		},
 		"Optional": {
 			reason: "what is missing, null, empty or none is left out; what fails is not",
@@ -167,7 +167,7 @@ secrets:
 			reason: "nor emptied",
 			input:  `secrets: [{name: url, data: [{key: a, value: secret.missing, optional: true}]}]`,
 			world:  observedURL,
-			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: waiting: it has no key: no optional value is there`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: it has no key: no optional value is there`},
 		},
 		"EmptyMap": {
 			reason: "a map without entries waits for one",
@@ -188,7 +188,7 @@ secrets:
 		"IllegalComputedKey": {
 			reason: "it is not said: it may be data",
 			input:  `secrets: [{name: a, data: [{valueMap: "{secret.password + ' ': 'a'}"}]}]`,
-			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap gives a name that no key can have: it must consist of letters, digits, '-', '_' and '.', 253 at most, and be neither '.' nor begin with '..'`},
+			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'`},
 		},
 		"TypeRules": {
 			reason: "what the API server would refuse is not sent",
@@ -217,7 +217,7 @@ configMaps:
 		"LabelTwice": {
 			reason: "a label has one writer",
 			input:  `secrets: [{name: a, metadata: {labels: {a: b}, labelsExpression: "{'a': 'c'}"}, data: [{key: k, value: "'v'"}]}]`,
-			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].metadata.labelsExpression: gives "a", which is spelled beside it, too: keep one of them`},
+			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].metadata.labelsExpression: returns "a", which is also set literally: keep one of them`},
 		},
 		"ReservedComputedLabel": {
 			reason: "what must not be spelled must not be computed either",
@@ -228,13 +228,13 @@ configMaps:
 			reason: "a type is fixed: the object is held, and the message says what to do",
 			input:  `secrets: [{name: url, type: example.org/x, data: [{key: k, value: "'v'"}]}]`,
 			world:  observedURL,
-			want:   []string{`Held! ` + held + ` | Secret "url" is held as it was observed: secrets[0].type: is "example.org/x", but the Secret was created as "Opaque", which is fixed: delete Secret team/xr-url to have it created anew`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].type: is "example.org/x", but the Secret was created as "Opaque", which is fixed: delete Secret team/xr-url so that it is created again`},
 		},
 		"ImmutableChanged": {
 			reason: "an immutable object is held while its values differ",
 			input:  `configMaps: [{name: c, immutable: true, data: [{key: k, value: "'new'"}]}]`,
 			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is held as it was observed: configMaps[0].immutable: its values changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c to have it created anew`},
+			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: its data changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c so that it is created again`},
 		},
 		"ImmutableSame": {
 			reason: "its metadata can change",
@@ -246,7 +246,7 @@ configMaps:
 			reason: "nobody can make it mutable again",
 			input:  `configMaps: [{name: c, data: [{key: k, value: "'old'"}]}]`,
 			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is held as it was observed: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c to have it created anew`},
+			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
 		},
 		"ConnectionDetails": {
 			reason: "those of an available Secret, and of a held one those that were published before",
@@ -258,7 +258,7 @@ secrets:
 			world: observedURL,
 			want: []string{
 				"Available Secret team/xr-new {data: {k: v}} details={k: v}",
-				`Held! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url" is held as it was observed: waiting: key "k" for secret.missing`,
+				`Held! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`,
 				waits + `Secret "not-yet" is not created: waiting: key "k" for secret.missing`,
 			},
 		},
@@ -328,7 +328,7 @@ func TestRunPlaces(t *testing.T) {
 			reason: "and is held as one that is observed",
 			input:  `secrets: [{name: url, data: [{key: k, value: secret.missing}]}]`,
 			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is held as it was observed: waiting: key "k" for secret.missing`},
+			want:   []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`},
 		},
 		"Misspelt": {
 			reason: "an input that nobody composes is named as such, if somebody composes anything",
@@ -373,19 +373,19 @@ func TestRunPlaces(t *testing.T) {
 			reason: "once there is one a name that waits keeps nothing from being made, and is said",
 			input:  "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
 			world:  observedURL,
-			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because its name is not known: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
+			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
 		},
 		"OtherKind": {
 			reason: "the name belonged to a ConfigMap, which stays as it is",
 			input:  "configMaps: [{name: url, data: [{key: k, value: \"'v'\"}]}]",
 			world:  observedURL,
-			want:   []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource of that name is a Secret: give the ConfigMap another name in configMaps[0].name`},
+			want:   []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name is a Secret: give the ConfigMap another name in configMaps[0].name`},
 		},
 		"OtherKindDetails": {
 			reason: "what is not our Secret is not published",
 			input:  "secrets: [{name: c, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}]",
 			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, data: {k: old}}}}}`,
-			want:   []string{`Conflict! ConfigMap team/xr-c {data: {k: old}} | Secret "c": the composed resource of that name is a ConfigMap: give the Secret another name in secrets[0].name`},
+			want:   []string{`Conflict! ConfigMap team/xr-c {data: {k: old}} | Secret "c": the composed resource with that name is a ConfigMap: give the Secret another name in secrets[0].name`},
 		},
 		"TwoExports": {
 			reason: "both are named, and none is made; one of another kind is none of them",
@@ -430,11 +430,11 @@ secrets:
 			want: []string{
 				`Waiting nothing | Secret "a" is not created: waiting: secrets[0].metadata.nameExpression for composite.spec.later`,
 				`Waiting nothing | Secret "b" is not created: waiting: secrets[1].metadata.nameExpression for a name that is not empty`,
-				`Held! nothing | Secret "c" is not created: secrets[2].metadata.nameExpression: gives an illegal name: cannot use name "a_b": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`Held! nothing | Secret "c" is not created: secrets[2].metadata.nameExpression: returns an invalid name: cannot use name "a_b": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
 				`Held! nothing | Secret "d" is not created: secrets[3].metadata.nameExpression: must return a string, but returns int: wrap it in string(...)`,
 				`Waiting nothing | Secret "e" is not created: waiting: secrets[4].metadata.nameExpression for a name that is not empty`,
-				`Held! nothing | Secret "f" is not created: secrets[5].metadata.namespaceExpression: gives namespace "other", but a composite in namespace "team" composes into its own only`,
-				`Held! nothing | Secret "g" is not created: secrets[6].metadata.namespaceExpression: gives an illegal namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				`Held! nothing | Secret "f" is not created: secrets[5].metadata.namespaceExpression: returns namespace "other", but a composite in namespace "team" can compose only into its own namespace`,
+				`Held! nothing | Secret "g" is not created: secrets[6].metadata.namespaceExpression: returns an invalid namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				`Waiting nothing | Secret "h" is not created: waiting: secrets[7].metadata.namespaceExpression for a namespace that is not empty`,
 			},
 		},
@@ -447,7 +447,7 @@ secrets:
 		"DefaultNameTooLong": {
 			reason: "the default name depends on the composite's",
 			input:  `secrets: [{name: ` + strings.Repeat("b", 251) + `, data: [{key: k, value: "'v'"}]}]`,
-			want: []string{`Held! nothing | Secret "` + strings.Repeat("b", 251) + `" is not created: secrets[0].metadata.name: must be set, for the default is an illegal name: ` +
+			want: []string{`Held! nothing | Secret "` + strings.Repeat("b", 251) + `" is not created: secrets[0].metadata.name: must be set, because the default is an invalid name: ` +
 				`cannot use name "xr-` + strings.Repeat("b", 77) + `"…: it has 254 characters; use at most 253`},
 		},
 		"Claim": {
@@ -477,7 +477,7 @@ func TestRunLookUpFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`Waiting nothing | Secret "url" is not created: waiting: the look-up of Secret team/xr-url`}
+	want := []string{`Waiting nothing | Secret "url" is not created: waiting: the lookup of Secret team/xr-url`}
 	if diff := cmp.Diff(want, show(got)); diff != "" {
 		t.Errorf("Run(...): before the look-up was answered: -want, +got:\n%s", diff)
 	}
@@ -534,8 +534,8 @@ sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kin
 secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k + sources.d.data.k}]}]`,
 			world: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: victim}}}",
 			want: []string{
-				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and a claim is of whoever writes it",
-				"sources[1].nameExpression: needs a namespaced composite, for a Secret: set matchName and namespace",
+				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and the author of a claim must not choose the namespace",
+				"sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace",
 			},
 		},
 		"NoClaim": {
@@ -562,7 +562,7 @@ secrets:
 			reason: "a namespaced composite composes into its own, also where an object is observed",
 			input:  `secrets: [{name: a, metadata: {namespace: team}, data: [{key: k, value: "'v'"}]}, {name: url, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}]`,
 			world:  observedURL,
-			want:   []string{`secrets[1].metadata.namespace: is "other", but a composite in namespace "team" composes into its own only: leave it out`},
+			want:   []string{`secrets[1].metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		},
 		"NameOfEarlierStep": {
 			reason: "a composition resource name has one writer",
@@ -621,8 +621,8 @@ func TestRunStatus(t *testing.T) {
 			input:  `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b.c, value: composite.spec.size.x}, {fieldPath: d, value: composite.spec.later, optional: true}, {fieldPath: e, value: composite.spec.size.x, optional: true}]`,
 			world:  `composite: {metadata: {name: xr, namespace: team}, spec: {size: 3}, status: {a: [1], b: {c: old}, d: old}}`,
 			want: []string{
-				"Held! a=[1] | status.a is held as it was observed: waiting: composite.spec.later",
-				"Held! b.c=old | status.b.c is held as it was observed: status[1].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
+				"Held! a=[1] | status.a is kept unchanged: waiting: composite.spec.later",
+				"Held! b.c=old | status.b.c is kept unchanged: status[1].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
 				"Available d=nothing",
 				"Held! e=nothing | status.e is not written: status[3].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
 			},
@@ -632,9 +632,9 @@ func TestRunStatus(t *testing.T) {
 			input:  `status: [{fieldPath: a.b, value: "1"}, {fieldPath: c, value: "1"}, {fieldPath: d.e, value: "1"}, {fieldPath: f.g, value: "1"}, {fieldPath: h, value: "1"}]`,
 			world:  `desiredStatus: {a: {b: x}, c: {d: x}, d: x, f: {x: y}}`,
 			want: []string{
-				"Conflict! a.b=nothing | status.a.b: an earlier step of the pipeline writes it, too: keep one of them",
-				"Conflict! c=nothing | status.c: an earlier step of the pipeline writes it, too: keep one of them",
-				"Conflict! d.e=nothing | status.d.e: an earlier step of the pipeline writes it, too: keep one of them",
+				"Conflict! a.b=nothing | status.a.b: an earlier step of the pipeline also writes it: keep one of them",
+				"Conflict! c=nothing | status.c: an earlier step of the pipeline also writes it: keep one of them",
+				"Conflict! d.e=nothing | status.d.e: an earlier step of the pipeline also writes it: keep one of them",
 				"Available f.g=1",
 				"Available h=1",
 			},
@@ -696,7 +696,7 @@ cluster:
 		"Secret":       {"its data, decoded", `[{name: s, apiVersion: v1, kind: Secret}]`, `secrets.s.x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
 		"SecretLabels": {"just one matches", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {c: d}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=c=d"}, "canary-label"},
 		"SecretTwo": {"two match, which it cannot choose from", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=b"},
-			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and it has to be one"},
+			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and it must match exactly one"},
 		"SecretNone":     {"none matches yet", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: z}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=z"}, `waiting: key "k" for secrets.l (Secret with a=z in team)`},
 		"SecretBroken":   {"what no API server returns", `[{name: broken, apiVersion: v1, kind: Secret}]`, `secrets.broken.x`, "", []string{"v1/Secret/team/name=broken"}, `secrets[0].data[0].value:1:15: reads secrets.broken, which cannot be used: cannot decode key "x": its value is not what the API server returns`},
 		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `waiting: key "k" for secrets.empty.x`},
@@ -711,11 +711,11 @@ cluster:
 		"NoName":         {"no name on purpose is no source", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil, "default"},
 		"NoNameRequired": {"which a source that is not optional waits for", `[{name: z, apiVersion: v1, kind: ConfigMap, nameExpression: composite.spec.empty}]`, `sources.?z.?x.orValue('default')`, "", nil, `waiting: key "k" for sources.z (sources[0].nameExpression for a name that is not empty)`},
 		"NoNameStrict": {"a strict use waits", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.z.x`, "", nil,
-			`waiting: key "k" for secrets.z (sources[0].nameExpression gives no name)`},
+			`waiting: key "k" for secrets.z (sources[0].nameExpression returns no name)`},
 		"NameFails": {"why is said", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.size}]`, `secrets.z.x`, "", nil,
 			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: must return a string, but returns int: wrap it in string(...)`},
 		"NameIllegal": {"nothing that leads elsewhere", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "'../' + composite.spec.region"}]`, `secrets.z.x`, "", nil,
-			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: gives what is not a valid name of an object: it may not contain '/'`},
+			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: returns a name that is not a valid name of an object: it may not contain '/'`},
 		"Unused":         {"nothing is read that no expression uses", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `'v'`, "", nil, "v"},
 		"UnusedVariable": {"nor if just a variable uses it that nobody uses", `[{name: unused, apiVersion: v1, kind: Secret}]`, `'v'`, "", nil, "v"},
 		"UsedVariable":   {"but if a variable is used", `[{name: cm, apiVersion: v1, kind: ConfigMap, matchName: s}]`, `variables.x`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-const noSchemas = "typeChecking: is Strict, but this Crossplane hands over no schemas, as v2.2 does: " +
+const noSchemas = "typeChecking: is Strict, but this version of Crossplane passes no schemas (v2.2 and later do): " +
 	"nothing is checked; check the input with fn check, and set it to Warn"
 
 // checkStrictly checks the types of an input with typeChecking Strict, once all schemas were read.
@@ -55,7 +55,7 @@ func (s *session) known(p *plan.Plan, req *request) *inspect.Known {
 		res, observed := s.observed.Resources[name]
 		desired, composed := req.Desired[name]
 		switch is, shall := kindOfObject(res.Object), kindOfObject(desired); {
-		case observed && composed && is != shall: // it is about to change
+		case observed && composed && is != shall: // it will change
 			out.Resources[name] = plan.Kind{}
 		case observed:
 			out.Resources[name] = is

@@ -18,16 +18,16 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// A session is what the phases of one request share: what expressions see, and the budget. It does
+// A session holds what the phases of one request share: what expressions see, and the budget. It does
 // not change: each phase has a session that sees what the phases before it returned.
 type session struct {
 	composite
 	observed  *observation.Observation
-	author    *observation.Author // what a composite author's expressions see of it; nil for the input's own
+	author    *observation.Author // what a composite author's expressions see of it; nil for those of the input
 	variables variables
-	missing   map[string]string // missing inputs, as expressions spell them, and what each of them is
+	missing   map[string]string // missing inputs, as expressions name them, and what each of them is
 	budget    *budget.Budget
-	quota     *quota // of the composite author; nil for the input's own
+	quota     *quota // of the composite author; nil for the input's own exports
 }
 
 func newSession(ctx context.Context, p *plan.Plan, xr composite, sees *observation.Observation) *session {
@@ -50,7 +50,7 @@ func (s *session) next(missing map[string]string, see func(*observation.Observat
 	return &out
 }
 
-// scope returns what expressions see whose resource is the composed resource from, or the composite.
+// scope returns the variables of expressions whose resource is the composed resource from, or the composite.
 func (s *session) scope(from string) observation.Scope {
 	if s.author != nil {
 		return s.observed.AuthorScope(s.author)
@@ -90,7 +90,7 @@ func (s *session) evaluate(x *expression.Expression, in observation.Scope) (ref.
 	return v, err
 }
 
-// explain adds to each missing input what it is.
+// explain adds a description to each missing input.
 func (s *session) explain(w *expression.Waiting) error {
 	inputs := slices.Clone(w.Inputs)
 	for i, in := range inputs {
@@ -115,7 +115,7 @@ func (v variables) in(s *session) variables {
 	if len(v.list) == 0 {
 		return v
 	}
-	// A variable sees only those above it, also where it computes a name: otherwise it could read itself.
+	// A variable sees only the variables above it, even where it computes a name. Otherwise it could read itself.
 	var first func(n int) ref.Val
 	first = func(n int) ref.Val {
 		find := func(name string) (ref.Val, bool) {
@@ -150,10 +150,10 @@ func failed(path, format string, args ...any) *expression.Failed {
 	return &expression.Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
 }
 
-// reasons say why something is not as the input wants it.
+// reasons say why something does not match the input.
 type reasons struct{ waiting, failed []string }
 
-// add adds an error. who is what waits; it is empty if the outcome is about it.
+// add adds an error. The argument who names the part that waits; it is empty if the outcome is about that part.
 func (r *reasons) add(who string, err error) {
 	if who != "" {
 		who += " for "
@@ -184,9 +184,9 @@ func (r *reasons) empty() bool { return len(r.waiting)+len(r.failed) == 0 }
 
 func (r *reasons) text() string { return plan.Shorten(slices.Concat(r.failed, r.waiting), "; ") }
 
-// The states, each worse than the one before.
+// The states. Each is worse than the one before.
 const (
-	Available State = iota // it is as the input wants it
+	Available State = iota // it matches the input
 	Waiting                // it does not exist, and waits for an input
 	Held                   // it failed, or is kept as it was observed
 	Conflict               // it belongs to another owner, and is not changed
@@ -199,7 +199,7 @@ func (r *reasons) outcome(what, absent string, observed bool) Outcome {
 		out = Outcome{State: Waiting}
 	}
 	if observed {
-		absent = "is held as it was observed"
+		absent = "is kept unchanged"
 	}
 	out.Message = what + " " + absent + ": " + r.sentence()
 	return out

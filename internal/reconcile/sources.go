@@ -21,7 +21,7 @@ type sourcesRead struct {
 }
 
 // readSources requires the sources, and reads those that were found. The Composition's own required
-// resources are also sources: lists, because Crossplane does not say how they were required.
+// resources are also sources. They are lists, because Crossplane does not say how they were required.
 func readSources(s *session, p *plan.Plan, req *request) (sourcesRead, *session) {
 	out := sourcesRead{sources: map[string]observation.Source{}}
 	missing := map[string]string{}
@@ -39,7 +39,7 @@ func readSources(s *session, p *plan.Plan, req *request) (sourcesRead, *session)
 			missing[src.Spelled()] = strings.Join(why.waiting, "")
 		case required == nil:
 			out.sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Read: true, Optional: true}
-			missing[src.Spelled()] = src.NameExpr.Source().Path + " gives no name"
+			missing[src.Spelled()] = src.NameExpr.Source().Path + " returns no name"
 		default:
 			out.require(*required)
 			out.sources[src.Name] = observe(src, *required, req)
@@ -60,9 +60,8 @@ func withoutAuthors(objects []wire.Struct) []wire.Struct {
 	})
 }
 
-// sourceRequirement returns what a source requires, or nil for an optional source without a name. A Secret
-// is in the composite's own namespace, or in one that the input spells: a composite author cannot
-// choose the namespace.
+// sourceRequirement returns what a source requires, or nil for an optional source without a name. A Secret is
+// in the composite's own namespace, or in a literal one: a composite author cannot choose the namespace.
 func (s *session) sourceRequirement(src plan.Source) (*Requirement, error) {
 	req := &Requirement{APIVersion: src.APIVersion, Kind: src.Kind, Namespace: src.Namespace, Labels: src.MatchLabels}
 	if req.Namespace == "" && src.Scope != v1beta1.ScopeCluster {
@@ -79,7 +78,7 @@ func (s *session) sourceRequirement(src plan.Source) (*Requirement, error) {
 			return nil, err
 		}
 		if err := plan.ValidateObjectName(name); err != nil {
-			return nil, failed(src.NameExpr.Source().Path, "gives what %s", err.Error())
+			return nil, failed(src.NameExpr.Source().Path, "returns a name that %s", err.Error())
 		}
 		req.Name = name
 	case src.MatchName != "":
@@ -109,7 +108,7 @@ func observe(src plan.Source, required Requirement, req *request) observation.So
 			_, _, _, n := object.Identity(o)
 			names = append(names, n)
 		}
-		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it has to be one",
+		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it must match exactly one",
 			len(names), plan.Shorten(names, ", "))
 	case a.source.failed != nil:
 		out.Failed = a.source.failed.Error()

@@ -16,12 +16,12 @@ func writeStatus(s *session, p *plan.Plan, req *request) []Status {
 }
 
 // statusField evaluates one status field. While the field has no value, its observed value is
-// desired: Crossplane prunes a field that is not desired.
+// desired, because Crossplane prunes a field that is not desired.
 func (s *session) statusField(req *request, f plan.StatusField) Status {
 	out := Status{Segments: f.Segments}
 	if _, free := lookUp(req.DesiredStatus, f.Segments); !free {
 		out.Outcome = Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
-			"status.%s: an earlier step of the pipeline writes it, too: keep one of them", f.Path)}
+			"status.%s: an earlier step of the pipeline also writes it: keep one of them", f.Path)}
 		return out
 	}
 	var err error

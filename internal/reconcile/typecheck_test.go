@@ -291,7 +291,7 @@ func TestTypeCheckingWithoutSchemas(t *testing.T) {
 	waits := `Waiting nothing | Secret "out" is not created: waiting: key "k" for resources.db.status.endpiont`
 	for mode, want := range map[string][]string{
 		"Warn":   {waits},
-		"Strict": {waits, "Available! | typeChecking: is Strict, but this Crossplane hands over no schemas, as v2.2 does: nothing is checked; check the input with fn check, and set it to Warn"},
+		"Strict": {waits, "Available! | typeChecking: is Strict, but this version of Crossplane passes no schemas (v2.2 and later do): nothing is checked; check the input with fn check, and set it to Warn"},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s := newScene(t, plantest.Exports("typeChecking: "+mode+"\n"+misspelt))

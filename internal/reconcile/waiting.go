@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// explainWaiting warns where an expression waits for a field that does not exist. Schemas are large:
-// only those of existing objects that lack such a field are required. They are known at the first
-// call, unless a source must be read first.
+// explainWaiting warns where an expression waits for a field that does not exist in the schema. Schemas
+// are large, so only those of existing objects that lack such a field are required. They are known at
+// the first call, unless a source must be read first.
 func (r *Result) explainWaiting(s *session, p *plan.Plan, req *request) {
 	unread := func(required Requirement) bool { return !req.answer(required).read }
 	r.Unread = r.Unread || slices.ContainsFunc(r.Requirements, unread)
@@ -33,7 +33,7 @@ func (r *Result) explainWaiting(s *session, p *plan.Plan, req *request) {
 			continue
 		}
 		if warned++; warned > limits.MessageItems {
-			warn("typeChecking: finds more that can never be there: check the input with fn check")
+			warn("typeChecking: finds more fields that can never exist: check the input with fn check")
 			break
 		}
 		warn(d.Error())
@@ -60,7 +60,7 @@ func (s *session) unfinished(p *plan.Plan) (kinds []plan.Kind, waiting map[strin
 	return kinds, waiting
 }
 
-// objectsOf returns the existing objects that a reference reads, itself or through a variable.
+// objectsOf returns the existing objects that a reference reads, directly or through a variable.
 func (s *session) objectsOf(p *plan.Plan, x *expression.Expression, ref expression.Reference) []observation.Resource {
 	name, steps := x.Source().From, 1
 	switch ref.Variable {

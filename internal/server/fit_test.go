@@ -79,9 +79,9 @@ func TestResponsesFit(t *testing.T) {
 			held: []string{`Secret "theirs" is not created: with its 800`},
 		},
 		"Observed": {
-			reason: "an object that exists is held as it was observed",
+			reason: "an object that exists is kept unchanged",
 			req:    observedExport(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 1_000_000), 2_950_000), "e00", 10),
-			held:   []string{`Secret "e00" is held as it was observed: with its 1333`},
+			held:   []string{`Secret "e00" is kept unchanged: with its 1333`},
 			kept:   []string{"e00"},
 		},
 		"Unchanged": {

@@ -1,4 +1,4 @@
-// Package check implements the command fn check: it finds what is wrong with the inputs in files.
+// Package check implements the command fn check: it finds the errors of the inputs in files.
 package check
 
 import (
@@ -21,33 +21,34 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// Command is the command `fn check`: it compiles every input of this function that
-// is in files, and prints every fault at its place.
+// Command is the command `fn check`: it compiles every input of this function in files, and prints
+// every error with its position.
 type Command struct {
 	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
 	ConnectionKeys map[string]string `help:"The keys of the connection details of a composed resource, or of all resources of a kind: db=username,password, or rds.aws.upbound.io/v1beta1/Instance=username,password. May be repeated." mapsep:"none" placeholder:"NAME=KEY,…"`
-	Output         string            `default:"text" enum:"text,json,sarif,github" help:"How faults are printed: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions." short:"o"`
-	Resource       map[string]string `help:"The kind of a composed resource that no step spells: db=rds.aws.upbound.io/v1beta1/Instance. May be repeated." mapsep:"none" placeholder:"NAME=KIND"`
-	Schema         []string          `help:"Files or folders with XRDs and CRDs, for example of an unpacked package. Those among the checked files count anyway. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	Output         string            `default:"text" enum:"text,json,sarif,github" help:"The format of the errors: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions." short:"o"`
+	Resource       map[string]string `help:"The kind of a composed resource that no step names literally: db=rds.aws.upbound.io/v1beta1/Instance. May be repeated." mapsep:"none" placeholder:"NAME=KIND"`
+	Schema         []string          `help:"Files or folders with XRDs and CRDs, for example of an unpacked package. XRDs and CRDs in the checked files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }
 
 // Help is what kong prints below the flags.
 func (c *Command) Help() string {
-	return `Finds every pipeline step whose input is an Exports, in Compositions, in lists of
-steps and by itself, compiles it as the function would, and prints every fault with
-the line and column in the file and how to mend it.
+	return `Finds every Exports input in pipeline steps of Compositions, in lists of steps and
+as a document of its own. Compiles each input as the function does, and prints every
+error with its line and column in the file and with its correction.
 
-With the schemas of the kinds that are read, expressions are typed: a misspelt
-field, a string where a number is and a comparison that can never hold are faults.
-XRDs and CRDs among the checked files are used, and those that --schema names. The
-kind of a composed resource is taken from the other steps of the pipeline:
-patch-and-transform bases, and manifests in Go templates that are spelled out. What
-is not known is not refused; dyn(...) around a value says that you know better.
+If the schemas of the kinds that an expression reads are known, the expression is
+type-checked: a misspelt field, a string in place of a number and a comparison that
+is never true are errors. Schemas come from XRDs and CRDs in the checked files and
+in the files of --schema. The kind of a composed resource comes from the other steps
+of the pipeline: from patch-and-transform bases, and from literal manifests in Go
+templates. A value of unknown type is not an error. dyn(...) around a value turns
+type-checking off for that value.
 
-Exit codes: 0 if all is right, 1 if there are faults, 2 if something could not be
-read or there was nothing to check.
+Exit codes: 0 if there are no errors, 1 if there are errors, 2 if a file could not
+be read or if there was nothing to check.
 
 Examples:
 
@@ -65,20 +66,20 @@ func (c *Command) Run(k *kong.Context) error {
 	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
 }
 
-// A checked is what came of all files.
+// A checked is the result for all files.
 type checked struct {
 	Diagnostics []files.Diagnostic
 	Files       int // with an input
 	Steps       int
 	Unread      bool
-	Untyped     []string // kinds of which there is no schema
+	Untyped     []string // kinds without a schema
 }
 
-// RunWith checks the files, prints what is wrong with them to stdout in the format that was asked for, and a summary to
-// stderr. The error is a *terminal.ExitError if there is something wrong.
+// RunWith checks the files. It prints their diagnostics to stdout in the selected format, and a summary to stderr. If
+// there are diagnostics, the error is a *terminal.ExitError.
 func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // it ends soon, and what it leaves is garbage
+		debug.SetGCPercent(400) // the process ends soon, and needs no garbage collection
 	}
 	result, err := c.check(ctx, stdin, progressOn(stderr))
 	if err != nil {
@@ -86,27 +87,27 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
 	}
 	if err := c.print(result, stdout); err != nil {
-		return fmt.Errorf("cannot write the faults: %w", err)
+		return fmt.Errorf("cannot write the errors: %w", err)
 	}
 	_, _ = fmt.Fprintln(stderr, result.summary())
 	switch {
 	case result.Unread:
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
 	case len(result.Diagnostics) > 0:
-		return &terminal.ExitError{Code: terminal.ExitFaults, Why: "there are faults"}
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "there are errors"}
 	}
 	return nil
 }
 
-// summary of all in a line, and what was not looked at in a second one.
+// summary returns a summary in one line, and the kinds that were not type-checked in a second line.
 func (r *checked) summary() string {
-	faults := "no faults"
+	found := "no errors"
 	if n := len(r.Diagnostics); n > 0 {
-		faults = terminal.Counted(n, "fault", "faults")
+		found = terminal.Counted(n, "error", "errors")
 	}
-	text := fmt.Sprintf("%s in %s of %s", faults, terminal.Counted(r.Steps, "input", "inputs"), terminal.Counted(r.Files, "file", "files"))
+	text := fmt.Sprintf("%s in %s of %s", found, terminal.Counted(r.Steps, "input", "inputs"), terminal.Counted(r.Files, "file", "files"))
 	if n := len(r.Untyped); n > 0 {
-		text += fmt.Sprintf("\nnot typed, for there is no schema (see --schema): %s", strings.Join(r.Untyped[:min(n, kindsListed)], ", "))
+		text += fmt.Sprintf("\nnot type-checked, because there is no schema (see --schema): %s", strings.Join(r.Untyped[:min(n, kindsListed)], ", "))
 		if n > kindsListed {
 			text += fmt.Sprintf(" and %d more", n-kindsListed)
 		}
@@ -114,10 +115,10 @@ func (r *checked) summary() string {
 	return text
 }
 
-// kindsListed in the summary, which is a line.
+// kindsListed is how many kinds the summary lists.
 const kindsListed = 5
 
-// progressOn tells how far the work is, to a person who would wait else.
+// progressOn prints the progress to a terminal, because a check can take long.
 func progressOn(w io.Writer) func(done, all int) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -135,8 +136,8 @@ func progressOn(w io.Writer) func(done, all int) {
 	}
 }
 
-// check all files. An error is about the command line, or says that there is nothing
-// to check.
+// check checks all files. An error is about the command line, or says that there is nothing to
+// check.
 func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done, all int)) (*checked, error) {
 	paths, err := files.Find(c.Paths, files.Below)
 	if err != nil {
@@ -174,12 +175,12 @@ func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done
 	result.Diagnostics = append(result.Diagnostics, slices.Concat(diagnostics...)...)
 	result.Files, result.Steps, result.Untyped = len(byFile), len(steps), known.Untyped()
 	if result.Steps == 0 && !result.Unread {
-		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: give the files with the Compositions", strings.Join(c.Paths, ", "))
+		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(c.Paths, ", "))
 	}
 	return result, nil
 }
 
-// checkStep finds what is wrong with a step, in the order of the file.
+// checkStep returns the diagnostics of a step, in the order of the file.
 func checkStep(ctx context.Context, env *expression.Environment, known *files.Knowledge, s files.Step) []files.Diagnostic {
 	input, wrong := files.InputOf(s)
 	if wrong != nil {
@@ -206,7 +207,7 @@ func groupByFile(steps []files.Step) [][]files.Step {
 	return out
 }
 
-// print the diagnostics in the format that was asked for.
+// print prints the diagnostics in the selected format.
 func (c *Command) print(r *checked, w io.Writer) error {
 	switch c.Output {
 	case "json":

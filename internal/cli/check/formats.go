@@ -14,21 +14,21 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// printJSON prints diagnostics, and how much was checked, as one object.
+// printJSON prints diagnostics, and the number of inputs and files, as one object.
 func (r *checked) printJSON(w io.Writer) error {
 	diagnostics := r.Diagnostics
 	if diagnostics == nil {
-		diagnostics = []files.Diagnostic{} // not null: who reads it walks a list
+		diagnostics = []files.Diagnostic{} // not null: readers iterate over a list
 	}
 	return terminal.WriteJSON(w, struct {
-		Faults []files.Diagnostic `json:"faults"`
-		Inputs int                `json:"inputs"`
-		Files  int                `json:"files"`
+		Diagnostics []files.Diagnostic `json:"diagnostics"`
+		Inputs      int                `json:"inputs"`
+		Files       int                `json:"files"`
 	}{diagnostics, r.Steps, r.Files})
 }
 
-// printGitHub prints diagnostics as workflow commands, which GitHub Actions shows beside
-// the lines of a pull request. See "Workflow commands for GitHub Actions".
+// printGitHub prints diagnostics as workflow commands, which GitHub Actions shows next to the lines
+// of a pull request. See "Workflow commands for GitHub Actions".
 func (r *checked) printGitHub(w io.Writer) error {
 	message := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
@@ -44,7 +44,7 @@ func (r *checked) printGitHub(w io.Writer) error {
 	return err
 }
 
-// Of the Static Analysis Results Interchange Format, version 2.1.0 of OASIS, what
+// The parts of the Static Analysis Results Interchange Format (SARIF), version 2.1.0 of OASIS, that
 // code scanning reads.
 type (
 	sarifLog struct {
@@ -100,15 +100,15 @@ type (
 // sarifRules are all rules, in a fixed order.
 func sarifRules() []sarifRule {
 	return []sarifRule{
-		{string(diagnostic.Input), sarifText{"The input has the fields and values that it can have."}},
+		{string(diagnostic.Input), sarifText{"The input has only known fields and valid values."}},
 		{string(diagnostic.Expression), sarifText{"Expressions compile, and secret data flows into Secrets only."}},
-		{string(diagnostic.Type), sarifText{"Expressions read what the objects that are known have."}},
+		{string(diagnostic.Type), sarifText{"Expressions read only fields that the schemas of known kinds have."}},
 		{string(files.Unreadable), sarifText{"Files can be read."}},
 	}
 }
 
-// printSARIF prints diagnostics for code scanning. A path is relative as it was given, with what a URI cannot hold
-// escaped.
+// printSARIF prints diagnostics for code scanning. A path is relative as it was passed, with characters escaped that
+// a URI cannot have.
 func (r *checked) printSARIF(w io.Writer) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	rules := sarifRules()

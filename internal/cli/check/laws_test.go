@@ -55,7 +55,7 @@ func FuzzFaultsAreInsideTheFile(f *testing.F) {
 		case result.Unread, result.Steps == 0:
 			want = terminal.ExitUnread
 		case len(result.Diagnostics) > 0:
-			want = terminal.ExitFaults
+			want = terminal.ExitErrors
 		}
 		if code != want && (code != terminal.ExitUnread || len(result.Diagnostics) > 0) { // else a schema was refused
 			t.Errorf("exit code %d, want %d: %+v", code, want, result)

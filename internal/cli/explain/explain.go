@@ -1,4 +1,4 @@
-// Package explain implements the command fn explain: it says what an input reads and makes.
+// Package explain implements the command fn explain: it prints what an input reads and composes.
 package explain
 
 import (
@@ -18,32 +18,32 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/inspect"
 )
 
-// Command is the command `fn explain`: it prints what an Exports input reads and
-// makes, of which there is no data at hand.
+// Command is the command `fn explain`: it prints what an Exports input reads and composes, without
+// any data.
 type Command struct {
 	File string `arg:"" help:"A Composition, or an Exports input by itself, or - for stdin." name:"file" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	Output string   `default:"text" enum:"text,mermaid,json" help:"What to print: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT" short:"o"`
-	Schema []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. Those in the file count anyway. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	Output string   `default:"text" enum:"text,mermaid,json" help:"The output format: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT" short:"o"`
+	Schema []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the file are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }
 
 // Help is what kong prints below the flags.
 func (c *Command) Help() string {
-	return `Says of each key that is exported which inputs it reads, which of them are
-secret, and what it waits for:
+	return `Prints for each exported key which inputs it reads, which of them are secret, and
+which of them it waits for:
 
-    waits for         the object is held, or not created, while the input is absent
-    may wait for      the same, if the expression comes that far
-    reads if there    the expression can do without
+    waits for         while the input is missing, the object is kept or not created
+    may wait for      the same, if the evaluation reaches the input
+    reads if there    the expression does not need the input
 
-Then what Crossplane is asked for, by name or by the expression that gives it, and
-the ClusterRole that lets Crossplane read it; and how much of its fuel each
-expression may take at most with data of the usual size.
+Then prints which objects the function requires from Crossplane, by name or by the
+expression of the name, and the ClusterRole that permits Crossplane to read them;
+and the maximum fuel of each expression for data of the usual size.
 
-No cluster, no composite and no data is needed, and nothing is evaluated. The
-resources in the ClusterRole are those that XRDs and CRDs declare for their kinds, or
-guesses, which say so.
+The command needs no cluster, no composite and no data, and evaluates nothing. The
+resource names in the ClusterRole come from XRDs and CRDs, or are guesses, which are
+marked as guesses.
 
 Examples:
 
@@ -59,8 +59,8 @@ func (c *Command) Run(k *kong.Context) error {
 	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
 }
 
-// RunWith explains all inputs of the file to stdout, in one write and only if all of them
-// compile. Their faults are on stderr, as check prints them.
+// RunWith explains all inputs of the file to stdout, in one write and only if all of them compile.
+// Diagnostics are on stderr, as check prints them.
 func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	env, err := expression.NewEnvironment()
 	if err != nil {
@@ -82,8 +82,8 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		}
 	}
 	if n := len(wrong); n > 0 {
-		_ = files.PrintText(stderr, wrong) // the exit code is what counts
-		return fmt.Errorf("cannot explain %s: it has %s", c.File, terminal.Counted(n, "fault", "faults"))
+		_ = files.PrintText(stderr, wrong) // the exit code tells the result
+		return fmt.Errorf("cannot explain %s: it has %s", c.File, terminal.Counted(n, "error", "errors"))
 	}
 	nameRoles(steps, out)
 	var b bytes.Buffer
@@ -96,7 +96,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	return nil
 }
 
-// load the inputs of the file, and what is known of kinds.
+// load loads the inputs of the file, and the known kinds.
 func (c *Command) load(stdin io.Reader) ([]files.Step, *files.Knowledge, error) {
 	f := files.Read(c.File, stdin, files.AnyText)
 	if err := f.First(); err != nil {
@@ -107,30 +107,30 @@ func (c *Command) load(stdin io.Reader) ([]files.Step, *files.Knowledge, error) 
 		return nil, nil, fmt.Errorf("%s:%d: %s", f.Name, unread[0].Line, unread[0].Message)
 	}
 	if len(steps) == 0 {
-		return nil, nil, fmt.Errorf("%s: has no input of function-export: give a Composition with one, or the input itself", f.Name)
+		return nil, nil, fmt.Errorf("%s: has no input of function-export: name a Composition with an input, or the input itself", f.Name)
 	}
 	known, err := files.NewKnowledge(c.Schema, nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	_ = known.Learn([]files.File{f}) // what is wrong with a kind is for check to say
+	_ = known.Learn([]files.File{f}) // fn check reports errors in kinds
 	return steps, known, known.LearnSchemas(steps)
 }
 
 // An explained is an input and its explanation.
 type explained struct {
-	// Title says which input it is.
+	// Title names the input.
 	Title string `json:"title"`
 
-	// ClusterRole is the name of the one with the rules, empty if there are none.
+	// ClusterRole is the name of the ClusterRole with the rules, empty if there are no rules.
 	ClusterRole string `json:"clusterRole,omitempty"`
 
 	*inspect.Explanation
 }
 
-// nameRoles gives each ClusterRole a name of its own: that of the Composition, with the
-// step where several of its steps need one, and without a Composition that of the step.
-// Else the role of one Composition would take the place of another's.
+// nameRoles gives each ClusterRole a name of its own, so that the role of one Composition does not
+// replace another's. The name is that of the Composition, with the step if several of its steps
+// need a role, and that of the step without a Composition.
 func nameRoles(steps []files.Step, out []explained) {
 	needed := map[string]int{}
 	for i, s := range steps {
@@ -150,7 +150,7 @@ func nameRoles(steps []files.Step, out []explained) {
 	}
 }
 
-// objectName is a legal name of an object, of texts that need not be.
+// objectName returns a valid name of an object from any texts.
 func objectName(parts []string) string {
 	var out []string
 	for _, p := range parts {

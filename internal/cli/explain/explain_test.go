@@ -107,8 +107,8 @@ func TestExplainGraphSecrets(t *testing.T) {
 		"user -> ConfigMap settings":                               false,
 		"environment.region -> region":                             false,
 		"composite.spec.version -> generator admin":                false,
-		"secrets.db -> what authors of composites ask for":         true,
-		"environment -> what authors of composites ask for":        false,
+		"secrets.db -> exports of composite authors":               true,
+		"environment -> exports of composite authors":              false,
 		"host -> status":                                           false,
 	} {
 		if s, ok := got[edge]; !ok || s != secret {
@@ -176,12 +176,12 @@ FILE:3:38: secrets[0].data[1]: must have value or valueMap
     3 | secrets: [{name: s, data: [{key: a}, {key: b}]}]
       |                                      ^
 `,
-			failure: "cannot explain FILE: it has 2 faults",
+			failure: "cannot explain FILE: it has 2 errors",
 		},
 		"NoInput": {
 			reason:  "A file without an input is a mistake.",
 			text:    "apiVersion: v1\nkind: ConfigMap\n",
-			failure: "FILE: has no input of function-export: give a Composition with one, or the input itself",
+			failure: "FILE: has no input of function-export: name a Composition with an input, or the input itself",
 		},
 		"NoYAML": {
 			reason:  "Nothing of the file is quoted.",
@@ -191,7 +191,7 @@ FILE:3:38: secrets[0].data[1]: must have value or valueMap
 		"NoComposition": {
 			reason:  "A Composition whose pipeline is none.",
 			text:    "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec: {pipeline: hunter2}",
-			failure: "FILE: has no input of function-export: give a Composition with one, or the input itself",
+			failure: "FILE: has no input of function-export: name a Composition with an input, or the input itself",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

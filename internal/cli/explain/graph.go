@@ -22,10 +22,10 @@ const (
 	classObject    = "object"
 )
 
-// A graph leads from inputs, through variables, to keys, and to the objects that have
-// them. Its identifiers are made here, and have no text of the input.
+// A graph leads from inputs, through variables, to keys, and to the objects that have them. Its
+// identifiers are generated, and contain no text of the input.
 type graph struct {
-	nodes strings.Builder // as Mermaid has them, in a group for each input of the function
+	nodes strings.Builder // in Mermaid syntax, in a group for each input of the function
 	edges []graphEdge
 }
 
@@ -33,10 +33,10 @@ type graphEdge struct {
 	from, to string
 
 	secret   bool
-	optional bool // over all that the edge stands for
+	optional bool // over all inputs that the edge represents
 }
 
-// graphOf explanations, in their order.
+// graphOf returns the graph of explanations, in their order.
 func graphOf(list []explained) *graph {
 	g := &graph{}
 	for i, ex := range list {
@@ -79,13 +79,13 @@ func (b *graphBuilder) add(ex *inspect.Explanation) {
 	b.fromComposite(ex.FromComposite)
 }
 
-// fromComposite is all that composite authors may ask for: which keys there are is known in a
-// composite only.
+// fromComposite adds the exports of composite authors as one node: their keys are known only in a
+// composite.
 func (b *graphBuilder) fromComposite(t *inspect.ExplainedAuthors) {
 	if t == nil {
 		return
 	}
-	to := b.node(classObject, "what authors of composites ask for", "fromComposite")
+	to := b.node(classObject, "exports of composite authors", "fromComposite")
 	for _, name := range t.Secrets {
 		name = expression.PathText(expression.Secrets, name)
 		b.edge(b.node(classSecret, name, name), to, true, true)
@@ -99,7 +99,7 @@ func (b *graphBuilder) fromComposite(t *inspect.ExplainedAuthors) {
 	}
 }
 
-// keys of an object.
+// keys adds the keys of an object.
 func (b *graphBuilder) keys(object, path string, keys []inspect.ExplainedKey) {
 	if len(keys) == 0 {
 		return
@@ -112,7 +112,7 @@ func (b *graphBuilder) keys(object, path string, keys []inspect.ExplainedKey) {
 	}
 }
 
-// key adds what leads to a node.
+// key adds the edges that lead to a node.
 func (b *graphBuilder) key(k inspect.ExplainedKey, to string) {
 	for _, in := range k.Inputs {
 		secret, optional := in.Secret && !in.NonSensitive, in.Need == expression.Optional
@@ -154,7 +154,7 @@ func (b *graphBuilder) generator(name string) string {
 	return b.node(classGenerator, "generator "+name, name)
 }
 
-// node of a class: there is one for each key.
+// node returns the node of a class and a key, which exists once.
 func (b *graphBuilder) node(class, label, key string) string {
 	named := [2]string{class, key}
 	if id, ok := b.ids[named]; ok {
@@ -167,7 +167,7 @@ func (b *graphBuilder) node(class, label, key string) string {
 	return id
 }
 
-// edge between two nodes: there is one.
+// edge adds an edge between two nodes, which exists once.
 func (b *graphBuilder) edge(from, to string, secret, optional bool) {
 	i, ok := b.ends[[2]string{from, to}]
 	if !ok {
@@ -179,13 +179,13 @@ func (b *graphBuilder) edge(from, to string, secret, optional bool) {
 	e.secret, e.optional = e.secret || secret, e.optional && optional
 }
 
-// nodeBrackets are those around the label of a node, by class.
+// nodeBrackets are the brackets around the label of a node, by class.
 var nodeBrackets = map[string][2]string{
 	classInput: {"[", "]"}, classSecret: {"[", "]"}, classGenerator: {"[[", "]]"},
 	classVariable: {"([", "])"}, classKey: {"(", ")"}, classObject: {"[(", ")]"},
 }
 
-// printMermaid prints a flowchart. What is dotted is optional; what is red is secret.
+// printMermaid prints a flowchart. Dotted edges are optional; red ones are secret.
 func printMermaid(w io.Writer, g *graph) error {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n" + g.nodes.String())
@@ -211,9 +211,9 @@ func printMermaid(w io.Writer, g *graph) error {
 	return nil
 }
 
-// mermaidText is a text for between quotes: all but letters, digits and a few signs
-// between them is an entity, which Mermaid reads as nothing but text. A dot or a dash
-// after a number would make a list of it.
+// mermaidText returns a text for use in quotes. All characters except letters, digits and a few
+// signs between them are entities, which Mermaid reads as text. A dot or a dash after a number
+// would start a list.
 func mermaidText(s string) string {
 	var b strings.Builder
 	plain := func(r rune) bool {

@@ -49,17 +49,17 @@ func printPlan(w io.Writer, ex explained) {
 	p.rules(ex.ClusterRole, ex.Rules)
 	p.section("Fuel")
 	if ex.Fuel.Max < countedFuel {
-		p.line(1, "a request takes next to nothing of %d", ex.Fuel.Limit)
+		p.line(1, "a request takes almost none of the limit of %d", ex.Fuel.Limit)
 		return
 	}
-	p.line(1, "for data of the usual size, a request takes up to %s; the most, %d, is for %s", costText(ex.Fuel.Cost), ex.Fuel.Share, ex.Fuel.Path)
+	p.line(1, "for data of the usual size, a request takes up to %s; the largest part, %d, is for %s", costText(ex.Fuel.Cost), ex.Fuel.Share, ex.Fuel.Path)
 }
 
-// A printer writes lines. One that cannot be written shows at the end, as the
-// whole is written at once.
+// A printer writes lines. An error of a line shows at the end, because everything is written at
+// once.
 type printer struct{ w io.Writer }
 
-// line writes one line, whatever the input has in its texts.
+// line writes one line, even if the texts of the input have line breaks.
 func (p *printer) line(depth int, format string, args ...any) {
 	_, _ = fmt.Fprintln(p.w, strings.Repeat("  ", depth)+terminal.OneLine(fmt.Sprintf(format, args...)))
 }
@@ -72,7 +72,7 @@ func (p *printer) section(format string, args ...any) {
 func (p *printer) object(o inspect.ExplainedObject) {
 	p.section("%s %q (%s), which is %s/%s", o.Kind, o.Name, o.Path, spelled(o.Namespace), spelled(o.ObjectName))
 	if o.ConnectionDetails {
-		p.line(1, "its data are connection details of the composite, too")
+		p.line(1, "its data is also published as connection details of the composite")
 	}
 	for _, k := range slices.Concat(o.Metadata, o.Keys) {
 		p.key(k)
@@ -89,7 +89,7 @@ func (p *printer) keys(title string, keys []inspect.ExplainedKey) {
 	}
 }
 
-// key is one key, or all that one entry gives, and what it reads.
+// key prints one key, or all keys of one entry, with the inputs that it reads.
 func (p *printer) key(k inspect.ExplainedKey) {
 	text := fmt.Sprintf("%s (%s)", keyNames(k), k.Path)
 	if k.Optional {
@@ -121,7 +121,7 @@ func (p *printer) inputs(k inspect.ExplainedKey) {
 	}
 }
 
-// inputText is the name of an input, and whose it is.
+// inputText returns the name of an input, and where it comes from.
 func inputText(k inspect.ExplainedKey, in inspect.Input) string {
 	variable, _, _ := strings.Cut(in.Name, ".")
 	if k.Own && slices.Contains([]string{expression.Resource, expression.Self, expression.Secret}, variable) {
@@ -130,7 +130,7 @@ func inputText(k inspect.ExplainedKey, in inspect.Input) string {
 	return in.Name
 }
 
-// needText is what the absence of an input does.
+// needText returns the effect of a missing input.
 func needText(n expression.Need, optional bool) string {
 	texts := map[expression.Need]string{expression.Required: "waits for", expression.Conditional: "may wait for", expression.Optional: "reads if there"}
 	if optional {
@@ -153,10 +153,10 @@ func keyNames(k inspect.ExplainedKey) string {
 	return strings.Join(names, ", ")
 }
 
-// countedFuel is what is told: a few selections and calls are not.
+// countedFuel is the least fuel that is printed, which is more than a few selections and calls take.
 const countedFuel = 100
 
-// fuelText is what a key may take, if it counts.
+// fuelText returns the fuel of a key, if it is at least countedFuel.
 func fuelText(k inspect.ExplainedKey) string {
 	if k.Fuel == nil || k.Fuel.Max < countedFuel {
 		return ""
@@ -171,7 +171,7 @@ func costText(c expression.Cost) string {
 	return fmt.Sprintf("%d, OVER ITS LIMIT of %d", c.Max, c.Limit)
 }
 
-// spelled is a text of the input, or in angle brackets what gives it.
+// spelled returns a literal text of the input, or in angle brackets the expression of the text.
 func spelled(s inspect.Spelling) string {
 	if given := s.Expression + s.Words; given != "" {
 		return "<" + given + ">"
@@ -194,10 +194,10 @@ func (p *printer) generator(g inspect.ExplainedGenerator) {
 		p.line(1, "is signed by generator %q", g.SignedBy)
 	}
 	for _, r := range g.Renewed {
-		p.line(1, "another one when %s", r)
+		p.line(1, "creates another generation when %s", r)
 	}
 	if g.Grace != "" {
-		p.line(1, "the former one stays for %s", g.Grace)
+		p.line(1, "keeps the previous generation for %s", g.Grace)
 	}
 	for _, k := range g.Expressions {
 		p.key(k)
@@ -208,7 +208,7 @@ func (p *printer) fromComposite(t *inspect.ExplainedAuthors) {
 	if t == nil {
 		return
 	}
-	p.section("Authors of composites may ask for more, in %s", t.FieldPath)
+	p.section("Composite authors may add exports, in %s", t.FieldPath)
 	if t.Secret != "" {
 		p.line(1, "secret is %s", expression.PathText(expression.Secrets, t.Secret))
 	}
@@ -230,7 +230,7 @@ func (p *printer) fromComposite(t *inspect.ExplainedAuthors) {
 	p.line(1, "fuel: at most %d for an expression, and %d for all of a request", t.Fuel, t.RequestFuel)
 }
 
-// allowedKey is a key, or all with a prefix.
+// allowedKey returns a key, or the prefix of several keys.
 func allowedKey(k string) string {
 	if strings.HasSuffix(k, "/") {
 		k += "..."
@@ -240,7 +240,7 @@ func allowedKey(k string) string {
 
 func (p *printer) asks(ex *inspect.Explanation) {
 	if len(ex.Asks)+len(ex.Unused) > 0 {
-		p.section("Crossplane is asked for")
+		p.section("Crossplane must read")
 	}
 	for _, a := range ex.Asks {
 		text := strings.TrimSpace(a.Kind + " " + path.Join(spelled(a.Namespace), spelled(a.Name)))
@@ -258,11 +258,11 @@ func (p *printer) asks(ex *inspect.Explanation) {
 		p.inputs(inspect.ExplainedKey{Inputs: a.Inputs})
 	}
 	for _, name := range ex.Unused {
-		p.line(1, "not the source %q, for no expression uses it", name)
+		p.line(1, "not the source %q, because no expression uses it", name)
 	}
 }
 
-// rules are printed as the ClusterRole that has them.
+// rules prints the ClusterRole with the rules.
 func (p *printer) rules(name string, rules []inspect.Rule) {
 	if len(rules) == 0 {
 		return
@@ -271,7 +271,7 @@ func (p *printer) rules(name string, rules []inspect.Rule) {
 	if slices.ContainsFunc(rules, func(r inspect.Rule) bool { return slices.Contains(r.Verbs, "create") }) {
 		does = "reads, and composes generations,"
 	}
-	p.section("It %s with rights of its own, which this grants", does)
+	p.section("It %s with its own rights, which this ClusterRole grants", does)
 	for _, l := range []string{
 		"apiVersion: rbac.authorization.k8s.io/v1",
 		"kind: ClusterRole",

@@ -6,7 +6,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// A Diagnostic is a diagnostic, and its place in a file.
+// A Diagnostic is a diagnostic, with its position in a file.
 type Diagnostic struct {
 	File    string          `json:"file"`
 	Line    int             `json:"line"`
@@ -19,10 +19,10 @@ type Diagnostic struct {
 	source string // the line in the file
 }
 
-// Unreadable is broken by a file that cannot be read.
+// Unreadable is the rule of diagnostics about files that cannot be read.
 const Unreadable diagnostic.Rule = "unreadable"
 
-// InFile is a diagnostic of the input with its place in the file.
+// InFile returns a diagnostic of the input with its position in the file.
 func (s Step) InFile(d *diagnostic.Diagnostic) Diagnostic {
 	at := s.locate(d)
 	out := Diagnostic{File: s.File, Line: at.Line, Column: at.Column, Step: s.Name, Field: d.Path, Rule: d.Rule, Message: d.Message}
@@ -35,19 +35,19 @@ func (s Step) InFile(d *diagnostic.Diagnostic) Diagnostic {
 	return out
 }
 
-// hasOwnLines reports whether the lines of an input hold nothing else: one in braces can
-// share them with another object, a Secret say, whose values are not to be shown.
+// hasOwnLines reports whether the lines of an input contain nothing else. An input in braces can
+// share its lines with another object, for example a Secret, whose values must not be shown.
 func (s Step) hasOwnLines() bool {
 	if len(s.at) == 0 {
-		return true // it is all of the document
+		return true // the input is the whole document
 	}
 	place, _ := s.doc.Find(s.at...)
 	line := []rune(s.doc.Line(place.Value.Line))
 	return place.Value.Column > len(line) || line[place.Value.Column-1] != '{'
 }
 
-// nameAfterDot is the column of what is selected, of that of the selection, which CEL
-// has at its dot.
+// nameAfterDot returns the column of the selected name from the column of the selection, which in
+// CEL is the column of its dot.
 func nameAfterDot(line string, column int) int {
 	runes := []rune(line)
 	if column < 1 || column > len(runes) || runes[column-1] != '.' {

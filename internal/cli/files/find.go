@@ -15,9 +15,9 @@ import (
 // Stdin is the path for stdin.
 const Stdin = "-"
 
-// Find are the files that the paths mean, each once, in the order of the paths
-// and, of one path, of their names. A path is a file, a folder with the YAML files that
-// filesIn finds there, a pattern with *, **, ? or [ ], or - for stdin.
+// Find returns the files that the paths select, each once, in the order of the paths, and for one
+// path in the order of their names. A path is a file, a folder with the YAML files that filesIn
+// finds there, a pattern with *, **, ? or [ ], or - for stdin.
 func Find(paths []string, filesIn func(folder string) ([]string, error)) ([]string, error) {
 	var out []string
 	seen := map[string]bool{}
@@ -36,7 +36,7 @@ func Find(paths []string, filesIn func(folder string) ([]string, error)) ([]stri
 	return out, nil
 }
 
-// identity of a file, however its path is spelled.
+// identity returns the identity of a file, which does not depend on the form of its path.
 func identity(file string) string {
 	if file == Stdin {
 		return file
@@ -74,16 +74,14 @@ func filesOf(path string, filesIn func(folder string) ([]string, error)) ([]stri
 	return matches, nil
 }
 
-// isHidden reports whether a file, or a folder that it is in, has a name with a dot in
-// front.
+// isHidden reports whether the name of a file, or of a folder that it is in, begins with a dot.
 func isHidden(path string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
 		return strings.HasPrefix(name, ".") && name != "." && name != ".."
 	})
 }
 
-// Below are the YAML files in a folder and all below it, but not in hidden
-// ones.
+// Below returns the YAML files in a folder and in all folders below it, except hidden ones.
 func Below(folder string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -100,7 +98,7 @@ func Below(folder string) ([]string, error) {
 	return out, err
 }
 
-// In are the YAML files in a folder, but not in those below it. There is one at least.
+// In returns the YAML files in a folder, but not in folders below it. There is at least one.
 func In(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -123,12 +121,12 @@ func isYAML(path string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// CannotRead names the file as it was given, and the cause once.
+// CannotRead names the file as it was passed, and the cause once.
 func CannotRead(file string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", file, WithoutPath(err))
 }
 
-// WithoutPath is the cause of an error about a file.
+// WithoutPath returns the cause of an error about a file.
 func WithoutPath(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err

@@ -6,7 +6,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// kindForm is group/version/Kind, or of the core group version/Kind.
+// kindForm is group/version/Kind, or version/Kind for the core group.
 var kindForm = regexp.MustCompile(`^((?:[a-z0-9.-]+/)?[a-z](?:[-a-z0-9]*[a-z0-9])?)/([A-Za-z][-A-Za-z0-9]*)$`)
 
 func parseKind(text string) (plan.Kind, bool) {

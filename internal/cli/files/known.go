@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
-// Knowledge is what the command line and the files say about kinds.
+// Knowledge holds what the command line and the files declare about kinds.
 type Knowledge struct {
 	Catalog   *schema.Catalog
 	schemas   []string                    // files to learn from
@@ -29,11 +29,11 @@ type Knowledge struct {
 	configs   map[string]*structpb.Struct // EnvironmentConfigs by name
 
 	mu      sync.Mutex
-	missing map[plan.Kind]bool // of which there is no schema
+	missing map[plan.Kind]bool // without a schema
 }
 
-// NewKnowledge is what flags say: paths of schemas, the kinds of composed resources, and the keys of connection
-// details by composed resource or kind.
+// NewKnowledge returns the knowledge from flags: paths of schemas, the kinds of composed resources, and the keys of
+// connection details by composed resource or kind.
 func NewKnowledge(schemas []string, resources, connectionKeys map[string]string) (*Knowledge, error) {
 	k := &Knowledge{
 		Catalog: schema.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{},
@@ -42,7 +42,7 @@ func NewKnowledge(schemas []string, resources, connectionKeys map[string]string)
 	for name, text := range resources {
 		kind, ok := parseKind(text)
 		if !ok {
-			return nil, errors.New("--resource: give it as NAME=group/version/Kind, for example db=rds.aws.upbound.io/v1beta1/Instance")
+			return nil, errors.New("--resource: write it as NAME=group/version/Kind, for example db=rds.aws.upbound.io/v1beta1/Instance")
 		}
 		k.resources[name] = kind
 	}
@@ -50,7 +50,7 @@ func NewKnowledge(schemas []string, resources, connectionKeys map[string]string)
 		keys := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
 		_, isKind := parseKind(name)
 		if len(keys) == 0 || name == "" || strings.Contains(name, "/") && !isKind {
-			return nil, errors.New("--connection-keys: give it as NAME=KEY,KEY with the name of a composed resource, or its kind as group/version/Kind")
+			return nil, errors.New("--connection-keys: write it as NAME=KEY,KEY with the name of a composed resource, or its kind as group/version/Kind")
 		}
 		k.keys[name] = keys
 	}
@@ -59,7 +59,7 @@ func NewKnowledge(schemas []string, resources, connectionKeys map[string]string)
 	return k, err
 }
 
-// find the schema of a kind.
+// find returns the schema of a kind.
 func (k *Knowledge) find(kind plan.Kind) *structpb.Struct {
 	s := k.Catalog.Find(kind)
 	if s == nil {
@@ -70,7 +70,7 @@ func (k *Knowledge) find(kind plan.Kind) *structpb.Struct {
 	return s
 }
 
-// Untyped are the kinds of which there is no schema.
+// Untyped returns the kinds without a schema.
 func (k *Knowledge) Untyped() []string {
 	out := make([]string, 0, len(k.missing))
 	for kind := range k.missing {
@@ -80,8 +80,8 @@ func (k *Knowledge) Untyped() []string {
 	return out
 }
 
-// Learn from the files that are checked. What is wrong with a kind that one of them
-// declares is a diagnostic, and the kind is not known.
+// Learn learns the kinds that the checked files declare. An error in a declaration is a diagnostic,
+// and the kind stays unknown.
 func (k *Knowledge) Learn(read []File) []Diagnostic {
 	var out []Diagnostic
 	for _, f := range read {
@@ -96,7 +96,7 @@ func (k *Knowledge) Learn(read []File) []Diagnostic {
 	return out
 }
 
-// LearnSchemas learns the kinds that the steps read from the files for it.
+// LearnSchemas learns the kinds that the steps read from the files with schemas.
 func (k *Knowledge) LearnSchemas(steps []Step) error {
 	if len(k.schemas) == 0 {
 		return nil
@@ -117,8 +117,8 @@ func (k *Knowledge) LearnSchemas(steps []Step) error {
 	return nil
 }
 
-// learnConfig notes an EnvironmentConfig. Of two that differ neither is known: which
-// one is in the cluster no file says.
+// learnConfig notes an EnvironmentConfig. If two differ, neither is known, because no file says
+// which one is in the cluster.
 func (k *Knowledge) learnConfig(object map[string]any) {
 	apiVersion, _ := object["apiVersion"].(string)
 	if object["kind"] != "EnvironmentConfig" || !strings.HasPrefix(apiVersion, "apiextensions.crossplane.io/") {
@@ -133,7 +133,7 @@ func (k *Knowledge) learnConfig(object map[string]any) {
 	k.configs[name] = config
 }
 
-// wanted are the names of kinds whose schemas are of use.
+// wanted returns the names of kinds whose schemas are needed.
 func (k *Knowledge) wanted(steps []Step) map[string]bool {
 	out := map[string]bool{}
 	for _, kind := range k.resources {
@@ -156,7 +156,7 @@ func (k *Knowledge) wanted(steps []Step) map[string]bool {
 	return out
 }
 
-// kindsIn an input: each field named kind.
+// kindsIn returns the kinds in an input: the value of each field named kind.
 func kindsIn(v any) []string {
 	var out []string
 	switch c := v.(type) {
@@ -175,7 +175,7 @@ func kindsIn(v any) []string {
 	return out
 }
 
-// Of is what is known of what a step reads.
+// Of returns what is known about the objects that a step reads.
 func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step, p *plan.Plan) *inspect.Known {
 	out := &inspect.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find}
 	if c := s.composition; c != nil {
@@ -190,7 +190,7 @@ func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step,
 			for _, r := range step.Resources {
 				kind := plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}
 				if former, ok := out.Resources[r.Name]; ok && former != kind {
-					kind = plan.Kind{} // one or the other, by a condition say
+					kind = plan.Kind{} // one or the other, for example by a condition
 				}
 				out.Resources[r.Name] = kind
 			}
@@ -206,7 +206,7 @@ func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step,
 	if keys := k.connectionKeys(expression.Composite, out.Composite); keys != nil {
 		out.ConnectionKeys[expression.Composite] = keys
 	}
-	for name, keys := range k.keys { // also of resources that no step spells
+	for name, keys := range k.keys { // also of resources that no step names literally
 		if !strings.Contains(name, "/") {
 			out.ConnectionKeys[name] = keys
 		}
@@ -214,7 +214,7 @@ func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step,
 	return out
 }
 
-// requiredNames of the resources that the Composition requires for a step; not nil.
+// requiredNames returns the names of the resources that the Composition requires for a step; not nil.
 func requiredNames(step composition.Step) []string {
 	out := make([]string, 0, len(step.Required))
 	for _, r := range step.Required {
@@ -223,8 +223,8 @@ func requiredNames(step composition.Step) []string {
 	return out
 }
 
-// environment that a step sees, if it is known: as each step before it leaves it, and
-// the step itself.
+// environment returns the environment that a step sees, if it is known: with the changes of each
+// step before it and of the step itself.
 func (k *Knowledge) environment(ctx context.Context, env *expression.Environment, s Step, own *plan.Plan) *structpb.Struct {
 	if s.composition == nil || !s.composition.Closed() {
 		return nil
@@ -245,7 +245,7 @@ func (k *Knowledge) environment(ctx context.Context, env *expression.Environment
 		}
 		p, _ := Step{Input: map[string]any{"apiVersion": v1beta1.APIVersion, "kind": v1beta1.Kind, "environment": section}}.Compile(ctx, env)
 		if p == nil {
-			return nil // it has faults of its own
+			return nil // it has errors of its own
 		}
 		if after, known = inspect.EnvironmentAfter(p, after, config); !known { //nolint:contextcheck // files have no deadline
 			return nil
@@ -257,8 +257,7 @@ func (k *Knowledge) environment(ctx context.Context, env *expression.Environment
 	return after
 }
 
-// environmentSection is what a step of a pipeline says of the environment, as an input of
-// ours has it.
+// environmentSection returns the environment of a step in the form of the function's input.
 func environmentSection(step composition.Step) (any, bool) {
 	if step.Environment != nil {
 		return step.Environment, true
@@ -296,8 +295,8 @@ func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
 	return k.Catalog.ConnectionSecretKeys(kind)
 }
 
-// MayMatter is a quick look at a text, which finds each that holds an input of this
-// function, the schema of a kind, or an EnvironmentConfig.
+// MayMatter scans a text quickly. It returns true for each text with an input of this function, the
+// schema of a kind, or an EnvironmentConfig.
 func MayMatter(text string) bool {
 	return mayHoldSteps(text) || strings.Contains(text, "CustomResourceDefinition") || strings.Contains(text, "CompositeResourceDefinition") ||
 		strings.Contains(text, "EnvironmentConfig")

@@ -8,15 +8,15 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/document"
 )
 
-// A location is a place in a file that a diagnostic is at.
+// A location is the position of a diagnostic in a file.
 type location struct {
 	document.Position
 
 	expression bool // it is inside of an expression
 }
 
-// locate finds the place that a diagnostic is about. A field that is not there is where it
-// would be: at the key of the nearest parent.
+// locate finds the position that a diagnostic is about. The position of a missing field is the key
+// of the nearest parent.
 func (s Step) locate(d *diagnostic.Diagnostic) location {
 	steps, rest := follow(any(s.Input), d.Path)
 	if d.Path == "input" { // the input itself
@@ -35,8 +35,8 @@ func (s Step) locate(d *diagnostic.Diagnostic) location {
 	return location{place.Key, false}
 }
 
-// follow a path of the input through its values, as far as they are there. What is
-// left of it is returned, too. Keys are taken from the values: one may hold a dot.
+// follow follows a path of the input through its values, as far as they exist. It also returns the
+// rest of the path. Keys come from the values, because a key may contain a dot.
 func follow(v any, path string) (steps []any, rest string) {
 	for path != "" {
 		step, after, ok := followOne(v, path)

@@ -1,5 +1,5 @@
-// Package files finds and reads the files that commands are given, finds the inputs of this function
-// in them, and says where in a file a diagnostic is.
+// Package files finds and reads the files of commands, finds the inputs of this function in them, and
+// finds the position of a diagnostic in a file.
 package files
 
 import (
@@ -21,10 +21,10 @@ type File struct {
 	diagnostics []*document.Diagnostic // documents that cannot be read
 	err         error                  // it could not be read
 
-	holdsSteps bool // it may hold inputs of this function
+	holdsSteps bool // it may contain inputs of this function
 }
 
-// First is what keeps a file from being read as a whole, with its line and column, or nil.
+// First returns the first reason why a file cannot be read as a whole, with its line and column, or nil.
 func (f File) First() error {
 	if f.err != nil || len(f.diagnostics) == 0 {
 		return f.err
@@ -32,7 +32,7 @@ func (f File) First() error {
 	return fmt.Errorf("%s:%d:%d: %s", f.Name, f.diagnostics[0].Line, f.diagnostics[0].Column, f.diagnostics[0].Message)
 }
 
-// Whole returns the documents of a file, or the first that keeps it from being read, with its line.
+// Whole returns the documents of a file, or the first reason why it cannot be read, with its line.
 func (f File) Whole() ([]*document.Document, error) {
 	if f.err != nil || len(f.diagnostics) == 0 {
 		return f.docs, f.err
@@ -40,13 +40,13 @@ func (f File) Whole() ([]*document.Document, error) {
 	return nil, fmt.Errorf("%s: %w", f.Name, f.diagnostics[0])
 }
 
-// unreadable is a diagnostic on what is at a place in the file.
+// unreadable returns a diagnostic for a position in the file.
 func (f File) unreadable(at document.Position, text string) Diagnostic {
 	return Diagnostic{File: f.Name, Line: at.Line, Column: at.Column, Rule: Unreadable, Message: text}
 }
 
-// Unread is what cannot be read of a file that may hold an input of ours: the templates of a Helm chart beside
-// it are not YAML, and that is as it should be.
+// Unread returns the diagnostics of a file that cannot be read and may contain an input of this function. Other
+// files may be templates of a Helm chart, which are not YAML.
 func (f File) Unread() []Diagnostic {
 	var out []Diagnostic
 	if f.err != nil {
@@ -58,7 +58,7 @@ func (f File) Unread() []Diagnostic {
 		}
 		text := d.Message
 		if text == document.NotYAML {
-			text += ": an expression that begins with one of { [ * & ! % @ ` or a quote has to be in quotes"
+			text += ": an expression that begins with one of { [ * & ! % @ ` or a quote must be in quotes"
 		}
 		out = append(out, f.unreadable(d.Position, text))
 	}
@@ -70,14 +70,14 @@ func ReadAll(files []string, stdin io.Reader, wanted func(text string) bool) []F
 	return OnAllCores(files, func(name string) File { return Read(name, stdin, wanted) }, func(int) {})
 }
 
-// Read reads a file. Its documents are parsed if they are wanted, by a look at the text.
+// Read reads a file. Its documents are parsed if wanted returns true for the text.
 func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
 	out := File{Name: name}
 	var data []byte
 	var err error
 	switch {
 	case name == Stdin && stdin == nil:
-		err = errors.New("give it as a file")
+		err = errors.New("pass it as a file")
 	case name == Stdin:
 		out.Name = "<stdin>"
 		data, err = io.ReadAll(stdin)
@@ -96,7 +96,7 @@ func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
 	return out
 }
 
-// AnyText wants each file.
+// AnyText is true for each file.
 func AnyText(string) bool { return true }
 
 // An Object is a document, or an item of one that is a List, as kubectl prints several objects.
@@ -115,7 +115,7 @@ func (o Object) start() document.Position {
 	return place.Value
 }
 
-// Objects of the file, in their order.
+// Objects returns the objects of the file, in their order.
 func (f File) Objects() []Object {
 	out := make([]Object, 0, len(f.docs))
 	for _, d := range f.docs {
@@ -137,8 +137,8 @@ func objectsIn(o Object) []Object {
 	return out
 }
 
-// OnAllCores calls do for each item, as many at once as there are cores. The results
-// are in the order of the items.
+// OnAllCores calls do for each item, in parallel on all cores. The results are in the order of the
+// items.
 func OnAllCores[T, R any](items []T, do func(T) R, progress func(done int)) []R {
 	out := make([]R, len(items))
 	var next, done int

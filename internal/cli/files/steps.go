@@ -12,22 +12,22 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// Group is the input's, of whichever version.
+// Group is the API group of the input, of any version.
 var Group, _, _ = strings.Cut(v1beta1.APIVersion, "/") //nolint:gochecknoglobals // a constant that must be cut
 
-// A Step is one input of this function, and where it was found.
+// A Step is one input of this function, with its position.
 type Step struct {
 	File string // its name
 	doc  *document.Document
 	at   []any  // the input's path in the document
-	Name string // of the step, empty if the input is in no pipeline
+	Name string // of the step, empty if the input is not in a pipeline
 
-	composition *composition.Composition // nil if the input is in none
+	composition *composition.Composition // nil if the input is not in a Composition
 	index       int                      // of the step in the Composition
 	Input       map[string]any           // nil if the step has none
 }
 
-// Title of the input in texts.
+// Title returns the name of the input for messages.
 func (s Step) Title() string {
 	if s.Name == "" {
 		return s.File
@@ -35,7 +35,7 @@ func (s Step) Title() string {
 	return fmt.Sprintf("%s, step %q", s.File, s.Name)
 }
 
-// Owner is the name of the Composition that the step belongs to, empty if it belongs to none.
+// Owner returns the name of the Composition that the step belongs to, or empty without a Composition.
 func (s Step) Owner() string {
 	if s.composition == nil {
 		return ""
@@ -46,9 +46,9 @@ func (s Step) Owner() string {
 // isStep reports whether the step is the one at an index of the pipeline.
 func (s Step) isStep(index int) bool { return s.composition != nil && s.index == index }
 
-// FindSteps are the inputs of this function in a file: in the pipelines of
-// Compositions, in a list of pipeline steps, and by themselves. A diagnostic is about one
-// object: those after it are read.
+// FindSteps returns the inputs of this function in a file: in the pipelines of Compositions, in a
+// list of pipeline steps, and as documents. A diagnostic is about one object; the objects after it
+// are read.
 func FindSteps(f File) ([]Step, []Diagnostic) {
 	var out []Step
 	var unread []Diagnostic
@@ -81,7 +81,7 @@ func stepsOf(o Object) ([]Step, error) {
 	}
 	steps := pipelineSteps(c.Steps, append(slices.Clone(o.At), "spec", "pipeline"), c)
 	if len(steps) == 0 {
-		return nil, nil // the rest of it is not ours to judge
+		return nil, nil // other parts of the object are not checked
 	}
 	return steps, cmp.Or(err, c.InputError())
 }
@@ -101,19 +101,18 @@ func pipelineSteps(steps []composition.Step, at []any, c *composition.Compositio
 	return out
 }
 
-// IsExports reports whether a step runs this function. Its version is the function's business.
+// IsExports reports whether a step runs this function, with any version of the input.
 func IsExports(s composition.Step) bool { return s.Group() == Group && s.Input["kind"] == v1beta1.Kind }
 
-// isForExports reports whether a step is meant to run this function: by its input, of which the
-// group may be misspelt, or by the name of the function if it has none.
+// isForExports reports whether a step is meant to run this function: by its input, whose group may
+// be misspelt, or without an input by the name of the function.
 func isForExports(s composition.Step) bool {
 	misspelt := s.Input["kind"] == v1beta1.Kind && suggest.Nearest(s.Group(), []string{Group}) != ""
 	unset := s.Group() == "" && strings.HasSuffix(s.Function, "function-export")
 	return s.Group() == Group || misspelt || unset
 }
 
-// mayHoldSteps is a quick look at a text, which finds each that holds an input of this
-// function.
+// mayHoldSteps scans a text quickly. It returns true for each text with an input of this function.
 func mayHoldSteps(text string) bool {
 	return strings.Contains(text, Group) || strings.Contains(text, "function-export")
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
 )
 
-// lineShown is how much of a long line is shown around a fault.
+// lineShown is how much of a long line is shown around an error.
 const lineShown = 120
 
-// PrintText prints diagnostics for people: the place, the message, and the line with a
-// caret below it.
+// PrintText prints diagnostics for people: the position, the message, and the line with a caret
+// below it.
 func PrintText(w io.Writer, diagnostics []Diagnostic) error {
 	var b bytes.Buffer
 	for _, f := range diagnostics {
@@ -31,8 +31,8 @@ func PrintText(w io.Writer, diagnostics []Diagnostic) error {
 	return err
 }
 
-// shownLine is the part of a line around a column, and what is before the caret
-// below it. Control characters are blank.
+// shownLine returns the part of a line around a column, and the blanks before the caret below it.
+// Control characters become blanks.
 func shownLine(line string, column int) (text, before string) {
 	runes := []rune(line)
 	from := 0

@@ -1,4 +1,5 @@
-// Package migrate implements the command fn migrate: it prints a pipeline step for what people have today.
+// Package migrate implements the command fn migrate: it prints pipeline steps that replace existing ways of
+// exporting values.
 package migrate
 
 import (
@@ -17,32 +18,32 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/migrate"
 )
 
-// Command is the command `fn migrate`: it reads what people export with today,
-// and prints the pipeline steps of this function that take its place.
+// Command is the command `fn migrate`: it reads objects that export values today, and prints the
+// pipeline steps of this function that replace them.
 type Command struct {
-	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several are read as if they were one." name:"file" predictor:"path"`
+	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several files are read as if they were one." name:"file" predictor:"path"`
 }
 
 // Help is what kong prints below the flags.
 func (c *Command) Help() string {
-	return `Reads YAML, and prints a pipeline step for each of these:
+	return `Reads YAML, and prints a pipeline step for each of these objects:
 
-  - a Composition whose function-patch-and-transform, or whose own resources, have
-    connectionDetails
-  - an ExternalSecret, together with the generators that are in the files, too
-  - a resource of Azure Service Operator whose operatorSpec exports, on its own or
-    in a Composition
+  - a Composition with connectionDetails in its function-patch-and-transform steps
+    or in its own resources
+  - an ExternalSecret, with the generators that are in the same files
+  - a resource of Azure Service Operator whose operatorSpec exports, as an object of
+    its own or in a Composition
 
 Other objects are ignored, and counted on stderr.
 
-What no machine can know is a comment "DECIDE" in the step. What does not compile
-is a comment with the reason, as is a step of which nothing is left; all the rest
-was compiled. Nothing is changed: what
-a step replaces, and is to be removed, is a comment, too. A value that stands in a
-file, such as that of a connection detail, is printed as it is.
+A comment "DECIDE" in the step marks a decision that the command cannot make. A part
+that does not compile is a comment with the reason. A step without any other part is
+a comment as a whole. Everything else is compiled. The command changes no file: a
+comment names the parts that a step replaces and that you must remove. Literal values
+in a file, such as the value of a connection detail, are printed unchanged.
 
-If something cannot be read, each fault is a line on stderr with its line and
-the field, nothing is printed, and the exit code is 1.
+If an object cannot be read, each error is a line on stderr with the line and the
+field, no step is printed, and the exit code is 1.
 
 Examples:
 
@@ -56,8 +57,8 @@ func (c *Command) Run(k *kong.Context) error {
 	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
 }
 
-// RunWith writes all steps to stdout at once, or none of them. No text that it writes
-// to stderr, or returns, quotes a value of a file.
+// RunWith writes all steps to stdout at once, or no step. No text that it writes to stderr or
+// returns quotes a value of a file.
 func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	documents, err := c.load(stdin)
 	if err != nil {
@@ -75,19 +76,19 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return fmt.Errorf("cannot migrate %s: %w", what, faults[0])
 	default:
 		for _, f := range faults {
-			_, _ = fmt.Fprintln(stderr, terminal.OneLine(f.Error())) // the exit code is what counts
+			_, _ = fmt.Fprintln(stderr, terminal.OneLine(f.Error())) // the exit code tells the result
 		}
-		return fmt.Errorf("cannot migrate %s: %d faults", what, len(faults))
+		return fmt.Errorf("cannot migrate %s: %d errors", what, len(faults))
 	}
 	_, _ = fmt.Fprintf(stderr, "%s: %s; %s, %s\n", what, terminal.Counted(r.Steps, "step", "steps"),
-		terminal.Counted(r.Decisions, "decision is yours", "decisions are yours"), terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
+		terminal.Counted(r.Decisions, "decision is left to you", "decisions are left to you"), terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
 	if _, err := stdout.Write(r.YAML); err != nil {
 		return fmt.Errorf("cannot write the steps: %w", err)
 	}
 	return nil
 }
 
-// load the objects of all files. Each is named by where it begins.
+// load loads the objects of all files. Each is named by the position where it begins.
 func (c *Command) load(stdin io.Reader) ([]migrate.Document, error) {
 	var out []migrate.Document
 	for _, path := range c.Paths {
@@ -105,7 +106,7 @@ func (c *Command) load(stdin io.Reader) ([]migrate.Document, error) {
 
 func objectToMigrate(path string, o files.Object) migrate.Document {
 	item := ""
-	for i := 1; i < len(o.At); i += 2 { // of a List in a List, say
+	for i := 1; i < len(o.At); i += 2 { // for example of a List in a List
 		item += fmt.Sprintf(": items[%d]", o.At[i])
 	}
 	return migrate.Document{

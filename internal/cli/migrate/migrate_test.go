@@ -82,24 +82,24 @@ func TestMigrate(t *testing.T) {
 		"File": {
 			paths: []string{"composition.yaml"}, steps: 1,
 			head:   "# From Composition apps (composition.yaml:1).\n",
-			stderr: "composition.yaml: 1 step; 4 decisions are yours, 0 other objects ignored\n",
+			stderr: "composition.yaml: 1 step; 4 decisions are left to you, 0 other objects ignored\n",
 		},
 		"Stdin": {
 			paths: []string{"-"}, stdin: migrateComposition, steps: 1,
 			head:   "# From Composition apps (-:1).\n",
-			stderr: "-: 1 step; 4 decisions are yours, 0 other objects ignored\n",
+			stderr: "-: 1 step; 4 decisions are left to you, 0 other objects ignored\n",
 		},
 		"Several": {
 			reason: "each document is named by its line, its step by a name of its own, and others are counted",
 			paths:  []string{"two.yaml", "composition.yaml"}, steps: 2,
 			head:   "# From Composition apps (two.yaml:4).\n",
-			stderr: "two.yaml, composition.yaml: 2 steps; 8 decisions are yours, 1 other object ignored\n",
+			stderr: "two.yaml, composition.yaml: 2 steps; 8 decisions are left to you, 1 other object ignored\n",
 		},
 		"List": {
 			reason: "kubectl prints several objects as one",
 			paths:  []string{"list.yaml"}, steps: 1,
 			head:   "# From Composition apps (list.yaml:1: items[0]).\n",
-			stderr: "list.yaml: 1 step; 4 decisions are yours, 1 other object ignored\n",
+			stderr: "list.yaml: 1 step; 4 decisions are left to you, 1 other object ignored\n",
 		},
 		"Nothing": {
 			paths: []string{"secret.yaml"},
@@ -129,7 +129,7 @@ func TestMigrate(t *testing.T) {
 			paths:  []string{"composition.yaml", "faults.yaml"},
 			stderr: "faults.yaml:18: spec.pipeline[0].input.resources[0].connectionDetails[1].fromFieldPath: must be a string\n" +
 				"faults.yaml:19: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath or FromValue\n",
-			failure: "cannot migrate composition.yaml, faults.yaml: 2 faults",
+			failure: "cannot migrate composition.yaml, faults.yaml: 2 errors",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +246,7 @@ spec:
 	var out, printed strings.Builder
 	c := &check.Command{Paths: []string{"-"}, Output: "text"}
 	err := c.RunWith(t.Context(), strings.NewReader(migrateComposition+strict+definition), &out, &printed)
-	if err != nil || out.Len() > 0 || !strings.Contains(printed.String(), "no faults in 1 input") {
-		t.Errorf("want no faults:\n%s%s", out.String(), printed.String())
+	if err != nil || out.Len() > 0 || !strings.Contains(printed.String(), "no errors in 1 input") {
+		t.Errorf("want no errors:\n%s%s", out.String(), printed.String())
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/composition"
 )
 
-// sayDeleted names the observed composed resources that no step desires: Crossplane deletes them. What a
-// skipped step composes is not known to be gone. If its input cannot be read, only what is this function's
-// to compose is named.
+// sayDeleted names the observed composed resources that no step desires, which Crossplane deletes. It omits
+// resources that a skipped step may compose. If the input of a skipped step cannot be read, it names only
+// resources that this function composes.
 func (r *run) sayDeleted(in *inputs) {
 	skipped := func(holds func(composition.Step) bool) bool {
 		return slices.ContainsFunc(in.steps, func(s composition.Step) bool { return !files.IsExports(s) && holds(s) })

@@ -22,12 +22,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
-// environmentKey is the key of an environment in the pipeline context.
+// environmentKey is the key of the environment in the pipeline context.
 const environmentKey = "apiextensions.crossplane.io/environment"
 
 // inputs are the files, read and checked.
 type inputs struct {
-	// composite has a UID even if its file, xr, gives it none.
+	// composite has a UID even if it has none in its file, xr.
 	composite, xr object
 	steps         []composition.Step
 	observed      []object
@@ -36,14 +36,14 @@ type inputs struct {
 	schemas       *schema.Catalog
 }
 
-// A layout says which file is what. A path that is "" is not there.
+// A layout holds the path of each file. The path of a missing file is "".
 type layout struct {
 	xr, composition, functions, environment string
 
 	observed, required, schemas []string
 }
 
-// layout finds the files, by the names they have in a folder or by their order.
+// layout finds the files by their names in a folder, or by their order.
 func (c *Command) layout() (layout, error) {
 	for _, p := range c.Paths {
 		info, err := os.Stat(p)
@@ -54,11 +54,11 @@ func (c *Command) layout() (layout, error) {
 			return folderLayout(p), nil
 		}
 		if info.IsDir() {
-			return layout{}, fmt.Errorf("cannot render %s with other paths: give one folder, or the files xr.yaml composition.yaml [functions.yaml]", p)
+			return layout{}, fmt.Errorf("cannot render %s with other paths: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]", p)
 		}
 	}
 	if n := len(c.Paths); n != 2 && n != 3 {
-		return layout{}, fmt.Errorf("cannot render %d files: give one folder, or the files xr.yaml composition.yaml [functions.yaml]", n)
+		return layout{}, fmt.Errorf("cannot render %d files: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]", n)
 	}
 	l := layout{xr: c.Paths[0], composition: c.Paths[1]}
 	if len(c.Paths) == 3 {
@@ -68,7 +68,7 @@ func (c *Command) layout() (layout, error) {
 }
 
 func folderLayout(dir string) layout {
-	// Lstat, so that a link to nowhere is an error and not left out.
+	// Lstat, so that a broken link is an error and not ignored.
 	ifThere := func(name string) []string {
 		p := filepath.Join(dir, name)
 		if _, err := os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
@@ -88,8 +88,8 @@ func folderLayout(dir string) layout {
 	}
 }
 
-// load reads and checks all files. Its errors name the file and what to change,
-// and hold no value of it.
+// load reads and checks all files. Its errors name the file and the correction, and contain no
+// value of the file.
 func (c *Command) load() (*inputs, error) {
 	l, err := c.layout()
 	if err != nil {
@@ -134,14 +134,14 @@ func loadSchemas(paths []string) (*schema.Catalog, error) {
 	return out, nil
 }
 
-// loadOne reads a file that must hold one object, and says in an error what it is.
+// loadOne reads a file that must contain one object. Its errors name the expected object with the argument what.
 func loadOne(file, what string) (object, error) {
 	docs, err := readObjects(files.In, file)
 	if err != nil {
 		return object{}, err
 	}
 	if len(docs) != 1 {
-		return object{}, fmt.Errorf("%s: holds %d objects: it must hold %s, and only that", file, len(docs), what)
+		return object{}, fmt.Errorf("%s: holds %d objects: it must contain only %s", file, len(docs), what)
 	}
 	return docs[0], nil
 }
@@ -152,7 +152,7 @@ func loadXR(file string) (object, error) {
 		return object{}, err
 	}
 	if xr.GroupVersionKind().Group == composition.Group {
-		return object{}, fmt.Errorf("%s: a %s is no composite resource: give the files as xr.yaml composition.yaml [functions.yaml]", file, xr.GetKind())
+		return object{}, fmt.Errorf("%s: a %s is not a composite resource: pass the files as xr.yaml composition.yaml [functions.yaml]", file, xr.GetKind())
 	}
 	return xr, xr.named()
 }
@@ -184,14 +184,14 @@ func loadSteps(file string, xr object) ([]composition.Step, error) {
 		}
 	}
 	if !slices.ContainsFunc(c.Steps, files.IsExports) {
-		return nil, fmt.Errorf("%s: no pipeline step is one of function-export: the input of one must be apiVersion %s, kind %s",
+		return nil, fmt.Errorf("%s: no pipeline step has an input of function-export: set an input to apiVersion %s, kind %s",
 			file, v1beta1.APIVersion, v1beta1.Kind)
 	}
 	return c.Steps, nil
 }
 
-// withUID is the composite with a UID. Every real one has a UID, so one without
-// gets that which `crossplane composition render` would give it.
+// withUID returns the composite with a UID. Every real composite has one. A composite without a UID
+// gets the UID that `crossplane composition render` would set.
 func withUID(xr object) object {
 	out := object{xr.DeepCopy(), xr.file}
 	if out.GetUID() == "" {
@@ -201,7 +201,7 @@ func withUID(xr object) object {
 	return out
 }
 
-// loadObjects reads objects the function may ask for.
+// loadObjects reads objects that the function may require.
 func loadObjects(paths []string) ([]object, error) {
 	docs, err := readObjects(files.In, paths...)
 	for _, d := range docs {
@@ -212,8 +212,8 @@ func loadObjects(paths []string) ([]object, error) {
 	return docs, err
 }
 
-// checkFunctions only reads: which function a step runs is decided by its
-// input. It finds files in the wrong order.
+// checkFunctions detects files in the wrong order. The functions are not used, because the input of
+// a step decides which function it runs.
 func checkFunctions(path string) error {
 	if path == "" {
 		return nil
@@ -224,14 +224,14 @@ func checkFunctions(path string) error {
 	}
 	for _, d := range docs {
 		if gvk := d.GroupVersionKind(); gvk.Group != "pkg.crossplane.io" || gvk.Kind != "Function" {
-			return fmt.Errorf("%s is not a Function of pkg.crossplane.io: observed and required objects are given with -o and -e", d.at())
+			return fmt.Errorf("%s is not a Function of pkg.crossplane.io: pass observed and required objects with -o and -e", d.at())
 		}
 	}
 	return nil
 }
 
-// loadContext is what earlier steps left: the environment, files over it, and
-// values over both.
+// loadContext returns the context of earlier steps: the environment, then files, then values. Later
+// ones take precedence.
 func (c *Command) loadContext(environment string) (map[string]any, error) {
 	out := map[string]any{}
 	if environment != "" {
@@ -255,15 +255,16 @@ func (c *Command) loadContext(environment string) (map[string]any, error) {
 	for _, key := range slices.Sorted(maps.Keys(c.ContextValues)) {
 		var v any
 		if err := yaml.Unmarshal([]byte(c.ContextValues[key]), &v); err != nil {
-			return nil, fmt.Errorf("--context-values%s", contextKey(key, " %s: not valid JSON or YAML", ": a value is not valid JSON or YAML: write a semicolon in it as \\;, or give it with --context-files"))
+			return nil, fmt.Errorf("--context-values%s", contextKey(key, " %s: not valid JSON or YAML", ": a value is not valid JSON or YAML: write a semicolon in it as \\;, or use --context-files"))
 		}
 		out[key] = v
 	}
 	return out, nil
 }
 
-// contextKey is a text that names a key of the context, if that is a name with a domain, as all that
-// Crossplane has. Anything else is a text without it: it may be part of a value with a semicolon in it.
+// contextKey returns a text that names a key of the context, if the key is a name with a domain, as all
+// keys of Crossplane are. Otherwise the text does not contain the key, because it may be part of a value
+// with a semicolon.
 func contextKey(key, named, unnamed string) string {
 	domain, _, ok := strings.Cut(key, "/")
 	if !ok || !strings.Contains(domain, ".") || len(validation.IsQualifiedName(key)) > 0 {

@@ -56,11 +56,11 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"EmptyXR": {
 			files: functiontest.Files{"xr.yaml": "---\n---\n# nothing\n"},
-			want:  "xr.yaml: holds 0 objects: it must hold the composite resource (XR), and only that",
+			want:  "xr.yaml: holds 0 objects: it must contain only the composite resource (XR)",
 		},
 		"SeveralXRs": {
 			files: functiontest.Files{"xr.yaml": functiontest.XR + "---" + functiontest.XR},
-			want:  "xr.yaml: holds 2 objects: it must hold the composite resource (XR), and only that",
+			want:  "xr.yaml: holds 2 objects: it must contain only the composite resource (XR)",
 		},
 		"NamelessXR": {
 			files: functiontest.Files{"xr.yaml": "{apiVersion: example.org/v1, kind: App}"},
@@ -68,7 +68,7 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"CompositionForXR": {
 			files: functiontest.Files{"xr.yaml": functiontest.Composition},
-			want:  "xr.yaml: a Composition is no composite resource: give the files as xr.yaml composition.yaml [functions.yaml]",
+			want:  "xr.yaml: a Composition is not a composite resource: pass the files as xr.yaml composition.yaml [functions.yaml]",
 		},
 		"XRForComposition": {
 			files: functiontest.Files{"composition.yaml": functiontest.XR},
@@ -76,7 +76,7 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"SeveralCompositions": {
 			files: functiontest.Files{"composition.yaml": functiontest.Composition + "---" + functiontest.Composition},
-			want:  "composition.yaml: holds 2 objects: it must hold the Composition, and only that",
+			want:  "composition.yaml: holds 2 objects: it must contain only the Composition",
 		},
 		"OtherComposite": {
 			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: App", "kind: Apple")},
@@ -104,15 +104,15 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"NoStepOfThisFunction": {
 			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: Exports", "kind: Resources")},
-			want:  "composition.yaml: no pipeline step is one of function-export: the input of one must be apiVersion export.fn.crossplane.io/v1beta1, kind Exports",
+			want:  "composition.yaml: no pipeline step has an input of function-export: set an input to apiVersion export.fn.crossplane.io/v1beta1, kind Exports",
 		},
 		"FunctionsAreNone": {
 			files: functiontest.Files{"functions.yaml": functiontest.Database},
-			want:  `functions.yaml: Database "demo-db" is not a Function of pkg.crossplane.io: observed and required objects are given with -o and -e`,
+			want:  `functions.yaml: Database "demo-db" is not a Function of pkg.crossplane.io: pass observed and required objects with -o and -e`,
 		},
 		"SeveralEnvironments": {
 			files: functiontest.Files{"environment.yaml": functiontest.Database + "---" + functiontest.Database},
-			want:  "environment.yaml: holds 2 objects: it must hold the environment, and only that",
+			want:  "environment.yaml: holds 2 objects: it must contain only the environment",
 		},
 		"EmptyFolder": {
 			files: functiontest.Files{"observed/README.md": "nothing"},
@@ -120,7 +120,7 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"NoResourceName": {
 			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "composition-resource-name", "x", 1)},
-			want:  `observed.yaml: Database "demo-db" has no annotation crossplane.io/composition-resource-name: add it, with the name the resource has in the pipeline; or give the object with -e`,
+			want:  `observed.yaml: Database "demo-db" has no annotation crossplane.io/composition-resource-name: add it, with the name of the resource in the pipeline; or pass the object with -e`,
 		},
 		"SameResourceName": {
 			files: functiontest.Files{"observed.yaml": functiontest.Database, "observed/b.yaml": strings.Replace(functiontest.Database, "demo-db", "other", 1)},
@@ -128,11 +128,11 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"OtherNamespace": {
 			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "namespace: default", "namespace: other", 1)},
-			want:  `observed.yaml: Database "demo-db" is in namespace "other": a namespaced composite composes in its own, so set metadata.namespace to default`,
+			want:  `observed.yaml: Database "demo-db" is in namespace "other": a namespaced composite composes in its own namespace, so set metadata.namespace to default`,
 		},
 		"OtherController": {
 			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "name: demo-db,", "name: demo-db, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: abc, controller: true}],", 1)},
-			want:  `observed.yaml: Database "demo-db" is controlled by another object than the composite: set the uid of that owner reference to 11111111-1111-1111-1111-111111111111, or give the object with -e`,
+			want:  `observed.yaml: Database "demo-db" is controlled by an object other than the composite: set the uid of that owner reference to 11111111-1111-1111-1111-111111111111, or pass the object with -e`,
 		},
 		"NotBase64": {
 			reason: "An error about a value names its key only.",
@@ -178,11 +178,11 @@ func TestRenderBadArguments(t *testing.T) {
 		want string
 	}{
 		"NoSuchFolder":    {cmd: Command{Paths: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
-		"OneFile":         {cmd: Command{Paths: []string{file("xr.yaml")}}, want: "cannot render 1 files: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
-		"FourFiles":       {cmd: Command{Paths: slices.Repeat([]string{file("xr.yaml")}, 4)}, want: "cannot render 4 files: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
-		"TwoFolders":      {cmd: Command{Paths: []string{dir, dir}}, want: "cannot render " + dir + " with other paths: give one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
+		"OneFile":         {cmd: Command{Paths: []string{file("xr.yaml")}}, want: "cannot render 1 files: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
+		"FourFiles":       {cmd: Command{Paths: slices.Repeat([]string{file("xr.yaml")}, 4)}, want: "cannot render 4 files: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
+		"TwoFolders":      {cmd: Command{Paths: []string{dir, dir}}, want: "cannot render " + dir + " with other paths: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
 		"NoObserved":      {cmd: Command{Paths: []string{dir}, ObservedResources: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
-		"BadContextValue": {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: write a semicolon in it as \\;, or give it with --context-files"},
+		"BadContextValue": {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: write a semicolon in it as \\;, or use --context-files"},
 		"BadContextFile":  {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file is not valid JSON or YAML"},
 		"NoContextFile":   {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "--context-files: cannot read a file: no such file or directory"},
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/observation"
 )
 
-// maskSecrets returns v with a length in place of each secret, at any depth: the values in the data and
-// stringData of a v1 Secret, connection details, the annotations that hold a copy of an object, and in the annotations of this
-// function the codes that are keyed with values. It does not change v.
+// maskSecrets returns v with a length in place of each secret, at any depth. Secrets are the values in data and
+// stringData of a v1 Secret, connection details, annotations with a copy of an object, and codes that are keyed with
+// values in annotations of this function. It does not change v.
 func maskSecrets(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -47,7 +47,7 @@ func maskMap(m map[string]any, secret bool) map[string]any {
 	return out
 }
 
-// maskItems masks those of a list of Secrets, which may leave out what they are.
+// maskItems masks the items of a list of Secrets, which may omit apiVersion and kind.
 func maskItems(v any) []any {
 	items, _ := v.([]any)
 	out := make([]any, 0, len(items))
@@ -71,7 +71,7 @@ func maskData(data any, encoded bool) any {
 	return out
 }
 
-// maskValue is what is printed for a value: its length, decoded if it is base64.
+// maskValue returns the printed form of a value: its length, decoded if it is base64.
 func maskValue(v any, encoded bool) string {
 	text, ok := v.(string)
 	if !ok {
@@ -87,5 +87,5 @@ func maskValue(v any, encoded bool) string {
 	return maskOf(len(text))
 }
 
-// maskOf is what is printed for a value of so many bytes.
+// maskOf returns the printed form of a value with so many bytes.
 func maskOf(n int) string { return fmt.Sprintf("[%d bytes]", n) }

@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/cli/files"
 )
 
-// An object of a file, and the file.
+// An object of a file, with the file.
 type object struct {
 	*unstructured.Unstructured
 	file string
@@ -24,7 +24,7 @@ func (d object) at() string {
 func (d object) message() (*structpb.Struct, error) {
 	m, err := structpb.NewStruct(d.Object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: holds something that is not JSON", d.at())
+		return nil, fmt.Errorf("%s: contains something that is not JSON", d.at())
 	}
 	return m, nil
 }

@@ -11,18 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// resourceNameKey is the annotation with which Crossplane tells composed
-// resources apart.
+// resourceNameKey is the annotation with which Crossplane identifies composed resources.
 const resourceNameKey = "crossplane.io/composition-resource-name"
 
-// resourceName is the composition resource name of an observed object.
+// resourceName returns the composition resource name of an observed object.
 func (d object) resourceName() string {
 	return d.GetAnnotations()[resourceNameKey]
 }
 
-// loadObserved reads observed composed resources. One from added replaces
-// one of base with the same composition resource name; within each of the two
-// that name is unique.
+// loadObserved reads observed composed resources. A resource from added replaces the one from base
+// with the same composition resource name. Within each of the two that name is unique.
 func loadObserved(composite object, base, added []string) ([]object, error) {
 	byName := map[string]object{}
 	for _, paths := range [][]string{base, added} {
@@ -49,23 +47,21 @@ func loadObserved(composite object, base, added []string) ([]object, error) {
 	return out, nil
 }
 
-// checkObserved refuses what Crossplane could not have observed as a
-// resource of this composite.
+// checkObserved refuses an object that Crossplane cannot observe as a resource of this composite.
 func checkObserved(composite, d object) error {
 	if d.resourceName() == "" {
-		return fmt.Errorf("%s has no annotation %s: add it, with the name the resource has in the pipeline; or give the object with -e", d.at(), resourceNameKey)
+		return fmt.Errorf("%s has no annotation %s: add it, with the name of the resource in the pipeline; or pass the object with -e", d.at(), resourceNameKey)
 	}
 	if ns := composite.GetNamespace(); ns != "" && d.GetNamespace() != ns {
-		return fmt.Errorf("%s is in namespace %q: a namespaced composite composes in its own, so set metadata.namespace to %s", d.at(), d.GetNamespace(), ns)
+		return fmt.Errorf("%s is in namespace %q: a namespaced composite composes in its own namespace, so set metadata.namespace to %s", d.at(), d.GetNamespace(), ns)
 	}
 	if c := metav1.GetControllerOfNoCopy(d); c != nil && c.UID != composite.GetUID() {
-		return fmt.Errorf("%s is controlled by another object than the composite: set the uid of that owner reference to %s, or give the object with -e", d.at(), composite.GetUID())
+		return fmt.Errorf("%s is controlled by an object other than the composite: set the uid of that owner reference to %s, or pass the object with -e", d.at(), composite.GetUID())
 	}
 	return nil
 }
 
-// observedState is what Crossplane observes: every object with its connection
-// details.
+// observedState returns what Crossplane observes: every object with its connection details.
 func (in *inputs) observedState(store store) (*fnv1.State, error) {
 	composite, err := in.composite.message()
 	if err != nil {
@@ -88,19 +84,19 @@ func (in *inputs) observedState(store store) (*fnv1.State, error) {
 	return out, nil
 }
 
-// isLegacy says whether the composite is of the v1 style, the only one that has
-// connection details. Without its XRD that shows only in what every XR of the
-// v2 style has: a namespace, or spec.crossplane.
+// isLegacy reports whether the composite has the v1 style, the only one with connection details.
+// Without the XRD this is visible only in fields that every composite of the v2 style has: a
+// namespace, or spec.crossplane.
 func (in *inputs) isLegacy() bool {
 	_, modern, _ := unstructured.NestedFieldNoCopy(in.composite.Object, "spec", "crossplane")
 	return in.composite.GetNamespace() == "" && !modern
 }
 
-// connectionDetails of an object are the data of the Secret that its
-// spec.writeConnectionSecretToRef names; none if the Secret is not there.
+// connectionDetails returns the data of the Secret that an object names in
+// spec.writeConnectionSecretToRef; none if the Secret does not exist.
 //
-// As for Crossplane, a namespaced object has its Secret in its own namespace,
-// whatever the reference says; the reference's counts for a cluster scoped one.
+// As in Crossplane, a namespaced object has its Secret in its own namespace, and the namespace of
+// the reference is ignored. A cluster scoped object has it in the namespace of the reference.
 func (s store) connectionDetails(d object) map[string][]byte {
 	name, _, _ := unstructured.NestedString(d.Object, "spec", "writeConnectionSecretToRef", "name")
 	namespace := d.GetNamespace()
@@ -120,9 +116,8 @@ func (s store) connectionDetails(d object) map[string][]byte {
 	return out
 }
 
-// normalizeSecret makes a v1 Secret what the API server would make of it:
-// stringData goes into data, over keys that are there. Other objects stay.
-// Its errors name the key, never the value.
+// normalizeSecret changes a v1 Secret as the API server does: stringData goes into data, and
+// replaces existing keys. Other objects do not change. Its errors name the key, never the value.
 func (d object) normalizeSecret() error {
 	if d.GetAPIVersion() != "v1" || d.GetKind() != "Secret" {
 		return nil

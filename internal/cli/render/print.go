@@ -11,19 +11,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The kinds that Crossplane's render has for what is not an object, and one more for connection details.
+// The kinds that Crossplane's render uses for output that is not an object, and one more for connection details.
 const (
 	apiVersion  = "render.crossplane.io/v1beta1"
 	kindDetails = "ConnectionDetails"
 )
 
-// print is the output: the composite, the composed resources by composition
-// resource name, and if they are asked for the results and the context. What
-// Crossplane adds when it applies them (owner references, labels, generated
-// names, its own conditions) is not in it.
+// print returns the output: the composite, the composed resources by composition resource name, and
+// on request the results and the context. It does not contain what Crossplane adds when it applies
+// objects: owner references, labels, generated names and its own conditions.
 //
-// Connection details of the composite come last, in a document of the made up
-// kind ConnectionDetails: no API has it, but a legacy composite publishes them.
+// Connection details of a legacy composite come last, in a document of kind ConnectionDetails,
+// which is not a kind of any API.
 func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 	docs := []map[string]any{c.composite(in.xr, r.desired.GetComposite())}
 	for _, name := range slices.Sorted(maps.Keys(r.desired.GetResources())) {
@@ -59,9 +58,9 @@ func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// composite is the desired composite: its identity and status, which is all of
-// it that a function decides. With IncludeFullXR that status is merged over the one of
-// the file, and the rest of the file is also there.
+// composite returns the desired composite: its identity and its status, because a function decides
+// only the status. With IncludeFullXR the status is merged over the status of the file, and the
+// rest of the file is included.
 func (c *Command) composite(xr object, desired *fnv1.Resource) map[string]any {
 	status, _ := desired.GetResource().AsMap()["status"].(map[string]any)
 	if c.IncludeFullXR {
@@ -83,7 +82,7 @@ func (c *Command) composite(xr object, desired *fnv1.Resource) map[string]any {
 	return out
 }
 
-// mergeMaps lays b over a: maps are merged, all else is replaced.
+// mergeMaps merges b into a: maps are merged, all other values are replaced.
 func mergeMaps(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	if out == nil {
@@ -100,7 +99,7 @@ func mergeMaps(a, b map[string]any) map[string]any {
 	return out
 }
 
-// composedDoc is a desired resource with its composition resource name.
+// composedDoc returns a desired resource with its composition resource name.
 func composedDoc(name string, r *fnv1.Resource) map[string]any {
 	doc := r.GetResource().AsMap()
 	metadata, ok := doc["metadata"].(map[string]any)
@@ -117,7 +116,7 @@ func composedDoc(name string, r *fnv1.Resource) map[string]any {
 	return doc
 }
 
-// doc is the event that Crossplane makes of a result.
+// doc returns the event that Crossplane creates for a result.
 func (rs result) doc() map[string]any {
 	severity := "Warning"
 	if rs.GetSeverity() == fnv1.Severity_SEVERITY_NORMAL {

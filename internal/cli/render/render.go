@@ -1,5 +1,5 @@
 // Package render implements the command fn render: it runs the function on local files, as Crossplane
-// would, and prints what it composes.
+// does, and prints the composed objects.
 package render
 
 import (
@@ -20,25 +20,24 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
-// Command is the command `fn render`: it runs this function alone, on local
-// files, and prints what it composes.
+// Command is the command `fn render`: it runs only this function, on local files, and prints the
+// composed objects.
 //
-// Flags have the names, types and meaning of `crossplane composition render`.
-// Four things are more than there: -o may be repeated, --at, --schema and
-// --show-secrets.
+// Flags have the names, types and meaning of `crossplane composition render`, with four additions:
+// -o may be repeated, --at, --schema and --show-secrets.
 type Command struct {
 	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	At                     time.Time         `help:"Render as if it was that time, for example 2026-11-21T12:00:00Z, to rehearse what generators do. Defaults to now."                                                                  placeholder:"TIME"`
+	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators."                                                                  placeholder:"TIME"`
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
 	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
 	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
 	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
 	IncludeFunctionResults bool              `help:"Include normal and warning results of the function in the output as objects of kind: Result."                                                                                  short:"r"`
 	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none" short:"o"`
-	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects the function may ask for. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" predictor:"path" short:"e"`
-	Schema                 []string          `help:"A file or folder with XRDs and CRDs, for the schemas the function may ask for. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects that the function may require. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" predictor:"path" short:"e"`
+	Schema                 []string          `help:"A file or folder with XRDs and CRDs, for the schemas that the function may require. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
 }
 
@@ -47,18 +46,19 @@ func (c *Command) Help() string {
 	return `Runs every pipeline step whose input is an Exports, without a cluster and without
 a container. Other steps are skipped, and named on stderr.
 
-A folder holds xr.yaml and composition.yaml. If they exist, functions.yaml,
-observed.yaml and observed/, required.yaml and required/, xrd.yaml, and
-environment.yaml (what an earlier step left in the context as
-apiextensions.crossplane.io/environment) are read, too; flags add to them.
+A folder contains xr.yaml and composition.yaml. The command also reads these files
+and folders if they exist: functions.yaml, observed.yaml and observed/, required.yaml
+and required/, xrd.yaml, and environment.yaml (the context value
+apiextensions.crossplane.io/environment of an earlier step). Flags add to them.
 
-Connection details of an observed resource are read from the Secret that its
-spec.writeConnectionSecretToRef names, if that Secret is among the files.
+The connection details of an observed resource are read from the Secret that its
+spec.writeConnectionSecretToRef names, if that Secret is in the files.
 An observed resource needs the annotation crossplane.io/composition-resource-name.
 
-Objects are printed on stdout; results, conditions and what Crossplane deletes on
-stderr. A value of a Secret is printed as its length, unless --show-secrets is
-given. A fatal result prints no object and exits with 1.
+Objects are printed on stdout. Results, conditions and the names of objects that
+Crossplane deletes are printed on stderr. Values of Secrets are printed as their
+length, unless --show-secrets is set. After a fatal result no object is printed, and
+the exit code is 1.
 
 Examples:
 
@@ -68,11 +68,11 @@ Examples:
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
 }
 
-// FunctionAt makes the function that is rendered with, at a time or, if that is zero,
-// now. Bind one with kong.Bind.
+// FunctionAt returns the function to render with, at a time, or now if the time is zero. Bind one
+// with kong.Bind.
 type FunctionAt func(at time.Time) (fnv1.FunctionRunnerServiceServer, error)
 
-// Run is called by kong, with what main binds.
+// Run is called by kong, with the values that main binds.
 func (c *Command) Run(k *kong.Context, build FunctionAt) error {
 	fn, err := build(c.At)
 	if err != nil {
@@ -81,12 +81,11 @@ func (c *Command) Run(k *kong.Context, build FunctionAt) error {
 	return c.RunWith(context.Background(), fn, k.Stdout, k.Stderr)
 }
 
-// RunWith renders the files with the function: objects to stdout, in one write and
-// only if all went well; what a person should know to stderr, a line each.
+// RunWith renders the files with the function. It writes objects to stdout, in one write and only
+// without errors, and messages to stderr, one per line.
 //
-// A fatal result is a line on stderr and a *terminal.ExitError, which does not
-// repeat it. No text it writes or returns holds a value of a Secret, except for
-// stdout with ShowSecrets.
+// A fatal result is a line on stderr and a *terminal.ExitError, which does not repeat it. No text
+// that it writes or returns contains a value of a Secret, except stdout with ShowSecrets.
 func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer) error {
 	in, err := c.load()
 	if err != nil {
@@ -112,8 +111,8 @@ func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServ
 	return nil
 }
 
-// run is one way through the pipeline: what flows from step to step, and
-// what is left at its end.
+// run is one run of the pipeline: the values that each step passes to the next one, and the result
+// at the end.
 type run struct {
 	fn     fnv1.FunctionRunnerServiceServer
 	stderr io.Writer
@@ -157,8 +156,8 @@ func newRun(in *inputs, fn fnv1.FunctionRunnerServiceServer, stderr io.Writer) (
 	}, nil
 }
 
-// step runs one pipeline step, as Crossplane does: with what the steps before
-// it left, and the resources that the Composition requires for it.
+// step runs one pipeline step as Crossplane does: with the results of the steps before it, and the
+// resources that the Composition requires for it.
 func (r *run) step(ctx context.Context, s composition.Step) error {
 	if !files.IsExports(s) {
 		r.say("skipped step %q (%s): only function-export runs here", s.Name, s.Function)
@@ -182,7 +181,7 @@ func (r *run) step(ctx context.Context, s composition.Step) error {
 	return r.take(s.Name, rsp)
 }
 
-// take says what a step had to say, and keeps what it leaves to the next one.
+// take prints the messages of a step, and keeps its results for the next step.
 func (r *run) take(step string, rsp *fnv1.RunFunctionResponse) error {
 	r.desired, r.context = rsp.GetDesired(), rsp.GetContext()
 
@@ -203,13 +202,13 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse) error {
 		r.say("%s", text)
 	}
 	if fatal {
-		return &terminal.ExitError{Code: terminal.ExitFaults, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step)}
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step)}
 	}
 	return nil
 }
 
-// say writes one line for a person. A line that cannot be written is lost: the
-// objects and the exit code are what counts.
+// say writes one line for a person. A line that cannot be written is lost, because only the objects
+// and the exit code matter.
 func (r *run) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(r.stderr, terminal.OneLine(fmt.Sprintf(format, args...)))
 }
@@ -225,7 +224,7 @@ func Capabilities() []fnv1.Capability {
 	}
 }
 
-// severityText is what is said of a severity. One that is unknown is a warning, as it is for Crossplane.
+// severityText returns the text of a severity. An unknown severity is a warning, as in Crossplane.
 func severityText(s fnv1.Severity) string {
 	known := map[fnv1.Severity]string{fnv1.Severity_SEVERITY_FATAL: "fatal", fnv1.Severity_SEVERITY_NORMAL: "normal"}
 	return cmp.Or(known[s], "warning")
@@ -236,8 +235,8 @@ func statusText(s fnv1.Status) string {
 	return cmp.Or(known[s], "Unknown")
 }
 
-// overWire copies a message the way gRPC would: what one side does to it later
-// the other side does not see, and what cannot be sent is an error.
+// overWire copies a message as gRPC does: later changes of one side are invisible to the other
+// side, and a message that cannot be sent is an error.
 func overWire[M proto.Message](from, to M) (M, error) {
 	b, err := proto.Marshal(from)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
-// maxIterations is Crossplane's MaxRequirementsIterations: how often a
-// function may ask again before its requirements count as unstable.
+// maxIterations is Crossplane's MaxRequirementsIterations: how often a function may change its
+// requirements before they are unstable.
 const maxIterations = 5
 
 // A key is the identity of an object.
@@ -26,19 +26,19 @@ type key struct {
 	apiVersion, kind, namespace, name string
 }
 
-// A store is the cluster that functions ask: everything among the files.
-// It answers as the in-memory client of Crossplane's render engine does, so the
-// composite and its observed resources are also in it.
+// A store stands in for the cluster: it has all objects of the files. It answers requirements as
+// the in-memory client of Crossplane's render engine does, so it also has the composite and its
+// observed resources.
 type store map[key]stored
 
-// A stored is an object, and how it goes into a request.
+// A stored is an object, with its form in a request.
 type stored struct {
 	*unstructured.Unstructured
 	message *structpb.Struct
 }
 
-// newStore fills a store. Of two objects with one identity a required one
-// wins over an observed one, and a later one over an earlier one.
+// newStore returns a filled store. Of two objects with the same identity, a required one takes
+// precedence over an observed one, and a later one over an earlier one.
 func newStore(in *inputs) (store, error) {
 	s := store{}
 	for _, d := range slices.Concat([]object{in.composite}, in.observed, in.required) {
@@ -51,7 +51,7 @@ func newStore(in *inputs) (store, error) {
 	return s, nil
 }
 
-// bootstrap answers the requirements that the Composition states for a step.
+// bootstrap answers the requirements that the Composition declares for a step.
 func (s store) bootstrap(step composition.Step) map[string]*fnv1.Resources {
 	out := map[string]*fnv1.Resources{}
 	for _, r := range step.Required {
@@ -67,11 +67,10 @@ func (s store) bootstrap(step composition.Step) map[string]*fnv1.Resources {
 	return out
 }
 
-// fetch answers one selector, sorted by namespace and name. What is not found is
-// no item.
+// fetch answers one selector, sorted by namespace and name. An object that is not found is omitted.
 //
-// By name the namespace counts as it is, so that of a namespaced object must
-// be given; by labels, or by neither, no namespace is every namespace.
+// With a name the namespace must be equal, so a namespaced object needs a namespace. With labels,
+// or with neither, no namespace means all namespaces.
 func (s store) fetch(sel *fnv1.ResourceSelector) *fnv1.Resources {
 	if name, ok := sel.GetMatch().(*fnv1.ResourceSelector_MatchName); ok {
 		o, ok := s[key{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), name.MatchName}]
@@ -108,9 +107,9 @@ func resourcesOf(os ...stored) *fnv1.Resources {
 	return out
 }
 
-// runFunction calls the function until its requirements are stable, and returns
-// its last response. It is Crossplane's FetchingFunctionRunner, step by step:
-// desired state is the same in every call, the context is handed on.
+// runFunction calls the function until its requirements are stable, and returns its last response.
+// It does the same as Crossplane's FetchingFunctionRunner: desired state is the same in every call,
+// and the context is passed on.
 func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, known *schema.Catalog, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	bootstrap := maps.Clone(req.GetRequiredResources())
 	var requirements *fnv1.Requirements
@@ -133,10 +132,10 @@ func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceSer
 			next[n] = s.fetch(sel)
 		}
 		schemas := map[string]*fnv1.Schema{}
-		for n, sel := range reqs.GetSchemas() { // one that is empty was not found
+		for n, sel := range reqs.GetSchemas() { // an empty one was not found
 			schemas[n] = &fnv1.Schema{OpenapiV3: known.Find(schema.Kind{APIVersion: sel.GetApiVersion(), Kind: sel.GetKind()})}
 		}
-		// The first call may have had all it asks for: from the Composition.
+		// The first call may already have everything that it requires, from the Composition.
 		if i == 0 && maps.EqualFunc(req.GetRequiredResources(), next, equalResources) && len(schemas) == 0 {
 			return rsp, nil
 		}
@@ -150,8 +149,8 @@ func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceSer
 
 func equalResources(a, b *fnv1.Resources) bool { return proto.Equal(a, b) }
 
-// callFunction calls the function once, over a wire of its own. The value of a
-// panic can hold anything the request holds: its type is all that is told of it.
+// callFunction calls the function once, with copies of the messages. The value of a panic can
+// contain any part of the request, so only its type is reported.
 func callFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
 	sent, err := overWire(req, &fnv1.RunFunctionRequest{})
 	if err != nil {

@@ -22,17 +22,15 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/server"
 )
 
-// maxMessageMegabytes keeps --max-recv-message-size within the 32 bits that
-// a gRPC message has for its length.
+// maxMessageMegabytes keeps --max-recv-message-size within the 32 bits of the length of a gRPC
+// message.
 const maxMessageMegabytes = 4095
 
-// Builder returns the function that a server serves, with its log and its metrics. Bind
-// one with kong.Bind.
+// Builder returns the function to serve, with its log and its metrics. Bind one with kong.Bind.
 type Builder func(log logging.Logger, m *metrics.Metrics) (fnv1.FunctionRunnerServiceServer, error)
 
-// Command serves the function to Crossplane. It takes every flag and
-// environment variable of the functions made from function-template-go, so that
-// a DeploymentRuntimeConfig fits all of them.
+// Command serves the function to Crossplane. It accepts every flag and environment variable of
+// functions based on function-template-go, so that one DeploymentRuntimeConfig fits all of them.
 type Command struct {
 	Debug bool `help:"Emit debug logs in addition to info logs." short:"d"`
 
@@ -40,27 +38,28 @@ type Command struct {
 	Address            string        `default:":9443"            help:"Address at which to listen for gRPC connections."`
 	TLSCertsDir        string        `env:"TLS_SERVER_CERTS_DIR" help:"Directory containing server certs (tls.key, tls.crt) and the CA used to verify client certificates (ca.crt)"`
 	Insecure           bool          `help:"Run without mTLS credentials. If you supply this flag --tls-certs-dir will be ignored."`
-	Codec              string        `default:"lazy"             enum:"lazy,proto" help:"How requests are read: lazy looks at what is used of them, proto decodes them as the SDK does. The answers are the same."`
+	Codec              string        `default:"lazy"             enum:"lazy,proto" help:"How requests are read: lazy reads only the parts that are used, proto decodes all of a request as the SDK does. The responses are the same."`
 	MaxRecvMessageSize int           `default:"4"                help:"Maximum size of received messages in MB."`
-	MetricsAddress     string        `default:":8080"            help:"Address at which to serve Prometheus metrics. Empty turns them off."`
-	GracePeriod        time.Duration `default:"25s"              help:"How long running requests may take to finish after SIGTERM. Keep it below the terminationGracePeriodSeconds of the pod."`
+	MetricsAddress     string        `default:":8080"            help:"Address at which to serve Prometheus metrics. An empty address turns metrics off."`
+	GracePeriod        time.Duration `default:"25s"              help:"Maximum time for running requests to finish after SIGTERM. Keep it below the terminationGracePeriodSeconds of the pod."`
 }
 
 // Help is what kong prints below the flags.
 func (c *Command) Help() string {
-	return `Listens for Crossplane's calls until SIGTERM or SIGINT, and lets those that run come
-to their end. This is what the package runs; it has the flags of every function, so that
-one DeploymentRuntimeConfig fits all, and a few of its own.
+	return `Serves Crossplane's calls until SIGTERM or SIGINT, and then finishes the running
+calls. The package runs this command. It has the flags of all functions, so that one
+DeploymentRuntimeConfig fits all functions, and some flags of its own.
 
-Requests are not decoded, but read where they lie, which takes a fraction of the time.
---codec=proto decodes them as the SDK does, to rule that out where an answer surprises.
+Requests are read in place, without decoding them, which takes a fraction of the time.
+--codec=proto decodes requests as the SDK does. Use it to find out whether an unexpected
+response depends on how requests are read.
 
-In a cluster Crossplane sets TLS_SERVER_CERTS_DIR. The certificates in it are read
-again when they change. Without them a function needs the flag --insecure, and works
-for crossplane composition render only.
+In a cluster Crossplane sets TLS_SERVER_CERTS_DIR. The certificates in that directory
+are read again when they change. Without certificates the function needs the flag
+--insecure, and works only with crossplane composition render.
 
-At --metrics-address there are /metrics for Prometheus, and at --address there are
-gRPC health and reflection beside the function itself.
+The server at --metrics-address serves /metrics for Prometheus. The server at --address
+serves the function, gRPC health and gRPC reflection.
 
 Examples:
 
@@ -84,8 +83,8 @@ func (c *Command) Validate() error {
 	return nil
 }
 
-// Run serves until SIGTERM or SIGINT, and returns nil then: a server that was
-// told to stop did not fail. A second signal ends the process at once.
+// Run serves until SIGTERM or SIGINT, and then returns nil, because a stop on request is not a
+// failure. A second signal ends the process immediately.
 func (c *Command) Run(build Builder) error {
 	server.TuneMemory()
 	log, err := function.NewLogger(c.Debug)
@@ -102,8 +101,7 @@ func (c *Command) Run(build Builder) error {
 	return s.Serve(ctx)
 }
 
-// server checks all that can be refused, certificates and addresses, and returns a server that
-// is ready to serve.
+// server checks certificates and addresses, and returns a server that is ready to serve.
 func (c *Command) server(ctx context.Context, build Builder, log logging.Logger) (*server.Server, error) {
 	creds, err := c.credentials(log)
 	if err != nil {
@@ -138,8 +136,8 @@ func (c *Command) server(ctx context.Context, build Builder, log logging.Logger)
 	return s, nil
 }
 
-// credentials prefers --insecure to a certificate directory, as the SDK does:
-// every Crossplane pod has the environment variable of the latter.
+// credentials prefers --insecure to a certificate directory, as the SDK does, because every
+// Crossplane pod has the environment variable of the directory.
 func (c *Command) credentials(log logging.Logger) (credentials.TransportCredentials, error) {
 	if c.Insecure {
 		return insecure.NewCredentials(), nil

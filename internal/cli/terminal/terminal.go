@@ -1,5 +1,5 @@
-// Package terminal holds what all commands say in the same way: exit codes, errors of usage, and
-// texts that are safe to print.
+// Package terminal contains what all commands share: exit codes, usage errors, and texts that are
+// safe to print.
 package terminal
 
 import (
@@ -14,24 +14,24 @@ import (
 // Version is set when a release is built: see internal/release.
 var Version = "devel"
 
-// The exit codes of the commands, and what kong exits with for a command line that it cannot
+// The exit codes of the commands, and the exit code of kong for a command line that it cannot
 // parse.
 const (
-	ExitFaults = 1 // in the input, as check or the function found them
+	ExitErrors = 1 // in the input, as check or the function found them
 	ExitUnread = 2
 	ExitUsage  = 80
 )
 
-// An ExitError ends the program with a code, and why. All that there is to say was said.
+// An ExitError ends the program with an exit code. Its reason was already printed.
 type ExitError struct {
 	Code int
 	Why  string // for logs and tests: it is not printed
 }
 
-// Error is why.
+// Error returns the reason.
 func (e *ExitError) Error() string { return e.Why }
 
-// ExitCode of an error that only carries one.
+// ExitCode returns the exit code of the error.
 func ExitCode(err error) (int, bool) {
 	var e *ExitError
 	if errors.As(err, &e) {
@@ -40,20 +40,19 @@ func ExitCode(err error) (int, bool) {
 	return 0, false
 }
 
-// A UsageError says what is wrong with a command line, without any value of it.
+// A UsageError describes an error in a command line, without any value of it.
 type UsageError struct {
 	Text string // one line
 	code int
 }
 
-// Error is the text.
+// Error returns the text.
 func (e *UsageError) Error() string { return e.Text }
 
-// ExitCode is what kong exits with.
+// ExitCode returns the exit code of kong.
 func (e *UsageError) ExitCode() int { return e.code }
 
-// OneLine makes a text of somebody else fit to be seen: no second line, no control
-// character.
+// OneLine makes a foreign text safe to print: no second line, no control character.
 func OneLine(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || (c >= 0x80 && c < 0xa0) {
@@ -64,7 +63,7 @@ func OneLine(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// Counted is a number of things, in the singular or the plural.
+// Counted returns a number of things, in the singular or the plural.
 func Counted(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one
@@ -72,7 +71,7 @@ func Counted(n int, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
-// WriteJSON writes a value in lines, in one write.
+// WriteJSON writes a value with indentation, in one write.
 func WriteJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

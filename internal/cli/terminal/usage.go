@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// Usage is what the parser says of a command line without the values that it quotes: one of them may be a
-// secret. What is not known to hold no value is not passed on.
+// Usage returns the parser's message about a command line without the values that it quotes, because a value
+// may be a secret. A message that may contain a value is not passed on.
 func Usage(err error) error {
 	var parse *kong.ParseError
 	var own *UsageError
@@ -29,7 +29,7 @@ func Usage(err error) error {
 
 func usageText(text string, c *kong.Context) string {
 	if f := flagOf(text, c); f != nil {
-		return fmt.Sprintf("--%s: cannot read its value: give it as %s", f.Name, wanted(f.Value))
+		return fmt.Sprintf("--%s: cannot read its value: write it as %s", f.Name, wanted(f.Value))
 	}
 	for _, what := range []string{"unknown flag", "unexpected argument"} {
 		rest, ok := strings.CutPrefix(text, what+" ")
@@ -46,7 +46,7 @@ func usageText(text string, c *kong.Context) string {
 		}
 		return what + ": see fn --help"
 	}
-	named := strings.HasPrefix(text, "expected ") || strings.HasPrefix(text, "missing ") // what is not there has a name only
+	named := strings.HasPrefix(text, "expected ") || strings.HasPrefix(text, "missing ") // a missing argument has only a name
 	if named && !strings.Contains(text, " but got ") {
 		return text
 	}
@@ -62,7 +62,7 @@ func commands(c *kong.Context) []string {
 	return names
 }
 
-// flagOf finds the flag whose value cannot be read, if that is what the text says.
+// flagOf finds the flag whose value cannot be read, if the text is about one.
 func flagOf(text string, c *kong.Context) *kong.Flag {
 	name, ok := strings.CutPrefix(text, "--")
 	if i := strings.IndexAny(name, "= :"); ok && i > 0 {
@@ -75,7 +75,7 @@ func flagOf(text string, c *kong.Context) *kong.Flag {
 	return c.Flags()[i]
 }
 
-// wanted is what a flag takes.
+// wanted describes the values that a flag accepts.
 func wanted(v *kong.Value) string {
 	switch {
 	case v.Enum != "":
@@ -94,7 +94,7 @@ func wanted(v *kong.Value) string {
 	return "a text"
 }
 
-// position of an argument that the parser quotes, by counting.
+// position returns the position of an argument that the parser quotes.
 func position(typed string, c *kong.Context) string {
 	i := slices.IndexFunc(c.Args, func(arg string) bool { return arg == typed || strings.HasPrefix(arg, typed+"=") })
 	if i < 0 {
