@@ -174,7 +174,7 @@ func packageText(t *testing.T, dir string) string {
 	var out strings.Builder
 
 	for _, file := range files {
-		b, err := os.ReadFile(file) //nolint:gosec // A path of this repository.
+		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func eachGoFile(t *testing.T, do func(path, text string)) {
 			return err
 		}
 
-		b, err := os.ReadFile(path) //nolint:gosec // A path of this repository.
+		b, err := os.ReadFile(path)
 		if err == nil {
 			do(path, string(b))
 		}

@@ -13,11 +13,14 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// deletions are the rows of the table "What happens when I delete …?" in the troubleshooting page.
-var deletions = []struct {
+// A deletionRow is a row of a table in the troubleshooting page.
+type deletionRow struct {
 	name, what, then string
 	play             func(ctx context.Context, d deletion) error
-}{
+}
+
+// deletions are the rows of the tables "What happens when I delete …?" and "… edit …?" in the troubleshooting page.
+var deletions = []deletionRow{
 	{
 		"composite", "the composite",
 		"Kubernetes deletes everything that was composed for it: the Secrets, the ConfigMaps and all generations. The sources stay.",
@@ -25,7 +28,7 @@ var deletions = []struct {
 	},
 	{
 		"claim", "a claim",
-		"Crossplane deletes its composite, and so everything that was composed for it, also the objects in the namespace of the claim.",
+		"Crossplane deletes its composite. Kubernetes deletes everything that was composed for it, also in the namespace of the claim.",
 		deletesClaim,
 	},
 	{
@@ -35,7 +38,7 @@ var deletions = []struct {
 	},
 	{
 		"held", "the exported Secret, while it is held",
-		"It is gone until its inputs are back: the values that it held are lost. Generated values are not lost.",
+		"It is not created until its inputs are back. The values that it kept are lost, except generated values.",
 		deletesHeldSecret,
 	},
 	{
@@ -55,7 +58,7 @@ var deletions = []struct {
 	},
 	{
 		"in-use", "the generation in use",
-		"Its value is lost as a generation. The exported Secret keeps the value until another generation, with another value, takes its place.",
+		"The exported Secret keeps the value until another generation takes its place. The new generation has another value.",
 		deletesGenerationInUse,
 	},
 	{
@@ -97,6 +100,26 @@ var deletions = []struct {
 		"function", "the function",
 		"Nothing changes: every object stays as it is. The composite is not `Synced` until the function is back.",
 		deletesFunction,
+	},
+	{
+		"value", "a value of the exported Secret",
+		"Crossplane restores it in the next reconcile. Until then applications read what you wrote.",
+		editsValue,
+	},
+	{
+		"other", "a key that you add to the exported Secret",
+		"It stays. Labels and annotations that you add also stay.",
+		addsKey,
+	},
+	{
+		"immutable", "the data of a generation",
+		"Kubernetes refuses it, because the Secret is immutable.",
+		editsGeneration,
+	},
+	{
+		"annotation", "the annotations of a generation",
+		"The function restores them. The generation in use and the exported values stay.",
+		editsAnnotations,
 	},
 }
 
@@ -556,4 +579,84 @@ func deletesFunction(ctx context.Context, d deletion) error {
 	return d.stops(ctx, func() error {
 		return d.Delete(ctx, live.Ref{APIVersion: "pkg.crossplane.io/v1", Kind: "Function", Name: d.function})
 	})
+}
+
+func editsValue(ctx context.Context, d deletion) error {
+	want, err := d.begin(ctx, reading, login())
+	if err != nil {
+		return err
+	}
+
+	return first(
+		func() error { return d.Patch(ctx, d.exported(), `{"data": {"password": "`+base64Of("edited")+`"}}`) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", want) },
+	)
+}
+
+func addsKey(ctx context.Context, d deletion) error {
+	want, err := d.begin(ctx, reading, login())
+	if err != nil {
+		return err
+	}
+
+	want["mine"] = "added"
+
+	return first(
+		func() error {
+			return d.Patch(ctx, d.exported(), `{"metadata": {"labels": {"mine": "added"}, "annotations": {"mine": "added"}}, "data": {"mine": "`+base64Of("added")+`"}}`)
+		},
+		func() error { return d.force(ctx, d.app(), 2) },
+		func() error { return d.becomes(ctx, "Secret", "app-connection", want) },
+		func() error {
+			o, err := d.Get(ctx, d.exported())
+			return errors.Join(err, wantText(o.GetLabels()["mine"]+o.GetAnnotations()["mine"] == "addedadded", "the label or the annotation is gone"))
+		},
+	)
+}
+
+func editsGeneration(ctx context.Context, d deletion) error {
+	if _, err := d.begin(ctx, generating, login()); err != nil {
+		return err
+	}
+
+	if err := d.Patch(ctx, d.core("Secret", "app-admin-1"), `{"data": {"password": "`+base64Of("edited")+`"}}`); err == nil {
+		return errors.New("Kubernetes accepts other data")
+	}
+
+	return nil
+}
+
+func editsAnnotations(ctx context.Context, d deletion) error {
+	want, err := d.begin(ctx, generating, login())
+	if err != nil {
+		return err
+	}
+
+	generation := d.core("Secret", "app-admin-1")
+
+	before, err := d.Get(ctx, generation)
+	if err != nil {
+		return err
+	}
+
+	return first(
+		func() error {
+			return d.Patch(ctx, generation, `{"metadata": {"annotations": {"export.fn.crossplane.io/generator": "other", "`+generationState+`": null}}}`)
+		},
+		func() error {
+			return eventually(ctx, soon, "its annotations", func() error {
+				o, err := d.Get(ctx, generation)
+				if err != nil {
+					return err
+				}
+
+				was, is := before.GetAnnotations()["export.fn.crossplane.io/generator"], o.GetAnnotations()["export.fn.crossplane.io/generator"]
+
+				return wantText(was == is && o.GetAnnotations()[generationState] != "", "they are edited")
+			})
+		},
+		func() error { return d.says(ctx, d.app(), "Available") },
+		func() error { return d.versions("app-connection", want) },
+		func() error { return d.absent(ctx, d.core("Secret", "app-admin-2")) },
+	)
 }
