@@ -175,10 +175,11 @@ func linksTo(t *testing.T, dir string) string {
 // setUpPage has the composite ready, and then in the state that the page is about.
 func (s scenario) setUpPage(ctx context.Context, page string) error {
 	err := first(
-		func() error { return s.Apply(ctx, pagesManifests) },
-		func() error {
+		func() error { // the page before may have deleted any of it
 			return eventually(ctx, soon, "the API of App", func() error {
-				return s.Apply(ctx, "{apiVersion: apps.example.org/v1, kind: App, metadata: {name: my-app, namespace: team-a}, spec: {size: small}}")
+				return s.Apply(ctx, pagesManifests+`
+---
+{apiVersion: apps.example.org/v1, kind: App, metadata: {name: my-app, namespace: team-a}, spec: {size: small}}`)
 			})
 		},
 		func() error { return s.provide(ctx, "my-app-db", "my-app-db", login(), readyStatus("")) },
