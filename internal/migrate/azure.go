@@ -10,10 +10,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// azureDocument returns the step of a resource of Azure Service Operator on its own.
+// azureDocument returns the step of a resource of Azure Service Operator that is a document.
 func (m *migration) azureDocument(c decode.Value) *step {
 	name := c.Get("metadata", "name").Text()
-	s := newStep("Put it behind the step that composes the resource.")
+	s := newStep("Put it after the step that composes the resource.")
 	s.taken[name] = true
 	m.azure(s, c, name, func(path string) string {
 		return fmt.Sprintf("%s of %s %s", path, c.Get("kind").Text(), name)
@@ -22,12 +22,12 @@ func (m *migration) azureDocument(c decode.Value) *step {
 		return nil
 	}
 	needed(c.Get("metadata", "name"))
-	s.above = slices.Insert(s.above, 1, fmt.Sprintf("%sthe composed resource is called %s here: have from say its name in the pipeline.", decide, name))
+	s.above = slices.Insert(s.above, 1, fmt.Sprintf("%sthe composed resource is called %s here: set from to its name in the pipeline.", decide, name))
 	return s
 }
 
-// azure adds what a resource of Azure Service Operator exports. The name is that of the composed
-// resource, and of returns where a field of it is.
+// azure adds the exports of a resource of Azure Service Operator. The name is that of the composed
+// resource. The function of returns the position of a field.
 func (m *migration) azure(s *step, c decode.Value, name string, of func(path string) string) {
 	spec := c.Get("spec", "operatorSpec")
 	x := azure{m, s, name}
@@ -85,7 +85,7 @@ type azureObject struct {
 	data                []*node
 	labels, annotations map[string]string
 	secret              bool   // an entry reads the resource's secrets
-	evaluated           bool   // an entry is an expression over the resource
+	evaluated           bool   // an entry is an expression that reads the resource
 	source              string // the Secret that the operator still writes, as a source
 }
 
@@ -110,16 +110,16 @@ func (x azure) readsSecret(text string) bool {
 	return e != nil && slices.ContainsFunc(e.References(), func(r expression.Reference) bool { return r.Variable == expression.Secret })
 }
 
-// known adds an output of which only the operator knows where it is.
+// known adds an output whose field only the operator knows.
 func (o *azureObject) known(c decode.Value, output string) {
 	n := mapping().with("key", textNode(needed(c.Get("key")))).with("value", textNode(selected(expression.Resource+".status", output)))
-	n.note(fmt.Sprintf("%sthe operator knows where %s comes from, which depends on the kind: say which key, or which field, it is.", decide, output))
+	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write the key or the field of it.", decide, output))
 	o.data = append(o.data, n)
 	o.evaluated = true
 }
 
-// written adds a secret that only the operator can read. The operator still writes its Secret, which is
-// a source here.
+// written adds a secret that only the operator can read. The operator still writes its Secret, which
+// becomes a source.
 func (x azure) written(o *azureObject, c decode.Value) {
 	if o.source == "" {
 		o.source = x.step.exportName(o.name)
@@ -136,13 +136,13 @@ func (x azure) export(o *azureObject) *node {
 	if o.source == "" {
 		metadata = x.step.literalName(o.name)
 	} else {
-		e.note(decide + "keep operatorSpec.secrets: the operator goes on writing the Secret of that name, and this one has another, with the same keys. Drop it if nobody needs it.")
+		e.note(decide + "keep operatorSpec.secrets: the operator still writes the Secret with that name, and this Secret has another name and the same keys. Remove this export if it is not needed.")
 	}
 	x.texts(metadata, "labels", o.labels)
 	x.texts(metadata, "annotations", o.annotations)
 	if o.secret {
-		e.note(fmt.Sprintf("%ssecret is the connection details of %s, and a resource of the operator has none: compose it by a provider of Crossplane,", decide, x.resource),
-			"with writeConnectionSecretToRef, or have operatorSpec.secrets write a Secret, and read that as one of sources.")
+		e.note(fmt.Sprintf("%ssecret has the connection details of %s, and a resource of the operator has none: compose it with a Crossplane provider,", decide, x.resource),
+			"with writeConnectionSecretToRef, or let operatorSpec.secrets write a Secret, and read that Secret as one of sources.")
 	}
 	if len(metadata.fields) > 0 {
 		e.with("metadata", metadata)
@@ -153,7 +153,7 @@ func (x azure) export(o *azureObject) *node {
 	return e.with("data", list(o.data...))
 }
 
-// texts adds labels or annotations. Those that are expressions of type string are evaluated, as there.
+// texts adds labels or annotations. Those that are expressions of type string are evaluated, as the operator does.
 func (x azure) texts(metadata *node, field string, texts map[string]string) {
 	plain := map[string]string{}
 	var computed []string
@@ -172,7 +172,7 @@ func (x azure) texts(metadata *node, field string, texts map[string]string) {
 
 // literalName returns the metadata of an object that keeps its name.
 func (s *step) literalName(name string) *node {
-	const why = decide + "metadata.name makes one object: with several composites in a namespace leave it out."
+	const why = decide + "metadata.name is the name of one object: if a namespace has several composites, remove it."
 	if !slices.Contains(s.above, why) {
 		s.above = append(s.above, why)
 	}

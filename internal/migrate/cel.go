@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 )
 
-// literal returns a text as a CEL string, in the quotes that need the least escaping.
+// literal returns a text as a CEL string, in the quotes that need the fewest escapes.
 func literal(s string) string {
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		return quotedIn('"', s)
@@ -73,13 +73,13 @@ func parsePath(path string) (fieldpath.Segments, error) {
 	}
 	for _, s := range segments {
 		if s.Type == fieldpath.SegmentField && s.Field == "*" {
-			return nil, errors.New("has a wildcard, which finds nothing here: name one element")
+			return nil, errors.New("has a wildcard, which matches nothing here: name one element")
 		}
 	}
 	return segments, nil
 }
 
-// percent matches a format that only fills in strings, which are the same in CEL and Go.
+// percent matches a format that only inserts strings. Such formats are the same in CEL and Go.
 var percent = regexp.MustCompile(`^([^%]|%s|%%)*$`)
 
 // formatted returns the CEL of a format of Go with these values.

@@ -24,11 +24,11 @@ func (t template) of(path string) string {
 	return t.where + "." + path + " of step " + t.step
 }
 
-// composition is a Composition with resource templates: of function-patch-and-transform,
-// or of its own as Crossplane v1 had them.
+// composition is a Composition with resource templates: of function-patch-and-transform, or its
+// own, as in Crossplane v1.
 func (m *migration) composition(c decode.Value) *step {
 	spec := c.Get("spec")
-	s := newStep("Put it behind the steps that compose what it reads.")
+	s := newStep("Put it after the steps that compose the resources that it reads.")
 	var templates []template
 	var ref decode.Value
 	pipeline := spec.Get("mode").Text() == "Pipeline" || spec.Get("pipeline").Exists()
@@ -52,16 +52,16 @@ func (m *migration) composition(c decode.Value) *step {
 	}
 	s.above = append(s.above, s.byHand...)
 	if !pipeline {
-		s.above = append(s.above, decide+"bring the Composition into mode Pipeline first, with function-patch-and-transform: Crossplane v2 has no other.")
+		s.above = append(s.above, decide+"change the Composition to mode Pipeline first, with function-patch-and-transform: Crossplane v2 has no other mode.")
 	}
 	return s
 }
 
-// connectionKind is what function-go-templating publishes connection details by.
+// connectionKind is the kind with which function-go-templating publishes connection details.
 const connectionKind = "CompositeConnectionDetails"
 
-// pipeline returns the templates of all its steps, and where the last of them writes the connection
-// details to.
+// pipeline returns the templates of all its steps, and the place where the last of them writes
+// connection details.
 func (s *step) pipeline(pipeline decode.Value) ([]template, decode.Value) {
 	var templates []template
 	var ref decode.Value
@@ -74,7 +74,7 @@ func (s *step) pipeline(pipeline decode.Value) ([]template, decode.Value) {
 		switch input.Get("kind").Text() {
 		case "GoTemplate":
 			if group == "gotemplating.fn.crossplane.io" && strings.Contains(input.Get("inline", "template").Text(), connectionKind) {
-				s.byHand = append(s.byHand, fmt.Sprintf("%sstep %s has %s in a Go template, which cannot be translated: write its keys by hand, as data of a Secret.", decide, name, connectionKind))
+				s.byHand = append(s.byHand, fmt.Sprintf("%sstep %s has %s in a Go template, which cannot be translated: write its keys manually, as data of a Secret.", decide, name, connectionKind))
 				s.remove = append(s.remove, connectionKind+" of step "+name)
 			}
 		case "Resources":
@@ -113,12 +113,11 @@ func (s *step) resources(list decode.Value, where, step string) []template {
 	return out
 }
 
-// publishing reports whether the composite is a legacy one, as far as the Composition
-// says so, and where its Secret is.
+// publishing reports whether the Composition declares a legacy composite, and where its Secret is.
 func (s *step) publishing(spec decode.Value, legacy bool) published {
 	namespace, store := spec.Get("writeConnectionSecretsToNamespace"), spec.Get("publishConnectionDetailsWithStoreConfigRef")
 	if namespace.Exists() {
-		s.remove = append(s.remove, "spec.writeConnectionSecretsToNamespace, once no composite is a legacy one")
+		s.remove = append(s.remove, "spec.writeConnectionSecretsToNamespace, once there are no legacy composites")
 	}
 	if store.Exists() {
 		s.remove = append(s.remove, "spec.publishConnectionDetailsWithStoreConfigRef")
@@ -126,14 +125,14 @@ func (s *step) publishing(spec decode.Value, legacy bool) published {
 	return published{legacy || namespace.Exists() || store.Exists(), namespace.Text(), store.Exists()}
 }
 
-// published says what becomes of a legacy composite's connection details.
+// published adds comments on the connection details of a legacy composite.
 type published struct {
 	legacy    bool
 	namespace string
 	store     bool
 }
 
-// connection is the Secret that has the connection details of all templates.
+// connection returns the Secret with the connection details of all templates.
 func (s *step) connection(templates []template, ref decode.Value, p published) {
 	d := details{count: map[string]int{}}
 	for _, t := range templates {
@@ -163,13 +162,13 @@ func (s *step) connection(templates []template, ref decode.Value, p published) {
 	s.secrets.items = append(s.secrets.items, e)
 }
 
-// describe where a legacy composite's Secret goes. Crossplane writes one of its own
-// with the connection details, so that this one must have another name.
+// describe adds comments on the place of a legacy composite's Secret. Crossplane writes its own
+// Secret with the connection details, so this Secret must have another name.
 func (p published) describe(e *node) {
 	e.note(decide+"connectionDetails publishes for a legacy composite, as before, to its own Secret and its claim's.",
-		"For a composite of Crossplane v2 drop it, and with it the namespace: this Secret is all there is.")
+		"For a composite of Crossplane v2 remove connectionDetails and the namespace: there is only this Secret.")
 	if p.store {
-		e.note(decide + "there is no external secret store any more: push this Secret there, if you need to.")
+		e.note(decide + "Crossplane v2 has no external secret stores: if you need one, push this Secret to it.")
 	}
 	if p.namespace != "" {
 		e.with("metadata", mapping().withText("namespace", p.namespace))

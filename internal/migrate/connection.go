@@ -7,12 +7,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// connectionType is that of each Secret with connection details. It stays, because the type of an
-// existing Secret cannot change.
+// connectionType is the type of each Secret with connection details. It does not change, because the
+// type of an existing Secret is immutable.
 const connectionType = "connection.crossplane.io/v1alpha1"
 
-// placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane
-// v2: by the composite, then by ref of its input, whose patches change the name.
+// placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane v2:
+// after the composite, then by ref of its input, whose patches change the name.
 func placeConnection(e *node, ref decode.Value) {
 	name, namespace := "composite.metadata.name + '-connection'", ref.Get("namespace").Text()
 	if n := ref.Get("name").Text(); n != "" {
@@ -40,14 +40,14 @@ func placeConnection(e *node, ref decode.Value) {
 		metadata.withText("namespace", namespace)
 	}
 	if place["namespace"] == before && namespace == "" {
-		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: its spec.writeConnectionSecretToRef said it before.")
+		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its spec.writeConnectionSecretToRef contained the namespace.")
 	}
 	e.with("metadata", metadata).withText("type", connectionType)
-	e.note(decide+"for a legacy composite, one with a claim, drop metadata and type, and add connectionDetails: true.",
-		decide+"a Secret of this name that is there already is kept, and the condition says which name this export needs to take it over.")
+	e.note(decide+"for a legacy composite (a composite with a claim) remove metadata and type, and add connectionDetails: true.",
+		decide+"an existing Secret with this name is kept, and the condition says which name this export needs to take it over.")
 }
 
-// patch changes the expression of the name, or of the namespace.
+// patch changes the expression of the name or the namespace.
 func patch(p decode.Value, place map[string]string) error {
 	to := p.Get("toFieldPath").Text()
 	before, ok := place[to]
@@ -62,7 +62,7 @@ func patch(p decode.Value, place map[string]string) error {
 	case "CombineFromComposite":
 		x, err = combineExpression(p)
 	default:
-		return errors.New("has a type that no Secret's name can be patched by")
+		return errors.New("has a type that cannot patch the name of a Secret")
 	}
 	if err == nil {
 		place[to] = x
@@ -91,7 +91,7 @@ func fromCompositeExpression(p decode.Value, before string) (string, error) {
 	return fmt.Sprintf("%s.optMap(v, %s).orValue(%s)", x, filled, before), err
 }
 
-// patchFormat returns the format of the only transform, or none.
+// patchFormat returns the format of the only transform, or an empty text.
 func patchFormat(transforms decode.Value) (string, error) {
 	list := items(transforms)
 	if len(list) == 0 {

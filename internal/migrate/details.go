@@ -17,30 +17,30 @@ const (
 	fromValue     = "FromValue"
 )
 
-const emptyValue = "the value is empty, and nothing empty is ever exported"
+const emptyValue = "the value is empty, and empty values are never exported"
 
 // details are the connection details of all templates, which become the data of one Secret.
 type details struct {
 	entries []*node
 	count   map[string]int // entries by key
-	fields  bool           // one is from a field of unknown type
-	missing bool           // one may be missing
+	fields  bool           // a detail is from a field of unknown type
+	missing bool           // a detail may be missing
 }
 
-// add the connection details of a template.
+// add adds the connection details of a template.
 func (d *details) add(t template, list []decode.Value) {
 	for _, c := range list {
 		kind := detailType(c, t.step != "")
 		key := c.Get("name").Text()
 		if kind == fromSecretKey && key == "" && t.step == "" {
-			key = c.Get("fromConnectionSecretKey").Text() // as Crossplane v1 had it
+			key = c.Get("fromConnectionSecretKey").Text() // as in Crossplane v1
 		}
 		if key == "" {
 			needed(c.Get("name"))
 		}
 		e, why := d.entry(t, c, kind)
 		if why == "" && object.ValidateKey(key) != nil {
-			why = "no object can have this key"
+			why = "no Secret can have this key"
 		}
 		n := mapping().withText("key", key).with("value", textNode(e))
 		if why != "" {
@@ -67,7 +67,7 @@ func detailType(c decode.Value, required bool) string {
 	return fromSecretKey
 }
 
-// entry returns the expression of a connection detail, and why a person must change it.
+// entry returns the expression of a connection detail, and the reason why a person must change it.
 func (d *details) entry(t template, c decode.Value, kind string) (value, why string) {
 	switch kind {
 	case fromSecretKey:
@@ -103,7 +103,7 @@ func (d *details) fromField(t template, path string) (value, why string) {
 	switch {
 	case base.Get("apiVersion").Text() == "v1" && base.Get("kind").Text() == "Secret" &&
 		(segments[0].Field == "data" || segments[0].Field == "stringData"):
-		return x, "the data of a Secret is hidden here: have it as one of sources, and read secrets.<source>"
+		return x, "the data of a Secret is hidden here: add the Secret to sources, and read secrets.<source>"
 	case isString(segments):
 		return x, ""
 	}
@@ -124,15 +124,15 @@ func isString(path fieldpath.Segments) bool {
 	return false
 }
 
-// notes returns comments on what changes.
+// notes returns comments on changes in behavior.
 func (d *details) notes() []string {
 	var out []string
 	if d.missing {
-		out = append(out, decide+"all of these keys resolve, or there is no Secret: before, one that was missing was left out.",
-			"Give optional: true to those that may be missing for good.")
+		out = append(out, decide+"the Secret is created only if all of these keys resolve. Previously a missing key was left out.",
+			"Set optional: true on keys that may be missing permanently.")
 	}
 	if d.fields {
-		out = append(out, "string(…) is for numbers and booleans: drop it around a string. An object or a list needs json.encode(…).")
+		out = append(out, "string(…) converts numbers and booleans: remove it around a string. An object or a list needs json.encode(…).")
 	}
 	return out
 }

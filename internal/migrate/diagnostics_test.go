@@ -153,7 +153,7 @@ spec:
 				"{apiVersion: generators.external-secrets.io/v1alpha1, kind: Password, metadata: {name: p}, spec: {length: 1.5, digits: [canary]}}",
 			want: []string{
 				"f:6: spec.length: must be a whole number",
-				"f:6: spec.digits: must be a text, a number or a boolean",
+				"f:6: spec.digits: must be a string, a number or a boolean",
 			},
 		},
 		"Azure": {

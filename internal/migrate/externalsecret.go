@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// externalSecret returns the step of an ExternalSecret. A person must decide which input each remote
-// secret is, because there is no store here.
+// externalSecret returns the step of an ExternalSecret. A person must decide which input replaces each
+// remote secret, because Crossplane has no store.
 func (m *migration) externalSecret(c decode.Value) *step {
 	spec := c.Get("spec")
 	template := spec.Get("target", "template")
-	s := newStep("Put it behind the steps that compose what it reads.")
+	s := newStep("Put it after the steps that compose the resources that it reads.")
 	s.remove = []string{"the ExternalSecret"}
 	x := external{migration: m, step: s, values: map[string]string{}, all: onlyExtract(spec), read: map[string]bool{}}
 	x.templated = (template.Get("data").Exists() || template.Get("templateFrom").Exists()) && template.Get("mergePolicy").Text() != "Merge"
@@ -40,7 +40,7 @@ func (m *migration) externalSecret(c decode.Value) *step {
 		target = needed(c.Get("metadata", "name"))
 	}
 	labels := template.Get("metadata")
-	if !template.Exists() { // the ExternalSecret's own are copied
+	if !template.Exists() { // those of the ExternalSecret are copied
 		labels = c.Get("metadata")
 	}
 	e := mapping().withText("name", s.exportName(target)).with("metadata", x.metadata(target, labels)).withText("type", template.Get("type").Text())
@@ -66,10 +66,10 @@ func (x external) put(e *node, manifest decode.Value) {
 		x.step.secrets.items = append(x.step.secrets.items, e)
 	case kind == "ConfigMap":
 		x.step.configMaps.items = append(x.step.configMaps.items, e.disable(
-			"target.manifest makes a ConfigMap of it: un-comment it, and give each of its data a nonSensitive with what it reads of secrets"))
+			"target.manifest makes it a ConfigMap: uncomment it, and add nonSensitive with the secret inputs that it reads to each entry of its data"))
 	default:
 		x.step.secrets.items = append(x.step.secrets.items, e.disable(
-			fmt.Sprintf("target.manifest makes an object of kind %s of it, and here there are Secrets and ConfigMaps only: compose it by another step", kind)))
+			fmt.Sprintf("target.manifest makes it an object of kind %s, and this function composes only Secrets and ConfigMaps: compose it in another step", kind)))
 		x.step.remove = nil
 	}
 }
@@ -84,24 +84,24 @@ type external struct {
 	templated bool              // the Secret has only the template's keys
 }
 
-// describe adds comments on what to do.
+// describe adds comments on the necessary changes.
 func (x external) describe(e *node, spec decode.Value) {
 	if len(x.read) > 0 {
-		e.note(decide+"each of these is a remote secret there, and a composed resource here, for its connection details,",
+		e.note(decide+"each of these is a remote secret in the ExternalSecret. Here it is a composed resource, for its connection details,",
 			"or one of sources, for the data of a Secret: "+strings.Join(slices.Sorted(maps.Keys(x.read)), ", "))
 	}
 	if policy := spec.Get("target", "creationPolicy").Text(); policy != "" && policy != "Owner" {
-		e.note(decide + "creationPolicy is not Owner there; here the composite always owns the Secret.")
+		e.note(decide + "creationPolicy of the ExternalSecret is not Owner; here the composite always owns the Secret.")
 	}
 	if spec.Get("target", "template", "templateFrom").Exists() {
-		e.note(decide + "templateFrom has no equal: write the keys that it gives in CEL.")
+		e.note(decide + "templateFrom has no equivalent: write the keys that it produces in CEL.")
 	}
 	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
 		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
 	}
 }
 
-// noCounterpart adds a comment with the fields that are dropped.
+// noCounterpart adds a comment with the fields that are removed.
 func noCounterpart(e *node, c decode.Value) {
 	var out []string
 	if c.Get("metadata", "namespace").Exists() {
@@ -116,12 +116,12 @@ func noCounterpart(e *node, c decode.Value) {
 		out = append(out, "spec.target.template.metadata.finalizers")
 	}
 	if len(out) > 0 {
-		e.note(decide + "there is no counterpart of " + strings.Join(out, ", ") + ".")
+		e.note(decide + "there is no equivalent of " + strings.Join(out, ", ") + ".")
 	}
 }
 
-// conflicts keeps which entry wins: there, without a message, data before dataFrom, and later entries
-// before earlier ones.
+// conflicts keeps which entry wins. In an ExternalSecret data wins over dataFrom and later entries win
+// over earlier ones, without a message.
 func (x external) conflicts(e *node) {
 	data, dataFrom := e.field("data").live(), e.field("dataFrom").live()
 	keys := map[string]bool{}
@@ -132,7 +132,7 @@ func (x external) conflicts(e *node) {
 		return
 	}
 	e.with("conflictPolicy", textNode(string(v1beta1.ConflictLastWins)))
-	e.field("conflictPolicy").note("As there. Without it a key that two entries write is an error that names both.")
+	e.field("conflictPolicy").note("As in the ExternalSecret. Without it, a key that two entries write is an error that names both.")
 }
 
 func (x external) metadata(target string, template decode.Value) *node {
@@ -158,14 +158,14 @@ func (x external) data(c decode.Value) *node {
 	n := mapping().withText("key", key)
 	value, why := x.remote(n, ref)
 	if why == "" && ref.Get("version").Exists() {
-		n.note(decide + "there is no older version here: this is the value of now.")
+		n.note(decide + "older versions do not exist here: this is the current value.")
 	}
 	switch ref.Get("decodingStrategy").Text() {
 	case "", "None":
 	case "Base64":
 		value = "base64.decode(" + value + ")"
 	default:
-		why = "its decodingStrategy has no equal for a single key: take it by dataFrom"
+		why = "its decodingStrategy has no equivalent for a single key: use dataFrom"
 	}
 	n.with("value", textNode(value))
 	if why != "" {
@@ -176,7 +176,7 @@ func (x external) data(c decode.Value) *node {
 	return x.leaveOut(n)
 }
 
-// remote returns the expression of a remote secret's property, or why there is none.
+// remote returns the expression of a remote secret's property, or the reason why it has none.
 func (x external) remote(n *node, ref decode.Value) (value, why string) {
 	key := needed(ref.Get("key"))
 	x.read[key] = true
@@ -190,13 +190,13 @@ func (x external) remote(n *node, ref decode.Value) (value, why string) {
 	case !strings.Contains(property, "."):
 		return selected(input, property), ""
 	}
-	// There it is a key with a dot, or a path if there is no such key.
+	// In an ExternalSecret it is a key with a dot, or a path if there is no such key.
 	names := strings.Split(property, ".")
 	inside := "json.decode(" + selected(input, names[0]) + ")"
 	for _, name := range names[1:] {
 		inside += celStep(fieldpath.FieldOrIndex(name), false)
 	}
-	n.note(decide + "the property may be a path into JSON, too: string(" + inside + ")")
+	n.note(decide + "the property may also be a path into JSON: string(" + inside + ")")
 	return selected(input, property), ""
 }
 
@@ -234,23 +234,23 @@ func (x external) extract(n *node, c decode.Value) {
 	x.read[key] = true
 	n.with("extract", mapping().withText("key", key).withText("property", property).short())
 	if c.Get("metadataPolicy").Text() == "Fetch" {
-		n.disable("metadataPolicy Fetch has no equal: use valueMap, with resource.metadata.labels")
+		n.disable("metadataPolicy Fetch has no equivalent: use valueMap, with resource.metadata.labels")
 	}
 	if c.Get("version").Exists() {
-		n.note(decide + "there is no older version here: these are the values of now.")
+		n.note(decide + "older versions do not exist here: these are the current values.")
 	}
 	if strings.Contains(property, ".") {
-		n.note(decide + "each dot of the property is a step here: a key with a dot is [in.brackets].")
+		n.note(decide + "each dot of the property separates two fields here: write a key with a dot as [in.brackets].")
 	}
 }
 
-// leaveOut makes a comment of what only a template reads.
+// leaveOut disables an entry that only a template reads.
 func (x external) leaveOut(n *node) *node {
 	if !x.templated {
 		return n
 	}
 	n.off = true
-	return n.note("Only what the template gives is in the Secret there; this is what it reads.")
+	return n.note("In the ExternalSecret the Secret has only the keys of the template; the template reads this entry.")
 }
 
 func (x external) find(n *node, c decode.Value) {
@@ -259,10 +259,10 @@ func (x external) find(n *node, c decode.Value) {
 		f.with("name", mapping().withText("regexp", name.Get("regexp").Text()).short())
 	}
 	n.with("find", f.with("tags", stringMap(texts(c.Get("tags"))).short()))
-	n.note(decide + "a find goes over all connection details and Secret sources, as <input>/<key>, not over a store.")
+	n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
 }
 
-// rule returns a rule of rewrite, which has the same fields there.
+// rule returns a rule of rewrite, which has the same fields in an ExternalSecret.
 func rule(c decode.Value) *node {
 	n := mapping()
 	if r := c.Get("regexp"); r.Exists() {
@@ -274,7 +274,7 @@ func rule(c decode.Value) *node {
 	if r := c.Get("merge"); r.Exists() {
 		strategy, into := r.Get("strategy").Text(), r.Get("into").Text()
 		if strategy != "JSON" {
-			into = "" // ignored there
+			into = "" // an ExternalSecret ignores it
 		}
 		n.with("merge", mapping().withText("strategy", strategy).withText("into", into).
 			with("priority", textList(r.Get("priority"))).

@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// placeholder is all that is translated of Go's templates. Each value is a string here.
+// placeholder is the only part of Go templates that is translated. Each value is a string here.
 var placeholder = regexp.MustCompile(`\{\{ *\.([A-Za-z_][A-Za-z0-9_]*) *(?:\| *toString *)?\}\}`)
 
 // onlyExtract returns the input of the only dataFrom, if all its keys keep their names.
@@ -35,8 +35,8 @@ func (x external) value(key string) (string, bool) {
 	return selected("secrets", x.all, key), true
 }
 
-// overwritten makes comments of what a template overwrites there, if the template is a comment here. It
-// returns the keys of these templates.
+// overwritten disables the entries that a template overwrites, if the template is a comment. It returns the
+// keys of these templates.
 func overwritten(templates, data, dataFrom []*node) []string {
 	var lost []string
 	for _, t := range templates {
@@ -47,13 +47,13 @@ func overwritten(templates, data, dataFrom []*node) []string {
 		lost = append(lost, key)
 		for _, d := range data {
 			if !d.off && d.field("key").scalar == key {
-				d.disable("there the template of this key goes over it, which is a comment, too")
+				d.disable("in the ExternalSecret the template of this key overwrites it, and the template is also a comment")
 			}
 		}
 	}
 	for _, d := range dataFrom {
 		if len(lost) > 0 && !d.off {
-			d.disable("there templates that are comments go over keys of it: without them it would give these as they are: " + strings.Join(lost, ", "))
+			d.disable("in the ExternalSecret, templates that are comments here overwrite keys of it: without them these keys would keep their values: " + strings.Join(lost, ", "))
 		}
 	}
 	return lost

@@ -10,10 +10,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// generatedPrefix begins what extract calls a generator.
+// generatedPrefix begins the names of generators in extract.
 const generatedPrefix = "generated."
 
-// A generator is among the documents.
+// A generator is one of the documents.
 type generator struct {
 	reading
 	used bool // by an ExternalSecret
@@ -44,7 +44,7 @@ func (x external) generator(n *node, c decode.Value) {
 	fieldsOf, ok := generatorFields[kind]
 	if !ok {
 		n.with("extract", mapping().withText("key", generatedPrefix+name).short())
-		n.disable("there is no generator of this kind: have a managed resource make it, by one of generators of kind resource")
+		n.disable("there is no generator of this kind: use a generator of kind resource, whose managed resource creates the value")
 		return
 	}
 	var spec decode.Value
@@ -60,7 +60,7 @@ func (x external) generator(n *node, c decode.Value) {
 		to.note(fmt.Sprintf("%s%s %s is not in the file: these are its defaults.", decide, kind, name))
 	}
 	if len(x.step.generators.items) == 0 {
-		x.step.generators.note(decide + "there a value is new after each refreshInterval; here it is kept, unless refreshPolicy and refreshInterval say so.")
+		x.step.generators.note(decide + "an ExternalSecret creates a new value after each refreshInterval; here the value is kept, unless you set refreshPolicy and refreshInterval.")
 	}
 	x.step.generators.items = append(x.step.generators.items, to)
 	n.with("extract", mapping().withText("key", generatedPrefix+own).short())
@@ -73,7 +73,7 @@ func (s *step) generatorName(text string) string {
 	return name
 }
 
-// password has the same fields and defaults there.
+// password has the same fields and defaults in External Secrets.
 func password(spec decode.Value) (string, *node) {
 	n := mapping()
 	for _, name := range []string{"length", "digits", "symbols", "symbolCharacters", "noUpper", "allowRepeat", "encoding"} {
@@ -84,7 +84,7 @@ func password(spec decode.Value) (string, *node) {
 
 func uuid(decode.Value) (string, *node) { return "uuid", mapping() }
 
-// sshKey writes the defaults that it has there, because they differ from those here.
+// sshKey writes the defaults of External Secrets, because they differ from those here.
 func sshKey(spec decode.Value) (string, *node) {
 	kind := cmp.Or(spec.Get("keyType").Text(), "rsa")
 	n := mapping().withText("type", kind)
@@ -98,7 +98,7 @@ func sshKey(spec decode.Value) (string, *node) {
 	return "sshKey", n.withText("comment", spec.Get("comment").Text())
 }
 
-// scalarField copies a text, a number or a boolean.
+// scalarField copies a string, a number or a boolean.
 func scalarField(n *node, c decode.Value, from, to string) {
 	v := c.Get(from)
 	switch t := v.Raw.(type) {
@@ -113,6 +113,6 @@ func scalarField(n *node, c decode.Value, from, to string) {
 		}
 		n.with(to, rawNode(int64(t)))
 	default:
-		v.Refuse("must be a text, a number or a boolean")
+		v.Refuse("must be a string, a number or a boolean")
 	}
 }

@@ -1,10 +1,9 @@
-// Package migrate turns what people export with today into pipeline steps of this
-// function.
+// Package migrate converts objects that export values today into pipeline steps of this function.
 //
 // It reads Compositions with connection details, ExternalSecrets, and resources of Azure Service
-// Operator that export. What a person must decide is a comment in the YAML, and so is, with the
-// reason, what would not compile. Everything else was compiled. The values of a document are in the
-// YAML, and in no diagnostic. The same documents always give the same bytes.
+// Operator that export. A decision that a person must make is a comment in the YAML. A part that would
+// not compile is a comment with the reason. Everything else was compiled. The values of a document are
+// in the YAML, but not in diagnostics. The same documents always produce the same bytes.
 package migrate
 
 import (
@@ -28,15 +27,15 @@ var decisions = regexp.MustCompile(`(?m)^[ #]*# ` + decide)
 
 // A Document is an object of a file.
 type Document struct {
-	Name  string // in texts: the file, and which of its documents it is
-	Value any    // as JSON has it
+	Name  string // for messages: the file, and the position of the document in it
+	Value any    // as decoded from JSON
 
-	// At returns the name of the place of a field, at a path of keys (string) and indices (int), or of
-	// the nearest one above it that exists. It is nil if Name is all there is.
+	// At returns the name of the position of a field, at a path of keys (string) and indices (int), or of
+	// its nearest existing parent. It is nil if only Name is known.
 	At func(path ...any) string
 }
 
-// A Result is what documents were turned into.
+// A Result is the result of a migration.
 type Result struct {
 	YAML      []byte // a list with one pipeline step for each document that exports
 	Steps     int    // steps that export something, and are not comments
@@ -44,8 +43,8 @@ type Result struct {
 	Decisions int    // comments that a person must act on
 }
 
-// Migrate turns documents into pipeline steps, in their order. It returns a result or diagnostics,
-// also if no document has anything to migrate.
+// Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
+// If no document has anything to migrate, it returns a diagnostic.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
 	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents)}
 	var sections []string
@@ -84,7 +83,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	return result, nil
 }
 
-// unique drops repetitions: a field is read more than once.
+// unique removes repetitions, because a field is read more than once.
 func unique(list []Diagnostic) []Diagnostic {
 	var out []Diagnostic
 	for _, d := range list {
@@ -95,7 +94,7 @@ func unique(list []Diagnostic) []Diagnostic {
 	return out
 }
 
-// A migration is that of all documents together: an ExternalSecret refers to its
+// A migration is the migration of all documents together, because an ExternalSecret refers to its
 // generators.
 type migration struct {
 	ctx        context.Context //nolint:containedctx // lives as long as one Migrate

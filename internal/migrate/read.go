@@ -6,7 +6,7 @@ import (
 
 // A Diagnostic says why a document cannot be migrated. It quotes no value of the document.
 type Diagnostic struct {
-	Document string // as the caller calls it, or the place in it; empty for all of them
+	Document string // the name from the caller, or the position in it; empty for all documents
 	Path     string // of the field; empty for the whole document
 	Message  string
 }
@@ -22,7 +22,7 @@ func (d Diagnostic) Error() string {
 	return text
 }
 
-// A reading is a document, and what is wrong with it.
+// A reading is a document with its diagnostics.
 type reading struct {
 	Document
 	list []Diagnostic
@@ -45,12 +45,12 @@ func (r *reading) report(path decode.Path, message string) {
 	r.list = append(r.list, Diagnostic{where, path.String(), message})
 }
 
-// refuse reports what is wrong with the whole document.
+// refuse reports an error of the whole document.
 func (r *reading) refuse(message string) {
 	r.list = append(r.list, Diagnostic{Document: r.Name, Message: message})
 }
 
-// items returns those of a list that are not null.
+// items returns the items of a list that are not null.
 func items(v decode.Value) []decode.Value {
 	list := v.List()
 	out := make([]decode.Value, 0, len(list))
@@ -64,7 +64,7 @@ func items(v decode.Value) []decode.Value {
 	return out
 }
 
-// needed returns the text of a field that must be set.
+// needed returns the text of a required field.
 func needed(v decode.Value) string {
 	text := v.Required().Text()
 	if v.Raw == "" {
@@ -73,7 +73,7 @@ func needed(v decode.Value) string {
 	return text
 }
 
-// longestName that YAML can have as a key is 1024 characters, as it is printed. A label's has 317.
+// longestName is the longest key in YAML: 1024 characters in printed form. A label has at most 317.
 const longestName = 1000
 
 // texts returns the values of an object whose values are strings.

@@ -17,15 +17,15 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// functionName is what the examples call the function.
+// functionName is the name of the function in the examples.
 const functionName = "function-export"
 
-// A step of a pipeline, while it is put together.
+// A step is a pipeline step under construction.
 type step struct {
 	name   string
 	above  []string // comments
-	byHand []string // comments on what cannot be translated
-	remove []string // what it replaces
+	byHand []string // comments on parts that cannot be translated
+	remove []string // the objects and fields that it replaces
 
 	// The lists of its input.
 	sources, generators, secrets, configMaps *node
@@ -42,7 +42,7 @@ func newStep(above string) *step {
 	}
 }
 
-// lists of the input, in the order in which they are printed.
+// lists returns the lists of the input, in the order in which they are printed.
 func (s *step) lists() []member {
 	return []member{{"sources", s.sources}, {"generators", s.generators}, {"secrets", s.secrets}, {"configMaps", s.configMaps}}
 }
@@ -55,7 +55,7 @@ func (s *step) empty() bool {
 // live reports whether something is exported that is not a comment.
 func (s *step) live() bool { return len(s.secrets.live())+len(s.configMaps.live()) > 0 }
 
-// nameApart gives the step a name that no step of its pipeline has, and none before.
+// nameApart gives the step a unique name in its pipeline and in the result.
 func (s *step) nameApart(before map[string]bool) {
 	s.name = numbered(s.name, func(name string) bool { return s.steps[name] || before[name] })
 	before[s.name] = true
@@ -63,16 +63,16 @@ func (s *step) nameApart(before map[string]bool) {
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// exportName returns a name for an export that nothing else in the pipeline has.
+// exportName returns a name for an export that is unique in the pipeline.
 func (s *step) exportName(text string) string {
 	name := freeName(text, func(name string) bool { return s.taken[name] })
 	s.taken[name] = true
 	return name
 }
 
-// freeName returns a name that is not taken, and that the name of an object can end with.
+// freeName returns a name that is not taken and that is a valid end of an object name.
 func freeName(text string, taken func(name string) bool) string {
-	const most = 50 // so that the composite's own and a number fit as well
+	const most = 50 // so that the name of the composite and a number also fit
 	base := strings.Trim(notInName.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	base = cmp.Or(strings.Trim(base[:min(len(base), most)], "-"), "export")
 	return numbered(base, taken)
@@ -98,10 +98,10 @@ func (s *step) input() *node {
 	return n
 }
 
-// print the step, as a comment if it would export nothing.
+// print prints the step, as a comment if it would export nothing.
 func (s *step) print() string {
 	off := !s.live()
-	if off { // to un-comment it once is enough
+	if off { // it must be uncommented only once
 		for _, e := range append(slices.Clone(s.secrets.items), s.configMaps.items...) {
 			e.off = false
 		}
@@ -117,8 +117,8 @@ func (s *step) print() string {
 	return strings.Join(append(comments(all.above), all.lines()...), "\n") + "\n"
 }
 
-// check compiles the input, as it is printed. What is wrong becomes a comment with the reason, until
-// everything else compiles.
+// check compiles the input as it is printed. A part with an error becomes a comment with the reason,
+// until everything else compiles.
 func (s *step) check(m *migration, r *reading) {
 	for {
 		s.settle()
@@ -133,7 +133,7 @@ func (s *step) check(m *migration, r *reading) {
 		for _, d := range list {
 			n, rest := s.at(d.Place())
 			if n == nil {
-				r.refuse("cannot be migrated: the step would have a fault: " + oneLine(d.Error()))
+				r.refuse("cannot be migrated: the step would have an error: " + oneLine(d.Error()))
 				return
 			}
 			why[n] = append(why[n], strings.TrimPrefix(rest+": "+d.Message, ": "))
@@ -151,13 +151,13 @@ func (s *step) compile(m *migration) (diagnostic.List, error) {
 		err = input.UnmarshalJSON(j)
 	}
 	if err != nil {
-		return nil, errors.New("cannot be migrated: its step would be no valid YAML")
+		return nil, errors.New("cannot be migrated: its step would not be valid YAML")
 	}
 	_, list := plan.Compile(m.ctx, m.env, input)
 	return list, m.ctx.Err()
 }
 
-// settle makes a comment of what has lost its generator, and of each export without any data.
+// settle disables entries whose generator is a comment, and exports without any data.
 func (s *step) settle() {
 	lost := map[string]bool{}
 	for i, g := range s.generators.items {
@@ -171,7 +171,7 @@ func (s *step) settle() {
 				}
 			}
 			if len(e.field("data").live())+len(e.field("dataFrom").live()) == 0 {
-				e.disable("nothing of it could be translated: write it by hand, and un-comment it")
+				e.disable("no part of it could be translated: write it manually, and uncomment it")
 			}
 		}
 	}
@@ -179,8 +179,8 @@ func (s *step) settle() {
 
 var place = regexp.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
 
-// at returns the node at a path of the compiled input, or the nearest one above it that can be a
-// comment, and the rest of the path.
+// at returns the node at a path of the compiled input, or its nearest parent that can be a comment,
+// and the rest of the path.
 func (s *step) at(path string) (*node, string) {
 	p := place.FindStringSubmatch(path)
 	if p == nil {
@@ -206,7 +206,7 @@ func (s *step) at(path string) (*node, string) {
 	return n, rest
 }
 
-// nth returns an item of those that are not comments.
+// nth returns an item, not counting comments.
 func nth(n *node, index string) *node {
 	i, err := strconv.Atoi(index)
 	if live := n.live(); err == nil && i < len(live) {

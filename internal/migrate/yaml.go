@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A node is a piece of YAML to print: a scalar, a mapping or a list, with the comments above it. No
-// encoder of YAML keeps comments in their place, and prints a piece as a comment.
+// A node is a part of YAML to print: a scalar, a mapping or a list, with the comments above it. YAML
+// encoders cannot keep comments in their place and print a part as a comment.
 type node struct {
 	above  []string // comments
 	off    bool     // print it as a comment, for a person to decide
@@ -30,7 +30,7 @@ type member struct {
 
 func textNode(s string) *node { return &node{scalar: quote(s)} }
 
-// rawNode is true, a number, or a list of nothing.
+// rawNode returns a node that is true, a number, or an empty list.
 func rawNode(v any) *node { return &node{scalar: fmt.Sprint(v)} }
 
 func mapping() *node { return &node{} }
@@ -51,7 +51,7 @@ func (n *node) withText(name, text string) *node {
 	return n.with(name, textNode(text))
 }
 
-// field returns that of a mapping, or nil.
+// field returns a field of a mapping, or nil.
 func (n *node) field(name string) *node {
 	if n == nil {
 		return nil
@@ -64,7 +64,7 @@ func (n *node) field(name string) *node {
 	return nil
 }
 
-// short prints the node, and all inside of it, on one line.
+// short prints the node and its content on one line.
 func (n *node) short() *node {
 	if n != nil {
 		n.inline = true
@@ -80,7 +80,7 @@ func list(items ...*node) *node {
 	return &node{items: items}
 }
 
-// textList is a list of texts, between brackets.
+// textList returns a list of strings in brackets.
 func textList(v decode.Value) *node {
 	texts := items(v)
 	nodes := make([]*node, len(texts))
@@ -105,7 +105,7 @@ func (n *node) note(lines ...string) *node {
 	return n
 }
 
-// disable prints the node as a comment, below why.
+// disable prints the node as a comment, below the reason.
 func (n *node) disable(why ...string) *node {
 	n.off = true
 	for _, w := range why {
@@ -138,7 +138,7 @@ func (n *node) onlyComments() bool {
 	return len(n.live()) == 0 && len(n.fields)+len(n.items) > 0
 }
 
-// lines of a node that is no scalar.
+// lines returns the lines of a node that is not a scalar.
 func (n *node) lines() []string {
 	var out []string
 	for _, f := range n.fields {
@@ -228,7 +228,7 @@ func (n *node) inlineText() string {
 	return n.text()
 }
 
-// inlineScalar quotes a scalar that has a meaning between braces.
+// inlineScalar quotes a scalar that has a special meaning in braces.
 func inlineScalar(s string) string {
 	if !strings.ContainsAny(s[:1], `'"`) && strings.ContainsAny(s, ",[]{}?") {
 		return singleQuoted(s)
@@ -236,10 +236,10 @@ func inlineScalar(s string) string {
 	return s
 }
 
-// plain texts need no quotes: they begin with a letter, and have nothing that means something in YAML.
+// plain matches texts that need no quotes: they begin with a letter, and contain nothing with a meaning in YAML.
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]*( [A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]+)*$`)
 
-// words are other values in a version of YAML.
+// words are words that have another value in some version of YAML.
 var words = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 func quote(s string) string {
@@ -258,8 +258,7 @@ func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''
 
 func needsEscape(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
-// quotedIn returns a text between double quotes of YAML, or between quotes of CEL, which have the same
-// escapes.
+// quotedIn returns a text in double quotes of YAML, or in quotes of CEL, which have the same escapes.
 func quotedIn(mark rune, s string) string {
 	var b strings.Builder
 	b.WriteRune(mark)
