@@ -1,11 +1,11 @@
-// Package collect puts the keys of one object together.
+// Package collect collects the keys of one object.
 //
-// The results of an object's entries come in one by one, in the order of the input. The data of the object comes out
-// whole, or what each missing key waits for and why others failed. If two entries write one key, both are named and
-// the key is refused. Nothing empty is collected. No text holds a value, nor a key that an expression computed, which
-// may hold data.
+// The results of an object's entries are added one by one, in the order of the input. The result is the whole data of
+// the object, or the missing input of each waiting key and the reason of each failure. If two entries write one key,
+// the error names both. Empty values are not collected. Texts contain no value, and no key that an expression
+// computed, because a computed key may contain data.
 //
-// Bytes are counted while they come in. More than an object can hold, or a message can say, is not collected: ask
+// Bytes are counted when they are added. Data beyond the size of an object, or of a message, is not collected: call
 // [Collection.Ended] before the next entry is evaluated.
 package collect
 
@@ -21,11 +21,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// An Entry is where keys come from.
+// An Entry is the entry of the input that writes keys.
 type Entry struct {
 	Path     string // of the entry's expression in the input
 	Key      string // that the entry writes, or empty if its expression computes the keys
-	Optional bool   // leaves out what is missing, null or empty
+	Optional bool   // omits a value that is missing, null or empty
 }
 
 // A Key is one key of an entry that computes its keys.
@@ -33,22 +33,22 @@ type Key struct {
 	Name  string
 	Value sensitive.Bytes
 
-	// From is the key in words that a text may show, or nil: as the input spells it, or where it came from.
+	// From is a form of the key that messages may show, or nil: the literal in the input, or the origin of the key.
 	From fmt.Stringer
 }
 
-// A Collection is an object's data while it is put together.
+// A Collection is the data of an object under construction.
 type Collection struct {
 	data     map[string]sensitive.Bytes
 	writers  map[string]writer // of each key
 	lastWins bool
 	waiting  []string
 	failed   []string
-	left     int // bytes that values may still have
+	left     int // the bytes that are left for values
 	ended    bool
 }
 
-// New returns an empty collection for about n keys. If two entries write one key, the last one wins or the key is
+// New returns an empty collection for about n keys. If two entries write one key, the last entry wins or the key is
 // refused.
 func New(n int, lastWins bool) *Collection {
 	return &Collection{
@@ -57,13 +57,14 @@ func New(n int, lastWins bool) *Collection {
 	}
 }
 
-// Ended reports whether nothing more is collected.
+// Ended reports whether the collection is full.
 func (c *Collection) Ended() bool { return c.ended }
 
-// Bytes that were collected.
+// Bytes returns the number of collected bytes.
 func (c *Collection) Bytes() int { return object.MaxDataBytes - max(c.left, 0) }
 
-// Value collects the value of an entry's key. If ok is false, the entry has no value: on purpose, or because of err.
+// Value collects the value of an entry's key. If ok is false, the entry has no value, either intentionally
+// or because of err.
 func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	switch {
 	case err != nil:
@@ -76,8 +77,8 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	}
 }
 
-// Map collects the keys of an entry that computes them, in their order. Their names must differ. ok and err are those
-// of Value, and a key with an empty value waits.
+// Map collects the keys of an entry that computes them, in their order. Their names must differ. The arguments ok and
+// err are those of Value, and a key with an empty value waits.
 func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 	switch {
 	case err != nil:
@@ -149,7 +150,7 @@ func (c *Collection) fail(e Entry, err error) {
 	c.failing(err.Error())
 }
 
-// failing adds why an entry failed. The last item of a full message says that there are more.
+// failing adds the reason why an entry failed. The last item of a full message says that there are more.
 func (c *Collection) failing(why string) {
 	switch n := len(c.failed); {
 	case c.ended:
@@ -172,7 +173,7 @@ func (c *Collection) wait(e Entry, inputs ...string) {
 	c.waiting = append(c.waiting, name+" for "+strings.Join(inputs, ", "))
 }
 
-// Data is all that was collected, or nil if an entry waits or failed.
+// Data returns the collected data, or nil if an entry waits or failed.
 func (c *Collection) Data() map[string]sensitive.Bytes {
 	if len(c.waiting) > 0 || len(c.failed) > 0 {
 		return nil
@@ -180,14 +181,14 @@ func (c *Collection) Data() map[string]sensitive.Bytes {
 	return c.data
 }
 
-// Waiting lists the entries that wait and their missing inputs, in the order of the input. An object that would have
-// no key at all also waits.
+// Waiting lists the entries that wait and their missing inputs, in the order of the input. An object without any key
+// also waits.
 func (c *Collection) Waiting() []string {
 	if len(c.waiting) == 0 && len(c.failed) == 0 && len(c.data) == 0 {
-		return []string{"it has no key: no optional value is there"}
+		return []string{"it has no key: all optional values are missing"}
 	}
 	return slices.Compact(c.waiting)
 }
 
-// Failed lists why entries failed, in the order of the input.
+// Failed lists the reasons why entries failed, in the order of the input.
 func (c *Collection) Failed() []string { return c.failed }

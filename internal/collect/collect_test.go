@@ -131,7 +131,7 @@ func TestCollection(t *testing.T) {
 			reason:  "nothing at all is no object",
 			results: []result{key("p0", "a", "").optional()},
 			data:    map[string]string{},
-			waiting: []string{"it has no key: no optional value is there"},
+			waiting: []string{"it has no key: all optional values are missing"},
 		},
 		"Collision": {
 			reason:  "each later writer is refused and named with the first; a key that nobody spells is not said",

@@ -41,15 +41,15 @@ const (
 // A counterKey is a metric with the values of its labels.
 type counterKey struct{ metric, label, state string }
 
-// Metrics count what the function does. No label ever holds the name of a resource, a key or an
-// XR: their number has no bound. Labels other than the known ones are not counted, for the same
-// reason. A nil *metrics counts nothing. Safe for concurrent use.
+// Metrics counts what the function does. Labels never contain the name of a resource, a key or a
+// composite, because their number has no bound. For the same reason unknown labels are not counted.
+// A nil *Metrics counts nothing. Metrics is safe for concurrent use.
 type Metrics struct {
 	counters map[counterKey]prometheus.Counter // complete from the start, and only read afterwards
 }
 
-// NewRegistry has the metrics of the Go runtime and of the process. It is not
-// the default one, to which any dependency could add.
+// NewRegistry returns a registry with the metrics of the Go runtime and of the process. It is not
+// the default registry, because any dependency could add metrics to that one.
 func NewRegistry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -86,7 +86,7 @@ func New(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-// add n, unless the labels are not known or n is negative, which would panic.
+// add adds n, unless the labels are unknown or n is negative, which would panic.
 func (m *Metrics) add(key counterKey, n int) {
 	if m == nil {
 		return

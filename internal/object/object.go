@@ -1,10 +1,10 @@
-// Package object makes the Secrets and ConfigMaps that this function composes, and reads observed ones.
+// Package object creates the Secrets and ConfigMaps that this function composes, and reads observed ones.
 //
-// An [Object] becomes a google.protobuf.Struct, as Crossplane expects it. Of an observed Struct, the package reads who
-// controls it and what data it has, and makes the desired object that keeps it exactly as it is ([Held]).
+// An [Object] becomes a google.protobuf.Struct, as Crossplane expects it. The package reads the controller and the
+// data of an observed Struct, and creates the desired object that keeps it exactly as it is ([Held]).
 //
-// [Object.Validate] says what the API server would refuse. No text made here holds a value, and no Struct that comes
-// in is modified.
+// [Object.Validate] returns what the API server would refuse. No text that the package returns contains a value, and
+// no observed Struct is modified.
 package object
 
 import (
@@ -37,15 +37,15 @@ type Object struct {
 	Labels      map[string]string
 	Annotations map[string]string
 
-	State map[string]string // annotations that this function keeps for itself, under StatePrefix
+	State map[string]string // annotations with the state of this function, under StatePrefix
 
-	Type      string // of a Secret. Empty is Opaque, which the API server fills in
+	Type      string // of a Secret. Empty is Opaque, which the API server sets
 	Immutable *bool  // left out if nil
 	Data      map[string]sensitive.Bytes
 }
 
-// Struct is the object as Crossplane expects it. It shares nothing with o. Empty labels, annotations and data are left
-// out. A ConfigMap's value is under data if it is UTF-8, and under binaryData if not.
+// Struct returns the object as Crossplane expects it. It shares no data with o. Empty labels, annotations and data
+// are left out. A ConfigMap's value is under data if it is UTF-8, and under binaryData if not.
 //
 // Call [Object.Validate] first: protobuf may be unable to marshal the Struct of an invalid object.
 func (o *Object) Struct() *structpb.Struct {
@@ -71,7 +71,7 @@ func (o *Object) Struct() *structpb.Struct {
 	return &structpb.Struct{Fields: top}
 }
 
-// Bytes are about as many as the Struct of the object has in a response.
+// Bytes returns the approximate size of the object's Struct in a response.
 func (o *Object) Bytes() int {
 	const ofField = 16 // for the lengths of nested messages
 	n := len(o.Name) + len(o.Namespace) + len(o.Type) + 8*ofField
@@ -126,7 +126,7 @@ func putFields(to map[string]*structpb.Value, name string, f map[string]*structp
 	}
 }
 
-// slab returns string values from two slices of a size known before, instead of two allocations for each.
+// slab returns string values from two slices of a known size, instead of two allocations for each value.
 type slab struct {
 	values  []structpb.Value
 	strings []structpb.Value_StringValue

@@ -14,16 +14,17 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// errNoData says that a Struct is of a kind that holds no data for us.
+// errNoData says that a Struct has a kind without readable data.
 var errNoData = errors.New("cannot read data: the object is neither a v1 Secret nor a v1 ConfigMap")
 
-// Held is the desired object that keeps an observed one exactly as it is: its name, labels, annotations and data, type
-// and immutable. It is nil for everything but a v1 Secret or ConfigMap, because an object of another kind would lose
-// its spec. Its leaf values may be shared with the observed Struct: modify neither.
+// Held returns the desired object that keeps an observed one exactly as it is: its name, labels, annotations, data,
+// type and immutable. It is nil unless the object is a v1 Secret or ConfigMap, because an object of another kind
+// would lose its spec. It may share leaf values with the observed Struct: modify neither.
 //
-// Left out are labels and annotations that Crossplane sets by itself, kubectl's copy of the last applied object, and
-// what others have added or changed, as managedFields tell. Crossplane would take over the changes of others, and write
-// them back as they were observed. If no entry is Crossplane's, as in a file, all is held.
+// It omits labels and annotations that Crossplane sets itself, kubectl's copy of the last applied object, and fields
+// that others have added or changed according to managedFields. Otherwise Crossplane would take over the changes of
+// others, and write them back as they were observed. If no entry belongs to Crossplane, as in a file, everything is
+// kept.
 func Held(observed wire.Struct) *structpb.Struct {
 	kind, ok := kindOf(observed)
 	if !ok {
@@ -44,7 +45,7 @@ func Held(observed wire.Struct) *structpb.Struct {
 	return &structpb.Struct{Fields: out}
 }
 
-// HeldMetadata is the metadata that [Held] keeps, of an object of any kind.
+// HeldMetadata returns the metadata that [Held] keeps, for an object of any kind.
 func HeldMetadata(observed wire.Struct) *structpb.Value {
 	meta := observed.Get("metadata").Struct()
 	out := fields(4)
@@ -59,8 +60,8 @@ func HeldMetadata(observed wire.Struct) *structpb.Value {
 	return structOf(out)
 }
 
-// managed are the fields of an object that Crossplane applied, in the form of Kubernetes' FieldsV1: a map of names that
-// begin with f: to what is below them.
+// managed holds the fields of an object that Crossplane applied, in the form of Kubernetes' FieldsV1: a map from
+// names that begin with f: to the fields below them.
 type managed []wire.Struct
 
 func appliedFields(metadata wire.Struct) managed {
@@ -75,7 +76,7 @@ func appliedFields(metadata wire.Struct) managed {
 	return out
 }
 
-// at returns whether Crossplane applied a key of the map at a path. It is true for all keys if nothing is known.
+// at reports whether Crossplane applied a key of the map at a path. It is true for all keys if nothing is known.
 func (m managed) at(path ...string) func(key string) bool {
 	applied := map[string]bool{}
 	for _, at := range m {
@@ -89,7 +90,7 @@ func (m managed) at(path ...string) func(key string) bool {
 	return func(key string) bool { return len(m) == 0 || applied["f:"+key] }
 }
 
-// hold copies the applied keys of the map under a name, unless they are in except.
+// hold copies the applied keys of the map with a name, except the keys in except.
 func hold(
 	to map[string]*structpb.Value, name string, from wire.Struct, applied func(string) bool, except map[string]string,
 ) {
@@ -103,13 +104,13 @@ func hold(
 	putFields(to, name, f)
 }
 
-// Identity returns what names an object. A part that is absent is empty.
+// Identity returns the fields that identify an object. A missing field is empty.
 func Identity(s wire.Struct) (apiVersion, kind, namespace, name string) {
 	metadata := s.Get("metadata").Struct()
 	return s.Get("apiVersion").Text(), s.Get("kind").Text(), metadata.Get("namespace").Text(), metadata.Get("name").Text()
 }
 
-// Controller is the first owner reference with controller: true, or none. Kubernetes allows one.
+// Controller returns the first owner reference with controller: true, or none. Kubernetes allows only one.
 func Controller(s wire.Struct) wire.Struct {
 	for _, owner := range s.At("metadata", "ownerReferences").List().All() {
 		if ref := owner.Struct(); ref.Get("controller").Bool() {
@@ -125,12 +126,12 @@ func ControllerOf(s wire.Struct) (uid, kind, name string, ok bool) {
 	return ref.Get("uid").Text(), ref.Get("kind").Text(), ref.Get("name").Text(), ref.Exists()
 }
 
-// CompositionResourceName is the name that Crossplane stores in an annotation of a composed resource, or empty.
+// CompositionResourceName returns the name that Crossplane stores in an annotation of a composed resource, or empty.
 func CompositionResourceName(s wire.Struct) string {
 	return s.At("metadata", "annotations", annotationResourceName).Text()
 }
 
-// TypeOf is the type of a Secret, which the API server refuses to change. It is empty for any other kind.
+// TypeOf returns the type of a Secret, which the API server refuses to change. It is empty for any other kind.
 func TypeOf(s wire.Struct) string {
 	if kind, _ := kindOf(s); kind != Secret {
 		return ""
@@ -138,7 +139,7 @@ func TypeOf(s wire.Struct) string {
 	return cmp.Or(s.Get("type").Text(), typeOpaque)
 }
 
-// IsImmutable reports whether the API server refuses to change an object's data, and to make it mutable again.
+// IsImmutable reports whether the API server refuses to change an object's data and to make the object mutable again.
 func IsImmutable(s wire.Struct) bool { return s.Get("immutable").Bool() }
 
 // DataOf decodes the data of a Secret, or data and binaryData of a ConfigMap. An object without data has an empty map.
@@ -164,15 +165,15 @@ func DataOf(s wire.Struct) (map[string]sensitive.Bytes, error) {
 	return out, nil
 }
 
-// Changed reports whether an observed object holds anything but exactly the desired data. An object that is missing or
-// cannot be decoded has changed. Values are compared in constant time. It does not matter whether a ConfigMap's value
-// is under data or under binaryData.
+// Changed reports whether the data of an observed object differs from the desired data. An object that is missing or
+// cannot be decoded has changed. Values are compared in constant time. A ConfigMap's value can be under data or under
+// binaryData.
 func Changed(observed wire.Struct, desired *Object) bool {
 	data, err := DataOf(observed)
 	return err != nil || !maps.EqualFunc(data, desired.Data, sensitive.Bytes.Equal)
 }
 
-// decode adds all of in to out.
+// decode decodes all values of in into out.
 func decode(out map[string]sensitive.Bytes, in wire.Struct, read func(string) (sensitive.Bytes, error)) error {
 	for key, value := range in.All() {
 		decoded, err := read(value.Text())
@@ -192,7 +193,7 @@ func fromBase64(s string) (sensitive.Bytes, error) {
 	return sensitive.New(raw), err
 }
 
-// kindOf is the kind of a v1 Secret or ConfigMap, or empty.
+// kindOf returns the kind of a v1 Secret or ConfigMap, or empty.
 func kindOf(s wire.Struct) (kind Kind, ok bool) {
 	switch version, kind, _, _ := Identity(s); {
 	case version != apiVersion:

@@ -38,7 +38,7 @@ func (o *Object) validateType() []error {
 	return errs
 }
 
-// typeErrors may have nil errors.
+// typeErrors may contain nil errors.
 func (o *Object) typeErrors() []error {
 	switch o.Type {
 	case typeTLS:
@@ -68,8 +68,8 @@ func (o *Object) require(key string) error {
 	return nil
 }
 
-// requireJSON accepts what json.Unmarshal decodes into a map, as the API server does. It drops the error of
-// json.Unmarshal, which quotes what it reads.
+// requireJSON accepts what json.Unmarshal decodes into a map, as the API server does. It does not return the
+// error of json.Unmarshal, which quotes its input.
 func (o *Object) requireJSON(key string) error {
 	if err := o.require(key); err != nil {
 		return err

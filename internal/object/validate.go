@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// MaxDataBytes is how many bytes the values of one object may have together. It is MaxSecretSize of
+	// MaxDataBytes is the maximum total size of the values of one object. It is MaxSecretSize of
 	// k8s.io/api/core/v1, which the API server also applies to ConfigMaps.
 	MaxDataBytes = 1 << 20
 
-	// MaxMetadataBytes is how many bytes all labels, and all annotations, may have together, keys and values. It is
+	// MaxMetadataBytes is the maximum total size of all labels, and of all annotations, with keys and values. It is
 	// TotalAnnotationSizeLimitB of k8s.io/apimachinery. The API server has no such limit for labels, but an object in
 	// etcd must stay below 1.5 MiB.
 	MaxMetadataBytes = 256 << 10
 
-	// maxQuoted is how many bytes of a name an error text shows: the name may have a megabyte.
+	// maxQuoted is the number of bytes of a name that an error shows, because a name may have a megabyte.
 	maxQuoted = 80
 )
 
-// Validate says why the API server would refuse o, and what to change. It is nil for an object that may go to
-// Crossplane. The errors are sorted, of one line each, and name kinds, names and keys, but never a value.
+// Validate returns why the API server would refuse o, and what to change. It is nil for a valid object. The
+// errors are sorted and have one line each. They contain kinds, names and keys, but never a value.
 func (o *Object) Validate() []error {
 	var errs []error
 	if o.Kind != Secret && o.Kind != ConfigMap {
@@ -42,7 +42,7 @@ func (o *Object) Validate() []error {
 	return sorted(errs)
 }
 
-// A nameRule is what the API server accepts as a name of something.
+// A nameRule is a rule of the API server for names.
 type nameRule struct {
 	what, ifEmpty, ifWrong string
 	maxLength              int
@@ -51,12 +51,12 @@ type nameRule struct {
 
 var (
 	nameOfObject = nameRule{
-		"name", "give the object a name",
+		"name", "set a name for the object",
 		"use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit",
 		validation.DNS1123SubdomainMaxLength, validation.IsDNS1123Subdomain,
 	}
 	nameOfNamespace = nameRule{
-		"namespace", "give the object a namespace",
+		"namespace", "set a namespace for the object",
 		"use lower-case letters, digits and '-', and start and end with a letter or a digit",
 		validation.DNS1123LabelMaxLength, validation.IsDNS1123Label,
 	}
@@ -79,14 +79,14 @@ func (r nameRule) check(name string) error {
 	return nil
 }
 
-// ValidateName says why no Secret or ConfigMap can have a name, and what to change.
+// ValidateName returns why a name is invalid for a Secret or ConfigMap, and what to change.
 func ValidateName(name string) error { return nameOfObject.check(name) }
 
-// ValidateNamespace says why no namespace can have a name, and what to change. It must not be empty, because every
-// Secret and ConfigMap has a namespace.
+// ValidateNamespace returns why a name is invalid for a namespace, and what to change. It must not be empty, because
+// every Secret and ConfigMap has a namespace.
 func ValidateNamespace(namespace string) error { return nameOfNamespace.check(namespace) }
 
-// ValidateKey says why no Secret or ConfigMap can have a key in its data, and what to change.
+// ValidateKey returns why a key is invalid in the data of a Secret or ConfigMap, and what to change.
 func ValidateKey(key string) error {
 	if len(key) <= nameOfKey.maxLength && (key == "." || strings.HasPrefix(key, "..")) {
 		return fmt.Errorf("cannot use key %s: it becomes a file name where the object is mounted; "+
@@ -95,8 +95,8 @@ func ValidateKey(key string) error {
 	return nameOfKey.check(key)
 }
 
-// ValidateLabels says why a user cannot have these labels, and what to change. The errors are sorted and hold no
-// label's value.
+// ValidateLabels returns why a user cannot set these labels, and what to change. The errors are sorted and contain
+// no value of a label.
 func ValidateLabels(labels map[string]string) []error {
 	var errs []error
 	for key, value := range labels {
@@ -109,8 +109,8 @@ func ValidateLabels(labels map[string]string) []error {
 	return sorted(append(errs, tooBig("labels", labels, nil)))
 }
 
-// ValidateAnnotations says why a user cannot have these annotations, and what to change. The errors are sorted and
-// hold no annotation's value.
+// ValidateAnnotations returns why a user cannot set these annotations, and what to change. The errors are sorted and
+// contain no value of an annotation.
 func ValidateAnnotations(annotations map[string]string) []error {
 	return sorted(annotationErrors(annotations, nil))
 }
@@ -120,7 +120,7 @@ func annotationErrors(users, state map[string]string) []error {
 	var errs []error
 	for key, value := range users {
 		errs = append(errs,
-			validateMetadataKey("annotation", key, strings.ToLower(key)), // the case of its prefix is free
+			validateMetadataKey("annotation", key, strings.ToLower(key)), // its prefix may have upper case
 			refuseReserved("annotation", key, crossplaneAnnotations), notText(key, value))
 	}
 	for key, value := range state {
@@ -150,8 +150,8 @@ func dataErrors(data map[string]sensitive.Bytes) []error {
 	return errs
 }
 
-// validateMetadataKey checks the key of a label or an annotation. qualified is the form of it that must be a qualified
-// name.
+// validateMetadataKey checks the key of a label or an annotation. The argument qualified is the form of the key that
+// must be a qualified name.
 func validateMetadataKey(what, key, qualified string) error {
 	if len(content.IsLabelKey(qualified)) == 0 {
 		return nil
@@ -191,7 +191,7 @@ func quote(name string) string {
 	return fmt.Sprintf("%+q…", name[:maxQuoted])
 }
 
-// sorted drops nil and repeated errors.
+// sorted sorts errors, and removes nil and repeated errors.
 func sorted(errs []error) []error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -78,8 +78,8 @@ func TestValidate(t *testing.T) {
 			want: []string{
 				`cannot compose an object without data: export at least one key`,
 				`cannot compose kind "": use Secret or ConfigMap`,
-				`cannot use an empty name: give the object a name`,
-				`cannot use an empty namespace: give the object a namespace`,
+				`cannot use an empty name: set a name for the object`,
+				`cannot use an empty namespace: set a namespace for the object`,
 			},
 		},
 		"EachFault": {

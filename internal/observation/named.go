@@ -13,13 +13,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// Map is a CEL map whose values are made when they are read: find returns the value of a name, or false if there is
-// none, and names lists them, sorted. A value may be an error, which is returned to whoever reads it.
+// Map returns a CEL map whose values are created when they are read: find returns the value of a name, or false if
+// there is none, and names lists the sorted names. A value may be an error, which a read of it returns.
 func Map(find func(name string) (ref.Val, bool), names func() []string) traits.Mapper {
 	return &named{find: find, keys: names}
 }
 
-// details are a map of strings, which share the memory of the values: nothing of a request is written to. A value that
+// details is a map of strings, which share the memory of the values. No part of a request is written to. A value that
 // is not UTF-8 keeps its bytes.
 func details(d Details) ref.Val {
 	return &named{
@@ -41,7 +41,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// named is a map whose values are made when they are read.
+// named is a map whose values are created when they are read.
 type named struct {
 	find func(string) (ref.Val, bool)
 	keys func() []string

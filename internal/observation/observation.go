@@ -1,8 +1,8 @@
-// Package observation holds what expressions see of one request, as CEL variables: the observed composite and composed
-// resources with their connection details, the sources, the environment and the context.
+// Package observation provides the data of one request to expressions as CEL variables: the observed composite and
+// composed resources with their connection details, the sources, the environment and the context.
 //
-// Structs of the request are wrapped, never copied or written to. Values read them in place, in the order of their
-// keys, whole numbers as ints. The data of a v1 Secret is in no variable except secret and secrets.
+// Structs of the request are wrapped, and never copied or written to. Values read them in place, in the order of
+// their keys, with whole numbers as ints. Only the variables secret and secrets contain the data of a v1 Secret.
 package observation
 
 import (
@@ -13,22 +13,23 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// Details are connection details, or the data of a Secret: key to value.
+// Details are connection details, or the data of a Secret, as a map from key to value.
 type Details map[string][]byte
 
-// A Resource is what is observed of a composite or composed resource.
+// A Resource is an observed composite or composed resource.
 type Resource struct {
 	Object  wire.Struct
 	Details Details
 
-	// Withheld says why its connection details cannot be used: *expression.Waiting, *expression.Failed or nil.
+	// Withheld is the reason why its connection details cannot be used: *expression.Waiting,
+	// *expression.Failed or nil.
 	Withheld error
 }
 
-// object of a resource as expressions see it.
+// object returns the object of a resource as expressions see it.
 func (r Resource) object() ref.Val { return object(r.Object) }
 
-// details of a resource as expressions see them.
+// details returns the connection details of a resource as expressions see them.
 func (r Resource) details() ref.Val {
 	if r.Withheld != nil {
 		return types.WrapErr(r.Withheld)
@@ -36,19 +37,20 @@ func (r Resource) details() ref.Val {
 	return details(r.Details)
 }
 
-// A Source is what was found of a source.
+// A Source holds the objects that were found for a source.
 type Source struct {
 	Read     bool // Crossplane has answered
-	Optional bool // if it was not found, it is a missing key, and not an input to wait for
+	Optional bool // an object that was not found is a missing key, and not an input to wait for
 	Secret   bool // it is in the variable secrets, and not in sources
-	Many     bool // it is a list of all objects, and not the one object
+	Many     bool // it is a list of all objects, and not one object
 
 	Objects []wire.Struct
-	Details Details // the data of a Secret source; nil if none was found
+	Details Details // the data of a Secret source; nil if no Secret was found
 	Failed  string  // why a source that was found cannot be used, or empty
 }
 
-// missing reports whether a source is there. v is an error value if an expression must not go on without the source.
+// missing reports, as there, whether a source exists. v is an error value if an expression must not continue
+// without the source.
 func (s Source) missing(variable, name string) (v ref.Val, there bool) {
 	switch {
 	case s.Failed != "":
@@ -62,17 +64,16 @@ func (s Source) missing(variable, name string) (v ref.Val, there bool) {
 	return waiting(expression.PathText(variable, name)), false
 }
 
-// Generated is the outputs of a generator.
+// Generated holds the outputs of a generator.
 type Generated struct {
-	Outputs Details // nil if there are none yet
+	Outputs Details // nil if there are no outputs yet
 	Waits   string  // what the outputs wait for
 
-	// Failed says why there are no outputs although there should be, or is nil. If it is set, an optional key does not
-	// go on without them.
+	// Failed is the reason why expected outputs are missing, or nil. If it is set, an optional key also fails.
 	Failed *expression.Failed
 }
 
-// An Observation is what expressions see of one request. The maps and Structs are read only, and not copied.
+// An Observation holds the data of one request for expressions. The maps and Structs are read only, and not copied.
 type Observation struct {
 	Composite   Resource
 	Resources   map[string]Resource
@@ -80,15 +81,15 @@ type Observation struct {
 	Environment wire.Struct
 	Context     wire.Struct
 
-	// Generated are the outputs of each generator, and Previous those of the generation before, if there is one.
+	// Generated has the outputs of each generator, and Previous those of the previous generation, if it exists.
 	Generated map[string]Generated
 	Previous  map[string]Generated
 
-	// EnvironmentWaits lists what must be read before there is an environment.
+	// EnvironmentWaits lists the objects that must be read before the environment exists.
 	EnvironmentWaits []string
 }
 
-// A Author lists what the expressions of a composite author see beside the composite.
+// An Author lists what the expressions of a composite author see in addition to the composite.
 type Author struct {
 	Secret      string   // the composed resource whose connection details are secret, or empty for no such variable
 	Secrets     []string // the composed resources whose connection details are in secrets
@@ -96,15 +97,16 @@ type Author struct {
 	Environment bool     // they see the environment
 }
 
-// Generation is what the expressions of one generation also see.
+// A Generation holds what the expressions of one generation also see.
 type Generation struct {
-	// Generation is its number and its ID. If it does not exist there is no such variable.
+	// Generation is its number and its ID. If it does not exist, there is no such variable.
 	Generation wire.Struct
 
-	// Resource is its composed resource, if it is observed, and Details its connection details, or the data of a Secret.
+	// Resource is its composed resource, if it is observed. Details has its connection details, or the data
+	// of a Secret.
 	Resource wire.Struct
 	Details  Details
 }
 
-// waiting is an input that is not there yet: whoever reads it waits.
+// waiting returns a missing input: expressions that read it wait.
 func waiting(inputs ...string) ref.Val { return types.WrapErr(expression.NewWaiting(inputs...)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A Scope is the variables of the expressions of one export.
+// A Scope holds the variables of the expressions of one export.
 type Scope struct {
 	observation *Observation
 	from        string
@@ -22,8 +22,8 @@ type Scope struct {
 
 var _ cel.Activation = Scope{}
 
-// Scope returns the variables where resource, self and secret are those of the composed resource from, or of the
-// composite if that is empty.
+// Scope returns the variables whose resource, self and secret come from the composed resource from, or from the
+// composite if from is empty.
 func (o *Observation) Scope(from string, variables ref.Val) Scope {
 	return Scope{observation: o, from: from, variables: variables}
 }
@@ -39,7 +39,7 @@ func (o *Observation) GenerationScope(m *Generation, variables ref.Val) Scope {
 // Parent is nil: there are no other variables.
 func (s Scope) Parent() cel.Activation { return nil }
 
-// ResolveName returns the variable of that name. A variable that is not there yet is an error value that wraps
+// ResolveName returns the variable with that name. A variable that does not exist yet is an error value that wraps
 // *expression.Waiting.
 func (s Scope) ResolveName(name string) (any, bool) {
 	o := s.observation
@@ -79,7 +79,7 @@ func (s Scope) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// ofFrom is a value of the resource that the scope is from.
+// ofFrom returns a value of the resource of the scope.
 func (s Scope) ofFrom(value func(Resource) ref.Val) ref.Val {
 	if s.from == "" {
 		return value(s.observation.Composite)
@@ -104,7 +104,7 @@ func (m *Generation) resolve(name string) (any, bool) {
 	return nil, false
 }
 
-// resolve knows only these names: nothing that is not listed can be reached, not even by a computed name.
+// resolve knows only these names: names that are not listed cannot be read, even by a computed name.
 func (t *Author) resolve(o *Observation, name string) (any, bool) {
 	switch name {
 	case expression.Composite, expression.Resource, expression.Self:
@@ -129,7 +129,7 @@ func (t *Author) resolve(o *Observation, name string) (any, bool) {
 	return nil, false
 }
 
-// some of the composed resources, those with one of the names.
+// some returns the composed resources with one of the names.
 func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val {
 	return &named{
 		find: func(name string) (ref.Val, bool) {
@@ -163,8 +163,8 @@ func (o *Observation) findResource(name string) (ref.Val, bool) {
 
 func (o *Observation) resourceNames() []string { return sortedKeys(o.Resources) }
 
-// findDetails looks among the Secret sources first: no source of a plan has the name of a composed resource whose
-// connection details the plan uses.
+// findDetails searches the Secret sources first, because no source of a plan has the name of a composed resource
+// whose connection details the plan uses.
 func (o *Observation) findDetails(name string) (ref.Val, bool) {
 	if s, ok := o.Sources[name]; ok && s.Secret {
 		if v, there := s.missing(expression.Secrets, name); !there {
@@ -215,7 +215,7 @@ func (o *Observation) sourceNames() []string {
 	return names
 }
 
-// generated is the variable with the outputs of all generators.
+// generated returns the variable with the outputs of all generators.
 func generated(all map[string]Generated, variable string) ref.Val {
 	return &named{
 		find: func(name string) (ref.Val, bool) {

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// copies are the annotations in which tools keep a copy of the object that was applied, which may be a Secret or hold
-// one: kubectl, Kapp, Rancher, Kopf and the operators of Banzai Cloud.
+// copies are the annotations in which tools keep a copy of the applied object, which may be a Secret or contain one:
+// kubectl, Kapp, Rancher, Kopf and the operators of Banzai Cloud.
 var copies = []string{
 	"kubectl.kubernetes.io/last-applied-configuration",
 	"kapp.k14s.io/original",
@@ -21,13 +21,13 @@ var copies = []string{
 	"banzaicloud.com/last-applied",
 }
 
-// HoldsCopy reports whether an annotation of that name holds a copy of the object that was applied. No expression sees
-// it, in whatever map it is.
+// HoldsCopy reports whether an annotation with that name contains a copy of the applied object. Expressions cannot
+// read it in any map.
 func HoldsCopy(name string) bool {
 	return strings.Contains(name, "/") && slices.Contains(copies, name)
 }
 
-// hiddenNames are names of hidden fields, beside copies.
+// hiddenNames are names of hidden fields, in addition to copies.
 type hiddenNames []string
 
 var (
@@ -35,7 +35,7 @@ var (
 	listFields   = &hiddenNames{"items", "data", "stringData"} // items may have no kind
 )
 
-// hiddenFields of an object: those that hold the data of a v1 Secret, or of a list of them.
+// hiddenFields returns the fields with the data of a v1 Secret, or of a list of Secrets.
 func hiddenFields(s wire.Struct) *hiddenNames {
 	kind := s.Get("kind")
 	switch isSecret := kind.Is("Secret"); {
@@ -51,7 +51,7 @@ func (m *fields) hidden(key string) bool {
 	return HoldsCopy(key) || m.hides != nil && slices.Contains(*m.hides, key)
 }
 
-// hiddenError tells the author of an expression that a field is hidden. Otherwise the expression would wait forever.
+// hiddenError tells the author of an expression that a field is hidden. Without it the expression would wait forever.
 func hiddenError(key string) ref.Val {
 	reason := "reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret"
 	if HoldsCopy(key) {

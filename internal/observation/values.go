@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// value is a google.protobuf.Value as a CEL value: only text is copied.
+// value returns a google.protobuf.Value as a CEL value: only text is copied.
 func value(v wire.Value) ref.Val {
 	switch v.Kind() {
 	case wire.Text:
@@ -32,8 +32,8 @@ func value(v wire.Value) ref.Val {
 	}
 }
 
-// number is an int if it is whole. A whole number that a double cannot hold exactly may have been rounded before it
-// came here, so its use fails.
+// number returns an int for a whole number. A whole number that a double cannot represent exactly may have been
+// rounded before, so its use fails.
 func number(f float64) ref.Val {
 	const exact = 1 << 53
 	switch {
@@ -41,22 +41,22 @@ func number(f float64) ref.Val {
 		return types.Double(f)
 	case f > exact || f < -exact:
 		return types.WrapErr(&expression.Failed{Reason: "reads a whole number over 2^53, which was rounded " +
-			"on its way to the function: have it as a string in the resource"})
+			"on its way to the function: make it a string in the resource"})
 	}
 	return types.Int(f)
 }
 
-// object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is hidden, wherever the Struct comes from: a
-// Secret can be in a manifest, in the context, in a status. Annotations that hold copies of objects are also hidden.
+// object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is hidden in every Struct, because a
+// Secret can be in a manifest, in the context or in a status. Annotations with copies of objects are also hidden.
 func object(s wire.Struct) ref.Val { return &fields{s, hiddenFields(s)} }
 
 // fields is a Struct without its hidden fields. It is read in place, because it may be large and read often.
 type fields struct {
 	of    wire.Struct
-	hides *hiddenNames // nil for none: an object is made for each select
+	hides *hiddenNames // nil for none, because each select creates an object
 }
 
-// The interfaces that cel-go looks for.
+// The interfaces that cel-go requires.
 var (
 	_ expression.KeyOrdered = (*fields)(nil)
 	_ traits.Foldable       = (*fields)(nil)
@@ -83,7 +83,7 @@ func (m *fields) Find(key ref.Val) (ref.Val, bool) {
 	return value(v), true
 }
 
-// notAKey is what Find returns for a key that is no string: the key, if it is an error.
+// notAKey is the result of Find for a key that is not a string: the key, if it is an error.
 func notAKey(key ref.Val) (ref.Val, bool) {
 	if types.IsUnknownOrError(key) {
 		return key, false
@@ -102,7 +102,7 @@ func (m *fields) Equal(other ref.Val) ref.Val               { return equalMaps(m
 func (m *fields) ConvertToType(t ref.Type) ref.Val          { return convert(m, types.MapType, t) }
 func (m *fields) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
-// Contains is false for a hidden field: has() and in may ask.
+// Contains is false for a hidden field, so that has() and in do not fail.
 func (m *fields) Contains(key ref.Val) ref.Val {
 	if k, ok := key.(types.String); ok && m.hidden(string(k)) {
 		return types.False
@@ -134,8 +134,8 @@ func (m *fields) Fold(f traits.Folder) {
 	}
 }
 
-// errNative refuses a conversion into a Go type. No function of the environment asks for one, and a result is converted
-// by walking it.
+// errNative refuses a conversion into a Go type. No function of the environment needs one, and a result is converted
+// value by value.
 var errNative = errors.New("cannot convert an observed value to a Go value")
 
 func get(m traits.Mapper, key ref.Val) ref.Val {
@@ -186,8 +186,8 @@ func and(a, b ref.Val) ref.Val {
 	return a
 }
 
-// equal compares values, one of which may be an error: a number that was rounded is equal to nothing, and differs from
-// nothing.
+// equal compares values, one of which may be an error: a rounded number is neither equal to a value nor different
+// from it.
 func equal(a, b ref.Val) ref.Val {
 	switch {
 	case types.IsUnknownOrError(a):
@@ -288,7 +288,7 @@ func overKeys(keys []string) traits.Iterator {
 
 // An iterator returns n values.
 type iterator struct {
-	traits.Iterator // the methods of ref.Val that nothing calls
+	traits.Iterator // the methods of ref.Val that are never called
 
 	n, i int
 	at   func(int) ref.Val

@@ -161,13 +161,13 @@ secrets:
 		"NoKeyAtAll": {
 			reason: "an object without keys is not made",
 			input:  `secrets: [{name: url, from: db, data: [{key: a, value: secret.missing, optional: true}, {valueMap: "optional.none()"}]}]`,
-			want:   []string{waits + `Secret "url" is not created: waiting: it has no key: no optional value is there`},
+			want:   []string{waits + `Secret "url" is not created: waiting: it has no key: all optional values are missing`},
 		},
 		"NoKeyAtAllObserved": {
 			reason: "nor emptied",
 			input:  `secrets: [{name: url, data: [{key: a, value: secret.missing, optional: true}]}]`,
 			world:  observedURL,
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: it has no key: no optional value is there`},
+			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: it has no key: all optional values are missing`},
 		},
 		"EmptyMap": {
 			reason: "a map without entries waits for one",

@@ -17,47 +17,46 @@ import (
 )
 
 const (
-	// windowBytes of a request arrive before anybody reads it: the flow-control window of its
-	// stream. It is the least that gRPC has.
+	// windowBytes of a request arrive before the server reads it: the flow-control window of its
+	// stream. It is gRPC's minimum.
 	windowBytes = 64<<10 - 1
 
-	// connectionWindowBytes are in flight on a connection. They bound how quickly messages
-	// arrive, not how many are kept.
+	// connectionWindowBytes are in flight on a connection. They bound how quickly messages arrive,
+	// not how many are kept.
 	connectionWindowBytes = 1 << 20
 
-	// maxStreams of one connection: with their windows they have 16 MiB.
+	// maxStreams is the number of streams of one connection. Their windows have 16 MiB together.
 	maxStreams = 256
 
-	// transitFactor is what a large request takes until it is answered, in times of its size: it
-	// is received, and copied.
+	// transitFactor is the memory of a large request until it is answered, as a multiple of its
+	// size, because it is received and copied.
 	transitFactor = 2
 
-	// Each request takes up to workBytes for its answer, and workFactor times its own size for
-	// what protobuf decodes of it: small values take twenty times what they have on the wire.
+	// Each request takes up to workBytes for its response, and workFactor times its own size for
+	// the decoded request, because small values take twenty times their size on the wire.
 	workBytes  = 8 << 20
 	workFactor = 24
 
-	// receiveTimeout bounds how long a large request takes to arrive once it is admitted. A
-	// cluster's network takes a hundredth of it.
+	// receiveTimeout bounds how long a large request takes to arrive once it is admitted. In the
+	// network of a cluster it takes a hundredth of this time.
 	receiveTimeout = 5 * time.Second
 
-	// admissionTimeout bounds the wait of a caller without a deadline, and answerTime is what
-	// is left to others to answer in.
+	// admissionTimeout bounds the wait of a caller without a deadline. For callers with a deadline,
+	// answerTime is kept for the response.
 	admissionTimeout = 10 * time.Second
 	answerTime       = 2 * time.Second
 
-	// writeTimeout bounds how long others wait for an answer to be written.
+	// writeTimeout bounds how long other requests wait until a response is written.
 	writeTimeout = time.Second
 )
 
-// An admission bounds the memory of the requests that are in flight.
+// An admission bounds the memory of the requests in flight.
 //
-// gRPC receives the message of a unary call before its handler runs. The methods of an
-// admission are served as streams, whose handlers receive by themselves. Before they do, a
-// client can send no more than the window of the stream. A request that fits into it has
-// arrived, and waits for others of its kind only. A larger one is received once there is
-// memory for it in transit, and then waits for memory to work in. What works never waits for
-// what is in transit.
+// gRPC receives the message of a unary call before its handler runs. The methods of an admission
+// are served as streams, whose handlers receive messages themselves. Before that, a client can send
+// at most the window of the stream. A request that fits into the window has arrived, and waits only
+// for other small requests. A larger request is received once there is memory for it in transit,
+// and then waits for memory to work in. A running request never waits for a request in transit.
 type admission struct {
 	limit      int64  // of the process's memory
 	transit    *share // of large requests
@@ -67,7 +66,7 @@ type admission struct {
 	codec      encoding.CodecV2
 }
 
-// A share of the memory, which requests have in the order in which they come.
+// A share is a part of the memory, which requests get in the order in which they arrive.
 type share struct {
 	*semaphore.Weighted
 
@@ -76,9 +75,9 @@ type share struct {
 
 func newShare(bytes int64) *share { return &share{semaphore.NewWeighted(bytes), bytes} }
 
-// newAdmission of messages that a codec reads. A quarter of the memory is for large requests
-// in transit, three eighths for work on them, and an eighth for work on small ones. What is
-// left is for the process itself, and for garbage.
+// newAdmission returns an admission for messages that a codec reads. A quarter of the memory is for
+// large requests in transit, three eighths for work on them, and an eighth for work on small
+// requests. The rest is for the process itself and for garbage.
 func newAdmission(limit int64, maxMessage int, codec encoding.CodecV2) *admission {
 	const least = 32 << 20
 	limit = max(limit, least)
@@ -88,7 +87,7 @@ func newAdmission(limit int64, maxMessage int, codec encoding.CodecV2) *admissio
 	}
 }
 
-// options of a server whose methods are admitted.
+// options returns the options of a server whose methods are admitted.
 func (a *admission) options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -98,7 +97,7 @@ func (a *admission) options() []grpc.ServerOption {
 	}
 }
 
-// register a service whose unary methods are admitted.
+// register registers a service whose unary methods are admitted.
 func (a *admission) register(
 	s *grpc.Server, service grpc.ServiceDesc, impl any, intercept grpc.UnaryServerInterceptor,
 ) {
@@ -109,7 +108,7 @@ func (a *admission) register(
 			defer func() { in.arrived(); in.worked() }()
 			ctx := stream.Context()
 			rsp, err := m.Handler(impl, ctx, in.receive, intercept)
-			if in.err != nil { // it is counted as what it is answered with
+			if in.err != nil { // its error is counted
 				_, err = intercept(ctx, nil, info, func(context.Context, any) (any, error) { return nil, in.err })
 			}
 			if err != nil {
@@ -123,7 +122,7 @@ func (a *admission) register(
 	s.RegisterService(&service, impl)
 }
 
-// reserve bytes of a share, or refuse. What is reserved must be given back.
+// reserve reserves bytes of a share, or returns an error. Reserved bytes must be released.
 func (a *admission) reserve(ctx context.Context, of *share, bytes int64) (give func(), err error) {
 	bytes, give = min(bytes, of.bytes), func() {}
 	wait, cancel := context.WithTimeout(ctx, patience(ctx))
@@ -138,7 +137,7 @@ func (a *admission) reserve(ctx context.Context, of *share, bytes int64) (give f
 		"raise the memory limit and GOMEMLIMIT of the function, or its replicas", a.limit>>20)
 }
 
-// patience is how long a caller waits to be admitted.
+// patience returns how long a caller waits to be admitted.
 func patience(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -153,11 +152,11 @@ type incoming struct {
 	*admission
 
 	stream          grpc.ServerStream
-	arrived, worked func() // give back what is reserved for it
-	err             error  // of what could not be received
+	arrived, worked func() // releases its reserved memory
+	err             error  // of a request that could not be received
 }
 
-// transportStream is what a ServerStream reads from. It is gRPC's own, and internal there:
+// transportStream is the stream that a ServerStream reads from. It is internal to gRPC:
 // TestAdmission fails if an update changes it.
 type transportStream interface {
 	ReadMessageHeader(header []byte) error
@@ -165,7 +164,7 @@ type transportStream interface {
 	RecvCompress() string
 }
 
-// receive the message of a unary call, once it is admitted.
+// receive receives the message of a unary call, once it is admitted.
 func (in *incoming) receive(v any) error {
 	in.err = in.receiveAdmitted(v)
 	return in.err
@@ -200,7 +199,7 @@ func (in *incoming) receiveAdmitted(v any) error {
 	return nil
 }
 
-// read a message of so many bytes, and reserve what it takes.
+// read reads a message of so many bytes, and reserves memory for it.
 func (in *incoming) read(stream transportStream, size int64) (data mem.BufferSlice, err error) {
 	ctx, work := in.stream.Context(), in.smallWork
 	if size > windowBytes {
@@ -216,7 +215,7 @@ func (in *incoming) read(stream transportStream, size int64) (data mem.BufferSli
 	return data, err
 }
 
-// readWithin a time. What is not read by then is given up with the handler.
+// readWithin reads within a time. After that time the handler ends without the message.
 func readWithin(limit time.Duration, stream transportStream, length int) (mem.BufferSlice, error) {
 	type result struct {
 		data mem.BufferSlice
@@ -235,7 +234,7 @@ func readWithin(limit time.Duration, stream transportStream, length int) (mem.Bu
 	}
 }
 
-// unreceived is the error of a stream as a handler returns it.
+// unreceived returns the error of a stream as a handler returns it.
 func unreceived(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return status.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
@@ -243,8 +242,8 @@ func unreceived(err error) error {
 	return err // a status
 }
 
-// send the answer, and wait until it is written: it takes memory as long as that. A caller
-// that reads slowly keeps no other from work.
+// send sends the response, and waits until it is written, because it takes memory until then. A
+// caller that reads slowly does not block other requests.
 func (in *incoming) send(rsp any) error {
 	s := &sending{message: rsp}
 	if err := in.stream.SendMsg(s); err != nil || s.written == nil {
@@ -264,19 +263,19 @@ func (in *incoming) send(rsp any) error {
 	return nil
 }
 
-// A sending is an answer that says when it is written.
+// A sending is a response that signals when it is written.
 type sending struct {
 	message any
-	written chan struct{} // nil for what gRPC takes at once
+	written chan struct{} // nil if gRPC takes the data immediately
 }
 
-// Get is not asked for.
+// Get is never called.
 func (s *sending) Get(n int) *[]byte { b := make([]byte, n); return &b }
 
-// Put is called once with the part that is watched, when it is written.
+// Put is called once with the watched part, when it is written.
 func (s *sending) Put(*[]byte) { close(s.written) }
 
-// watch the last part of what is sent that gRPC counts the users of.
+// watch watches the last reference-counted part of the response.
 func (s *sending) watch(parts mem.BufferSlice) {
 	for i := len(parts) - 1; i >= 0 && parts.Len() > windowBytes; i-- {
 		if b := parts[i].ReadOnlyData(); !mem.IsBelowBufferPoolingThreshold(cap(b)) {
@@ -290,7 +289,7 @@ func (s *sending) watch(parts mem.BufferSlice) {
 // sendingCodec is a codec that also marshals sendings.
 type sendingCodec struct{ encoding.CodecV2 }
 
-// Marshal a message.
+// Marshal marshals a message.
 func (c sendingCodec) Marshal(v any) (mem.BufferSlice, error) {
 	s, ok := v.(*sending)
 	if !ok {

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// checkInterval is how long a handshake trusts the last look at the files.
-// Kubernetes takes up to a minute to bring a new Secret into a pod, so a second
-// more delays nothing, and three small reads a second are nothing.
+// checkInterval is how long a handshake uses the last check of the files. Kubernetes takes up to a
+// minute to copy a new Secret into a pod, so another second does not matter, and three small reads
+// per second have almost no cost.
 const checkInterval = time.Second
 
 // certificates are the TLS files of a directory, read again when they change. If a set cannot
@@ -34,12 +34,13 @@ type certificates struct {
 
 	mu      sync.Mutex
 	checked time.Time        // when the files were last read
-	seen    certificateFiles // what was read then, good or bad
+	seen    certificateFiles // the files of the last read, usable or not
 	seenErr string           // the text of the error of that
-	current *tls.Config      // of the last good set, never nil, never changed
+	current *tls.Config      // of the last usable set; never nil, never changed
 }
 
-// TLSCredentials demand a client certificate, with the TLS files of a directory as they are then.
+// TLSCredentials returns credentials that require a client certificate, and that use the current TLS files
+// of a directory.
 func TLSCredentials(dir string, log logging.Logger) (credentials.TransportCredentials, error) {
 	certs, err := newCertificates(dir, log)
 	if err != nil {
@@ -48,8 +49,8 @@ func TLSCredentials(dir string, log logging.Logger) (credentials.TransportCreden
 	return credentials.NewTLS(certs.config()), nil
 }
 
-// newCertificates reads tls.crt, tls.key and ca.crt. A first set that cannot be
-// used is an error: there is nothing to fall back to.
+// newCertificates reads tls.crt, tls.key and ca.crt. If the first set cannot be used, it returns an
+// error, because there is no previous set.
 func newCertificates(dir string, log logging.Logger) (*certificates, error) {
 	c := &certificates{log: log, now: time.Now}
 	c.read = func() (certificateFiles, error) { return readCertificateFiles(dir) }
@@ -62,17 +63,17 @@ func newCertificates(dir string, log logging.Logger) (*certificates, error) {
 	return c, err
 }
 
-// config asks for the current certificates on each handshake. It applies to new
-// connections; open ones keep what they were opened with.
+// config returns a configuration that uses the current certificates for each handshake. It applies
+// to new connections; open connections keep their certificates.
 func (c *certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		ClientAuth:         tls.RequireAndVerifyClientCert, // also if there should be no current configuration
+		ClientAuth:         tls.RequireAndVerifyClientCert, // even without a current configuration
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.latest(), nil },
 	}
 }
 
-// latest good configuration. The files are read if that was not done within the checkInterval.
+// latest returns the latest usable configuration. It reads the files if they were not read within the checkInterval.
 func (c *certificates) latest() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,9 +84,9 @@ func (c *certificates) latest() *tls.Config {
 	return c.current
 }
 
-// reload takes over a set of files that differs from the one seen last. Kubernetes swaps all of
-// them at once, but they are read one after the other, and a new tls.crt must not meet an old
-// ca.crt. A set that a second reading does not confirm is left to the next check.
+// reload uses a set of files that differs from the last set. Kubernetes replaces all files at the
+// same time, but they are read one after the other, and a new tls.crt must not be used with an old
+// ca.crt. If a second read returns other files, the next check reads them again.
 func (c *certificates) reload() {
 	files, err := c.read()
 	if files == c.seen && fmt.Sprint(err) == c.seenErr {
@@ -102,7 +103,7 @@ func (c *certificates) reload() {
 		config, err = files.config()
 	}
 	if err != nil {
-		c.log.Info("Cannot use the new TLS certificates, keeping the former ones", "error", err.Error())
+		c.log.Info("Cannot use the new TLS certificates, keeping the previous ones", "error", err.Error())
 		return
 	}
 	c.current = config
@@ -115,7 +116,7 @@ type certificateFiles struct{ crt, key, ca string }
 // readCertificateFiles follows symbolic links, as Kubernetes mounts Secrets.
 func readCertificateFiles(dir string) (f certificateFiles, err error) {
 	for name, content := range map[string]*string{"tls.crt": &f.crt, "tls.key": &f.key, "ca.crt": &f.ca} {
-		b, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // of the folder that a flag names
+		b, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // in the folder of a flag
 		if err != nil {
 			return certificateFiles{}, fmt.Errorf("cannot read TLS file %q: %w", name, err)
 		}
@@ -124,9 +125,9 @@ func readCertificateFiles(dir string) (f certificateFiles, err error) {
 	return f, nil
 }
 
-// config of a server that demands a client certificate signed by the CA.
-// Sessions are not resumed: a ticket from before a change of the CA would let a
-// client in without a look at its certificate.
+// config returns the configuration of a server that requires a client certificate signed by the CA.
+// Sessions are not resumed, because a ticket from before a change of the CA would admit a client
+// without verifying its certificate.
 func (f certificateFiles) config() (*tls.Config, error) {
 	if _, err := poolOf(f.crt); err != nil {
 		return nil, fmt.Errorf("cannot parse TLS file %q: %w", "tls.crt", err)
@@ -148,8 +149,8 @@ func (f certificateFiles) config() (*tls.Config, error) {
 	}, nil
 }
 
-// poolOf every certificate of a PEM file. Unlike x509.CertPool and tls.X509KeyPair it refuses a
-// file with a block that is cut off, which they read as a file that ends before it.
+// poolOf returns a pool with every certificate of a PEM file. Unlike x509.CertPool and
+// tls.X509KeyPair, which ignore an incomplete last block, it refuses a file with such a block.
 func poolOf(file string) (*x509.CertPool, error) {
 	pool, found, rest := x509.NewCertPool(), false, []byte(file)
 	for block, after := pem.Decode(rest); block != nil; block, after = pem.Decode(rest) {
@@ -164,7 +165,7 @@ func poolOf(file string) (*x509.CertPool, error) {
 		found = true
 	}
 	if strings.Contains(string(rest), "-----") {
-		return nil, errors.New("a PEM block is cut off")
+		return nil, errors.New("a PEM block is incomplete")
 	}
 	if !found {
 		return nil, errors.New("no certificate found")

@@ -19,9 +19,9 @@ type lazyRunner interface {
 	Run(ctx context.Context, req *wire.Request) *wire.Response
 }
 
-// LazyCodec reads a request where it lies, and carries on in its response what came with
-// it. All other messages, those of health and reflection, are protobuf's, as ever. That a
-// server can be given a codec is experimental in gRPC.
+// LazyCodec reads a request in place, and copies parts of it into the response without decoding
+// them. All other messages, those of health and reflection, are encoded by protobuf. Setting the
+// codec of a server is experimental in gRPC.
 type LazyCodec struct {
 	encoding.CodecV2
 
@@ -33,7 +33,7 @@ func NewLazyCodec(log logging.Logger) LazyCodec {
 	return LazyCodec{encoding.GetCodecV2(grpcproto.Name), log}
 }
 
-// recovered from a panic: a codec runs where no interceptor sees one.
+// recovered converts a panic into an error, because a codec runs outside of all interceptors.
 func (c LazyCodec) recovered(err *error) {
 	if value := recover(); value != nil {
 		logPanic(c.log, "codec", value)
@@ -41,7 +41,7 @@ func (c LazyCodec) recovered(err *error) {
 	}
 }
 
-// Unmarshal copies a request once: gRPC takes its own buffers back when this returns.
+// Unmarshal copies a request once, because gRPC reuses its own buffers when Unmarshal returns.
 func (c LazyCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 	req, ok := v.(*wire.Request)
 	if !ok {
@@ -56,7 +56,7 @@ func (c LazyCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 	return nil
 }
 
-// Marshal copies nothing of what is carried on.
+// Marshal does not copy the parts of the request in the response.
 func (c LazyCodec) Marshal(v any) (out mem.BufferSlice, err error) {
 	rsp, ok := v.(*wire.Response)
 	if !ok {
@@ -74,8 +74,8 @@ func (c LazyCodec) Marshal(v any) (out mem.BufferSlice, err error) {
 	return out, nil
 }
 
-// lazyService is the FunctionRunnerService of a file, v1 or v1beta1, whose messages are the
-// same on the wire. The server must have the LazyCodec.
+// lazyService returns the FunctionRunnerService of v1 or v1beta1, whose messages are the same on
+// the wire. The server must have the LazyCodec.
 func lazyService(file protoreflect.FileDescriptor) grpc.ServiceDesc {
 	service := file.Services().Get(0)
 	method := service.Methods().Get(0)

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// memoryUnlimited is what requests are bounded by where nothing limits the process.
+// memoryUnlimited is the memory for requests if the process has no memory limit.
 const memoryUnlimited = 1 << 30
 
-// MemoryLimit of the process in bytes: GOMEMLIMIT, or that of its cgroup if that is lower.
+// MemoryLimit returns the memory limit of the process in bytes: GOMEMLIMIT, or the limit of its cgroup if
+// that is lower.
 func MemoryLimit() int64 {
 	limit := min(debug.SetMemoryLimit(-1), cgroupLimit())
-	if limit > math.MaxInt64/2 { // which a cgroup writes for none
+	if limit > math.MaxInt64/2 { // a cgroup writes it if there is no limit
 		return memoryUnlimited
 	}
 	return limit
@@ -33,13 +34,14 @@ func cgroupLimit() int64 {
 	return math.MaxInt64
 }
 
-// gcPercent is Go's GOGC. What stays in use is small, the compiled inputs, and a request leaves
-// garbage only: at Go's default of 100 collecting it adds a sixth to the cost of a small
-// request. From 250 on hostile requests take more than the 120 MiB that TestAttackRequests allows.
+// gcPercent is Go's GOGC. Only compiled inputs stay in memory, which are small, and a request leaves
+// only garbage. With Go's default of 100, garbage collection adds a sixth to the cost of a small
+// request. With 250 or more, hostile requests take more than the 120 MiB that TestAttackRequests
+// allows.
 const gcPercent = 200
 
-// TuneMemory sets gcPercent, unless GOGC is set, and limits Go's memory to a fifth below the
-// limit of the cgroup, unless GOMEMLIMIT is set: it does not count the pages of the program.
+// TuneMemory sets gcPercent, unless GOGC is set. Unless GOMEMLIMIT is set, it limits Go's memory to
+// a fifth below the limit of the cgroup, because Go does not count the pages of the program.
 func TuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

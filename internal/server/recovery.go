@@ -12,14 +12,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxFrames of a stack are logged: enough for the depth of a CEL evaluation to
-// show where it came from.
+// maxFrames of a stack are logged. They show where a deep CEL evaluation started.
 const maxFrames = 64
 
-// recoverPanic turns a panic in a request into an Internal error with a fixed text,
-// so that one input cannot end the function for all others. The value of a
-// panic can hold anything the request held, a secret included: only its type is
-// logged. It cannot recover goroutines that the handler started.
+// recoverPanic converts a panic in a request into an Internal error with a fixed text, so that one
+// input cannot end the function for all others. The value of a panic can contain any part of the
+// request, including a secret, so only its type is logged. It cannot recover goroutines that the
+// handler started.
 func recoverPanic(log logging.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (rsp any, err error) {
 		defer func() {
@@ -34,17 +33,17 @@ func recoverPanic(log logging.Logger) grpc.UnaryServerInterceptor {
 	}
 }
 
-// errPanicked is what a caller is told of a panic.
+// errPanicked is the error for the caller after a panic.
 var errPanicked = errors.New("the function panicked; its log has the stack")
 
 func logPanic(log logging.Logger, method string, value any) {
 	log.Info("Recovered from a panic", "method", method, "type", fmt.Sprintf("%T", value), "stack", panicStack())
 }
 
-// panicStack of the panicking goroutine, innermost first. debug.Stack would print
-// arguments as well, and those of a by-value array or number are the data.
+// panicStack returns the stack of the panicking goroutine, innermost frame first. debug.Stack would
+// also print arguments, and an array or number passed by value is data.
 func panicStack() []string {
-	const own = 4 // this one, logPanic, who recovered, and the runtime's
+	const own = 4 // this function, logPanic, the function that recovered, and those of the runtime
 	pcs := make([]uintptr, maxFrames)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(own, pcs)])
 	var lines []string

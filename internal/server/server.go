@@ -1,6 +1,6 @@
-// Package server serves the function to Crossplane over gRPC: TLS, health, metrics, the codecs
-// that read requests, and the admission of requests within the memory of the process. It knows the
-// function by its interface only.
+// Package server serves the function to Crossplane over gRPC: TLS, health, metrics, the codecs that
+// read requests, and the admission of requests within the memory of the process. It uses the function
+// only through its interface.
 package server
 
 import (
@@ -30,13 +30,13 @@ import (
 )
 
 const (
-	// connectTimeout bounds the TLS handshake of a new connection. A gRPC client
-	// starts over after 20 seconds, so a longer time has no use, and a silent
-	// connection delays a graceful stop by this time.
+	// connectTimeout bounds the TLS handshake of a new connection. A gRPC client starts again after
+	// 20 seconds, so a longer timeout is useless, and a silent connection delays a graceful stop by
+	// this time.
 	connectTimeout = 20 * time.Second
 
-	// ConnectionAge is how long Crossplane keeps a connection. It looks up the replicas only when
-	// a connection ends: without a limit, a replica that is added gets no request.
+	// ConnectionAge is how long Crossplane keeps a connection. Crossplane looks up the replicas only
+	// when a connection ends. Without a limit, a new replica would get no requests.
 	ConnectionAge = 5 * time.Minute
 
 	// stopTimeout bounds the time to close the connections after the grace period.
@@ -45,9 +45,9 @@ const (
 	stopTimeout = time.Second
 )
 
-// A Server serves one function at one listener. It exists because
-// function.Serve of the SDK cannot stop gracefully, keeps the certificates it
-// started with, and goes on without metrics if their port is taken.
+// A Server serves one function at one listener. It exists because function.Serve of the SDK cannot
+// stop gracefully, does not reload certificates, and continues without metrics if their port is
+// taken.
 type Server struct {
 	Function           fnv1.FunctionRunnerServiceServer
 	Log                logging.Logger
@@ -55,7 +55,7 @@ type Server struct {
 	Codec              string        // metrics.CodecProto, or else metrics.CodecLazy
 	MemoryLimit        int64         // of the process, in bytes
 	MaxRecvMessageSize int           // in bytes
-	GracePeriod        time.Duration // zero stops at once
+	GracePeriod        time.Duration // zero stops immediately
 	ConnectionAge      time.Duration // a connection is closed after it
 	Registry           *prometheus.Registry
 	Listener           net.Listener
@@ -87,16 +87,15 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.Log.Info("Stopping", "grace-period", s.GracePeriod.String())
 	case err = <-failed:
 	}
-	// Health says so first. Metrics stop last, so that the last request is counted while
-	// they can still be read.
+	// Health reports the stop first. Metrics stop last, so that they include the last request.
 	checks.Shutdown()
 	s.stop(runner)
 	_ = web.Close()
 	return err
 }
 
-// stop lets running requests finish within the grace period. Streams count as
-// requests: a client that watches our health and never hangs up costs all of it.
+// stop waits for running requests within the grace period. Streams count as requests: a client that
+// watches the health and never closes its stream uses the whole grace period.
 func (s *Server) stop(runner *grpc.Server) {
 	if within(s.GracePeriod, runner.GracefulStop) {
 		return
@@ -120,8 +119,8 @@ func within(limit time.Duration, fn func()) bool {
 	}
 }
 
-// GRPC has the services and the metrics of the SDK's server, and a health
-// service beside them. Metrics are outermost, so that they count a panic.
+// GRPC returns a server with the services and the metrics of the SDK's server, and a health
+// service. Metrics are outermost, so that they count a panic.
 func (s *Server) GRPC(checks *health.Server) *grpc.Server {
 	calls := grpcprometheus.NewServerMetrics()
 	s.Registry.MustRegister(calls)
@@ -162,7 +161,7 @@ func (s *Server) GRPC(checks *health.Server) *grpc.Server {
 	return runner
 }
 
-// butUnary leaves out unary methods that are served as streams.
+// butUnary skips unary methods that are served as streams.
 func butUnary(intercept grpc.StreamServerInterceptor) grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 		if !info.IsClientStream && !info.IsServerStream {
@@ -172,7 +171,7 @@ func butUnary(intercept grpc.StreamServerInterceptor) grpc.StreamServerIntercept
 	}
 }
 
-// metricsServer serves /metrics and nothing else.
+// metricsServer serves only /metrics.
 func (s *Server) metricsServer() *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))

@@ -11,11 +11,12 @@ import (
 )
 
 // Checks read each byte of a request once, and allocate nothing. Each reports whether the bytes between two positions
-// are a message in the form that Go's protobuf writes: every field is known, has a tag of one byte, and is there once
-// unless it is repeated; an entry of a map has its key and then its value; a Value has just one kind. Protobuf decodes
-// everything else. Only the request itself may have other fields, for example credentials.
+// are a message in the form that Go's protobuf writes: every field is known, has a tag of one byte, and occurs once
+// unless it is repeated; an entry of a map has its key and then its value; a Value has exactly one kind. Protobuf
+// decodes all other messages. Only the request itself may have other fields, for example credentials.
 
-// maxDepth is how deep values nest here. Kubernetes' own objects do not come near it. Deeper ones are left to protobuf.
+// maxDepth is the maximum depth of values here. Kubernetes objects are much less deep. Protobuf decodes
+// deeper values.
 const maxDepth = 128
 
 // body returns the bounds of the body of the field at i. If no field with the tag ends before end, to is -1.
@@ -42,8 +43,8 @@ func longBody(b []byte, i, end int) (from, to int) {
 	return i + 1 + size, i + 1 + size + int(n) //nolint:gosec // n is at most what is left
 }
 
-// keyOf checks the key of the entry of a map, and returns where its value begins. It is -1 unless the entry has just
-// the two.
+// keyOf checks the key of an entry of a map, and returns where its value begins. The result is -1 unless the entry
+// has exactly a key and a value.
 func keyOf(b []byte, i, end int) (value int) {
 	from, to := body(b, i, end, tagKey)
 	if to < 0 || !isText(b[from:to]) {
@@ -204,7 +205,7 @@ func isSchema(b []byte, i, end int) bool {
 	return to == end && isStruct(b, from, to, 0)
 }
 
-// isRequest also decodes the meta, which is small, and nil if there is none.
+// isRequest also decodes the meta, which is small, or nil without a meta.
 func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 	seen := 0
 	var others *fnv1.RunFunctionRequest
@@ -246,7 +247,7 @@ func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 	return meta, true
 }
 
-// isRead reports whether a request's field with that tag is read here.
+// isRead reports whether this package reads a request's field with that tag.
 func isRead(tag byte) bool {
 	switch tag {
 	case tagMeta, tagObserved, tagDesired, tagInput, tagContext, tagRequiredResources, tagRequiredSchemas:
@@ -255,9 +256,9 @@ func isRead(tag byte) bool {
 	return false
 }
 
-// unread is the length of the fields of a request at the beginning of b that are not read here. Protobuf decodes them
-// into others, because it alone knows what it refuses. unread is -1 if protobuf refuses them, or if one is a field that
-// is read here, with a tag of several bytes.
+// unread returns the length of the fields of a request at the beginning of b that this package does not read.
+// Protobuf decodes them into others, because only protobuf knows which fields it refuses. The result is -1 if
+// protobuf refuses them, or if one of them is a field that this package reads, with a tag of several bytes.
 func unread(b []byte, others *fnv1.RunFunctionRequest) int {
 	n := 0
 	for n < len(b) && !isRead(b[n]) {

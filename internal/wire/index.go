@@ -6,16 +6,18 @@ import (
 	"slices"
 )
 
-// Large objects and lists are indexed when they are first read, so that reading all of them takes no square of their
-// size. Smaller ones are faster to scan. A text of copiedText and more is copied once, however often it is read.
+// Large objects and lists are indexed when they are first read, so that reading all of them does not take quadratic
+// time. Smaller ones are faster to scan. A text of at least copiedText bytes is copied only once, even if it is read
+// often.
 const (
 	indexedFields = 16                // objects with more fields are indexed
 	indexedBytes  = indexedFields * 8 // and are not smaller: an entry without a name, with a null, has 8 bytes
-	indexedList   = 64                // in bytes: an element is found by its index only
+	indexedList   = 64                // in bytes: an element is found only by its index
 	copiedText    = 1 << 10
 )
 
-// indexes of the objects, lists and texts of one request, by where they begin. They are for one goroutine.
+// indexes are the indexes of the objects, lists and texts of one request, by their positions. They are for
+// one goroutine.
 type indexes struct {
 	structs map[*byte][]field
 	lists   map[*byte][][]byte
@@ -45,7 +47,7 @@ type field struct {
 	at          int
 }
 
-// indexed returns the fields of an object that was indexed.
+// indexed returns the fields of an indexed object.
 func (in *indexes) indexed(sent []byte) ([]field, bool) {
 	if len(sent) < indexedBytes {
 		return nil, false
@@ -54,7 +56,7 @@ func (in *indexes) indexed(sent []byte) ([]field, bool) {
 	return fields, ok
 }
 
-// find the last field of a name, which is the one that counts.
+// find finds the last field with a name, which takes precedence.
 func (in *indexes) find(sent []byte, name string) (value []byte, ok bool) {
 	if fields, ok := in.indexed(sent); ok {
 		i, ok := slices.BinarySearchFunc(fields, name, func(f field, name string) int { return compare(f.name, name) })
@@ -87,7 +89,7 @@ func compare(a []byte, b string) int {
 	return 0
 }
 
-// fields in the order of their names, each once.
+// fields returns the fields in the order of their names, each once.
 func (in *indexes) fields(sent []byte) []field {
 	if fields, ok := in.indexed(sent); ok {
 		return fields
@@ -120,7 +122,7 @@ func lastOfEach(fields []field) []field {
 	return out
 }
 
-// size of an object: how many names its fields have.
+// size returns the size of an object: the number of distinct names.
 func (in *indexes) size(sent []byte) int {
 	if fields, ok := in.indexed(sent); ok {
 		return len(fields)
@@ -139,7 +141,7 @@ func (in *indexes) size(sent []byte) int {
 	return n
 }
 
-// length of a list.
+// length returns the length of a list.
 func (in *indexes) length(sent []byte) int {
 	if len(sent) >= indexedList {
 		return len(in.elements(sent))
@@ -147,7 +149,7 @@ func (in *indexes) length(sent []byte) int {
 	return count(sent)
 }
 
-// count the entries of an object or a list.
+// count counts the entries of an object or a list.
 func count(sent []byte) int {
 	n := 0
 	for b := sent; len(b) > 0; n++ {
@@ -156,7 +158,7 @@ func count(sent []byte) int {
 	return n
 }
 
-// element of a list: the body of its Value.
+// element returns an element of a list: the body of its Value.
 func (in *indexes) element(sent []byte, i int) []byte {
 	if len(sent) >= indexedList {
 		return in.elements(sent)[i]
@@ -168,7 +170,7 @@ func (in *indexes) element(sent []byte, i int) []byte {
 	return e
 }
 
-// elements of a large list.
+// elements returns the elements of a large list.
 func (in *indexes) elements(sent []byte) [][]byte {
 	if all, ok := in.lists[&sent[0]]; ok {
 		return all

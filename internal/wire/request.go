@@ -27,8 +27,8 @@ const (
 	tagSchema = 1<<3 | 2 // of Schema
 )
 
-// A Request is a RunFunctionRequest that is only read. It is for one goroutine. Only texts and what protobuf decoded
-// may be kept longer.
+// A Request is a RunFunctionRequest that is only read. It is for one goroutine. Only texts and messages decoded by
+// protobuf may be kept longer.
 type Request struct {
 	Meta              *fnv1.RequestMeta
 	Observed, Desired State
@@ -37,7 +37,7 @@ type Request struct {
 	// RequiredResources by name, without their connection details.
 	RequiredResources map[string][]Struct
 
-	// RequiredSchemas are the OpenAPI v3 schemas by name. One that does not exist was not found.
+	// RequiredSchemas are the OpenAPI v3 schemas by name. A schema that was not found does not exist.
 	RequiredSchemas map[string]Struct
 
 	decoded          *fnv1.RunFunctionRequest // nil unless protobuf decoded the request
@@ -72,7 +72,7 @@ func (r Resource) Proto() *fnv1.Resource {
 	return &fnv1.Resource{Resource: r.Object.Proto(), ConnectionDetails: r.ConnectionDetails, Ready: r.ready}
 }
 
-// OfRequest is a request that protobuf decoded. It is not copied.
+// OfRequest returns a request that protobuf decoded. It is not copied.
 func OfRequest(req *fnv1.RunFunctionRequest) *Request {
 	return &Request{
 		Meta: req.GetMeta(), Observed: ofState(req.GetObserved()), Desired: ofState(req.GetDesired()),
@@ -96,7 +96,7 @@ func ofResource(r *fnv1.Resource) Resource {
 	return Resource{Object: Of(r.GetResource()), ConnectionDetails: r.GetConnectionDetails(), decoded: r}
 }
 
-// mapped is nil for an empty map.
+// mapped returns nil for an empty map.
 func mapped[A, B any](from map[string]A, of func(A) B) map[string]B {
 	if len(from) == 0 {
 		return nil
@@ -111,7 +111,7 @@ func mapped[A, B any](from map[string]A, of func(A) B) map[string]B {
 // Decoded reports whether protobuf has decoded the request, all of it.
 func (r *Request) Decoded() bool { return r.decoded != nil }
 
-// Decode a request. It keeps the bytes, so they must not be written to. An error is protobuf's.
+// Decode decodes a request. It keeps the bytes, so they must not be written to. Errors come from protobuf.
 func Decode(sent []byte) (*Request, error) {
 	if meta, ok := isRequest(sent); ok {
 		return read(sent, meta), nil
@@ -123,7 +123,7 @@ func Decode(sent []byte) (*Request, error) {
 	return OfRequest(req), nil
 }
 
-// read a request that was checked.
+// read reads a checked request.
 func read(sent []byte, meta *fnv1.RequestMeta) *Request {
 	r := &Request{Meta: meta, in: &indexes{}}
 	for b := sent; len(b) > 0; {
@@ -160,7 +160,7 @@ func (r *Request) state(b []byte) State {
 	for rest := b; len(rest) > 0; n++ {
 		_, rest = take(rest, rest[0])
 	}
-	const most = 1 << 10 // otherwise the same name over again takes memory
+	const most = 1 << 10 // otherwise a repeated name takes memory
 	out := State{Resources: make(map[string]Resource, min(n, most))}
 	for len(b) > 0 {
 		var name, resource []byte

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Tags of the fields of a RunFunctionResponse that carry on what came.
+// Tags of the fields of a RunFunctionResponse that repeat fields of the request.
 const (
 	tagResponseDesired = 2<<3 | 2
 	tagResponseContext = 4<<3 | 2
@@ -24,13 +24,14 @@ type Response struct {
 	// composite if it is replaced. Its Context has the fields that are added or replaced.
 	Own *fnv1.RunFunctionResponse
 
-	// Drop are names of desired resources of the request that are left out. If there are any, Own needs a Desired.
+	// Drop has the names of desired resources of the request that the response omits. If it is not empty,
+	// Own needs a Desired.
 	Drop []string
 
 	request *Request
 }
 
-// Respond to the request.
+// Respond returns a response to the request.
 func (r *Request) Respond(own *fnv1.RunFunctionResponse) *Response {
 	return &Response{Own: own, request: r}
 }
@@ -59,7 +60,7 @@ func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
 	return out, nil
 }
 
-// replaced is a copy of what came, without what is dropped, and with what is added.
+// replaced returns a copy of the field of the request, without dropped and with added entries.
 func replaced[V any](came map[string]V, drop []string, added map[string]V) map[string]V {
 	out := make(map[string]V, len(came)+len(added))
 	maps.Copy(out, came)
@@ -70,7 +71,7 @@ func replaced[V any](came map[string]V, drop []string, added map[string]V) map[s
 	return out
 }
 
-// withoutState is what the function says, without desired and context.
+// withoutState returns the function's own response, without desired and context.
 func (r *Response) withoutState() *fnv1.RunFunctionResponse {
 	return &fnv1.RunFunctionResponse{
 		Meta: r.Own.GetMeta(), Results: r.Own.GetResults(), Requirements: r.Own.GetRequirements(),
@@ -78,7 +79,7 @@ func (r *Response) withoutState() *fnv1.RunFunctionResponse {
 	}
 }
 
-// Marshal the response: one message, in parts. Some of them are bytes of the request: do not write to them.
+// Marshal marshals the response: one message, in parts. Some parts are bytes of the request: do not write to them.
 func (r *Response) Marshal() ([][]byte, error) {
 	if r.request.Decoded() {
 		out, err := r.Proto()
@@ -104,7 +105,7 @@ func (r *Response) Marshal() ([][]byte, error) {
 	return parts, nil
 }
 
-// Size of the response in bytes.
+// Size returns the size of the response in bytes.
 func (r *Response) Size() int {
 	if r.request.Decoded() {
 		out, _ := r.Proto() // which cannot fail for it
@@ -121,7 +122,7 @@ func (r *Response) Size() int {
 	return size
 }
 
-// encode a message. The same message gives the same bytes.
+// encode encodes a message. The same message always has the same bytes.
 func encode(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
@@ -132,7 +133,7 @@ type section struct {
 	came []byte        // may be nil
 	own  proto.Message // the additions, which may be nil in their type
 
-	// isReplaced is asked about the entries of a map by their names. It ignores the name of the composite.
+	// isReplaced reports whether an entry of a map is replaced, by its name. It ignores the name of the composite.
 	isReplaced func(tag byte, name []byte) bool
 }
 
@@ -157,7 +158,8 @@ func (s section) adds() bool { return s.own.ProtoReflect().IsValid() }
 
 func (s section) exists() bool { return s.adds() || s.came != nil }
 
-// marshal the section after other parts: what came and is not replaced, and then the additions.
+// marshal appends the section to other parts: first the parts of the request that are not replaced, and
+// then the additions.
 func (s section) marshal(parts [][]byte) ([][]byte, error) {
 	if !s.exists() {
 		return parts, nil
@@ -171,9 +173,9 @@ func (s section) marshal(parts [][]byte) ([][]byte, error) {
 	return append(append(parts, carried...), added), nil
 }
 
-// carried is what came and is not replaced, in parts, and its size.
+// carried returns the parts of the request that are not replaced, and their size.
 func (s section) carried() (parts [][]byte, size int) {
-	begin := 0 // of what is carried on, up to the field at hand
+	begin := 0 // of the carried part, up to the current field
 	keep := func(end int) {
 		if end > begin {
 			parts = append(parts, s.came[begin:end:end])
@@ -193,7 +195,7 @@ func (s section) carried() (parts [][]byte, size int) {
 	return parts, size
 }
 
-// header of a field with so many bytes.
+// header returns the header of a field with so many bytes.
 func header(tag byte, n int) []byte {
 	return binary.AppendUvarint([]byte{tag}, uint64(n)) //nolint:gosec // a length
 }

@@ -19,10 +19,10 @@ type Struct struct {
 	in      *indexes // of what was sent
 }
 
-// Of is a Struct that protobuf decoded, which is not copied. It does not exist if s is nil.
+// Of returns a Struct that protobuf decoded, without a copy. It does not exist if s is nil.
 func Of(s *structpb.Struct) Struct { return Struct{decoded: s} }
 
-// Compose is a Struct with fields of others. The map is not copied.
+// Compose returns a Struct with fields of other Structs. The map is not copied.
 func Compose(fields map[string]Value) Struct {
 	if fields == nil {
 		fields = map[string]Value{}
@@ -33,7 +33,7 @@ func Compose(fields map[string]Value) Struct {
 // Exists reports whether there is a Struct, empty or not.
 func (s Struct) Exists() bool { return s.decoded != nil || s.parts != nil || s.in != nil }
 
-// Get a field, which may not exist.
+// Get returns a field, which may not exist.
 func (s Struct) Get(name string) Value {
 	switch {
 	case s.in != nil:
@@ -50,7 +50,7 @@ func (s Struct) Get(name string) Value {
 	return Value{}
 }
 
-// At is the field at a path of one or more names.
+// At returns the field at a path of one or more names.
 func (s Struct) At(path ...string) Value {
 	for _, name := range path[:len(path)-1] {
 		s = s.Get(name).Struct()
@@ -58,7 +58,7 @@ func (s Struct) At(path ...string) Value {
 	return s.Get(path[len(path)-1])
 }
 
-// Len is the number of fields.
+// Len returns the number of fields.
 func (s Struct) Len() int {
 	switch {
 	case s.in != nil:
@@ -69,7 +69,7 @@ func (s Struct) Len() int {
 	return len(s.decoded.GetFields())
 }
 
-// Keys are the names of the fields, sorted.
+// Keys returns the sorted names of the fields.
 func (s Struct) Keys() []string {
 	switch {
 	case s.in != nil:
@@ -91,7 +91,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// All fields, in the order of their names.
+// All returns all fields, in the order of their names.
 func (s Struct) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if s.in != nil {
@@ -127,7 +127,7 @@ func (s Struct) Proto() *structpb.Struct {
 	return s.decoded
 }
 
-// Size of the Struct in bytes of protobuf, which is what Proto decodes.
+// Size returns the size of the Struct in bytes of protobuf, which Proto decodes.
 func (s Struct) Size() int {
 	if s.in != nil {
 		return len(s.sent)
@@ -142,7 +142,7 @@ func (s Struct) Size() int {
 	return n
 }
 
-// Size of the Value in bytes of protobuf.
+// Size returns the size of the Value in bytes of protobuf.
 func (v Value) Size() int {
 	switch {
 	case v.in != nil:
@@ -153,10 +153,10 @@ func (v Value) Size() int {
 	return proto.Size(v.decoded)
 }
 
-// decode bytes that were checked.
+// decode decodes checked bytes.
 func decode(sent []byte, out proto.Message) {
 	if err := proto.Unmarshal(sent, out); err != nil {
-		panic("wire: protobuf refuses what was checked") // the error may hold data
+		panic("wire: protobuf refuses checked bytes") // the error may hold data
 	}
 }
 
@@ -183,7 +183,7 @@ type Value struct {
 	in      *indexes
 }
 
-// OfValue is a Value that protobuf decoded, which is not copied. A nil one is Null.
+// OfValue returns a Value that protobuf decoded, without a copy. A nil Value is Null.
 func OfValue(v *structpb.Value) Value {
 	out := Value{kind: Null, decoded: v}
 	switch v.GetKind().(type) {
@@ -201,7 +201,7 @@ func OfValue(v *structpb.Value) Value {
 	return out
 }
 
-// OfStruct is a Value that is a Struct, which is empty if it does not exist.
+// OfStruct returns a Value with a Struct, which is empty if it does not exist.
 func OfStruct(s Struct) Value {
 	if !s.Exists() {
 		s = Compose(nil)
@@ -217,16 +217,16 @@ func sentValue(sent []byte, in *indexes) Value {
 	return Value{kind: kinds[sent[0]], sent: sent, in: in}
 }
 
-// Kind of the value.
+// Kind returns the kind of the value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Exists reports whether there is one, null or not.
+// Exists reports whether the value exists, even if it is null.
 func (v Value) Exists() bool { return v.kind != Absent }
 
-// IsNull reports whether it is null, or does not exist.
+// IsNull reports whether the value is null or does not exist.
 func (v Value) IsNull() bool { return v.kind == Absent || v.kind == Null }
 
-// Text of a string, empty for anything else.
+// Text returns the text of a string, and an empty text for other kinds.
 func (v Value) Text() string {
 	switch {
 	case v.kind != Text:
@@ -237,7 +237,7 @@ func (v Value) Text() string {
 	return v.decoded.GetStringValue()
 }
 
-// Is reports whether the value is that string, without a copy of it.
+// Is reports whether the value is that string, without copying it.
 func (v Value) Is(s string) bool {
 	switch {
 	case v.kind != Text:
@@ -248,7 +248,7 @@ func (v Value) Is(s string) bool {
 	return v.decoded.GetStringValue() == s
 }
 
-// Number of a number, 0 for anything else.
+// Number returns the number, and 0 for other kinds.
 func (v Value) Number() float64 {
 	switch {
 	case v.kind != Number:
@@ -259,7 +259,7 @@ func (v Value) Number() float64 {
 	return v.decoded.GetNumberValue()
 }
 
-// Bool of a boolean, false for anything else.
+// Bool returns the boolean, and false for other kinds.
 func (v Value) Bool() bool {
 	if v.in != nil {
 		return v.kind == Bool && v.sent[1] == 1
@@ -267,7 +267,7 @@ func (v Value) Bool() bool {
 	return v.decoded.GetBoolValue()
 }
 
-// Struct of an object. It does not exist for anything else.
+// Struct returns the Struct of an object. It does not exist for other kinds.
 func (v Value) Struct() Struct {
 	switch {
 	case v.kind != Object:
@@ -283,7 +283,7 @@ func (v Value) Struct() Struct {
 	return Of(v.decoded.GetStructValue())
 }
 
-// List of a list, an empty one for anything else.
+// List returns the list, and an empty list for other kinds.
 func (v Value) List() List {
 	switch {
 	case v.kind != Array:
@@ -318,10 +318,10 @@ type List struct {
 	in      *indexes
 }
 
-// ComposeList is a List of Structs. The slice is not copied.
+// ComposeList returns a List of Structs. The slice is not copied.
 func ComposeList(elements []Struct) List { return List{parts: elements} }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (l List) Len() int {
 	if l.in != nil {
 		return l.in.length(l.sent)
@@ -329,7 +329,7 @@ func (l List) Len() int {
 	return len(l.parts) + len(l.decoded.GetValues())
 }
 
-// At is the element with an index below Len.
+// At returns the element with an index below Len.
 func (l List) At(i int) Value {
 	switch {
 	case l.in != nil:
@@ -340,7 +340,7 @@ func (l List) At(i int) Value {
 	return OfValue(l.decoded.GetValues()[i])
 }
 
-// All elements, in their order.
+// All returns all elements, in their order.
 func (l List) All() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
 		if l.in != nil {

@@ -1,14 +1,15 @@
-// Package wire reads a RunFunctionRequest in place, and answers with parts of it.
+// Package wire reads a RunFunctionRequest in place, and builds a response with parts of it.
 //
-// A request is bytes, or was decoded by protobuf. [Struct], [Value] and [List] read both. Of bytes they read only what
-// is asked for. The response repeats desired and context as the bytes that came, with additions.
+// A request is bytes, or was decoded by protobuf. [Struct], [Value] and [List] read both. They read only the
+// requested parts of bytes. The response repeats the bytes of desired and context, with additions.
 //
-// All bytes are checked once, before anything is read lazily. If protobuf would refuse them, it does so itself, in its
-// own words. If they have a form that Crossplane does not write (a field twice, an unknown one in a resource, a group,
-// an entry without a key), protobuf decodes them. So there is one form only to read, and no reader returns an error.
+// All bytes are checked once, before any lazy read. If protobuf would refuse them, protobuf itself decodes them and
+// returns its own error. If they have a form that Crossplane does not write (a field twice, an unknown field in a
+// resource, a group, an entry without a key), protobuf decodes them. So the readers handle only one form, and no
+// reader returns an error.
 //
-// Nothing here knows the meaning of a request. Texts are copied when they are read, so a text that is kept keeps
-// nothing else alive. Connection details share the memory of the request.
+// The package does not know the meaning of a request. Texts are copied when they are read, so a text that is kept
+// does not keep the request in memory. Connection details share the memory of the request.
 package wire
 
 import (
@@ -30,8 +31,8 @@ const (
 	tagList   = 6<<3 | 2
 )
 
-// take returns the field at the beginning of b, which was checked, and the rest after it. Both are nil if the field has
-// another tag.
+// take returns the field at the beginning of the checked bytes b, and the rest after it. Both are nil if the field
+// has another tag.
 func take(b []byte, tag byte) (field, rest []byte) {
 	from, to := body(b, 0, len(b), tag)
 	if to < 0 {
@@ -40,7 +41,7 @@ func take(b []byte, tag byte) (field, rest []byte) {
 	return b[from:to:to], b[to:]
 }
 
-// entry takes the key and the value of the entry of a map.
+// entry returns the key and the value of an entry of a map.
 func entry(b []byte, tag byte) (key, value, rest []byte) {
 	e, rest := take(b, tag)
 	key, e = take(e, tagKey)
@@ -48,7 +49,7 @@ func entry(b []byte, tag byte) (key, value, rest []byte) {
 	return key, value, rest
 }
 
-// text is the body of a Value that is a string.
+// text returns the body of a Value that is a string.
 func text(b []byte) []byte {
 	t, _ := take(b, tagString)
 	return t
