@@ -88,6 +88,11 @@ var mayImport = map[string]imports{
 		own:   "definition limits",
 		other: "os sigs.k8s.io/yaml",
 	},
+	"internal/reference": { // a program, which go generate runs
+		own: "input/v1beta1 budget definition diagnostic expression limits plan wire",
+		other: "os github.com/google/cel-go google.golang.org/protobuf/encoding/protojson " +
+			"google.golang.org/protobuf/types/known/structpb sigs.k8s.io/yaml",
+	},
 	"internal/sensitive": {other: "log/slog"}, // to redact itself there
 	"internal/wire/wiretest": { // for tests
 		own:   "wire",

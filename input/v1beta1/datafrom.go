@@ -14,7 +14,7 @@ const (
 	ConflictLastWins ConflictPolicy = "LastWins"
 )
 
-// A DataFrom adds all keys of an input. `rewrite` changes their names.
+// A DataFrom adds all keys of an input, under other names if `rewrite` is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.extract), has(self.find), has(self.valueMap)].exists_one(x, x)",message="exactly one of extract, find and valueMap must be set"
 type DataFrom struct {
@@ -22,7 +22,7 @@ type DataFrom struct {
 	// +optional
 	Extract *Extract `json:"extract,omitempty"`
 
-	// Adds the keys of all secret inputs that match.
+	// Adds the keys of all secret inputs, as `<input>/<key>`, that match all of its fields.
 	// +optional
 	Find *Find `json:"find,omitempty"`
 

@@ -2,13 +2,7 @@ package v1beta1
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// An Environment finds EnvironmentConfigs and merges their data, for the expressions of this input and for later
-// steps of the pipeline.
-//
-// All fields except `set` are the fields of function-environment-configs, so that its `spec` can be used here
-// without a change. An EnvironmentConfig that is listed later wins over an earlier one, all of them win over the
-// environment of earlier steps, and that wins over `defaultData`. Objects are merged. Any other value is
-// replaced.
+// An Environment finds EnvironmentConfigs, merges them, and writes fields into the result.
 type Environment struct {
 	// Values that the environment has if nothing else sets them. If it is not set, there are none.
 	// +optional

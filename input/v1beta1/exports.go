@@ -39,6 +39,11 @@ type Exports struct {
 	// Finds EnvironmentConfigs, merges them into the environment of earlier steps, and writes fields into the
 	// result, for the expressions of this input and for later steps. If it is not set, expressions see the
 	// environment that earlier steps left in the context.
+	//
+	// All fields except `set` are the fields of function-environment-configs, so that its `spec` can be used
+	// here without a change. An EnvironmentConfig that is listed later wins over an earlier one, all of them win
+	// over the environment of earlier steps, and that wins over `defaultData`. Objects are merged. Any other
+	// value is replaced.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
@@ -89,6 +94,11 @@ type Exports struct {
 
 	// Exports that the author of the composite requests in fields of the composite. If it is not set, composite
 	// authors cannot request exports.
+	//
+	// The requests are in lists below a field of the composite: `secretExpressions` and `configMapExpressions`
+	// as in Azure Service Operator, `dynamicSecrets` and `dynamicConfigMaps` as in its design. Their expressions
+	// see the composite as `composite`, `resource` and `self`, and the inputs that `allow` lists. Their objects
+	// are in the composite's own namespace. A mistake in the composite never makes this input invalid.
 	// +optional
 	FromComposite *FromComposite `json:"fromComposite,omitempty"`
 

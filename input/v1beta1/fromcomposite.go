@@ -1,11 +1,6 @@
 package v1beta1
 
-// FromComposite exports values that the author of the composite requests in lists below a field of the
-// composite: `secretExpressions` and `configMapExpressions` as in Azure Service Operator, `dynamicSecrets` and
-// `dynamicConfigMaps` as in its design.
-//
-// The expressions see the composite as `composite`, `resource` and `self`, and the inputs that `allow` lists.
-// The objects are in the composite's own namespace. A mistake in the composite never makes this input invalid.
+// A FromComposite says which exports the author of the composite may request, and where.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.from) || (has(self.allow) && has(self.allow.secrets) && self.from in self.allow.secrets)",fieldPath=".from",message="must be one of allow.secrets: add it there, or use a name that is listed there"
 type FromComposite struct {

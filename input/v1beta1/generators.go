@@ -47,7 +47,11 @@ type Generator struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
 	Name string `json:"name"`
 
-	// Creates a password.
+	// Creates a password. The output is `password`, unless `secretKeys` is set.
+	//
+	// The fields and their defaults are those of the Password generator in External Secrets, plus `prefix` and
+	// `suffix`. The password has exactly the requested numbers of digits and symbols. The rest are letters: at
+	// least one of each case, if there are two or more and `noUpper` is not set.
 	// +optional
 	Password *PasswordGenerator `json:"password,omitempty"`
 
@@ -63,8 +67,8 @@ type Generator struct {
 	// +optional
 	Certificate *CertificateGenerator `json:"certificate,omitempty"`
 
-	// Computes a one-time password from a shared secret. The outputs are `token` and `validUntil`. It creates no
-	// generations.
+	// Computes a one-time password from a shared secret, as in RFC 6238. The outputs are `token`, and
+	// `validUntil`, the time when the next token replaces it. It creates no generations.
 	// +optional
 	TOTP *TOTPGenerator `json:"totp,omitempty"`
 
@@ -110,10 +114,7 @@ type Generator struct {
 	KeepersExpression string `json:"keepersExpression,omitempty"`
 }
 
-// A PasswordGenerator creates a password. Its output is `password`, unless `secretKeys` is set. Its fields and
-// their defaults are those of the Password generator in External Secrets, plus `prefix` and `suffix`. The
-// password has exactly the requested numbers of digits and symbols. The rest are letters: at least one of each
-// case, if there are two or more and `noUpper` is not set.
+// A PasswordGenerator creates a password.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.length) ? self.length : 24) >= (has(self.digits) ? self.digits : 0) + (has(self.symbols) ? self.symbols : 0)",message="length must be at least the sum of digits and symbols"
 type PasswordGenerator struct {
@@ -270,8 +271,7 @@ type CertificateSubject struct {
 	Organizations []string `json:"organizations,omitempty"`
 }
 
-// A TOTPGenerator computes one-time passwords as in RFC 6238. The outputs are `token`, and `validUntil`, the
-// time when the next token replaces it.
+// A TOTPGenerator computes one-time passwords.
 type TOTPGenerator struct {
 	// Returns the shared secret in base32, as authenticator apps accept it. For example, `secrets.db.otp`.
 	// +kubebuilder:validation:MinLength=1

@@ -77,6 +77,9 @@ func (e *Environment) Authors() *Environment { return e.authors }
 // Generations is the environment of expressions that create a generation: with Generation.
 func (e *Environment) Generations() *Environment { return e.generations }
 
+// CEL is the environment below e, from which documentation is generated.
+func (e *Environment) CEL() *cel.Env { return e.env }
+
 // NewEnvironment makes the environment. An error is a defect of the program.
 func NewEnvironment() (*Environment, error) {
 	stringMap := cel.MapType(cel.StringType, cel.StringType)

@@ -32,6 +32,9 @@ func convert(s schema, name string) error {
 	convertKeywords(s)
 	if text, ok := s["description"].(string); ok {
 		s["description"] = unwrap(text)
+		if strings.Contains(text, "`") {
+			s["markdownDescription"] = escape(unwrap(text))
+		}
 	}
 	if isExpression(s, name) {
 		describeExpression(s)
@@ -106,14 +109,27 @@ func isExpression(s schema, name string) bool {
 
 // describeExpression says of a field that it is CEL, and where its language is described.
 func describeExpression(s schema) {
-	const link = "https://github.com/crossplane-contrib/function-export#what-an-expression-sees"
+	const link = "https://github.com/crossplane-contrib/function-export/blob/main/input/README.md#what-an-expression-sees"
 	text, _ := s["description"].(string)
 	s["description"] = strings.TrimSpace(text + "\n\nIt is a CEL expression.")
-	s["markdownDescription"] = strings.TrimSpace(markdown.ReplaceAllString(text, `\$0`) + "\n\nIt is a [CEL expression](" + link + ").")
+	s["markdownDescription"] = strings.TrimSpace(escape(text) + "\n\nIt is a [CEL expression](" + link + ").")
 }
 
-// markdown is what has a meaning in Markdown, except for the marks of code.
-var markdown = regexp.MustCompile(`[\\*_{}\[\]<>#|~]`)
+// Characters that have a meaning in Markdown, except for the marks of code, and code.
+var (
+	markdown = regexp.MustCompile(`[\\*_{}\[\]<>#|~]`)
+	spans    = regexp.MustCompile("``.*?``|`[^`]*`")
+)
+
+// escape what has a meaning in Markdown, outside of code.
+func escape(text string) string {
+	end, out := 0, strings.Builder{}
+	for _, at := range spans.FindAllStringIndex(text, -1) {
+		out.WriteString(markdown.ReplaceAllString(text[end:at[0]], `\$0`) + text[at[0]:at[1]])
+		end = at[1]
+	}
+	return out.String() + markdown.ReplaceAllString(text[end:], `\$0`)
+}
 
 // unwrap the lines of paragraphs: an editor would show each as one of its own.
 func unwrap(text string) string {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// anchor is the anchor that GitHub gives a heading.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+}
+
+// spans are the code in a Markdown text.
+var spans = regexp.MustCompile("``.*?``|`[^`]*`")
+
+// paragraphs of a text, without lines that are too long.
+func paragraphs(text string) string {
+	var out []string
+	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		line, lines := "", []string{}
+		for _, word := range strings.Fields(p) {
+			if line != "" && utf8.RuneCountInString(line+" "+word) > 120 {
+				line, lines = "", append(lines, line)
+			}
+			line = strings.TrimSpace(line + " " + word)
+		}
+		out = append(out, strings.Join(append(lines, line), "\n"))
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// bullet is a paragraph as an item of a list.
+func bullet(text string) string { return strings.ReplaceAll(paragraphs(text), "\n", "\n  ") }
+
+// cell is a text in the cell of a table: on one line, with paragraphs apart.
+func cell(text string) string {
+	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i, p := range paragraphs {
+		p = strings.Join(strings.Fields(p), " ")
+		end, out := 0, strings.Builder{}
+		for _, at := range spans.FindAllStringIndex(p, -1) {
+			out.WriteString(plain(p[end:at[0]]))
+			out.WriteString(strings.ReplaceAll(p[at[0]:at[1]], "|", `\|`))
+			end = at[1]
+		}
+		out.WriteString(plain(p[end:]))
+		paragraphs[i] = out.String()
+	}
+	return strings.Join(paragraphs, "<br>")
+}
+
+// plain escapes what has a meaning in Markdown. Links stay.
+func plain(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(text)
+}
+
+// code is a text as code in the cell of a table.
+func code(text string) string {
+	text = strings.ReplaceAll(text, "|", `\|`)
+	if strings.Contains(text, "`") {
+		return "`` " + text + " ``"
+	}
+	return "`" + text + "`"
+}
+
+// codes are texts as code, in a list.
+func codes(texts []string) string {
+	out := make([]string, 0, len(texts))
+	for _, t := range texts {
+		out = append(out, code(t))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/cel-go/cel"
+
+	"github.com/crossplane-contrib/function-export/internal/expression"
+)
+
+// A Variable that expressions see.
+type Variable struct {
+	Name, Type, Does string
+	Secret           string // whether its data is secret
+
+	uses []string // expressions that use it as a string; nonSensitive can list what the first one uses
+	key  string   // in nonSensitive
+}
+
+// variablesText describes the variables, in the order of the page.
+var variablesText = []Variable{ //nolint:gochecknoglobals // a table
+	{Name: expression.Composite, Does: "The observed composite.", uses: []string{"composite.metadata.name"}},
+	{
+		Name: expression.Resource, uses: []string{"resource.metadata.name"},
+		Does: "The observed composed resource that `from` names, or the composite. In a `resource` generator's `outputs` and " +
+			"`readyExpression`, the resource of the generation.",
+	},
+	{
+		Name: expression.Self, uses: []string{"self.metadata.name"},
+		Does: "The same as `resource`, under the name that Azure Service Operator uses.",
+	},
+	{
+		Name: expression.Secret, Secret: "yes", uses: []string{"secret.endpoint"},
+		Does: "The connection details of `resource`.", key: "db.endpoint composite.endpoint",
+	},
+	{
+		Name: expression.Resources, uses: []string{"resources.db.metadata.name"},
+		Does: "The observed composed resources. `resources.<name>` is one of them, by its composition resource name.",
+	},
+	{
+		Name: expression.Secrets, Secret: "yes", uses: []string{"secrets.db.endpoint"}, key: "db.endpoint",
+		Does: "`secrets.<name>` is the connection details of a composed resource, or the data of a source that is a Secret.",
+	},
+	{
+		Name: expression.Sources, uses: []string{"sources['by-name'].metadata.name"},
+		Does: "`sources.<name>` is a source that is not a Secret. With `matchLabels` it is a list. The Composition's own " +
+			"`requirements.requiredResources` are also here, each as a list.",
+	},
+	{
+		Name: expression.Env, uses: []string{"environment.region"},
+		Does: "The merged environment: the environment of earlier steps, with what the section `environment` of this input adds.",
+	},
+	{
+		Name: expression.Context, uses: []string{"context.a"},
+		Does: "The whole pipeline context, as earlier steps left it.",
+	},
+	{
+		Name: expression.Variables, Secret: "if it uses one", uses: []string{"variables.first"},
+		Does: "`variables.<name>` is a variable of this input.",
+	},
+	{
+		Name: expression.Generated, Secret: "yes", uses: []string{"generated.uuid.uuid"}, key: "generated.uuid.uuid",
+		Does: "`generated.<name>` is the outputs of a generator: those of the generation in use.",
+	},
+	{
+		Name: expression.Previous, Secret: "yes", uses: []string{"previous.uuid.uuid"}, key: "previous.uuid.uuid",
+		Does: "`previous.<name>` is the outputs of the generation before it, until its grace period ends.",
+	},
+	{
+		Name: expression.Generation, uses: []string{"generation.id"},
+		Does: "The generation that is created. `generation.number` is its number, an int, and `generation.id` is a text that no " +
+			"other generation has.",
+	},
+	{Name: expression.Key, Does: "The key to rename.", uses: []string{"key"}},
+}
+
+// variables returns the variables of all environments. One without a description is an error.
+func variables(env *expression.Environment) ([]Variable, error) {
+	declared := map[string]*cel.Type{}
+	for _, e := range []*expression.Environment{env, env.Authors(), env.Generations(), env.Keys()} {
+		for _, v := range e.CEL().Variables() {
+			declared[v.Name()] = v.Type()
+		}
+	}
+	var out []Variable
+	var wrong []error
+	for _, v := range variablesText {
+		t := declared[v.Name]
+		if t == nil {
+			wrong = append(wrong, fmt.Errorf("cannot describe variable %s: no expression sees it", v.Name))
+			continue
+		}
+		v.Type = typeText(t)
+		delete(declared, v.Name)
+		out = append(out, v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		wrong = append(wrong, fmt.Errorf("cannot describe variable %s: add it to variablesText", name))
+	}
+	return out, errors.Join(wrong...)
+}
