@@ -39,9 +39,9 @@ type DataFrom struct {
 	// +listType=atomic
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
 
-	// What happens to characters that a key cannot have, after the last rule. `Default` replaces each one with
-	// `_`. `Unicode` replaces it with its code point: `/` becomes `_U002f_`. `None` keeps it, and such a key is
-	// an error. If it is not set, it is `Default`.
+	// Says what happens to characters that a key cannot have, after the last rule. `Default` replaces each one
+	// with `_`. `Unicode` replaces it with its code point: `/` becomes `_U002f_`. `None` keeps it, and such a
+	// key is an error. If it is not set, it is `Default`.
 	// +optional
 	// +kubebuilder:default=Default
 	// +kubebuilder:validation:Enum=Default;Unicode;None
@@ -168,15 +168,15 @@ type RewriteMerge struct {
 	// +kubebuilder:validation:items:MinLength=1
 	Priority []string `json:"priority,omitempty"`
 
-	// What happens if a key that `priority` lists is missing. `Strict` waits for it. `IgnoreNotFound` continues
-	// without it. If it is not set, it is `Strict`.
+	// Says what happens if a key that `priority` lists is missing. `Strict` waits for it. `IgnoreNotFound`
+	// continues without it. If it is not set, it is `Strict`.
 	// +optional
 	// +kubebuilder:default=Strict
 	// +kubebuilder:validation:Enum=Strict;IgnoreNotFound
 	PriorityPolicy string `json:"priorityPolicy,omitempty"`
 
-	// What happens if two values have the same member. `Error` is an error. `Ignore` uses the member that was
-	// merged last. If it is not set, it is `Error`.
+	// Says what happens if two values have the same member. `Error` is an error. `Ignore` uses the member that
+	// was merged last. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	// +kubebuilder:validation:Enum=Error;Ignore

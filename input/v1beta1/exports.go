@@ -1,8 +1,8 @@
 // Package v1beta1 is the input of function-export: the Exports type, as a pipeline
 // step of a Composition has it.
 //
-// A field named value, valueMap or …Expression is CEL, and so is each item of the outputs
-// of a resource generator. Every other field is literal. The package has only types and
+// A field named value, valueMap or …Expression is CEL. Each item of the outputs of a resource
+// generator is also CEL. Every other field is literal. The package has only types and
 // markers. It does not compile, evaluate or default anything.
 //
 // The comments of the types become the descriptions of the CustomResourceDefinition, the
@@ -270,9 +270,9 @@ type SecretExport struct {
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
-	// What happens if two entries write the same key. With `Error`, this is a conflict: the Secret is kept as it
-	// is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a later
-	// entry wins over an earlier one. If it is not set, it is `Error`.
+	// Says what happens if two entries write the same key. With `Error`, this is a conflict: the Secret is kept
+	// as it is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a
+	// later entry wins over an earlier one. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
@@ -327,9 +327,9 @@ type ConfigMapExport struct {
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
-	// What happens if two entries write the same key. With `Error`, this is a conflict: the ConfigMap is kept as
-	// it is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a later
-	// entry wins over an earlier one. If it is not set, it is `Error`.
+	// Says what happens if two entries write the same key. With `Error`, this is a conflict: the ConfigMap is
+	// kept as it is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a
+	// later entry wins over an earlier one. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`

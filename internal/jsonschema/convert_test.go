@@ -78,7 +78,7 @@ func TestConvert(t *testing.T) {
 			reason: "A field is told to be CEL, where its language is described, and its text is no Markdown.",
 			schema: `{type: object, properties: {nameExpression: {type: string, maxLength: 4096, description: "of <a>"}}}`,
 			want: `{type: object, additionalProperties: false, properties: {nameExpression: {type: string, maxLength: 4096, description: "of <a>\n\nIt is a CEL expression.",
-  markdownDescription: "of \\<a\\>\n\nIt is a [CEL expression](https://github.com/crossplane-contrib/function-export#what-an-expression-sees)."}}}`,
+  markdownDescription: "of \\<a\\>\n\nIt is a [CEL expression](https://github.com/crossplane-contrib/function-export/blob/main/input/README.md#what-an-expression-sees)."}}}`,
 		},
 		"Rule": {
 			reason: "A rule is said in draft-07, and in its own words where it is broken.",
@@ -157,7 +157,8 @@ func TestExpressionsAreDescribed(t *testing.T) {
 	described := 0
 	var walk func(at string, s map[string]any)
 	walk = func(at string, s map[string]any) {
-		_, got := s["markdownDescription"]
+		text, _ := s["markdownDescription"].(string)
+		got := strings.Contains(text, "It is a [CEL expression](")
 		if want := named.MatchString(at) && !strings.HasSuffix(at, "matchLabels/*/value"); got != want {
 			t.Errorf("%s: want described as CEL %v, got %v", at, want, got)
 		}
@@ -178,5 +179,22 @@ func TestExpressionsAreDescribed(t *testing.T) {
 	walk("", m.schema)
 	if described < 20 {
 		t.Errorf("want at least 20 expressions, got %d", described)
+	}
+}
+
+// What has a meaning in Markdown is escaped, except in code.
+func TestEscape(t *testing.T) {
+	cases := map[string]struct{ text, want string }{
+		"Plain":  {"a_b <c> *d*", `a\_b \<c\> \*d\*`},
+		"Code":   {"as `secrets.<name>`, or `a_b`, not a_b", "as `secrets.<name>`, or `a_b`, not a\\_b"},
+		"Double": {"``~`_``, _", "``~`_``, \\_"},
+		"Open":   {"one ` and _", "one ` and \\_"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := escape(tc.text); got != tc.want {
+				t.Errorf("want %s, got %s", tc.want, got)
+			}
+		})
 	}
 }

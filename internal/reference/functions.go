@@ -45,8 +45,8 @@ type Entry struct {
 	Result     string   `json:"-"` // of the example
 }
 
-// functions returns all functions, operators and macros of expressions. One that the vocabulary does
-// not have is an error, and so is one that only the vocabulary has.
+// functions returns all functions, operators and macros of expressions. It is an error if
+// the vocabulary lacks one of them, or has one that does not exist.
 func functions(env *expression.Environment, vocabularyText []byte) ([]Group, error) {
 	v := vocabulary{}
 	if err := yaml.UnmarshalStrict(vocabularyText, &v); err != nil {
@@ -164,7 +164,7 @@ func signatures(f *decls.FunctionDecl) []string {
 	return out
 }
 
-// differs counts the arguments whose types differ. What differs in more is a signature of its own.
+// differs counts the arguments whose types differ. Overloads that differ in two or more arguments are listed separately.
 func (s signature) differs(o signature) int {
 	if s.member != o.member || s.result != o.result || len(s.args) != len(o.args) {
 		return len(s.args) + len(o.args) + 2

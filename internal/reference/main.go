@@ -7,8 +7,8 @@
 // Fields come from the CustomResourceDefinition, in the order of the Go types. Variables and
 // functions come from the environment of expressions. Where a variable may be used is found
 // out: each expression of an input that has every field is replaced by one that uses it.
-// Limits are the constants of a Go file, with their comments. What is not described is an
-// error, so that nothing is missing from the page.
+// Limits are the constants of a Go file, with their comments. It is an error
+// if one of them has no description, so that nothing is missing from the page.
 package main
 
 import (

@@ -78,7 +78,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// A field, a function or a limit that is not described is an error, and so is a description of
+// It is an error if a field, a function or a limit has no description, or if a description describes
 // something that does not exist.
 func TestIncomplete(t *testing.T) {
 	env, err := expression.NewEnvironment()

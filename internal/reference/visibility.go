@@ -26,7 +26,7 @@ type Place struct {
 	May    []string // for each variable: yes, no or something between
 }
 
-// What an expression may use of a variable.
+// The cells of the table: how much of a variable an expression may use.
 const (
 	yes    = "✓"
 	no     = ""
