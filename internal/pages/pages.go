@@ -205,12 +205,14 @@ func Commands(b Block) []Command {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)|<a href="([^"]+)"|<img [^>]*src="([^"]+)"`)
 
-// Links of the prose.
+var code = regexp.MustCompile("`+[^`]*`+")
+
+// Links of the prose, without what is code.
 func (p Page) Links() []Link {
 	var all []Link
 
 	for i, line := range strings.Split(p.Prose, "\n") {
-		for _, m := range link.FindAllStringSubmatch(line, -1) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, "`"), -1) {
 			all = append(all, Link{Line: i + 1, Target: strings.Join(m[1:], "")})
 		}
 	}
