@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// patchAndTransform stands in for function-patch-and-transform, the first step
+// patchAndTransform replaces function-patch-and-transform, the first step
 // of every example, because the Go proxy refuses its module (403). It does what the
 // examples use: bases, patches from the composite with a string format, the policy
 // Required, and readiness by the Ready condition or not at all. It refuses anything
