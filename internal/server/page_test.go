@@ -138,8 +138,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// checkPromQL looks up each selector of an expression. What is neither a selector, a function
-// nor a grouping is refused, so that none is overlooked.
+// checkPromQL looks up each selector of an expression. It refuses any other word that is neither
+// a function nor a grouping, so that no selector is overlooked.
 func checkPromQL(t *testing.T, all map[string]family, expr string) {
 	t.Helper()
 	selector := regexp.MustCompile(`\b([a-z]\w*_\w+)(?:\{([^}]*)\})?`)
