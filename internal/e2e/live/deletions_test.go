@@ -37,7 +37,7 @@ var deletions = []deletionRow{
 		deletesSecret,
 	},
 	{
-		"held", "the exported Secret, while it is held",
+		"held", "the exported Secret, while it is kept",
 		"It is not created until its inputs are back. The values that it kept are lost, except generated values.",
 		deletesHeldSecret,
 	},

@@ -50,7 +50,7 @@ spec:
       apiVersion: export.fn.crossplane.io/v1beta1
       kind: Exports
       environment: {environmentConfigs: [{ref: {name: platform}}]}
-      generators: [{name: admin, password: {length: 24, symbols: 0, prefix: hush-}}]
+      generators: [{name: admin, gracePeriod: 24h, password: {length: 24, symbols: 0, prefix: hush-}}]
       secrets:
       - name: connection
         from: db
