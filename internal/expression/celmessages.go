@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// CEL's parser, and its validator of format, report what they find as text only. This file is the
-// one place that knows these texts. A test compares them with those of the current version of
-// cel-go.
+// CEL's parser and its validator of format report errors only as text. Only this file depends on
+// these texts. A test compares them with the texts of the current version of cel-go.
 
-// How a message of CEL's grammar begins, and how it ends if the : of a condition is missing.
+// The beginning of a message about CEL's grammar, and its end if the : of a condition is missing.
 const (
 	grammarMessage = "Syntax error: "
 	noColonMessage = "expecting ':'"
 )
 
-// celMessages are what cel-go says, and what is said instead: $1 is the first group of the pattern.
+// celMessages are patterns of cel-go's messages, each with the message that replaces it. $1 is the
+// first group of the pattern.
 var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a table
 	for _, m := range [][2]string{
 		{`^reserved identifier: if$`, "there is no if: write condition ? one : other"},
@@ -24,13 +24,13 @@ var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a tab
 		{`^reserved identifier: (for|while|loop)$`,
 			"there is no $1: write list.map(x, x.name) or list.filter(x, x.ready)"},
 		{`^reserved identifier: return$`, "there is no return: leave it out"},
-		{`^reserved identifier: (.*)$`, "$1 is a reserved word, which no variable is called: " +
-			"write what it is a field of, for example composite.metadata.$1"},
+		{`^reserved identifier: (.*)$`, "$1 is a reserved word and cannot be a variable: " +
+			"write the object that has this field, for example composite.metadata.$1"},
 		{`^.*invalid argument to has\(\).*$`, "has() takes a field: write for example has(resource.status.host)"},
 		{`^(argument must be a simple name|argument is not an identifier)$`,
-			"$1: a name for each element comes first, as in list.map(x, x.name)"},
+			"$1: the first argument must be a name for each element, as in list.map(x, x.name)"},
 		{`^(expression|error recovery|max recursion) .*(limit|exceed).*$`,
-			"is nested too deep: split it into variables"},
+			"is nested too deeply: split it into variables"},
 		{`^(invalid .* literal)$`, "$1: it does not fit into 64 bits"},
 
 		{`^too many arguments supplied to string\.format \(expected (\d+), got (\d+)\)$`,
@@ -40,9 +40,9 @@ var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a tab
 		{`^.*unrecognized formatting clause "(.)"$`, "format has no %$1: " +
 			"write %s for any value, %d for whole numbers, and %% for a percent sign"},
 		{`^error during formatting: (.*) clause can only be used on (.*), was given (int.*)$`,
-			"{$1} takes $2, and this is an $3: write %s, or convert it"},
+			"{$1} takes $2, but this is an $3: write %s, or convert it"},
 		{`^error during formatting: (.*) clause can only be used on (.*), was given (.*)$`,
-			"{$1} takes $2, and this is a $3: write %s, or convert it"},
+			"{$1} takes $2, but this is a $3: write %s, or convert it"},
 	} {
 		all = append(all, celMessage{regexp.MustCompile(m[0]), m[1]})
 	}
@@ -54,11 +54,11 @@ type celMessage struct {
 	instead string
 }
 
-// clauses of format have these names in messages of CEL.
+// clauses replaces the names of the clauses of format in CEL's messages.
 var clauses = strings.NewReplacer("{decimal}", "%d", "{fixed-point}", "%f", "{scientific}", "%e", "{binary}", "%b",
 	"{octal}", "%o", "{hex}", "%x", "{string}", "%s")
 
-// explainCEL says in plain words what CEL says, where the tree does not tell.
+// explainCEL returns a plain message for a message of CEL, for errors that the tree does not explain.
 func explainCEL(text string) string {
 	text = strings.Join(strings.Fields(strings.TrimSuffix(text, " (in container '')")), " ")
 	for _, m := range celMessages {

@@ -8,15 +8,15 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// A nodeCost is how much the checker works out about a node at most: the paths
-// that its value may be, and the parts of its type.
+// A nodeCost is an upper bound of what the checker computes for a node: the number of paths that its
+// value may have, and the size of its type.
 type nodeCost struct{ paths, parts int }
 
 func (b nodeCost) or(other nodeCost) nodeCost {
 	return nodeCost{b.paths + other.paths, max(b.parts, other.parts)}
 }
 
-// A local is a variable that the expression declares itself.
+// A local is a variable that the expression itself declares.
 type local struct {
 	name   string
 	cost   nodeCost
@@ -32,12 +32,11 @@ func (l *local) of(name string) nodeCost {
 	return nodeCost{1, 1}
 }
 
-// A weigher adds up the costs of all nodes. It is quick where the checker is not: the
-// type of {{x: x}: {x: x}} has the one of x four times, and true ? x : x may be all
-// that x may be, twice.
+// A weigher adds up the costs of all nodes. It is fast even if the checker is slow: the type of
+// {{x: x}: {x: x}} contains the type of x four times, and true ? x : x has all paths of x twice.
 type weigher struct{ total int }
 
-// checkingCost of an expression, over all its nodes. Above the limit it is not exact.
+// checkingCost returns the cost of an expression, over all its nodes. Above the limit it is not exact.
 func checkingCost(e ast.Expr) int {
 	w := &weigher{}
 	w.weigh(e, nil)
@@ -88,7 +87,8 @@ func (w *weigher) largest(scope *local, children ...ast.Expr) int {
 	return parts
 }
 
-// call has the type of an operand, or one of it, and may be any of its operands.
+// call returns the cost of a call: its type is the type of an operand or is made of it, and its value
+// may be any of its operands.
 func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
 	var out nodeCost
 	for _, o := range operandsOf(c) {
@@ -112,12 +112,12 @@ func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost 
 	return w.weigh(c.Result(), &local{c.AccuVar(), nodeCost{1, max(init.parts, step.parts)}, scope})
 }
 
-// A treeSize counts what takes the checker long.
+// A treeSize counts the parts of an expression that make the checker slow.
 type treeSize struct{ nodes, comprehensions, empty, loops, binds int }
 
-// sizeOf a parsed tree: its comprehensions without cel.bind and its like, the lists and maps
-// that are empty, without those that a macro makes, and how deep comprehensions and binds
-// nest. The range of a comprehension counts as inside of it, so that a chain counts too.
+// sizeOf returns the size of a parsed tree: the comprehensions without cel.bind and similar macros,
+// the empty lists and maps without those that a macro creates, and how deeply comprehensions and
+// binds nest. The range of a comprehension counts as part of it, so that a chain also counts.
 func sizeOf(a *ast.AST) treeSize {
 	n := treeSize{nodes: ast.NodeCount(a)}
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), ast.AllMatcher()) {

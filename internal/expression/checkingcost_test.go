@@ -22,7 +22,7 @@ func chain(n int, use string) string {
 // Types that double, and references that do: the checker would work on them for
 // hours, or take all memory. The test would not end.
 func TestCompileRefusesWhatDoubles(t *testing.T) {
-	const refused = "has local variables that stand for too much"
+	const refused = "has local variables that expand too much"
 	cases := map[string]struct {
 		reason, text string
 		refused      bool

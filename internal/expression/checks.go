@@ -11,9 +11,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// A check looks at the arguments of a call before it runs. It returns how many
-// nodes and bytes the call will visit, or why it may not run. A check takes no
-// longer than the call itself would at its limit.
+// A check examines the arguments of a call before the call runs. It returns how many nodes and bytes
+// the call will visit, or why it may not run. A check takes no longer than the call itself at its
+// limit.
 type check func(args []ref.Val) (visits int64, refused string)
 
 // Why calls are refused.
@@ -24,8 +24,8 @@ const (
 	refusedPattern  = "its pattern is too long or too complex"
 )
 
-// checks of the functions whose work or result can be larger than what the meter
-// takes for any call: one unit, and one for each 64 bytes of text that it returns.
+// checks of the functions whose work or result can be larger than the meter assumes for a call: one
+// unit, and one unit for each 64 bytes of text that it returns.
 var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	operators.Equals:    checkEqual,
 	operators.NotEquals: checkEqual,
@@ -43,10 +43,10 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	"indexOf":           visits(searchVisits),
 	"lastIndexOf":       visits(searchVisits),
 	"flatten":           weighed,
-	"optional.unwrap":   weighed, // prints what is no optional
+	"optional.unwrap":   weighed, // its error contains a value that is not an optional
 	"unwrapOpt":         weighed,
-	// The key of an entry of transformMap, or the entries of transformMapEntry: a key that is in
-	// the map already is printed.
+	// The key of an entry of transformMap, or the entries of transformMapEntry: if the map already
+	// has the key, the error contains it.
 	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
 	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
 	sortByCall:         visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
@@ -60,7 +60,7 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	"regex.extract":    checkRegex,
 	"regex.extractAll": checkRegex,
 	"regex.replace":    checkRegexReplace,
-	"charAt":           linear(4), // these make runes of the whole text
+	"charAt":           linear(4), // these functions convert the whole text to runes
 	"substring":        linear(4),
 	"reverse":          linear(4),
 	"strings.quote":    linear(4),
@@ -79,8 +79,8 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
 }
 
-// linear is the check of a function that looks at its first operand so many
-// times, and returns no more than that.
+// linear is the check of a function that reads its first operand the given number of times, and does
+// not return more than it reads.
 func linear(times int64) check {
 	return visits(func(a []ref.Val) int64 { return times * (textLen(a[0]) + size(a[0])) })
 }
@@ -176,8 +176,8 @@ func replaceBytes(a []ref.Val) int64 {
 
 func searchVisits(a []ref.Val) int64 { return textLen(a[0]) * max(1, textLen(a[1])) }
 
-// pairs is the cost of comparing each element of one list with each of another:
-// a comparison ends with the smaller of the two. Text is compared at once.
+// pairs returns the cost of comparing each element of one list with each element of another one. A
+// comparison ends at the end of the smaller value. Comparing text is one step.
 func pairs(a, b ref.Val) int64 {
 	n, m := size(a), size(b)
 	if n*m > limits.CallVisits {
@@ -193,7 +193,7 @@ func checkRegex(a []ref.Val) (int64, string) {
 	}
 	n, err := regexInstructions(string(pattern))
 	if err != nil {
-		return 1, "" // the call refuses it itself
+		return 1, "" // the call itself refuses it
 	}
 	if n > limits.RegexInstructions || len(pattern) > limits.RegexCharacters {
 		return n, refusedPattern
@@ -214,8 +214,8 @@ func checkRegexReplace(a []ref.Val) (int64, string) {
 	return n + m, refused
 }
 
-// regexInstructions counts the instructions of a pattern's program without
-// making it: repetitions multiply what they repeat.
+// regexInstructions counts the instructions of a pattern's program without compiling it: a
+// repetition multiplies the instructions that it repeats.
 func regexInstructions(pattern string) (int64, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -227,7 +227,7 @@ func regexInstructions(pattern string) (int64, error) {
 func countInstructions(re *syntax.Regexp) int64 {
 	const tooMany = 1 << 30
 	n := int64(1)
-	switch re.Op { //nolint:exhaustive // all others are one instruction and what is below them
+	switch re.Op { //nolint:exhaustive // all others are one instruction and the instructions below them
 	case syntax.OpLiteral:
 		n = int64(len(re.Rune))
 	case syntax.OpCharClass:
@@ -274,11 +274,11 @@ func size(v ref.Val) int64 {
 	return 1
 }
 
-// weigh counts the nodes and bytes below v as a tree: what is shared counts each
-// time. It gives up, with a number over most, as soon as most is passed.
+// weigh counts the nodes and bytes below v as a tree: a shared value counts each time. It stops as
+// soon as the number exceeds most, and returns a number over most.
 func weigh(v ref.Val, most int64) int64 { return weighBy(v, most, 1) }
 
-// weighNodes is weigh where 64 bytes are as much as a node.
+// weighNodes is like weigh, but 64 bytes count as one node.
 func weighNodes(v ref.Val, most int64) int64 { return weighBy(v, most, 64) }
 
 func weighBy(v ref.Val, most, bytes int64) int64 {

@@ -38,8 +38,8 @@ func causeType(err error) reflect.Type {
 	return reflect.TypeOf(err)
 }
 
-// classify tells what is missing from what is broken. Only types and positions
-// of cel-go's error are used: its text may quote a value.
+// classify distinguishes missing inputs from failures. It uses only types and positions of cel-go's
+// error, because the text of the error may quote a value.
 func (x *Expression) classify(vars cel.Activation, p *program, err error) error {
 	var (
 		waiting     *Waiting
@@ -77,8 +77,8 @@ func nodeOf(err error) int64 {
 	return 0
 }
 
-// sharedNode marks the error values that cel-go shares between evaluations: it
-// would write the node of whoever comes first into them, and race.
+// sharedNode marks the error values that cel-go shares between evaluations. Without the mark, cel-go
+// would write the node of the first evaluation into them, which is a data race.
 const sharedNode = -1
 
 func init() { //nolint:gochecknoinits // before the first evaluation
@@ -107,9 +107,9 @@ func (x *Expression) classifyNode(vars cel.Activation, p *program, err *types.Er
 	return x.classifyCall(vars, node, id)
 }
 
-// classifyReferences walks the paths that the value of a node may be: one that is
-// absent is waited for, before one below a scalar is a failure. It returns nil if
-// all are there.
+// classifyReferences walks the paths that the value of a node may have. If a path is absent, the
+// expression waits for it. Otherwise, a path below a scalar is a failure. It returns nil if all paths
+// exist.
 func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing bool) error {
 	var failed error
 	absent, all := make([]string, 0, len(x.byNode[id])), make([]string, 0, len(x.byNode[id]))
@@ -128,7 +128,7 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	case len(absent) > 0:
 		lenient := x.lenient()
 		if some := slices.DeleteFunc(slices.Clone(absent), func(s string) bool { return lenient[s] }); len(some) > 0 {
-			absent = some // the others are in branches that were not taken
+			absent = some // the others are in branches that are not evaluated
 		}
 		return NewWaiting(append(x.absent(vars), absent...)...)
 	case failed != nil:
@@ -139,10 +139,10 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	return nil
 }
 
-// classifyCall explains a call that failed by the types of its operands.
+// classifyCall explains a failed call with the types of its operands.
 func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) error {
 	if id == sharedNode {
-		return x.failedAt(0, "failed: an operator or function does not take its operands")
+		return x.failedAt(0, "failed: an operator or function does not accept its operands")
 	}
 	if node == nil || node.Kind() != ast.CallKind {
 		return x.failedAt(id, "failed")
@@ -158,13 +158,12 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) 
 	case fn == operators.Add && number && slices.Contains(kinds, "string"):
 		reason += ": wrap the number in string(...)"
 	case fn == operators.Divide, fn == operators.Modulo:
-		reason += ": the divisor is zero, or one of them is no number"
+		reason += ": the divisor is zero, or an operand is not a number"
 	}
 	return x.failedAt(id, reason)
 }
 
-// operandType names the type of an operand, as far as the source and the data
-// say.
+// operandType names the type of an operand, as far as it is known from the source and the data.
 func (x *Expression) operandType(vars cel.Activation, o ast.Expr) string {
 	for _, i := range x.byNode[asWritten(o).ID()] {
 		r := x.references[i]
@@ -181,12 +180,12 @@ func (x *Expression) operandType(vars cel.Activation, o ast.Expr) string {
 	return "dyn"
 }
 
-// nulls are the paths that a node reads and that are null: inputs that are not
-// there yet, and on which it may have failed.
+// nulls returns the paths that a node reads and that are null. They are missing inputs that may have
+// caused the failure.
 func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
 	ids := nodesOf(node)
 	var out []string
-	budget := limits.RangeElements // of all references together
+	budget := limits.RangeElements // for all references together
 	for _, r := range x.references {
 		root, ok := vars.ResolveName(r.Variable)
 		if ok && ids[r.node] && !r.presence && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
@@ -208,7 +207,7 @@ func isOptionalValue(e ast.Expr) bool {
 	return e != nil && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() && e.AsCall().FunctionName() == "value"
 }
 
-// callNames are the functions that people call something else.
+// callNames are the names of operators and internal functions for messages.
 var callNames = map[string]string{ //nolint:gochecknoglobals // a table
 	operators.Index: "[]", operators.Conditional: "?:", orderedCall: "the iteration",
 	optionalCall: "an optional entry", sortByCall: "sortBy", "cel.@mapInsert": "an entry of the map",
@@ -229,16 +228,16 @@ func (x *Expression) callText(id int64) string {
 	return "it"
 }
 
-// stopped is the failure of an evaluation that the budget does not pay for.
+// stopped returns the failure of an evaluation that exceeds the budget.
 func (x *Expression) stopped() *Failed { return x.failedAt(0, "was stopped: "+overBudget) }
 
-// failedAt places a reason at a node. Node 0 is the whole expression.
+// failedAt returns a failure at a node. Node 0 is the whole expression.
 func (x *Expression) failedAt(id int64, reason string) *Failed {
 	line, column := x.position(id)
 	return &Failed{Path: x.source.wrongAt(line, column, "").Place(), Reason: reason}
 }
 
-// position of a node, or 0 if it has none.
+// position returns the position of a node, or 0 if it has none.
 func (x *Expression) position(id int64) (line, column int) {
 	if _, ok := x.ast.SourceInfo().GetOffsetRange(id); !ok || id == 0 {
 		return 0, 0
@@ -259,7 +258,7 @@ func (x *Expression) node(id int64) (found ast.Expr) {
 	return found
 }
 
-// below names what is read below a node.
+// below names the value that is read below a node.
 func (x *Expression) below(node ast.Expr) string {
 	ids := nodesOf(node)
 	for _, r := range x.references {
@@ -270,8 +269,7 @@ func (x *Expression) below(node ast.Expr) string {
 	return "a computed value of " + x.source.Path
 }
 
-// lenient are the paths that some part of the expression takes as something that
-// may be missing.
+// lenient returns the paths that some part of the expression reads as optional.
 func (x *Expression) lenient() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range x.references {
@@ -282,7 +280,7 @@ func (x *Expression) lenient() map[string]bool {
 	return out
 }
 
-// absent are the paths of [Expression.Absent] in words.
+// absent returns the paths of [Expression.Absent] as text.
 func (x *Expression) absent(vars cel.Activation) []string {
 	absent := x.Absent(vars)
 	names := make([]string, 0, len(absent))
@@ -292,8 +290,8 @@ func (x *Expression) absent(vars cel.Activation) []string {
 	return names
 }
 
-// Absent are the paths that are missing for sure, each up to the step that is: read in
-// any case, and by no part of the expression as something that may be missing.
+// Absent returns the paths that are certainly missing, each up to the missing step. The expression
+// always reads these paths, and no part of it reads them as optional.
 func (x *Expression) Absent(vars cel.Activation) []Reference {
 	lenient := x.lenient()
 	var out []Reference

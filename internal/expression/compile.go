@@ -16,17 +16,17 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// A Want is what the result of an expression is for.
+// A Want is the purpose of the result of an expression.
 type Want int
 
-// What results are for. Each takes some static types. A dyn is checked when it is evaluated.
+// The purposes of results. Each accepts some static types. A dyn is checked after the evaluation.
 const (
 	WantAny     Want = iota // a variable: anything
 	WantText                // a value: string or bytes
 	WantTextMap             // a value map: map(string, string) or map(string, bytes)
 	WantString              // a name: string
 	WantLabels              // labels: map(string, string)
-	WantJSON                // a status field: what JSON has
+	WantJSON                // a status field: a value that JSON can represent
 	WantBool                // a condition: bool
 )
 
@@ -38,21 +38,21 @@ type Source struct {
 	// Path of the field in the input, for example secrets[0].data[2].value.
 	Path string
 
-	// From names the composed resource that resource, self and secret stand for.
-	// Empty is the composite.
+	// From is the name of the composed resource that resource, self and secret stand for. If it is
+	// empty, they stand for the composite.
 	From string
 
-	// Own is set if they stand for what the expression is about, a generation.
+	// Own is set if they stand for the generation that the expression belongs to.
 	Own bool
 
-	// Want is what the result is for.
+	// Want is the purpose of the result.
 	Want Want
 
-	// Note is added to what is wrong with the type of the result, in brackets.
+	// Note is added in parentheses to a diagnostic about the type of the result.
 	Note string
 }
 
-// own stands for From in texts.
+// own replaces From in messages.
 const own = "\x00own"
 
 func (s Source) from() string {
@@ -75,11 +75,12 @@ type Expression struct {
 }
 
 // Compile returns an expression, or all diagnostics that one pass finds, in the order of their
-// positions. Of syntax errors it returns the first one. declared returns how an expression spells
-// what the input declares under a name, or nothing. It is called for variables that do not exist.
+// positions. It returns only the first syntax error. For a variable that does not exist, Compile
+// calls declared, which returns how an expression refers to the declaration with this name, or an
+// empty text.
 //
-// The limits on the source are checked before its types, because checking types takes most of the
-// time and cannot be interrupted.
+// Compile checks the limits on the source before its types, because checking types takes most of
+// the time and cannot be interrupted.
 func (e *Environment) Compile(s Source, declared ...func(name string) string) (x *Expression, wrong diagnostic.List) {
 	defer func() {
 		if r := recover(); r != nil { // cel-go panics on some regular expressions
@@ -112,7 +113,7 @@ func (e *Environment) Compile(s Source, declared ...func(name string) string) (x
 	return e.plan(s, checked)
 }
 
-// wrong is a diagnostic about the whole source.
+// wrong returns a diagnostic about the whole source.
 func (s Source) wrong(format string, args ...any) *diagnostic.Diagnostic {
 	return s.wrongAt(0, 0, fmt.Sprintf(format, args...))
 }
@@ -120,7 +121,7 @@ func (s Source) wrong(format string, args ...any) *diagnostic.Diagnostic {
 func (s Source) wrongAt(line, column int, message string) *diagnostic.Diagnostic {
 	d := &diagnostic.Diagnostic{Path: s.Path, Line: line, Column: column, Rule: diagnostic.Expression, Message: message}
 	if line == 0 {
-		d.Rule = diagnostic.Input // of the field
+		d.Rule = diagnostic.Input // it is about the field
 	}
 	return d
 }
@@ -138,7 +139,7 @@ func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, diagnostic.
 		}
 		return p
 	}
-	// Plan one now, so that a failure shows when the input is compiled.
+	// Plan a program now, so that a failure is a diagnostic of the input.
 	p := x.programs.Get()
 	if _, failed := p.(error); failed {
 		return nil, diagnostic.List{s.wrong("cannot be planned: the CEL compiler failed on it")}
@@ -147,13 +148,13 @@ func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, diagnostic.
 	return x, nil
 }
 
-// name of a reference in the source of the expression.
+// name returns the text of a reference in the source of the expression.
 func (x *Expression) name(r Reference) string { return r.text(x.source.from()) }
 
 // Source the expression was compiled from.
 func (x *Expression) Source() Source { return x.source }
 
-// sortedErrors are in the order of their positions.
+// sortedErrors returns the errors in the order of their positions.
 func sortedErrors(errs []*cel.Error) []*cel.Error {
 	errs = slices.Clone(errs)
 	slices.SortStableFunc(errs, func(a, b *cel.Error) int {
@@ -162,8 +163,8 @@ func sortedErrors(errs []*cel.Error) []*cel.Error {
 	return errs
 }
 
-// refuse says what is wrong with a static result type, or nothing. several is how
-// the input has several keys.
+// refuse returns a message about a static result type, or an empty text. several is the hint for
+// several keys.
 func (w Want) refuse(t *cel.Type, several string) string {
 	t = withoutOptional(t)
 	want, hint, ok := "a string", conversionHint(t, several), isKind(t, types.DynKind, types.AnyKind)
@@ -177,7 +178,7 @@ func (w Want) refuse(t *cel.Type, several string) string {
 	case WantTextMap, WantLabels:
 		want, hint, ok = "a map(string, string)", mapHint(t), ok || isTextMap(t, w == WantTextMap)
 	case WantJSON:
-		want = "a value that JSON has"
+		want = "a value that JSON can represent"
 		ok = !isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind)
 	case WantBool:
 		want, hint, ok = "true or false", ": compare it with something", ok || isKind(t, types.BoolKind)
@@ -188,7 +189,7 @@ func (w Want) refuse(t *cel.Type, several string) string {
 	return fmt.Sprintf("must return %s, but returns %s%s", want, withArticle(cel.FormatCELType(t)), hint)
 }
 
-// withoutOptional is what an optional holds.
+// withoutOptional returns the type in an optional.
 func withoutOptional(t *cel.Type) *cel.Type {
 	if t.Kind() == types.OpaqueKind && t.TypeName() == "optional_type" && len(t.Parameters()) == 1 {
 		return t.Parameters()[0]
@@ -211,7 +212,7 @@ func isKind(t *cel.Type, kinds ...types.Kind) bool {
 	return slices.Contains(kinds, t.Kind())
 }
 
-// conversionHint says how a value of type t becomes a string.
+// conversionHint returns how to convert a value of type t to a string.
 func conversionHint(t *cel.Type, several string) string {
 	switch t.Kind() { //nolint:exhaustive // no hint for all others
 	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.BytesKind,
@@ -220,14 +221,14 @@ func conversionHint(t *cel.Type, several string) string {
 	case types.ListKind:
 		return ": join it with .join(',') or json.encode(...)"
 	case types.MapKind:
-		return ": select one of its keys, " + several + "or make one text of it with json.encode(...)"
+		return ": select one of its keys, " + several + "or encode it as one text with json.encode(...)"
 	case types.NullTypeKind:
-		return ": write '' for an empty text, or optional.none() and optional: true for none"
+		return ": write '' for an empty text, or optional.none() with optional: true for no value"
 	}
 	return ""
 }
 
-// mapHint says how a map becomes one of strings.
+// mapHint returns how to convert a map to a map of strings.
 func mapHint(t *cel.Type) string {
 	if isKind(t, types.MapKind) && len(t.Parameters()) == 2 {
 		return ": wrap its values in string(...)"
@@ -235,7 +236,7 @@ func mapHint(t *cel.Type) string {
 	return ": write for example {'key': 'value'}"
 }
 
-// checkSize refuses what would take too long to check.
+// checkSize refuses an expression that would take too long to check.
 func (e *Environment) checkSize(s Source, a *ast.AST) *diagnostic.Diagnostic {
 	n := sizeOf(a)
 	for _, size := range []struct {
@@ -253,14 +254,14 @@ func (e *Environment) checkSize(s Source, a *ast.AST) *diagnostic.Diagnostic {
 		}
 	}
 	if checkingCost(a.Expr()) > limits.ExpressionCheckingCost {
-		return s.wrong("has local variables that stand for too much: "+
-			"one that uses another one several times multiplies it: %s", e.shorten)
+		return s.wrong("has local variables that expand too much, "+
+			"because each use of a variable counts everything in it: %s", e.shorten)
 	}
 	return nil
 }
 
-// isBind reports whether a comprehension is what cel.bind, optMap and
-// optFlatMap expand to: a fold over an empty list literal.
+// isBind reports whether a comprehension is the expansion of cel.bind, optMap or optFlatMap: a fold
+// over an empty list literal.
 func isBind(c ast.ComprehensionExpr) bool {
 	return c.IterRange().Kind() == ast.ListKind && c.IterRange().AsList().Size() == 0
 }

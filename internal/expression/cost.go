@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// A Cost is the fuel that one evaluation may take, as CEL's own cost model estimates it
-// from the source alone: the size of the data is not known before it is observed.
+// A Cost is an estimate of the fuel of one evaluation. CEL's own cost model estimates it only from the
+// source, because the size of the data is not known before it is observed.
 type Cost struct {
 	// Max is the estimate for data of the usual size: texts of up to 32 characters, lists
 	// and maps of up to 16 entries. Most evaluations take much less.
@@ -23,15 +23,15 @@ type Cost struct {
 	Limit int64 `json:"limit"`
 }
 
-// How large data is assumed to be.
+// The assumed size of data.
 const (
 	assumedText    = 32   // characters
 	assumedEntries = 8    // of a list or a map
-	assumedUnknown = 16   // of one of them
+	assumedUnknown = 16   // of a value that may be either
 	assumedObject  = 1024 // nodes and bytes of an observed resource
 )
 
-// mostCost is as much as an estimate says: more is not worse.
+// mostCost is the largest estimate. Larger values have no further meaning.
 const mostCost = 1000 * limits.Fuel
 
 // Cost estimates the cost of one evaluation.
@@ -43,13 +43,13 @@ func (x *Expression) Cost() Cost {
 	return out
 }
 
-// A coster tells CEL's cost model what it does not know.
+// A coster provides the facts that CEL's cost model does not know.
 type coster struct{}
 
-// EstimateSize of what the source does not say.
+// EstimateSize estimates the size of a value that is not in the source.
 func (coster) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 	if n.Expr().Kind() == ast.IdentKind && len(n.Path()) == 0 {
-		return nil // a variable of the expression: CEL's model knows what it is
+		return nil // a variable of the expression: CEL's model knows its value
 	}
 	switch n.Type().Kind() { //nolint:exhaustive // all others may be anything
 	case types.StringKind, types.BytesKind:
@@ -60,14 +60,14 @@ func (coster) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 	return &checker.SizeEstimate{Max: assumedUnknown}
 }
 
-// weights are how often functions look at each character or entry, where it is more than once.
+// weights are how often functions read each character or entry, if more than once.
 var weights = map[string]uint64{ //nolint:gochecknoglobals // a table
 	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "sort": 16, sortByCall: 16,
 	"charAt": 4, "substring": 4, "reverse": 4, "strings.quote": 4,
 }
 
-// EstimateCallCost of the functions that look at all of an operand, and that CEL's cost
-// model counts as one step.
+// EstimateCallCost estimates the cost of functions that read a whole operand, and that CEL's cost model
+// counts as one step.
 func (coster) EstimateCallCost(
 	function, _ string, target *checker.AstNode, args []checker.AstNode,
 ) *checker.CallEstimate {
@@ -80,7 +80,7 @@ func (coster) EstimateCallCost(
 	size := sizeOfNode(args[0])
 	visits := size.Max
 	switch function {
-	case orderedCall, optionalCall: // what they return is their operand
+	case orderedCall, optionalCall: // they return their operand
 		return &checker.CallEstimate{CostEstimate: checker.FixedCostEstimate(1), ResultSize: &size}
 	case operators.Add, operators.Equals, operators.NotEquals, operators.In, "size", "format": // in CEL's model
 		return nil
@@ -90,7 +90,7 @@ func (coster) EstimateCallCost(
 			visits = assumedObject
 		}
 	}
-	if function != sortByCall { // whose second operand is as long as the first
+	if function != sortByCall { // its second operand is as long as the first
 		for _, a := range args[1:] {
 			visits = mul(visits, 1+sizeOfNode(a).Max/8)
 		}
@@ -106,7 +106,7 @@ func sizeOfNode(n checker.AstNode) checker.SizeEstimate {
 	return checker.SizeEstimate{Max: assumedUnknown}
 }
 
-// mul is a product that does not overflow.
+// mul returns a product that does not overflow.
 func mul(a, b uint64) uint64 {
 	if overflow, product := bits.Mul64(a, b); overflow == 0 {
 		return product

@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// diagnose says in words why CEL's checker refuses a source, for errs. It checks the source once
-// more, because the checker does not keep the types of a tree that it refuses.
+// diagnose returns diagnostics for the errors of CEL's checker. It checks the source again, because
+// the checker does not keep the types of a tree that it refuses.
 func (e *Environment) diagnose(s Source, errs []*cel.Error, declared []func(string) string) diagnostic.List {
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
 	if iss.Err() != nil {
@@ -56,16 +56,16 @@ func (e *Environment) diagnose(s Source, errs []*cel.Error, declared []func(stri
 	case nodes[0] == nil || !isCall(nodes[0], operators.Subtract):
 		out[0].Message += suggest.DidYouMean(meant)
 	default:
-		out[0].Message = "- is a minus here" + suggest.DidYouMean(meant)
+		out[0].Message = "- is the minus operator here" + suggest.DidYouMean(meant)
 		if len(nodes) > 1 && nodes[1] != nil && nodes[1].Kind() == ast.IdentKind {
-			out = slices.Delete(out, 1, 2) // what is after the dash
+			out = slices.Delete(out, 1, 2) // the name after the dash
 		}
 	}
 	return out
 }
 
-// meantName guesses the name in a source that does not compile: a dash or a dot in a name is an
-// operator of CEL. It is empty if there is no such name.
+// meantName guesses the name that is meant in a source that does not compile: a dash or a dot in a
+// name is an operator of CEL. It returns an empty text if there is no such name.
 func meantName(a *ast.AST) (meant string) {
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch {
@@ -79,7 +79,8 @@ func meantName(a *ast.AST) (meant string) {
 	return meant
 }
 
-// dashed guesses what secrets.my-db.password means, which is secrets.my minus db.password.
+// dashed guesses the meaning of secrets.my-db.password, which CEL parses as secrets.my minus
+// db.password.
 func dashed(operands []ast.Expr) string {
 	before := operands[0]
 	for isCall(before, operators.Add) {
@@ -93,7 +94,7 @@ func dashed(operands []ast.Expr) string {
 	return PathText(left[0], slices.Concat(left[1:last], []string{left[last] + "-" + right[0]}, right[1:])...)
 }
 
-// dotted guesses what secrets.db.ca.crt means, which is the field crt of a string.
+// dotted guesses the meaning of secrets.db.ca.crt, which CEL parses as the field crt of a string.
 func dotted(path []string) string {
 	if len(path) == 0 {
 		return ""
@@ -105,7 +106,8 @@ func dotted(path []string) string {
 	return PathText(path[0], append(path[1:n:n], strings.Join(path[n:], "."))...)
 }
 
-// selected is a chain of plain selections that begins with a variable. It is nil for all else.
+// selected returns the names in a chain of plain selections that begins with a variable. It returns
+// nil for all other nodes.
 func selected(e ast.Expr) []string {
 	switch e.Kind() { //nolint:exhaustive // all others are no selections
 	case ast.IdentKind:
@@ -118,12 +120,12 @@ func selected(e ast.Expr) []string {
 	return nil
 }
 
-// inputs are the variables that hold what is observed.
+// inputs are the variables that contain observed data.
 var inputs = []string{ //nolint:gochecknoglobals // a table
 	Secret, Secrets, Resource, Self, Resources, Sources, Composite, Env, Context, Generated, Previous,
 }
 
-// lengths are what other languages call the size of a value.
+// lengths are the names of the size of a value in other languages.
 var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a table
 
 // A mismatch explains the errors of the checker in a source that does not compile.
@@ -131,7 +133,7 @@ type mismatch struct {
 	*typeCheck
 
 	declared []func(string) string
-	told     map[int64]bool // nodes that are explained already
+	told     map[int64]bool // nodes that are already explained
 }
 
 func (m mismatch) explain(err *cel.Error) string {
@@ -172,7 +174,7 @@ func isCall(e ast.Expr, fn string) bool {
 	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == fn
 }
 
-// explainOverload says what is wrong with the form of a call, or with its operands.
+// explainOverload returns a message about the form of a call or its operands.
 func (m mismatch) explainOverload(call ast.CallExpr) string {
 	fn, have := call.FunctionName(), m.typesOf(operandsOf(call))
 	switch {
@@ -180,7 +182,7 @@ func (m mismatch) explainOverload(call ast.CallExpr) string {
 		(len(call.Args()) != 1 || !isKind(have[1], types.ListKind, types.DynKind)):
 		return "format takes one list: write .format([...]) around its values"
 	case fn == operators.Index && isKind(have[0], types.ListKind):
-		return fmt.Sprintf("an element of a list has a number, but this is %s: write for example [0]", m.aType(have[1]))
+		return fmt.Sprintf("the index of a list must be a number, but this is %s: write for example [0]", m.aType(have[1]))
 	case fn == operators.LogicalNot:
 		return fmt.Sprintf("! takes true or false, but this is %s: compare it with something", m.aType(have[0]))
 	case fn == operators.Modulo && isKind(have[0], types.StringKind):
@@ -202,25 +204,26 @@ func (m mismatch) explainOverload(call ast.CallExpr) string {
 	return message + conversion(overloads, have)
 }
 
-// explainForm says that a function is not called in this form, for which it takes so many arguments.
+// explainForm returns a message if a call has the wrong form or the wrong number of arguments. counts
+// are the numbers of arguments that the function takes in this form.
 func explainForm(call ast.CallExpr, counts []int) string {
 	fn, n := call.FunctionName(), len(call.Args())
 	switch {
 	case len(counts) == 0 && call.IsMemberFunction():
-		return fmt.Sprintf("%s stands behind nothing: write %s(...) around the value", fn, fn)
+		return fmt.Sprintf("%s is a function, not a method: write %s(...) around the value", fn, fn)
 	case len(counts) == 0:
-		return fmt.Sprintf("%s stands behind its value: write value.%s(...)", fn, fn)
+		return fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn)
 	case slices.Contains(counts, n):
 		return ""
 	case n == 1:
-		return fmt.Sprintf("%s takes %s in its brackets, but there is 1", fn, countText(counts))
+		return fmt.Sprintf("%s takes %s in its parentheses, but has 1", fn, countText(counts))
 	}
-	return fmt.Sprintf("%s takes %s in its brackets, but there are %d", fn, countText(counts), n)
+	return fmt.Sprintf("%s takes %s in its parentheses, but has %d", fn, countText(counts), n)
 }
 
 func isOperator(fn string) bool { return strings.ContainsAny(fn[:1], "_@!-") }
 
-// argumentCounts are how many arguments there can be, in order.
+// argumentCounts returns the possible numbers of arguments, in order.
 func argumentCounts(overloads []*decls.OverloadDecl) (counts []int) {
 	for _, o := range overloads {
 		n := len(o.ArgTypes())
@@ -244,7 +247,7 @@ func countText(counts []int) string {
 	return text + " arguments"
 }
 
-// conversion is a hint for a call that takes all operands but one.
+// conversion returns a hint for a call that accepts all operands except one.
 func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
 	for _, toText := range []bool{true, false} { // overloads that return a text are more likely
 		for _, o := range overloads {
@@ -268,7 +271,7 @@ func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
 	return ""
 }
 
-// conversionOf is a hint how a scalar becomes a value of another type, if it can.
+// conversionOf returns a hint how to convert a scalar to another type, or an empty text.
 func conversionOf(from, to *types.Type) string {
 	text := isKind(from, types.StringKind)
 	switch {
@@ -282,7 +285,7 @@ func conversionOf(from, to *types.Type) string {
 	return ""
 }
 
-// What others call variables that have another name here.
+// Names of variables in other tools, with their names here.
 var foreignVariables = map[string]string{ //nolint:gochecknoglobals // a table
 	"xr": Composite, "oxr": Composite, "dxr": Composite, "claim": Composite,
 	"observed": Resources, "ocds": Resources, "desired": Resources, "this": Resource, "it": Resource,
@@ -290,8 +293,8 @@ var foreignVariables = map[string]string{ //nolint:gochecknoglobals // a table
 	"spec": Composite + ".spec", "metadata": Composite + ".metadata", "status": Resource + ".status",
 }
 
-// noVariable says that there is no variable of a name, and which was meant. parent is the node that
-// contains it, or nil.
+// noVariable returns the message for a variable that does not exist, and suggests another one. parent
+// is the node that contains the variable, or nil.
 func (m mismatch) noVariable(name string, parent ast.NavigableExpr) string {
 	text := fmt.Sprintf("there is no variable %s", name)
 	for _, spelling := range m.declared {
@@ -320,7 +323,7 @@ func (m mismatch) noVariable(name string, parent ast.NavigableExpr) string {
 	return text + ": " + list
 }
 
-// variables are the names of all variables, sorted, and a text that lists them.
+// variables returns the names of all variables, sorted, and a text that lists them.
 func (e *Environment) variables() (names []string, text string) {
 	for _, v := range e.env.Variables() {
 		if v.Type().Kind() != types.TypeKind && v.Value() == nil { // no type, such as int
@@ -328,49 +331,49 @@ func (e *Environment) variables() (names []string, text string) {
 		}
 	}
 	if len(names) == 1 {
-		return names, "there is only " + names[0]
+		return names, "the only variable is " + names[0]
 	}
 	slices.Sort(names)
-	return names, "there are " + strings.Join(names, ", ")
+	return names, "the variables are " + strings.Join(names, ", ")
 }
 
 // What to write for functions of other languages. Their names are in lower case, without _.
 var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a table
 	out := map[string]string{}
 	for hint, names := range map[string]string{
-		"write size(value)":                                           "len length count",
-		"write string(value)":                                         "tostring str quote",
-		"write int(value)":                                            "toint parseint atoi integer",
-		"write double(value)":                                         "float tofloat parsefloat",
-		"write bool(value)":                                           "tobool",
-		"write type(value)":                                           "typeof",
-		"write text.lowerAscii()":                                     "lower tolower tolowercase downcase",
-		"write text.upperAscii()":                                     "upper toupper touppercase upcase",
-		"write text.trim()":                                           "strip trimspace",
-		"write text.startsWith(part)":                                 "hasprefix",
-		"write text.endsWith(part)":                                   "hassuffix",
-		"write text.replace(old, new)":                                "replaceall",
-		"write text.matches(pattern)":                                 "regexmatch",
-		"write text.substring(start, end)":                            "substr",
-		"write '%s:%s'.format([a, b])":                                "printf sprintf format fmt",
-		"write base64.encode(bytes(text))":                            "b64enc base64encode tobase64 base64",
-		"write string(base64.decode(text))":                           "b64dec base64decode frombase64",
-		"write json.encode(value)":                                    "tojson jsonencode",
-		"write json.decode(text)":                                     "fromjson jsondecode parsejson",
-		"write yaml.encode(value)":                                    "toyaml yamlencode",
-		"write yaml.decode(text)":                                     "fromyaml yamldecode",
-		"write url.queryEscape(text)":                                 "urlquery urlencode encodeuricomponent",
-		"write sha256(text)":                                          "sha256sum",
-		"write for example " + forDefault:                             "default coalesce getordefault get",
-		"write condition ? one : other":                               "tern ternary iff",
-		"write a + b":                                                 "concat",
-		"write list + [value]":                                        "append",
-		"write list[0]":                                               "first",
-		"write value in list, or text.contains(part)":                 "includes",
-		"a map is walked by its keys, as in map.map(key, key)":        "keys",
-		"put it under generators":                                     "random uuid uuidv4 randalphanum",
-		"put the object under sources":                                "lookup",
-		"there is no clock, for the same input gives the same output": "now",
+		"write size(value)":                                        "len length count",
+		"write string(value)":                                      "tostring str quote",
+		"write int(value)":                                         "toint parseint atoi integer",
+		"write double(value)":                                      "float tofloat parsefloat",
+		"write bool(value)":                                        "tobool",
+		"write type(value)":                                        "typeof",
+		"write text.lowerAscii()":                                  "lower tolower tolowercase downcase",
+		"write text.upperAscii()":                                  "upper toupper touppercase upcase",
+		"write text.trim()":                                        "strip trimspace",
+		"write text.startsWith(part)":                              "hasprefix",
+		"write text.endsWith(part)":                                "hassuffix",
+		"write text.replace(old, new)":                             "replaceall",
+		"write text.matches(pattern)":                              "regexmatch",
+		"write text.substring(start, end)":                         "substr",
+		"write '%s:%s'.format([a, b])":                             "printf sprintf format fmt",
+		"write base64.encode(bytes(text))":                         "b64enc base64encode tobase64 base64",
+		"write string(base64.decode(text))":                        "b64dec base64decode frombase64",
+		"write json.encode(value)":                                 "tojson jsonencode",
+		"write json.decode(text)":                                  "fromjson jsondecode parsejson",
+		"write yaml.encode(value)":                                 "toyaml yamlencode",
+		"write yaml.decode(text)":                                  "fromyaml yamldecode",
+		"write url.queryEscape(text)":                              "urlquery urlencode encodeuricomponent",
+		"write sha256(text)":                                       "sha256sum",
+		"write for example " + forDefault:                          "default coalesce getordefault get",
+		"write condition ? one : other":                            "tern ternary iff",
+		"write a + b":                                              "concat",
+		"write list + [value]":                                     "append",
+		"write list[0]":                                            "first",
+		"write value in list, or text.contains(part)":              "includes",
+		"iterate over the map to read its keys: map.map(key, key)": "keys",
+		"put it under generators":                                  "random uuid uuidv4 randalphanum",
+		"put the object under sources":                             "lookup",
+		"expressions have no clock: the same input must always return the same result": "now",
 	} {
 		for _, name := range strings.Fields(names) {
 			out[name] = hint
@@ -379,7 +382,7 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 	return out
 }()
 
-// noFunction says that there is no function of a name, and which was meant.
+// noFunction returns the message for a function that does not exist, and suggests another one.
 func (m mismatch) noFunction(name string) string {
 	text := fmt.Sprintf("there is no function %s", name)
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -407,18 +410,18 @@ func (m mismatch) noFunction(name string) string {
 	if meant := cmp.Or(suggest.Nearest(name, names), strings.Join(namespaced, " or ")); meant != "" {
 		return text + suggest.DidYouMean(meant)
 	}
-	return text + ": the README lists those that there are"
+	return text + ": input/README.md lists all functions"
 }
 
-// macroForm says how a macro is written.
+// macroForm describes the arguments of a macro.
 func macroForm(name string) string {
 	switch name {
 	case "has":
 		return "has takes one field: write for example has(resource.status.host)"
 	case "bind":
-		return "bind takes a name, a value and what becomes of it: " +
+		return "bind takes a name, a value and an expression that uses the name: " +
 			"write for example cel.bind(x, secret.host, x + ':' + x)"
 	}
-	return fmt.Sprintf("%s takes a name for each element and what becomes of it: "+
+	return fmt.Sprintf("%s takes a name for each element and an expression that uses the name: "+
 		"write for example list.%s(x, x.name)", name, name)
 }

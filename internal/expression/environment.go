@@ -1,14 +1,12 @@
-// Package expression is the one CEL environment of the function: it compiles an
-// expression once, finds what the expression can read, and evaluates it within
-// a budget.
+// Package expression contains the function's only CEL environment. It compiles an expression once,
+// finds what the expression can read, and evaluates it within a budget.
 //
-// Source text and its path in the input come in; an immutable Expression comes
-// out, and from it, given the variables of one request, a value, or one of two
-// errors: Waiting for an input that is not there yet, or Failed. Neither holds
-// data: CEL's own run-time messages can quote a value and never leave this
-// package. There is no clock, no randomness and no state between evaluations
-// here, and maps are walked in the order of their keys, so that the same
-// variables always give the same value.
+// Compile turns a source text and its path in the input into an immutable Expression. Evaluate
+// computes a value from the variables of one request, or returns one of two errors: Waiting for a
+// missing input, or Failed. The errors contain no data: CEL's own run-time messages can quote a value
+// and never leave this package. Expressions have no clock, no randomness, and no state between
+// evaluations, and they iterate over maps in the order of the keys. Therefore, the same variables
+// always produce the same value.
 package expression
 
 import (
@@ -38,27 +36,27 @@ const (
 
 	Generated  = "generated"
 	Previous   = "previous"
-	Generation = "generation" // of the manifest of a generator only
+	Generation = "generation" // only in the manifest of a generator
 )
 
-// Key is the one variable of a key expression.
+// Key is the only variable of a key expression.
 const Key = "key"
 
-// The functions that no source can name: those that Compile puts into it, and
-// what sortBy expands to.
+// The functions that a source cannot name: those that Compile adds to it, and the expansion of
+// sortBy.
 const (
 	orderedCall  = "@ordered"
 	optionalCall = "@optional"
 	sortByCall   = "@sortByAssociatedKeys"
 )
 
-// An Environment compiles expressions. It is safe for concurrent use, and takes
-// so long to make that a process has one.
+// An Environment compiles expressions. It is safe for concurrent use. Creating one is slow, so a
+// process creates only one.
 type Environment struct {
 	env     *cel.Env
 	guards  guards
-	shorten string // what to do about an expression that is too large
-	several string // how the input has several keys, if it has a way of its own
+	shorten string // the hint for an expression that is too large
+	several string // the hint for several keys, or empty
 
 	keys, authors, generations *Environment
 
@@ -67,14 +65,14 @@ type Environment struct {
 	functionsErr error
 }
 
-// Keys is the environment of key expressions, which see Key and nothing else.
+// Keys returns the environment of key expressions. Key is their only variable.
 func (e *Environment) Keys() *Environment { return e.keys }
 
-// Authors is the environment of expressions that the composite's author writes:
-// without sources, context and variables.
+// Authors returns the environment of expressions that a composite author writes: without sources,
+// context and variables.
 func (e *Environment) Authors() *Environment { return e.authors }
 
-// Generations is the environment of expressions that create a generation: with Generation.
+// Generations returns the environment of expressions that create a generation: with Generation.
 func (e *Environment) Generations() *Environment { return e.generations }
 
 // CEL is the environment below e, from which documentation is generated.
@@ -116,7 +114,7 @@ func NewEnvironment() (*Environment, error) {
 	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
 		return nil, err
 	}
-	e.shorten, e.several = "split it into variables", "use valueMap for several, "
+	e.shorten, e.several = "split it into variables", "use valueMap for several keys, "
 	return e, nil
 }
 
@@ -131,17 +129,17 @@ func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
 		cel.ParserExpressionSizeLimit(limits.ExpressionCharacters),
 		cel.ASTValidators(literalValidator{}),
 		ext.Strings(ext.StringsVersion(5)),   // prints numbers exactly: 1e7 is 10000000
-		ext.Encoders(ext.EncodersVersion(0)), // without its json.encode, which protojson spaces at random
+		ext.Encoders(ext.EncodersVersion(0)), // without its json.encode, because protojson adds random spaces
 		ext.Math(ext.MathVersion(2)),
 		ext.Lists(ext.ListsVersion(3), ext.ListsMaxRangeSize(limits.RangeElements)),
 		ext.Sets(ext.SetsVersion(0)),
-		ext.Bindings(ext.BindingsVersion(0)), // without cel.block, an optimizer's internal
+		ext.Bindings(ext.BindingsVersion(0)), // without cel.block, which only optimizers use
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(0)),
 		ext.Regex(ext.RegexVersion(0)),
 	}
 	env, err := cel.NewEnv(slices.Concat(options, library(), ordered(), variables)...)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make CEL environment: %w", err)
+		return nil, fmt.Errorf("cannot create CEL environment: %w", err)
 	}
 	g, err := newGuards(env)
 	if err != nil {

@@ -70,8 +70,8 @@ func differ(t *testing.T, all, some *cel.Env, lacks []string) {
 // is compiled, at its place.
 func TestVariablesOfGenerators(t *testing.T) {
 	const (
-		tenants = "there are composite, environment, resource, resources, secret, secrets, self"
-		all     = "there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables"
+		tenants = "the variables are composite, environment, resource, resources, secret, secrets, self"
+		all     = "the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables"
 	)
 	undeclared := func(variable, others string) diagnostic.List {
 		return diagnostic.List{{Path: "here", Line: 1, Column: 1, Rule: diagnostic.Expression, Message: "there is no variable " + variable + " here: " + others}}
@@ -93,14 +93,14 @@ func TestVariablesOfGenerators(t *testing.T) {
 		"AuthorsPrevious":      {"", env.Authors(), "previous.?db.?password", undeclared("previous", tenants)},
 		"AuthorsGeneration":    {"", env.Authors(), "generation.number", undeclared("generation", tenants)},
 		"AuthorsAbsolute":      {"a dot in front is no way around", env.Authors(), ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable .generated here: " + tenants}}},
-		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "there is only key")},
+		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "the only variable is key")},
 		"GeneratedIsText": {
 			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
-			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression, Message: "+ does not take string and int: wrap what is no string in string(...)"}},
+			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression, Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)"}},
 		},
 		"PreviousIsText": {
 			"", env, "previous.db.password + 1",
-			diagnostic.List{{Path: "here", Line: 1, Column: 22, Rule: diagnostic.Expression, Message: "+ does not take string and int: wrap what is no string in string(...)"}},
+			diagnostic.List{{Path: "here", Line: 1, Column: 22, Rule: diagnostic.Expression, Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)"}},
 		},
 	}
 	for name, tc := range cases {

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// Evaluate the expression over the variables. The error, if any, is a *Waiting
-// or a *Failed. The variables may be read while the result is: it is not copied.
+// Evaluate the expression with the variables. The error, if any, is a *Waiting or a *Failed. The
+// result is not copied: reading it may read the variables.
 func (x *Expression) Evaluate(ctx context.Context, vars cel.Activation, b *budget.Budget) (ref.Val, error) {
 	v, err := x.evaluate(ctx, vars, b, 0)
 	switch {
@@ -31,7 +31,7 @@ func (x *Expression) Evaluate(ctx context.Context, vars cel.Activation, b *budge
 	return nil, err
 }
 
-// evaluate with at most so much fuel, if most is not zero.
+// evaluate with at most most fuel. Zero means the usual limit.
 func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budget.Budget, most int64) (ref.Val, error) {
 	p, ok := x.programs.Get().(*program)
 	if !ok {
@@ -46,7 +46,7 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budge
 	start := time.Now()
 	p.nullAt = 0
 	p.fuel, p.deadline, p.gone = granted, start.Add(left), ctx.Err
-	defer func() { // with what it takes to explain a failure
+	defer func() { // including the time to explain a failure
 		p.gone = nil
 		b.Evaluated(granted-max(p.fuel, 0), time.Since(start))
 	}()
@@ -55,20 +55,20 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budge
 		return v, nil
 	}
 	if time.Now().After(p.deadline) {
-		p.fuel = 0 // what took so long was not known to the meter
+		p.fuel = 0 // the meter did not count the work that took so long
 	}
 	return nil, x.classify(vars, p, err)
 }
 
-// run is cel-go's ContextEval, which compares the text of errors, and so prints
-// the value that an error is about, however large.
+// run replaces cel-go's ContextEval, which compares the texts of errors. To do this, it prints the
+// value that an error is about, even if the value is large.
 func (x *Expression) run(ctx context.Context, vars cel.Activation, p *program) (ref.Val, error) {
 	frame, err := interpreter.NewExecutionFrame(vars)
 	if err != nil {
 		return nil, err
 	}
 	defer frame.Close()
-	if len(p.bodies) > 0 { // all else ends by the meter's clock
+	if len(p.bodies) > 0 { // in all other programs the meter checks the clock
 		ctx, cancel := context.WithDeadline(ctx, p.deadline)
 		defer cancel()
 		if err := frame.SetContext(ctx, interruptFrequency); err != nil {
@@ -79,12 +79,11 @@ func (x *Expression) run(ctx context.Context, vars cel.Activation, p *program) (
 	return v, err
 }
 
-// renameFuel is what an evaluation takes beside its calls, which matters only where there
-// is one for each of thousands of keys.
+// renameFuel is the fuel of an evaluation in addition to its calls. It only matters for key
+// expressions, because one is evaluated for each of thousands of keys.
 const renameFuel = 4
 
-// Rename evaluates a key expression. The error, if any, is a *Failed: a key is
-// never waited for.
+// Rename evaluates a key expression. The error, if any, is a *Failed: a key expression never waits.
 func (x *Expression) Rename(key string, b *budget.Budget) (string, error) {
 	if b.Spend(renameFuel) != nil {
 		return "", x.stopped()
@@ -104,45 +103,43 @@ func (x *Expression) Rename(key string, b *budget.Budget) (string, error) {
 	case errors.As(err, &failed):
 		return "", failed
 	case err != nil:
-		return "", x.failedAt(0, "gives no key: what it selects is not there")
+		return "", x.failedAt(0, "returns no key: the value that it selects does not exist")
 	case !ok:
-		return "", x.failedAt(0, "gives no key: optional.none() cannot leave one out")
+		return "", x.failedAt(0, "returns no key: optional.none() cannot leave out a key")
 	}
 	return name, nil
 }
 
-// Waiting is the error of an expression that needs an input which is not there
-// yet: a composed resource that is not observed, a key that has no value, a
-// source that was not read. It is told from a failure by this type alone.
+// Waiting is the error of an expression that needs a missing input: a composed resource that is not
+// observed, a key that has no value, or a source that was not read. Only this type distinguishes it
+// from a failure.
 type Waiting struct {
-	// Inputs that are missing, in CEL's words and sorted, for example
-	// resources.db.status.endpoint. They come from the source of the expression,
-	// never from its data.
+	// Missing inputs as they are written in CEL, sorted, for example resources.db.status.endpoint. They
+	// come from the source of the expression, never from its data.
 	Inputs []string
 }
 
-// NewWaiting returns an error that waits for the inputs.
+// NewWaiting returns an error for missing inputs.
 func NewWaiting(inputs ...string) *Waiting {
 	inputs = slices.Clone(inputs)
 	slices.Sort(inputs)
 	return &Waiting{Inputs: slices.Compact(inputs)}
 }
 
-// Error names the inputs. It holds no data.
+// Error names the inputs. It contains no data.
 func (w *Waiting) Error() string { return "waiting for " + strings.Join(w.Inputs, ", ") }
 
-// Failed is the error of an expression that cannot be evaluated, however long
-// one waits.
+// Failed is the error of an expression that cannot be evaluated, even if all inputs exist.
 type Failed struct {
 	// Path of the expression, with the line and column of the part that failed.
 	Path string
 
-	// Reason, and a hint. It holds no data, only what the source of the
-	// expression says and the types of values.
+	// Reason with a hint. It contains no data, only parts of the source of the expression and the types
+	// of values.
 	Reason string
 }
 
-// Error names the place and the reason. It holds no data.
+// Error names the position and the reason. It contains no data.
 func (f *Failed) Error() string {
 	if f.Path == "" {
 		return f.Reason

@@ -249,7 +249,7 @@ func TestJSON(t *testing.T) {
 		"Number":   {"", "resource.spec.port", "5432", ""},
 		"Object":   {"", "resource.status.conditions", `[{"status":"True","type":"Ready"},{"type":"Synced"}]`, ""},
 		"TooBig":   {"a whole number that would be rounded", "9007199254740993", "", "over 2^53"},
-		"NotANum":  {"", "0.0 / 0.0", "", "does not have"},
+		"NotANum":  {"", "0.0 / 0.0", "", "cannot represent"},
 		"NotUTF8":  {"", "string(b'ab') + dyn(secret.bin)", "", "not UTF-8"},
 		"BytesMap": {"bytes are base64", "{'k': b'ab'}", `{"k":"YWI="}`, ""},
 	}

@@ -7,43 +7,43 @@ import (
 	"github.com/google/cel-go/common/ast"
 )
 
-// A Need says what becomes of an expression while an input is absent.
+// A Need is what an expression does if an input is missing.
 type Need int
 
-// The needs, each more than the one before.
+// The needs, from the weakest to the strongest.
 const (
-	// Optional: the expression can do without.
+	// Optional: the expression does not need the input.
 	Optional Need = iota
-	// Conditional: it waits, if it comes that far. The input is in a branch.
+	// Conditional: the expression waits if it evaluates the branch that reads the input.
 	Conditional
-	// Required: it waits.
+	// Required: the expression waits.
 	Required
 )
 
-// String is the need in one word.
+// String returns the need in one word.
 func (n Need) String() string { return [...]string{"optional", "conditional", "required"}[n] }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (n Need) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
 // A Read is one input that an expression can read.
 type Read struct {
 	Reference
 
-	// Text is the input in CEL's words, where the composed resource that resource, self
-	// and secret stand for has its name.
+	// Text is the input as it is written in CEL. It contains the name of the composed resource that
+	// resource, self and secret stand for.
 	Text string
 
-	// Need of the expression, over all places where it reads the input.
+	// Need of the expression, over all positions where it reads the input.
 	Need Need
 
-	// Branched is set if all these places are in branches.
+	// Branched is set if all these positions are in branches.
 	Branched bool
 }
 
-// Reads are the inputs that the expression can read, over all branches, each once, in the
-// order of the source. What leads to an optional step, or to what has() tests, is an
-// input by itself where nothing else needs it: without it the expression waits.
+// Reads returns the inputs that the expression can read, over all branches, each once, in the order of
+// the source. The path that leads to an optional step, or to the field that has() tests, is a separate
+// input unless another input already requires it: without it, the expression waits.
 func (x *Expression) Reads() []Read {
 	out := &reads{lenient: x.lenient()}
 	var leading []Read
@@ -65,7 +65,7 @@ func (x *Expression) Reads() []Read {
 	return out.list
 }
 
-// leading is what a reference that may be absent leads through. It must be there.
+// leading returns the part of an optional reference that must exist.
 func (x *Expression) leading(r Reference) (Read, bool) {
 	n := slices.IndexFunc(r.Path, func(s Step) bool { return s.optional })
 	if n < 0 {
@@ -84,7 +84,7 @@ func (x *Expression) leading(r Reference) (Read, bool) {
 	return Read{}, false
 }
 
-// reads are a list of reads without doubles.
+// reads is a list of reads without duplicates.
 type reads struct {
 	list    []Read
 	lenient map[string]bool
@@ -95,7 +95,7 @@ func (l *reads) needOf(r Read) Need {
 	case !r.Branched:
 		return Required
 	case l.lenient[r.Text]:
-		return Optional // it was looked for before
+		return Optional // an earlier step already needs it
 	}
 	return Conditional
 }
@@ -110,7 +110,7 @@ func (l *reads) add(r Read) {
 	l.list[i].Branched = l.list[i].Branched && r.Branched
 }
 
-// needs reports whether something below r is needed as much.
+// needs reports whether something below r has at least the same need.
 func (l *reads) needs(r Read) bool {
 	return slices.ContainsFunc(l.list, func(o Read) bool {
 		rest, below := strings.CutPrefix(o.Text, r.Text)
@@ -130,8 +130,8 @@ type SpelledKey struct {
 	Optional bool
 }
 
-// Spelled are the keys that the expression spells, if it is a map literal, in its order.
-// They are all of them if the rest of the result is spelled, too.
+// Spelled returns the keys of the expression in order, if it is a map literal. all reports whether the
+// result has no other keys.
 func (x *Expression) Spelled() (keys []SpelledKey, all bool) {
 	if x.ast.Expr().Kind() != ast.MapKind {
 		return nil, false
@@ -147,7 +147,7 @@ func (x *Expression) Spelled() (keys []SpelledKey, all bool) {
 	return keys, all
 }
 
-// Keys are those that the expression spells and that are in its result for sure.
+// Keys returns the literal keys that are certainly in the result of the expression.
 func (x *Expression) Keys() []string {
 	var out []string
 	spelled, _ := x.Spelled()

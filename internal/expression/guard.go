@@ -16,11 +16,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// guards make programs that look before they call.
+// guards create programs that check the arguments of a call before they call the function.
 type guards map[string]functions.FunctionOp // by function, or function/overload
 
-// newGuards collects the implementations of the checked functions. One that has
-// none is a defect: a new version of cel-go renamed it.
+// newGuards collects the implementations of the checked functions. A function without an
+// implementation is a defect: a new version of cel-go renamed it.
 func newGuards(env *cel.Env) (guards, error) {
 	g := guards{
 		"_==_": func(a ...ref.Val) ref.Val { return types.Equal(a[0], a[1]) },
@@ -49,8 +49,8 @@ func newGuards(env *cel.Env) (guards, error) {
 	return g, nil
 }
 
-// implementation is what an overload does, with the look at the trait of the
-// first operand that cel-go's own calls have before it.
+// implementation returns the implementation of an overload. Like cel-go's own calls, it first checks
+// the trait of the first operand.
 func implementation(b *functions.Overload) functions.FunctionOp {
 	op := b.Function
 	switch {
@@ -82,27 +82,27 @@ func (g guards) of(call interpreter.InterpretableCall) (functions.FunctionOp, er
 	return nil, fmt.Errorf("cannot guard function %q: no implementation", call.Function())
 }
 
-// interruptFrequency is how many steps of comprehensions pass between looks at
-// the clock: 100 overshot the time by seven times.
+// interruptFrequency is the number of steps of comprehensions between checks of the clock. With 100,
+// an evaluation took seven times its limit.
 const interruptFrequency = 10
 
-// A program is a planned expression with a meter of its own: programs are
-// stateless, so the counter lives in a copy, used by one evaluation at a time.
+// A program is a planned expression with its own meter. CEL's programs have no state, so the counter
+// is in a copy that only one evaluation uses at a time.
 type program struct {
 	cel.Program
 	fuel      int64
 	deadline  time.Time
-	gone      func() error // not nil once the caller has gone away
+	gone      func() error // its result is not nil after the caller has cancelled the request
 	steps     uint32
 	stoppedAt int64 // the node that was refused
-	nullAt    int64 // the last call that failed, and had a null to work on
+	nullAt    int64 // the last failed call that had a null operand
 	bodies    map[int64]int64
 
 	explaining bool
 }
 
-// program plans one. CEL's own optimizations stay off: they replace calls, and
-// with them the checks.
+// program plans a program. CEL's own optimizations stay off, because they replace calls together with
+// their checks.
 func (g guards) program(env *cel.Env, a *cel.Ast) (*program, error) {
 	p := &program{fuel: limits.Fuel, bodies: bodies(a.NativeRep())}
 	prg, err := env.Program(a,
@@ -138,7 +138,7 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		if call.Function() == "_+_" {
 			op = flatSum(op)
 		}
-		times := max(1, p.bodies[call.ID()]) // an iteration is paid for before it begins
+		times := max(1, p.bodies[call.ID()]) // an iteration spends its fuel before it begins
 		guarded := func(a ...ref.Val) ref.Val {
 			n, refused := check(a)
 			p.spend(n * times / 8)
@@ -151,8 +151,8 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 	}
 }
 
-// flatSum copies the sum of two lists. cel-go's refers to both, so that each
-// access to a sum of a thousand lists would take a thousand steps.
+// flatSum copies the sum of two lists. cel-go's sum refers to both lists, so that each access to a sum
+// of a thousand lists would take a thousand steps.
 func flatSum(add functions.FunctionOp) functions.FunctionOp {
 	return func(a ...ref.Val) ref.Val {
 		sum := add(a...)
@@ -170,7 +170,7 @@ func flatSum(add functions.FunctionOp) functions.FunctionOp {
 	}
 }
 
-// compiledMatch is a matches whose literal pattern is compiled now, or nil.
+// compiledMatch returns a call of matches with a literal pattern that is compiled only once, or nil.
 func compiledMatch(call interpreter.InterpretableCall) functions.FunctionOp {
 	if call.Function() != "matches" || len(call.Args()) != 2 {
 		return nil
@@ -192,7 +192,7 @@ func compiledMatch(call interpreter.InterpretableCall) functions.FunctionOp {
 	}
 }
 
-// A meteredCall pays for each call, and for the text it gives.
+// A meteredCall spends fuel for each call, and for the text that it returns.
 type meteredCall struct {
 	interpreter.InterpretableCall
 	program *program
@@ -208,8 +208,8 @@ func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return v
 }
 
-// explain notes whether a call that failed had a null as an operand: then the expression waits
-// for an input. Its operands are evaluated again, which gives the same.
+// explain records whether a failed call had a null operand. If so, the expression waits for an input.
+// explain evaluates the operands again, with the same result.
 func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter.ExecutionFrame) {
 	p.explaining = true
 	defer func() { p.explaining = false }()
@@ -227,7 +227,7 @@ func (m meteredCall) Eval(a interpreter.Activation) ref.Val {
 	return m.Exec(interpreter.AsFrame(a))
 }
 
-// A meteredConstructor pays for each element of a list or map that it makes.
+// A meteredConstructor spends fuel for each element of a list or map that it creates.
 type meteredConstructor struct {
 	interpreter.InterpretableConstructor
 	program  *program
@@ -243,8 +243,8 @@ func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
 	return m.Exec(interpreter.AsFrame(a))
 }
 
-// spend takes fuel, and sometimes checks the clock: CEL itself does so only between the steps of
-// a comprehension.
+// spend takes fuel, and sometimes checks the clock. CEL itself checks the clock only between the steps
+// of a comprehension.
 func (p *program) spend(n int64) {
 	p.fuel -= n
 	if p.fuel < 0 {
@@ -255,20 +255,19 @@ func (p *program) spend(n int64) {
 	}
 }
 
-// overBudget is why an evaluation is stopped, or not begun, for what it may do: one
-// text, without a place. Which of the limits was the first, and where, is not the same
-// each time on a machine that has other work, and a condition that changes each time
-// is a reconcile each time.
-const overBudget = "it is over the limit of what one expression may do, or all of them together"
+// overBudget is the reason why an evaluation is stopped or not started. It is always the same text
+// without a position: which limit is exceeded first, and where, depends on the load of the machine,
+// and each change of a condition would cause another reconcile.
+const overBudget = "it exceeds the limit of work for one expression, or for all expressions together"
 
-// stop ends the evaluation. An error value would not: `|| true` absorbs it.
+// stop ends the evaluation. An error value would not end it, because `|| true` absorbs the error.
 func (p *program) stop(node int64, reason string) {
 	p.stoppedAt = node
 	panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: reason})
 }
 
-// bodies are the sizes, in nodes, of what comprehensions do for each element, by
-// the node of the call around their range.
+// bodies returns the number of nodes that comprehensions evaluate for each element, by the node of the
+// call around their range.
 func bodies(a *ast.AST) map[int64]int64 {
 	out := map[int64]int64{}
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

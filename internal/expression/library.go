@@ -24,9 +24,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// library declares the functions that exports need and CEL's libraries lack. Their errors say no
-// more than which function failed: its operand may be a secret. CEL calls an overload with operands
-// of its types only.
+// library declares the functions that exports need and CEL's libraries do not have. Their errors only
+// say which function failed, because an operand may be a secret. CEL calls an overload only with
+// operands of its types.
 func library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	return []cel.EnvOption{
@@ -44,7 +44,7 @@ func library() []cel.EnvOption {
 	}
 }
 
-// textOf a string or bytes.
+// textOf returns the text of a string or bytes.
 func textOf(v ref.Val) string {
 	switch t := v.(type) {
 	case types.String:
@@ -59,9 +59,9 @@ func text(f func(string) string) cel.OverloadOpt {
 	return cel.UnaryBinding(func(v ref.Val) ref.Val { return types.String(f(textOf(v))) })
 }
 
-// queryEscape escapes all but letters, digits and -_.~ in percent form, so that
-// the result is good in a user name, a password and a query alike. Go's own form
-// of a space, a plus sign, is a plus sign everywhere but in a query.
+// queryEscape escapes everything except letters, digits and -_.~ with percent signs, so that the result
+// is valid in a user name, a password and a query. Go's own function escapes a space as a plus sign,
+// which only means a space in a query.
 func queryEscape(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
@@ -83,7 +83,8 @@ func dockerConfig(args ...ref.Val) ref.Val {
 	}})
 }
 
-// encoded is a value as JSON: keys are sorted, whole numbers exact, and nothing is escaped for HTML.
+// encoded returns a value as JSON: keys are sorted, whole numbers are exact, and nothing is escaped for
+// HTML.
 func encoded(v any) ref.Val {
 	s, err := marshal(v)
 	if err != nil {
@@ -114,10 +115,10 @@ func encodeYAML(v ref.Val) ref.Val {
 	encoded := encodeJSON(v)
 	s, ok := encoded.(types.String)
 	if !ok {
-		return encoded // why it cannot be
+		return encoded // the error
 	}
 	if depth(string(s)) > limits.YAMLDepth {
-		return failf("cannot encode YAML nested more than %d deep", limits.YAMLDepth)
+		return failf("cannot encode YAML with more than %d levels", limits.YAMLDepth)
 	}
 	b, err := yaml.JSONToYAML([]byte(s))
 	if err != nil {
@@ -130,7 +131,7 @@ func failf(format string, args ...any) ref.Val {
 	return types.WrapErr(&Failed{Reason: fmt.Sprintf(format, args...)})
 }
 
-// depth of the objects and lists in a JSON text.
+// depth returns how deeply objects and lists nest in a JSON text.
 func depth(text string) (deepest int) {
 	now, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -152,7 +153,7 @@ func depth(text string) (deepest int) {
 
 func decodeYAML(v ref.Val) ref.Val {
 	if tooManyAliases(textOf(v)) {
-		return failf("cannot decode YAML whose aliases give more than %d bytes", limits.ResultBytes)
+		return failf("cannot decode YAML whose aliases expand to more than %d bytes", limits.ResultBytes)
 	}
 	b, err := yaml.YAMLToJSON([]byte(textOf(v)))
 	if err != nil {
@@ -161,9 +162,9 @@ func decodeYAML(v ref.Val) ref.Val {
 	return decodeJSON(types.String(b))
 }
 
-// tooManyAliases reports whether a document is too large once its aliases are
-// written out. The parser bounds how many it follows, but not how much text they
-// repeat: 64 KiB can become 300 MB.
+// tooManyAliases reports whether a document is too large after its aliases are expanded. The parser
+// limits the number of aliases that it follows, but not the size of the text that they repeat: 64 KiB
+// can become 300 MB.
 func tooManyAliases(document string) bool {
 	if !strings.Contains(document, "&") || !strings.Contains(document, "*") {
 		return false
@@ -199,7 +200,7 @@ func decodeJSON(v ref.Val) ref.Val {
 	dec := json.NewDecoder(strings.NewReader(textOf(v)))
 	dec.UseNumber()
 	var n any
-	if dec.Decode(&n) != nil || !errors.Is(dec.Decode(new(any)), io.EOF) { // or something follows
+	if dec.Decode(&n) != nil || !errors.Is(dec.Decode(new(any)), io.EOF) { // or more data follows
 		return types.NewErr("cannot decode JSON")
 	}
 	n, err := exact(n)
@@ -209,11 +210,10 @@ func decodeJSON(v ref.Val) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(n)
 }
 
-// errNumber refuses a whole number that neither an int nor a double holds.
-var errNumber = &Failed{Reason: "cannot decode a whole number over 2^63 exactly: make it a string"}
+// errNumber refuses a whole number that neither an int nor a double can represent.
+var errNumber = &Failed{Reason: "cannot decode a whole number over 2^63 exactly: use a string instead"}
 
-// exact turns the numbers below v into int64 where they are whole, and float64
-// otherwise.
+// exact converts the numbers below v: whole numbers to int64, and others to float64.
 func exact(v any) (any, error) {
 	var err error
 	switch t := v.(type) {
@@ -242,12 +242,12 @@ func exact(v any) (any, error) {
 	return v, nil
 }
 
-// A counter bounds a result while it is converted, and pays for it. It pays nothing
-// without a budget: the call that converts was paid for.
+// A counter limits a result while it is converted, and spends the budget for it. Without a budget it
+// spends nothing, because the call that converts has already spent its cost.
 type counter struct {
 	nodes, bytes int
 	budget       *budget.Budget
-	weigh        int // a node, in things of the budget: 1 if it is not set
+	weigh        int // the cost of a node in units of the budget: 1 if it is not set
 }
 
 func (c *counter) spend(bytes int) error {
@@ -257,15 +257,15 @@ func (c *counter) spend(bytes int) error {
 	c.nodes--
 	c.bytes -= bytes
 	if c.nodes < 0 {
-		return &Failed{Reason: fmt.Sprintf("gives more than %d values", limits.ResultNodes)}
+		return &Failed{Reason: fmt.Sprintf("returns more than %d values", limits.ResultNodes)}
 	}
 	if c.bytes < 0 {
-		return &Failed{Reason: fmt.Sprintf("gives more than %d bytes", limits.ResultBytes)}
+		return &Failed{Reason: fmt.Sprintf("returns more than %d bytes", limits.ResultBytes)}
 	}
 	return nil
 }
 
-// native turns a value into what encoding/json encodes.
+// native converts a value to a Go value that encoding/json can encode.
 func native(v ref.Val, c *counter) (any, error) {
 	if err := c.spend(int(textLen(v))); err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func native(v ref.Val, c *counter) (any, error) {
 	case types.String:
 		return string(t), nil
 	case types.Bytes:
-		return []byte(t), nil // base64, as JSON in Kubernetes has it
+		return []byte(t), nil // base64, as in JSON of Kubernetes
 	case types.Bool:
 		return bool(t), nil
 	case types.Int:
@@ -283,7 +283,7 @@ func native(v ref.Val, c *counter) (any, error) {
 		return uint64(t), nil
 	case types.Double:
 		if !isFinite(float64(t)) {
-			return nil, &Failed{Reason: "gives a number that JSON does not have"}
+			return nil, &Failed{Reason: "returns a number that JSON cannot represent"}
 		}
 		return float64(t), nil
 	case types.Null:
@@ -300,8 +300,8 @@ func native(v ref.Val, c *counter) (any, error) {
 	case traits.Lister:
 		return nativeList(t, c)
 	}
-	return nil, &Failed{Reason: "gives a " + v.Type().TypeName() +
-		", which JSON does not have: wrap it in string(...)"}
+	return nil, &Failed{Reason: "returns a " + v.Type().TypeName() +
+		", which JSON cannot represent: wrap it in string(...)"}
 }
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
@@ -324,11 +324,11 @@ func nativeMap(m traits.Mapper, c *counter) (any, error) {
 		k := it.Next()
 		s, ok := k.(types.String)
 		if !ok {
-			return nil, &Failed{Reason: "gives a map whose keys are " + k.Type().TypeName() +
-				", which JSON does not have: wrap them in string(...)"}
+			return nil, &Failed{Reason: "returns a map whose keys are " + k.Type().TypeName() +
+				", which JSON cannot represent: wrap them in string(...)"}
 		}
 		e, ok := m.Find(k)
-		if !ok && e == nil { // else it is not there yet
+		if !ok && e == nil { // otherwise it does not exist yet
 			continue
 		}
 		if err := c.spend(len(s)); err != nil {

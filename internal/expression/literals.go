@@ -11,12 +11,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// literalValidator refuses literals that can only fail, or lose something: a
-// regular expression that does not compile or is too complex, a %d for a double,
-// a map that has a key twice.
+// literalValidator refuses literals that always fail or lose data: a regular expression that does not
+// compile or is too complex, a %d for a double, or a map that contains a key twice.
 type literalValidator struct{}
 
-// Name of the validator, as cel-go wants it.
+// Name of the validator for cel-go.
 func (literalValidator) Name() string { return "export.literals" }
 
 // Validate reports at the positions of the literals.
@@ -57,17 +56,17 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 	}
 	switch n, err := regexInstructions(pattern); {
 	case err != nil:
-		refuse("is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		refuse("is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	case n > limits.RegexInstructions:
 		refuse("regular expression has %d instructions, over the limit of %d", n, limits.RegexInstructions)
 	}
 }
 
-// clause of a format.
+// clause is a clause of a format.
 var clause = regexp.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
 
-// validateFormat refuses a literal double under %d. Whole numbers of the data
-// are ints, so that such a literal is a slip.
+// validateFormat refuses a literal double for %d. Whole numbers in data are ints, so such a literal is a
+// mistake.
 func validateFormat(args []ast.Expr, iss *cel.Issues) {
 	if len(args) != 2 || args[1].Kind() != ast.ListKind {
 		return
@@ -79,7 +78,7 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 			return
 		}
 		if v.Kind() == ast.LiteralKind && v.AsLiteral().Type() == types.DoubleType && strings.HasSuffix(clauses[i], "d") {
-			iss.ReportErrorAtID(v.ID(), "%%d takes whole numbers, and this is a double: write %%f, or wrap it in int(...)")
+			iss.ReportErrorAtID(v.ID(), "%%d takes whole numbers, but this is a double: write %%f, or wrap it in int(...)")
 		}
 	}
 }

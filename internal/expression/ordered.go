@@ -11,8 +11,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// KeyOrdered is a map that iterates in the order of its keys by itself. Its entries are quicker to
-// go through than to look up.
+// KeyOrdered is a map that itself iterates in the order of its keys. Iterating over its entries is faster
+// than looking them up.
 type KeyOrdered interface {
 	traits.Mapper
 	traits.Foldable
@@ -20,24 +20,24 @@ type KeyOrdered interface {
 	KeyOrdered()
 }
 
-// Each calls f for each entry of a map whose keys and values are CEL's, until f is false.
+// Each calls f for each entry of a map, whose keys and values are CEL values, until f returns false.
 func Each(m traits.Foldable, f func(k, v ref.Val) bool) { m.Fold(folder(f)) }
 
 type folder func(k, v ref.Val) bool
 
-// FoldEntry is called by the map.
+// FoldEntry implements traits.Folder.
 func (f folder) FoldEntry(k, v any) bool {
-	return f(k.(ref.Val), v.(ref.Val)) //nolint:forcetypeassert // as Each has it
+	return f(k.(ref.Val), v.(ref.Val)) //nolint:forcetypeassert // Each requires CEL values
 }
 
-// ordered declares the identity functions that Compile puts into the source.
-// Their names have a character that no source can have.
+// ordered declares the identity functions that Compile adds to the source. Their names contain a
+// character that a source cannot contain.
 //
-// The range of each comprehension is wrapped in one: cel-go walks a map in the
-// order of a Go map, which is random: a list made from one, and what is exported
-// from it, would change on every reconcile. The call is also where an iteration
-// is paid for, before it begins. The value of each optional entry and element is
-// wrapped in the other: cel-go prints one that is no optional, however large.
+// The range of each comprehension is wrapped in the first function. Otherwise, cel-go iterates over a map
+// in the random order of a Go map, and a list that is made from a map would change on every reconcile. The
+// call also spends the fuel of the iteration before the iteration begins. The value of each optional entry
+// and element is wrapped in the second function. Otherwise, cel-go prints a value that is not an optional,
+// even if the value is large.
 func ordered() []cel.EnvOption {
 	t := cel.TypeParamType("T")
 	return []cel.EnvOption{
@@ -63,9 +63,9 @@ func order(v ref.Val) ref.Val {
 	return types.NewErr("not iterable")
 }
 
-// orderRanges wraps the range of each comprehension of a parsed tree, and each
-// value that is to be an optional, in place. The call gets a new node at the
-// same position; what it wraps keeps its own.
+// orderRanges wraps the range of each comprehension of a parsed tree, and each value that must be an
+// optional. It changes the tree. The call is a new node at the same position. The wrapped node keeps its
+// ID.
 func orderRanges(a *ast.AST) {
 	next, fac, info := ast.MaxID(a), ast.NewExprFactory(), a.SourceInfo()
 	wrap := func(function string, e ast.Expr) {
@@ -100,20 +100,20 @@ func orderRanges(a *ast.AST) {
 	}))
 }
 
-// An orderedMap walks a map in the order of its keys.
+// An orderedMap iterates over a map in the order of its keys.
 type orderedMap struct {
 	traits.Mapper
 	keys []ref.Val
 }
 
-// newOrderedMap returns m in the order of its keys, or an error: a key of a map
-// that was made with dyn() can be anything.
+// newOrderedMap returns m in the order of its keys. It returns an error if a key has no order: a map that
+// is made with dyn() can have keys of any type.
 func newOrderedMap(m traits.Mapper) ref.Val {
 	keys := make([]ref.Val, 0, size(m))
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
 		if _, text := k.(types.String); !text && !isScalar(k) {
-			return types.NewErr("a map key is no string, number or bool")
+			return types.NewErr("a map key is not a string, number or bool")
 		}
 		keys = append(keys, k)
 	}
@@ -135,12 +135,12 @@ func compareKeys(a, b ref.Val) int {
 // KeyOrdered marks the type.
 func (m orderedMap) KeyOrdered() {}
 
-// Iterator walks the keys in their order.
+// Iterator iterates over the keys in order.
 func (m orderedMap) Iterator() traits.Iterator {
 	return types.NewRefValList(types.DefaultTypeAdapter, m.keys).Iterator()
 }
 
-// Fold walks the entries in the order of their keys.
+// Fold iterates over the entries in the order of their keys.
 func (m orderedMap) Fold(f traits.Folder) {
 	for _, k := range m.keys {
 		v, _ := m.Find(k)

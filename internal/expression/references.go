@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// A Reference is one use that an expression can make of a variable: which path
-// below the variable is read, as far as the source says.
+// A Reference is one use of a variable by an expression: the path below the variable that it reads, as
+// far as it is known from the source.
 type Reference struct {
 	// Variable that is read, for example resources.
 	Variable string
@@ -23,30 +23,30 @@ type Reference struct {
 	Path []Step
 
 	presence bool  // only tested, by has() or hasValue()
-	iterated bool  // walked by a comprehension
-	branch   bool  // read only if something else is so
+	iterated bool  // iterated by a comprehension
+	branch   bool  // only read under a condition
 	node     int64 // the outermost node of the path
 }
 
 // A Step is one step of a path.
 type Step struct {
-	// Key is a string, or an index as int64. It is nil when the source does not
-	// say which: a computed index, or the element of an iteration.
+	// Key is a string, or an index as int64. It is nil if it is not known from the source: a computed
+	// index, or the element of an iteration.
 	Key any
 
 	optional bool
 }
 
-// Any reports whether the source does not say which key or index is read.
+// Any reports whether the key or index is not known from the source.
 func (s Step) Any() bool { return s.Key == nil }
 
-// strict reports whether absence anywhere on the path makes the use fail.
+// strict reports whether the use fails if any part of the path is absent.
 func (r Reference) strict() bool {
 	return !r.presence && !slices.ContainsFunc(r.Path, func(s Step) bool { return s.optional })
 }
 
-// text is the reference in CEL's words, where from stands in for the variables
-// that mean another input in each export.
+// text returns the reference as it is written in CEL. It uses from for the variables that refer to a
+// different input in each export.
 func (r Reference) text(from string) string {
 	var b strings.Builder
 	switch {
@@ -94,23 +94,23 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// References that the expression can make, over all branches, in the order of
-// the source. Uses of variables that comprehensions and cel.bind declare are followed to their
-// values, and are never taken for a use of a variable of the same name.
+// References returns the references of the expression, over all branches, in the order of the source.
+// Variables that comprehensions and cel.bind declare are followed to their values. They are never
+// confused with a variable of the same name.
 func (x *Expression) References() []Reference { return x.references }
 
-// A path is what the value of a node may be: a variable, or something below it.
+// A path is a variable or something below it that may be the value of a node.
 type path struct {
 	variable string
 	steps    []Step
-	branch   bool // only if something else is so
+	branch   bool // only under a condition
 }
 
 func (p path) then(s Step) path {
 	return path{p.variable, append(slices.Clip(p.steps), s), p.branch}
 }
 
-// below are the paths one step below others.
+// below returns the paths one step below others.
 func below(ps []path, s Step) []path {
 	out := make([]path, 0, len(ps))
 	for _, p := range ps {
@@ -119,8 +119,8 @@ func below(ps []path, s Step) []path {
 	return out
 }
 
-// A scope maps a local variable to the paths that its value may be. No paths:
-// a value that stands for no variable.
+// A scope maps a local variable to the paths that its value may have. A value that does not come from a
+// variable has no paths.
 type scope struct {
 	name   string
 	paths  []path
@@ -154,7 +154,7 @@ func (t *tracer) add(p path, node int64, presence, iterated bool) {
 	t.out = append(t.out, Reference{p.variable, p.steps, presence, iterated, branch, node})
 }
 
-// use walks e, and records what its value may be as used.
+// use walks e, and records the paths of its value as used.
 func (t *tracer) use(e ast.Expr, s *scope) {
 	for _, p := range t.paths(e, s) {
 		t.add(p, asWritten(e).ID(), false, false)
@@ -167,8 +167,8 @@ func (t *tracer) under(e ast.Expr, s *scope) {
 	t.branch--
 }
 
-// paths walks e, and returns what its value may be. What is used along the way
-// is recorded; what is returned is not.
+// paths walks e, and returns the paths of its value. It records the paths that are used inside e, but
+// not the paths that it returns.
 func (t *tracer) paths(e ast.Expr, s *scope) []path {
 	switch e.Kind() { //nolint:exhaustive // a literal uses nothing
 	case ast.IdentKind:
@@ -234,7 +234,7 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 		return append(t.chosen(args[1], s), t.chosen(args[2], s)...)
 	case operators.LogicalAnd, operators.LogicalOr:
 		for _, a := range args {
-			t.under(a, s) // either side may decide alone
+			t.under(a, s) // the other side alone may determine the result
 		}
 		return nil
 	case ".value/0":
@@ -256,7 +256,7 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 	return nil
 }
 
-// chosen are the paths of what a condition chooses.
+// chosen returns the paths of the value that a condition chooses.
 func (t *tracer) chosen(e ast.Expr, s *scope) []path {
 	t.branch++
 	ps := slices.Clone(t.paths(e, s))
@@ -267,7 +267,7 @@ func (t *tracer) chosen(e ast.Expr, s *scope) []path {
 	return ps
 }
 
-// asWritten is e without the call that Compile wrapped it in.
+// asWritten returns e without the call that Compile added around it.
 func asWritten(e ast.Expr) ast.Expr {
 	if e.Kind() == ast.CallKind && strings.HasPrefix(e.AsCall().FunctionName(), "@") && isIdentity(e.AsCall()) {
 		return e.AsCall().Args()[0]
@@ -275,7 +275,7 @@ func asWritten(e ast.Expr) ast.Expr {
 	return e
 }
 
-// isIdentity reports whether a call gives what its one argument is.
+// isIdentity reports whether a call returns its only argument.
 func isIdentity(c ast.CallExpr) bool {
 	switch c.FunctionName() {
 	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall, optionalCall:
@@ -300,7 +300,7 @@ func literalKey(e ast.Expr) any {
 	case string, int64:
 		return v
 	}
-	return nil // a uint or double may be an index as well: any key
+	return nil // a uint or double may also be an index: any key
 }
 
 func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
@@ -314,8 +314,8 @@ func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
 	elements := below(ranged, Step{})
 	t.use(c.AccuInit(), s)
 
-	// One variable is the element of a list or the key of a map: take it for the
-	// element, since a key has nothing below it. Of two the second is the value.
+	// A single variable is the element of a list or the key of a map. Assume the element, because a key
+	// has nothing below it. If there are two variables, the second one is the value.
 	inner := &scope{name: c.AccuVar(), parent: s}
 	if c.HasIterVar2() {
 		inner = &scope{name: c.IterVar(), parent: inner}
@@ -329,8 +329,7 @@ func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
 	return nil
 }
 
-// PathText is a path below a variable in CEL's words, for example
-// secrets.db['ca.crt'].
+// PathText returns a path below a variable as it is written in CEL, for example secrets.db['ca.crt'].
 func PathText(variable string, keys ...string) string {
 	r := Reference{Variable: variable}
 	for _, k := range keys {
@@ -339,21 +338,21 @@ func PathText(variable string, keys ...string) string {
 	return r.text("")
 }
 
-// A Place is one in the text of an expression. Line and Column are 0 for all of it.
+// A Place is a position in the text of an expression. Line and Column are 0 for the whole expression.
 type Place struct {
 	Path         string
 	Line, Column int
 }
 
-// Wrong is a diagnostic at the place.
+// Wrong returns a diagnostic at the place.
 func (p Place) Wrong(message string) *diagnostic.Diagnostic {
 	return Source{Path: p.Path}.wrongAt(p.Line, p.Column, message)
 }
 
-// String is the path, with the line and the column.
+// String returns the path with the line and the column.
 func (p Place) String() string { return p.Wrong("").Place() }
 
-// Place of a reference.
+// Place returns the position of a reference.
 func (x *Expression) Place(r Reference) Place {
 	line, column := x.position(r.node)
 	return Place{x.source.Path, line, column}

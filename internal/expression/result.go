@@ -15,12 +15,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// exactInteger is the largest whole number that JSON's readers, and a
-// google.protobuf.Value, hold exactly.
+// exactInteger is the largest whole number that JSON parsers and a google.protobuf.Value represent
+// exactly.
 const exactInteger = 1 << 53
 
-// Text is a result as the value of one key. It is false for optional.none(). An
-// error is *Waiting for a null, and *Failed for what is no text.
+// Text returns a result as the value of one key. It returns false for optional.none(). The error is
+// *Waiting for null, and *Failed for other values that are not text.
 func (x *Expression) Text(v ref.Val, b *budget.Budget) (sensitive.Bytes, bool, error) {
 	v, ok := present(v)
 	if !ok {
@@ -30,22 +30,22 @@ func (x *Expression) Text(v ref.Val, b *budget.Budget) (sensitive.Bytes, bool, e
 	return text, err == nil, err
 }
 
-// TextMap is a result as the values of several keys. It is false for
-// optional.none(). An entry whose value is optional.none() is left out. Errors
-// are those of Text: one entry that fails fails all.
+// TextMap returns a result as the values of several keys. It returns false for optional.none(). An entry
+// whose value is optional.none() is left out. The errors are those of Text: if one entry fails, the whole
+// map fails.
 func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.Bytes, bool, error) {
 	m, ok, err := x.object(v, "must return a map(string, string), but returns ")
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b}
-	if b.Spend(size(m)) != nil { // which sorting them takes
+	if b.Spend(size(m)) != nil { // for sorting the keys
 		return nil, false, x.stopped()
 	}
 	out := make(map[string]sensitive.Bytes, min(size(m), limits.DataItems))
 	sorted, ok := order(m).(traits.Mapper)
 	if !ok {
-		return nil, false, x.failedAt(0, "must return a map(string, string), but a key is no string")
+		return nil, false, x.failedAt(0, "must return a map(string, string), but a key is not a string")
 	}
 	for it := sorted.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
@@ -69,7 +69,7 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	return out, true, nil
 }
 
-// object is a result as a map. It is false for optional.none().
+// object returns a result as a map. It returns false for optional.none().
 func (x *Expression) object(v ref.Val, wrong string) (traits.Mapper, bool, error) {
 	v, ok, err := x.some(v)
 	if err != nil || !ok {
@@ -82,7 +82,8 @@ func (x *Expression) object(v ref.Val, wrong string) (traits.Mapper, bool, error
 	return m, true, nil
 }
 
-// some is a result that is not null, without the optional around it. It is false for optional.none().
+// some returns a result that is not null, without the optional around it. It returns false for
+// optional.none().
 func (x *Expression) some(v ref.Val) (ref.Val, bool, error) {
 	v, ok := present(v)
 	if v == types.NullValue {
@@ -91,14 +92,13 @@ func (x *Expression) some(v ref.Val) (ref.Val, bool, error) {
 	return v, ok, nil
 }
 
-// Name is a result as a name. It is false for optional.none(); errors are those
-// of Text.
+// Name returns a result as a name. It returns false for optional.none(). The errors are those of Text.
 func (x *Expression) Name(v ref.Val, b *budget.Budget) (string, bool, error) {
 	text, ok, err := x.Text(v, b)
 	return string(text.Reveal()), ok, err
 }
 
-// Bool is a result as a condition. optional.none() is false; errors are those of Text.
+// Bool returns a result as a condition. optional.none() is false. The errors are those of Text.
 func (x *Expression) Bool(v ref.Val) (bool, error) {
 	v, ok, err := x.some(v)
 	if err != nil || !ok {
@@ -111,7 +111,7 @@ func (x *Expression) Bool(v ref.Val) (bool, error) {
 	return bool(b), nil
 }
 
-// Entries of a result that is a map, without looking at them; 0 of any other one.
+// Entries returns the number of entries of a result that is a map, and 0 for any other result.
 func (x *Expression) Entries(v ref.Val) int {
 	v, _ = present(v)
 	if m, ok := v.(traits.Mapper); ok {
@@ -120,8 +120,8 @@ func (x *Expression) Entries(v ref.Val) int {
 	return 0
 }
 
-// Labels is a result as labels or annotations. It is false for optional.none();
-// errors are those of Text.
+// Labels returns a result as labels or annotations. It returns false for optional.none(). The errors are
+// those of Text.
 func (x *Expression) Labels(v ref.Val, b *budget.Budget) (map[string]string, bool, error) {
 	m, ok, err := x.TextMap(v, b)
 	if err != nil || !ok {
@@ -134,12 +134,12 @@ func (x *Expression) Labels(v ref.Val, b *budget.Budget) (map[string]string, boo
 	return out, true, nil
 }
 
-// jsonWeighs is how many things of a budget a node of a result weighs that becomes JSON:
-// it is made twice.
+// jsonWeighs is the cost, in units of the budget, of a node that is converted to JSON: it is converted
+// twice.
 const jsonWeighs = 3
 
-// JSON is a result as a field. It is false for optional.none(). The value is a
-// copy. An error is a *Failed for what JSON does not have.
+// JSON returns a result as a field. It returns false for optional.none(). The value is a copy. The error
+// is a *Failed for a value that JSON cannot represent.
 func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, error) {
 	v, ok, err := x.some(v)
 	if err != nil || !ok {
@@ -150,21 +150,21 @@ func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, e
 		return nil, false, x.placed(err)
 	}
 	if !exactIntegers(n) {
-		return nil, false, x.failedAt(0, "gives a whole number over 2^53, which JSON cannot hold exactly: "+
+		return nil, false, x.failedAt(0, "returns a whole number over 2^53, which JSON cannot represent exactly: "+
 			"wrap it in string(...)")
 	}
 	out, err := structpb.NewValue(n)
 	if err != nil { // a string that is not UTF-8
-		return nil, false, x.failedAt(0, "gives a string that is not UTF-8: wrap it in base64.encode(bytes(...))")
+		return nil, false, x.failedAt(0, "returns a string that is not UTF-8: wrap it in base64.encode(bytes(...))")
 	}
 	return out, true, nil
 }
 
-// Members are the members of a result that is an object: strings as they are,
-// null as the empty text, all else as JSON. The error is *Waiting for a null, and
-// *Failed for what is no object.
+// Members returns the members of a result that is an object: strings unchanged, null as an empty text,
+// and other values as JSON. The error is *Waiting for null, and *Failed for other values that are not
+// objects.
 func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.Bytes, bool, error) {
-	m, ok, err := x.object(v, "must give an object, but gives ")
+	m, ok, err := x.object(v, "must return an object, but returns ")
 	if err != nil || !ok {
 		return nil, false, err
 	}
@@ -183,7 +183,7 @@ func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.
 		default:
 			s, err := marshal(e)
 			if err != nil {
-				return nil, false, x.failedAt(0, "gives what JSON does not have")
+				return nil, false, x.failedAt(0, "returns a value that JSON cannot represent")
 			}
 			out[k] = sensitive.FromString(s)
 		}
@@ -191,7 +191,7 @@ func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	return out, true, nil
 }
 
-// present is what an optional holds.
+// present returns the value in an optional.
 func present(v ref.Val) (ref.Val, bool) {
 	for o, ok := v.(*types.Optional); ok; o, ok = v.(*types.Optional) {
 		if !o.HasValue() {
@@ -223,7 +223,7 @@ func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
 		conversionHint(cmp.Or(t, types.DynType), x.env.several))
 }
 
-// null waits: a null in what is observed is a field that has no value yet.
+// null returns an error that waits: an observed field that is null has no value yet.
 func (x *Expression) null() error {
 	if is := x.byNode[x.ast.Expr().ID()]; len(is) == 1 && !x.references[is[0]].presence {
 		return NewWaiting(x.name(x.references[is[0]]))
@@ -231,7 +231,7 @@ func (x *Expression) null() error {
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }
 
-// placed gives an error from below the place of the expression.
+// placed adds the position of the expression to an error.
 func (x *Expression) placed(err error) error {
 	var waiting *Waiting
 	var failed *Failed

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// syntaxDiagnostic says in plain words what CEL's parser says in terms of its grammar. It is
-// about the first error alone: later ones follow from the same mistake.
+// syntaxDiagnostic returns a plain message for an error of CEL's parser, which reports errors in terms
+// of its grammar. It reports only the first error, because later ones follow from the same mistake.
 func syntaxDiagnostic(s Source, err *cel.Error) *diagnostic.Diagnostic {
 	c := newScript(s.Text)
 	at := c.offset(err.Location.Line(), err.Location.Column())
@@ -25,7 +25,7 @@ func syntaxDiagnostic(s Source, err *cel.Error) *diagnostic.Diagnostic {
 	return s.wrongAt(line, column, message)
 }
 
-// A script is a source in tokens.
+// A script is a source split into tokens.
 type script struct {
 	text   string
 	tokens []token
@@ -60,19 +60,19 @@ func (t token) is(brackets string) bool {
 	return t.text != "" && strings.Contains(brackets, t.text)
 }
 
-// closedBy is the bracket that closes t, or nothing if t is empty.
+// closedBy returns the bracket that closes t, or an empty text if t is empty.
 func (t token) closedBy() string {
 	i := strings.Index(opening, t.text)
 	return closing[i : i+len(t.text)]
 }
 
-// isValue reports whether a value can end with the token, or begin with it, if those brackets
-// end or begin one.
+// isValue reports whether a value can end or begin with the token. brackets are the brackets that can
+// end or begin a value.
 func (t token) isValue(brackets string) bool {
 	return t.kind == word || t.kind == number || t.kind == quoted || t.is(brackets)
 }
 
-// String is the token in messages.
+// String returns the token for messages.
 func (t token) String() string {
 	const most = 32
 	if r := []rune(t.text); len(r) > most {
@@ -81,8 +81,8 @@ func (t token) String() string {
 	return t.text
 }
 
-// Texts in double quotes. A group of each is the closing quote. Like CEL's, a text in one quote
-// ends with its line.
+// Texts in double quotes. A group of each is the closing quote. As in CEL, a text in single quote
+// characters ends with its line.
 const (
 	rawText     = `(?:[rR][rRbB]?|[bB][rR])(?:"{3}.*?(?:("{3})|\z)|"[^\n"]*(")?)`
 	escapedText = `[bB]{0,2}(?:"{3}(?:\\.|[^\\])*?(?:("{3})|\\?\z)|"(?:\\.|[^\\\n"])*(?:(")|\\\z)?)`
@@ -120,7 +120,7 @@ func newScript(text string) *script {
 	return c
 }
 
-// offset in bytes of a line, from 1, and a column in characters, from 0.
+// offset returns the offset in bytes of a line, from 1, and a column in characters, from 0.
 func (c *script) offset(line, column int) (at int) {
 	for ; line > 1; line-- {
 		at += strings.IndexByte(c.text[at:], '\n') + 1
@@ -132,7 +132,7 @@ func (c *script) offset(line, column int) (at int) {
 	return at
 }
 
-// position of an offset: its line and column, from 1.
+// position returns the line and column of an offset, from 1.
 func (c *script) position(at int) (line, column int) {
 	before := c.text[:at]
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
@@ -140,7 +140,7 @@ func (c *script) position(at int) (line, column int) {
 
 var lastWord = regexp.MustCompile(`\w*$`)
 
-// nameBefore is the offset of the function name in front of the bracket at an offset.
+// nameBefore returns the offset of the function name before the bracket at an offset.
 func (c *script) nameBefore(at int) int {
 	if !strings.HasPrefix(c.text[at:], "(") {
 		return at
@@ -148,7 +148,7 @@ func (c *script) nameBefore(at int) int {
 	return lastWord.FindStringIndex(c.text[:at])[0]
 }
 
-// explain what CEL says about an offset. The mistake may be elsewhere.
+// explain returns a message for an error of CEL at an offset. The mistake may be at another offset.
 func (c *script) explain(said string, at int) (message string, where int) {
 	if !strings.HasPrefix(said, grammarMessage) {
 		return said, at
@@ -164,25 +164,25 @@ func (c *script) explain(said string, at int) (message string, where int) {
 		return c.endsEarly(strings.HasSuffix(said, noColonMessage)), len(c.text)
 	}
 	if i > 0 && c.tokens[i-1].text == "not" {
-		return "not is no operator: write ! in front of the value", c.tokens[i-1].at
+		return "there is no operator not: write ! before the value", c.tokens[i-1].at
 	}
 	return c.unexpected(i), c.tokens[i].at
 }
 
-// foreignOperators are two tokens that are next to each other in other languages.
+// foreignOperators are two consecutive tokens that are an operator in other languages.
 var foreignOperators = map[string]string{ //nolint:gochecknoglobals // a table
-	"{{": "{{ }} is of Go templates, and this is CEL: write what is inside as an expression, " +
+	"{{": "{{ }} belongs to Go templates, but this is CEL: write its content as an expression, " +
 		"for example resources.db.status.host",
-	"${":  "${ is of other templates, and this is CEL: write 'text' + value, or 'text %s'.format([value])",
-	"$(":  "$( is of other templates, and this is CEL: write 'text' + value, or 'text %s'.format([value])",
-	"??":  "?? is no operator: for a default write for example resource.?status.?host.orValue('none')",
-	"?.":  "?. is no operator: write the dot first, as in resource.?status.?host",
-	"===": "=== is no operator: write ==",
-	"!==": "!== is no operator: write !=",
+	"${":  "${ belongs to other template languages, but this is CEL: write 'text' + value, or 'text %s'.format([value])",
+	"$(":  "$( belongs to other template languages, but this is CEL: write 'text' + value, or 'text %s'.format([value])",
+	"??":  "there is no operator ??: for a default write for example resource.?status.?host.orValue('none')",
+	"?.":  "there is no operator ?.: write the dot first, as in resource.?status.?host",
+	"===": "there is no operator ===: write ==",
+	"!==": "there is no operator !==: write !=",
 	"=>":  "there is no =>: write list.map(x, x.name)",
 }
 
-// foreign finds what other languages have among the first n tokens.
+// foreign finds the syntax of other languages in the first n tokens.
 func (c *script) foreign(n int) (message string, at int) {
 	for i, t := range c.tokens[:n] {
 		if i+1 < len(c.tokens) && c.tokens[i+1].at == t.end() {
@@ -191,19 +191,19 @@ func (c *script) foreign(n int) (message string, at int) {
 			}
 		}
 		if t.kind == unclosed {
-			return "a text begins here, and does not end: close it with " + strings.TrimLeft(t.text, "rRbB")[:1], i
+			return "the text that begins here does not end: close it with " + strings.TrimLeft(t.text, "rRbB")[:1], i
 		}
 		if bad := badEscape(t.text); t.kind == quoted && bad != "" {
-			return bad + ` means nothing in a text: write \` + bad + " for a backslash, or r in front of the text", i
+			return bad + ` is not a valid escape in a text: write \` + bad + " for a backslash, or r before the text", i
 		}
 	}
 	return "", 0
 }
 
-// escape is a backslash and what it escapes.
+// escape matches a backslash with the character that it escapes.
 var escape = regexp.MustCompile(`(?s)\\.`)
 
-// badEscape is the first escape that CEL does not know in a text.
+// badEscape returns the first invalid escape in a text.
 func badEscape(text string) string {
 	if prefix, _, _ := strings.Cut(strings.ReplaceAll(text, `"`, `'`), `'`); strings.ContainsAny(prefix, "rR") {
 		return ""
@@ -216,7 +216,7 @@ func badEscape(text string) string {
 	return ""
 }
 
-// open is the innermost bracket that is open in front of a token. Its text is empty if there is none.
+// open returns the innermost bracket that is open before a token. Its text is empty if there is none.
 func (c *script) open(i int) token {
 	open := []token{{}}
 	for _, t := range c.tokens[:i] {
@@ -235,40 +235,40 @@ func (c *script) notClosed(t token) string {
 	return fmt.Sprintf("the %s at %d:%d is not closed", t.text, line, column)
 }
 
-// endsEarly says what is missing at the end.
+// endsEarly returns a message about the missing end.
 func (c *script) endsEarly(noColon bool) string {
 	if len(c.tokens) == 0 {
-		return "holds no expression: write one, or leave the field out"
+		return "contains no expression: write one, or leave the field out"
 	}
 	last, open := c.tokens[len(c.tokens)-1], c.open(len(c.tokens))
 	switch {
 	case !last.isValue(closing) && !last.is(opening):
-		return fmt.Sprintf("ends too early: a value is missing behind %s", last)
+		return fmt.Sprintf("ends too early: a value is missing after %s", last)
 	case open.text != "":
 		return fmt.Sprintf("ends too early: %s: write %s", c.notClosed(open), open.closedBy())
 	case noColon:
-		return "ends too early: behind condition ? one comes : other"
+		return "ends too early: write : other after condition ? one"
 	}
 	return "ends too early: something is missing at its end"
 }
 
-// What other languages have for an operator, and single characters that CEL does not know.
+// Operators of other languages, and single characters that are not part of CEL.
 var instead = map[string]string{ //nolint:gochecknoglobals // a table
-	"&": "& is no operator: write &&", "and": "and is no operator: write &&",
-	"|":  "| is no operator: write || for or, and name(value) for a function",
-	"or": "or is no operator: write ||", "=": "= is no operator: write ==", "is": "is is no operator: write ==",
+	"&": "there is no operator &: write &&", "and": "there is no operator and: write &&",
+	"|":  "there is no operator |: write || for or, or name(value) for a function",
+	"or": "there is no operator or: write ||", "=": "there is no operator =: write ==", "is": "there is no operator is: write ==",
 	"for": "there is no for: write list.map(x, x.name) or list.filter(x, x.ready)",
-	"#":   "# begins no comment: write //", ";": "; ends nothing: leave it out",
-	"$": "$ is part of no name: leave it out", "`": "` quotes no text: write '",
-	"‘": "‘ is no quote: write '", "’": "’ is no quote: write '",
-	"“": "“ is no quote: write \"", "”": "” is no quote: write \"",
-	"\u00a0": "a blank that is none (U+00A0, no-break space) stands here: write a plain one",
+	"#":   "# does not begin a comment: write //", ";": "there is no ; in an expression: leave it out",
+	"$": "$ cannot be part of a name: leave it out", "`": "` cannot quote a text: write '",
+	"‘": "‘ cannot quote a text: write '", "’": "’ cannot quote a text: write '",
+	"“": "“ cannot quote a text: write \"", "”": "” cannot quote a text: write \"",
+	"\u00a0": "this is a no-break space (U+00A0): write a plain space",
 }
 
 // textInQuotes is the hint for text that is not in quotes.
-const textInQuotes = "text in quotes of its own, as in "
+const textInQuotes = "text in its own quotes, as in "
 
-// unexpected says why a token cannot be where it is, or what is missing in front of it.
+// unexpected returns a message about a token in a wrong place, or about a missing token before it.
 func (c *script) unexpected(i int) string {
 	t, before, open := c.tokens[i], token{}, c.open(i)
 	if i > 0 {
@@ -282,28 +282,28 @@ func (c *script) unexpected(i int) string {
 	case open.text == "":
 		return fmt.Sprintf("there is one %s too many: leave it out", t)
 	}
-	return fmt.Sprintf("%s: write %s in front of %s", c.notClosed(open), open.closedBy(), t)
+	return fmt.Sprintf("%s: write %s before %s", c.notClosed(open), open.closedBy(), t)
 }
 
-// misplaced says what does not fit of a token, the one before it, and the bracket that is open.
+// misplaced returns a message about a token that does not fit the token before it or the open bracket.
 func (c *script) misplaced(t, before, open token) string {
 	afterValue, beginsValue := before.isValue(closing), t.isValue(opening)
 	switch {
 	case afterValue && t.kind == number && t.text[0] == '.':
-		return fmt.Sprintf("%s selects nothing: write [%s] for an element of a list", t, t.text[1:])
+		return fmt.Sprintf("%s does not select anything: write [%s] for an element of a list", t, t.text[1:])
 	case t.text == "," && open.text == "":
-		return "gives more than one value: join them with +, or write [ ] around a list"
+		return "returns more than one value: join them with +, or write [ ] around a list"
 	case t.text == ":" && open.text == "":
 		return "unexpected : in an expression: write " + textInQuotes + "\"'https://host:443'\""
 	case afterValue && beginsValue:
-		return fmt.Sprintf("unexpected %s behind %s: write an operator between them, such as +, and %s\"'some text'\"",
+		return fmt.Sprintf("unexpected %s after %s: write an operator between them, such as +, and %s\"'some text'\"",
 			t, before, textInQuotes)
 	}
 	if !beginsValue && !afterValue {
-		return fmt.Sprintf("a value is missing in front of %s", t)
+		return fmt.Sprintf("a value is missing before %s", t)
 	}
 	if open.text != "" {
-		return fmt.Sprintf("unexpected %s: %s: write %s in front of it, or a comma", t, c.notClosed(open), open.closedBy())
+		return fmt.Sprintf("unexpected %s: %s: write %s before it, or a comma", t, c.notClosed(open), open.closedBy())
 	}
 	return fmt.Sprintf("unexpected %s: leave it out, or write %s\"'some text'\"", t, textInQuotes)
 }

@@ -17,50 +17,48 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// Objects are object types: which fields each has.
+// Objects are object types with their fields.
 type Objects interface {
 	// Has reports whether a type is one of them.
 	Has(name string) bool
-	// Field is the type of a field, and whether there may be one.
+	// Field returns the type of a field, and whether the field may exist.
 	Field(name, field string) (*types.Type, bool)
-	// Lacks says that there is no such field, and a hint what to write.
+	// Lacks returns the message for a field that does not exist, with a hint.
 	Lacks(name, field string) string
 }
 
-// A Typing is what is known of the types of an expression's variables.
+// A Typing contains the known types of an expression's variables.
 type Typing struct {
 	// Objects that the types of Variables are made of.
 	Objects Objects
 
-	// Variables whose type is known. All others are as they are without.
+	// Variables whose type is known. The other variables keep their declared type.
 	Variables map[string]*types.Type
 
-	// Values are the strings that what a reference reads is one of; none if it may be
-	// any. It may be nil.
+	// Values returns the possible strings of a reference, or nothing if all values are possible. It may
+	// be nil.
 	Values func(Reference) []string
 }
 
-// noObjects are no object types: of no variable more is known than what it is
-// declared as.
+// noObjects has no object types: only the declared types of variables are known.
 type noObjects struct{}
 
 func (noObjects) Has(string) bool                          { return false }
 func (noObjects) Field(string, string) (*types.Type, bool) { return nil, false }
 func (noObjects) Lacks(string, string) string              { return "" }
 
-// CheckTypes looks for what can never work, once types are known: a field that
-// does not exist, a string where a number is, a comparison that cannot hold. It
-// returns the type of the result, in which objects are object types. The order of
-// the diagnostics says nothing.
+// CheckTypes finds errors that are certain once types are known: a field that does not exist, a string
+// instead of a number, or a comparison that cannot be true. It returns the type of the result, in which
+// objects are object types. The order of the diagnostics has no meaning.
 //
-// CEL's checker takes an object for something else than a map, which at run time it
-// is: what it reports about objects that are compared, iterated, measured or passed
-// where a map could be is not diagnosed. What dyn() is written around is not looked at.
+// At run time an object is a map, but CEL's checker does not know this. Therefore, CheckTypes ignores
+// errors about objects that are compared, iterated, measured or passed instead of a map. It does not
+// check values that are wrapped in dyn().
 func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnostic.List) {
 	s := x.source
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
 	if iss.Err() != nil {
-		return types.DynType, nil // it did compile
+		return types.DynType, nil // the expression has already been compiled
 	}
 	tree := parsed.NativeRep()
 	selectKeys(tree)
@@ -78,7 +76,7 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnost
 	result := c.GetType(tree.Expr().ID())
 	plain := c.plain(result)
 	for plain != withoutOptional(plain) {
-		plain = withoutOptional(plain) // of one inside of another
+		plain = withoutOptional(plain) // an optional inside another optional
 	}
 	if message := s.Want.refuse(plain, e.several); message != "" && len(out) == 0 {
 		out = append(out, s.wrongAt(1, 1, message))
@@ -89,9 +87,8 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnost
 	return result, out
 }
 
-// check runs CEL's checker over the tree of a source, and returns what it found, in the
-// order of the source. It returns nothing if the checker cannot be made, which is a defect
-// of the program.
+// check runs CEL's checker on the tree of a source, and returns its errors in the order of the source. It
+// returns nothing if the checker cannot be created, which is a defect of the program.
 func (e *Environment) check(s Source, tree *ast.AST, t Typing) (*typeCheck, []*cel.Error) {
 	env, err := e.checker(t)
 	if err != nil {
@@ -105,7 +102,7 @@ func (e *Environment) check(s Source, tree *ast.AST, t Typing) (*typeCheck, []*c
 	return c, sortedErrors(errs.GetErrors())
 }
 
-// checker is CEL's, with what is known.
+// checker returns CEL's checker with the known types.
 func (e *Environment) checker(t Typing) (*checker.Env, error) {
 	e.functions.Do(func() {
 		e.functionsEnv, e.functionsErr = checker.NewEnv(containers.DefaultContainer, e.env.CELTypeProvider(),
@@ -135,7 +132,7 @@ func (e *Environment) checker(t Typing) (*checker.Env, error) {
 	return env, nil
 }
 
-// An objectProvider has object types beside CEL's own.
+// An objectProvider provides object types in addition to CEL's own types.
 type objectProvider struct {
 	types.Provider
 	objects Objects
@@ -158,7 +155,7 @@ func (p objectProvider) FindStructFieldType(name, field string) (*types.FieldTyp
 	return p.Provider.FindStructFieldType(name, field)
 }
 
-// selectKeys turns x['key'] into x.key, which an object type has, and a map as well.
+// selectKeys replaces x['key'] by x.key, which is valid for object types and for maps.
 func selectKeys(a *ast.AST) {
 	factory := ast.NewExprFactory()
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -179,17 +176,17 @@ func selectKeys(a *ast.AST) {
 	}))
 }
 
-// checkValues refuses a comparison with a string that a value never is.
+// checkValues refuses a comparison with a string that a value can never equal.
 func (x *Expression) checkValues(t Typing) diagnostic.List {
 	if t.Values == nil {
 		return nil
 	}
 	var out diagnostic.List
 	ast.PostOrderVisit(x.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		what := "can never hold"
+		what := "can never be true"
 		switch {
 		case isCall(e, operators.NotEquals):
-			what = "always holds"
+			what = "is always true"
 		case !isCall(e, operators.Equals):
 			return
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// A typeCheck explains what CEL's checker found in the tree of a source.
+// A typeCheck explains the errors of CEL's checker in the tree of a source.
 type typeCheck struct {
 	Typing
 	*ast.AST
@@ -25,15 +25,16 @@ type typeCheck struct {
 	nodes  map[int64]ast.NavigableExpr // of the tree
 }
 
-// at is a diagnostic at an error. One of a call is at its name, not at its bracket.
+// at returns a diagnostic at the position of an error. The position of a call is its name, not its
+// bracket.
 func (c *typeCheck) at(err *common.Error, message string) *diagnostic.Diagnostic {
 	line, column := c.text.position(c.text.nameBefore(c.text.offset(err.Location.Line(), err.Location.Column())))
 	return c.source.wrongAt(line, column, message)
 }
 
-// isPlaceError reports whether an error at a node is about its place in another one: the
-// node by itself is right. The checker gives what is wrong the type of an error, or for a
-// selection, any type.
+// isPlaceError reports whether an error at a node is about its place in another node, and the node
+// itself is valid. The checker assigns the error type to an invalid node, or any type to an invalid
+// selection.
 func (c *typeCheck) isPlaceError(e ast.Expr) bool {
 	if e.Kind() != ast.SelectKind && !isCall(e, operators.OptSelect) {
 		return c.typeOf(e).Kind() != types.ErrorKind
@@ -49,7 +50,8 @@ func (c *typeCheck) isPlaceError(e ast.Expr) bool {
 	return false
 }
 
-// explain an error of the checker. It is empty for one that is none.
+// explain returns a message for an error of the checker. The message is empty if it is not an error at
+// run time.
 func (c *typeCheck) explain(err *common.Error) string {
 	e := c.nodes[err.ExprID]
 	if e == nil {
@@ -64,21 +66,20 @@ func (c *typeCheck) explain(err *common.Error) string {
 			return fmt.Sprintf("must be true or false, but is %s: compare it with something", c.aType(t))
 		}
 		if c.involves(t) {
-			return "" // a map, whose keys are walked
+			return "" // a map: the comprehension iterates over its keys
 		}
-		return fmt.Sprintf("cannot be walked: it is %s, and no list or map", c.aType(t))
+		return fmt.Sprintf("cannot be iterated: it is %s, not a list or map", c.aType(t))
 	case selects:
 		return c.explainSelection(c.typeOf(operand), field)
 	case e.Kind() == ast.CallKind:
 		return c.explainCall(e.AsCall())
 	}
-	return "" // not of the types that are known
+	return "" // not about the known types
 }
 
-// mayWork reports whether a call that the checker refuses can do at run time, where
-// types are those of the values: one of several values is chosen, whose types differ,
-// numbers of two types are compared, or lists and maps, which are equal if they are
-// empty.
+// mayWork reports whether a call that the checker refuses can work at run time, with the types of the
+// values: a condition chooses between values of different types, numbers of two types are compared, or
+// lists and maps are compared, which are equal if they are empty.
 func (c *typeCheck) mayWork(id int64) bool {
 	e := c.nodes[id]
 	if e == nil || e.Kind() != ast.CallKind {
@@ -105,15 +106,15 @@ func isNumber(t *types.Type) bool {
 	return isKind(t, types.IntKind, types.UintKind, types.DoubleKind)
 }
 
-// Dynamic reports whether dyn() is written around something on the way to what a
-// reference reads: whoever writes it knows better.
+// Dynamic reports whether a part of the path of a reference is wrapped in dyn(). Then the types are not
+// checked.
 func (x *Expression) Dynamic(r Reference) bool { return hasDyn(x.node(r.node)) }
 
 func hasDyn(e ast.Expr) bool {
 	if e == nil {
 		return false
 	}
-	switch e.Kind() { //nolint:exhaustive // of what references go through
+	switch e.Kind() { //nolint:exhaustive // only nodes that references pass through
 	case ast.SelectKind:
 		return hasDyn(e.AsSelect().Operand())
 	case ast.CallKind:
@@ -126,7 +127,7 @@ func hasDyn(e ast.Expr) bool {
 	return false
 }
 
-// selection is what a node selects, of what.
+// selection returns the operand and the field of a node that selects a field.
 func selection(e ast.Expr) (operand ast.Expr, field string, ok bool) {
 	if e.Kind() == ast.SelectKind {
 		return e.AsSelect().Operand(), e.AsSelect().FieldName(), true
@@ -148,15 +149,15 @@ func (c *typeCheck) explainSelection(of *types.Type, field string) string {
 	case of.Kind() == types.StructKind && c.Objects.Has(of.TypeName()):
 		return c.Objects.Lacks(of.TypeName(), field)
 	case of.Kind() == types.NullTypeKind:
-		return "" // as of an object that is not there
+		return "" // for example the type of an object that does not exist
 	case of.Kind() == types.ListKind:
-		return fmt.Sprintf("cannot select %s of a list: select one of its elements first, for example [0], "+
-			"or walk it with map or filter", field)
+		return fmt.Sprintf("cannot select %s from a list: select one of its elements first, for example [0], "+
+			"or iterate over it with map or filter", field)
 	}
-	return fmt.Sprintf("cannot select %s of what is %s", field, c.aType(of))
+	return fmt.Sprintf("cannot select %s from %s", field, c.aType(of))
 }
 
-// withArticle is a type in a sentence.
+// withArticle returns a type with its article.
 func withArticle(t string) string {
 	if strings.HasPrefix(t, "int") {
 		return "an " + t
@@ -164,7 +165,7 @@ func withArticle(t string) string {
 	return "a " + t
 }
 
-// aType is a type in a sentence, as people call it.
+// aType returns the usual name of a type with its article.
 func (t Typing) aType(of *types.Type) string { return withArticle(t.typeText(of)) }
 
 func (c *typeCheck) typeOf(e ast.Expr) *types.Type { return c.GetType(e.ID()) }
@@ -177,7 +178,7 @@ func (c *typeCheck) typesOf(all []ast.Expr) []*types.Type {
 	return out
 }
 
-// operandsOf a call are its target, if it has one, and its arguments.
+// operandsOf returns the target of a call, if it has one, and its arguments.
 func operandsOf(call ast.CallExpr) []ast.Expr {
 	if !call.IsMemberFunction() {
 		return call.Args()
@@ -185,13 +186,14 @@ func operandsOf(call ast.CallExpr) []ast.Expr {
 	return append([]ast.Expr{call.Target()}, call.Args()...)
 }
 
-// arithmetic are the operators that no object ever has.
+// arithmetic are the operators that never accept objects.
 var arithmetic = []string{ //nolint:gochecknoglobals // a table
 	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate,
 	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.LogicalNot,
 }
 
-// explainCall says which operands a call does not take. It is empty if it may take them.
+// explainCall returns a message about operands that a call does not accept. The message is empty if the
+// call may accept them.
 func (c *typeCheck) explainCall(call ast.CallExpr) string {
 	fn, operands := call.FunctionName(), operandsOf(call)
 	have := c.typesOf(operands)
@@ -203,9 +205,9 @@ func (c *typeCheck) explainCall(call ast.CallExpr) string {
 			return "" // anything may be null, and only a scalar is never equal to an object
 		}
 		format := map[string]string{
-			operators.In:        "can never hold: %s is looked for in %s%s",
-			operators.Equals:    "can never hold: it compares %s with %s%s",
-			operators.NotEquals: "always holds: it compares %s with %s%s",
+			operators.In:        "can never be true: it looks for %s in %s%s",
+			operators.Equals:    "can never be true: it compares %s with %s%s",
+			operators.NotEquals: "is always true: it compares %s with %s%s",
 		}[fn]
 		return fmt.Sprintf(format, c.aType(have[0]), c.aType(have[1]), c.convert(operands))
 	case operators.Conditional:
@@ -215,7 +217,7 @@ func (c *typeCheck) explainCall(call ast.CallExpr) string {
 		if objects {
 			return ""
 		}
-		return fmt.Sprintf("gives %s or %s: make both the same type, or write dyn(...) around one",
+		return fmt.Sprintf("returns %s or %s: make both the same type, or write dyn(...) around one",
 			c.aType(have[1]), c.aType(have[2]))
 	}
 	isList := func(t *types.Type) bool { return t.Kind() == types.ListKind }
@@ -226,20 +228,20 @@ func (c *typeCheck) explainCall(call ast.CallExpr) string {
 	for _, t := range have {
 		names = append(names, c.typeText(t))
 	}
-	return fmt.Sprintf("%s does not take %s%s", callName(fn), strings.Join(names, " and "), callHint(fn, names))
+	return fmt.Sprintf("%s does not accept %s%s", callName(fn), strings.Join(names, " and "), callHint(fn, names))
 }
 
-// isNull reports whether a type is that of null, or of a list of it.
+// isNull reports whether a type is null or a list of null.
 func isNull(t *types.Type) bool {
 	return t.Kind() == types.NullTypeKind || slices.ContainsFunc(t.Parameters(), isNull)
 }
 
-// isComparable reports whether a type is that of a scalar that people compare with others.
+// isComparable reports whether a type is a scalar that is often compared with other types.
 func isComparable(t *types.Type) bool {
 	return isKind(t, types.StringKind, types.IntKind, types.BoolKind, types.DoubleKind, types.BytesKind)
 }
 
-// convert says how a string is compared with a number or a boolean.
+// convert returns a hint how to compare a string with a number or a boolean.
 func (c *typeCheck) convert(operands []ast.Expr) string {
 	for i, o := range operands[:2] {
 		other := operands[1-i]
@@ -261,19 +263,19 @@ func (c *typeCheck) convert(operands []ast.Expr) string {
 func callHint(fn string, names []string) string {
 	switch number := slices.Contains(names, "int") || slices.Contains(names, "double"); {
 	case fn == operators.Add && slices.Contains(names, "string") && (number || slices.Contains(names, "bool")):
-		return ": wrap what is no string in string(...)"
+		return ": wrap the operand that is not a string in string(...)"
 	case slices.Contains(names, "int") && slices.Contains(names, "double"):
 		return ": wrap the int in double(...)"
 	}
 	return ""
 }
 
-// involves reports whether objects are in a type.
+// involves reports whether a type contains objects.
 func (c *typeCheck) involves(t *types.Type) bool {
 	return t.Kind() == types.StructKind && c.Objects.Has(t.TypeName()) || slices.ContainsFunc(t.Parameters(), c.involves)
 }
 
-// plain is the type that a value has at run time, where an object is a map.
+// plain returns the type that a value has at run time: objects are maps.
 func (t Typing) plain(of *types.Type) *types.Type {
 	switch {
 	case of.Kind() == types.StructKind && t.Objects.Has(of.TypeName()):
@@ -290,8 +292,8 @@ func (t Typing) plain(of *types.Type) *types.Type {
 	return of
 }
 
-// Misfit says that an expression does not return what a field takes, and a hint what
-// to write. An optional is what it may hold.
+// Misfit returns the message for an expression whose type does not fit a field, with a hint. For an
+// optional, it uses the type of the value.
 func (t Typing) Misfit(returned *types.Type, field string, want *types.Type) string {
 	returned = t.plain(withoutOptional(returned))
 	how := ""
@@ -301,7 +303,7 @@ func (t Typing) Misfit(returned *types.Type, field string, want *types.Type) str
 	return fmt.Sprintf("returns %s, but %s is %s%s", t.aType(returned), field, t.aType(want), how)
 }
 
-// typeText is a type for people.
+// typeText returns the usual name of a type.
 func (t Typing) typeText(of *types.Type) string {
 	return cel.FormatCELType(t.plain(of))
 }

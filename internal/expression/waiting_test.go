@@ -244,10 +244,10 @@ func TestExpressionsAreShared(t *testing.T) {
 		"resource.status.nope":                                                  "waiting for resources.db.status.nope",
 		"string(dyn(resource.status.host) < dyn(resource.spec.port))":           "here:1:34: < failed on string and int",
 		"resource.spec.port ? 'a' : 'b'":                                        "here:1:20: ?: failed on int and string and string",
-		"string(timestamp(9223372036854775807))":                                "here: failed: an operator or function does not take its operands",
+		"string(timestamp(9223372036854775807))":                                "here: failed: an operator or function does not accept its operands",
 		"string(resource.status.host && true)":                                  "here:1:29: && failed on string and bool",
 		"resource.status.items.map(i, i.name).join()":                           "<nil>",
-		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: an operator or function does not take its operands",
+		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: an operator or function does not accept its operands",
 		"string(resource.spec.name.getFullYear())":                              "here:1:38: getFullYear failed on string",
 		"lists.range(400).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here:1:33: join was stopped: its result would be too large",
 	}

@@ -12,17 +12,18 @@ func (r Reference) upTo(n int) Reference {
 	return r
 }
 
-// An end says why a walk along a path ended.
+// An end is the reason why a walk along a path ended.
 type end int
 
 const (
-	endPresent end = iota // the path is there
+	endPresent end = iota // the path exists
 	endAbsent             // a key is missing, a list too short, or a parent null
 	endScalar             // a parent has no keys
-	endUnknown            // the source does not say which key
+	endUnknown            // the key is not known from the source
 )
 
-// walk follows a path through the data. It returns how many steps are there, and the value if all are.
+// walk follows a path through the data. It returns the number of steps that exist, and the value if all
+// exist.
 func walk(vars cel.Activation, r Reference) (int, ref.Val, end) {
 	root, ok := vars.ResolveName(r.Variable)
 	if !ok {
@@ -81,8 +82,8 @@ func stepInto(m traits.Mapper, s Step) (ref.Val, end) {
 	}
 }
 
-// someNull reports whether a path leads to null, for one of the elements where
-// it does not say which. It looks at no more values than the budget.
+// someNull reports whether a path leads to null. If a step is not known, one of the elements is enough.
+// It reads at most as many values as the budget allows.
 func someNull(v ref.Val, path []Step, budget *int) bool {
 	for i, s := range path {
 		if s.Any() {
@@ -100,8 +101,8 @@ func someNull(v ref.Val, path []Step, budget *int) bool {
 	return v == types.NullValue
 }
 
-// someElement reports whether one of the elements of a list, or of the values of
-// a map, is as wanted.
+// someElement reports whether one of the elements of a list, or one of the values of a map, satisfies a
+// condition.
 func someElement(v ref.Val, wanted func(ref.Val) bool) bool {
 	it, ok := v.(traits.Iterable)
 	if !ok {

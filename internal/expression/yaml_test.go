@@ -17,9 +17,9 @@ func TestYAMLDepth(t *testing.T) {
 		want string
 	}{
 		"Deep":    {"yaml.encode(json.decode('" + strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100) + "'))", ""},
-		"TooDeep": {"yaml.encode(json.decode('" + strings.Repeat(`[{"a":`, 50) + "[]" + strings.Repeat("}]", 50) + "'))", "here:1:12: cannot encode YAML nested more than 100 deep"},
+		"TooDeep": {"yaml.encode(json.decode('" + strings.Repeat(`[{"a":`, 50) + "[]" + strings.Repeat("}]", 50) + "'))", "here:1:12: cannot encode YAML with more than 100 levels"},
 		"Quoted":  {"yaml.encode({'a': '" + strings.Repeat("[{", 200) + `\\"\\` + strings.Repeat("[{", 200) + "'})", ""},
-		"NoYAML":  {"yaml.encode(dyn({1: 2}))", "here:1:12: gives a map whose keys are int, which JSON does not have: wrap them in string(...)"},
+		"NoYAML":  {"yaml.encode(dyn({1: 2}))", "here:1:12: returns a map whose keys are int, which JSON cannot represent: wrap them in string(...)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x, faults := env.Compile(expression.Source{Text: tc.text, Path: "here"})

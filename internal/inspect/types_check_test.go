@@ -102,7 +102,7 @@ func TestTypesKnown(t *testing.T) {
 			input:  value("self.status.atProvider.hsot + (self.spec.size == 'Large' ? 'a' : 'b')"),
 			want: []string{
 				valueAt + "23: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
-				valueAt + "50: can never hold: resources.db.spec.size is never 'Large': it is one of small, large",
+				valueAt + "50: can never be true: resources.db.spec.size is never 'Large': it is one of small, large",
 			},
 		},
 		"ValuesOfComposite": {
@@ -110,8 +110,8 @@ func TestTypesKnown(t *testing.T) {
 			known:  ofDatabase,
 			input:  "{secrets: [{name: out, data: [{key: k, value: \"composite.spec.size == 'Large' ? 'a' : 'b'\"}, {key: l, value: \"resource.spec.size == 'Large' ? 'a' : 'b'\"}]}]}",
 			want: []string{
-				valueAt + "24: can never hold: composite.spec.size is never 'Large': it is one of small, large",
-				"secrets[0].data[1].value:1:23: can never hold: composite.spec.size is never 'Large': it is one of small, large",
+				valueAt + "24: can never be true: composite.spec.size is never 'Large': it is one of small, large",
+				"secrets[0].data[1].value:1:23: can never be true: composite.spec.size is never 'Large': it is one of small, large",
 			},
 		},
 		"ValuesOfOthers": {
@@ -122,7 +122,7 @@ func TestTypesKnown(t *testing.T) {
 		"ValuesOfGeneration": {
 			reason: "in its outputs resource is the generation",
 			input:  "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance}, outputs: {a: \"resource.spec.size == 'Large' ? 'a' : 'b'\"}}}]}",
-			want:   []string{"generators[0].resource.outputs[a]:1:23: can never hold: resource.spec.size is never 'Large': it is one of small, large"},
+			want:   []string{"generators[0].resource.outputs[a]:1:23: can never be true: resource.spec.size is never 'Large': it is one of small, large"},
 		},
 		"ValuesOfWhole": {
 			reason: "a whole resource, and one that is computed, have none",
@@ -164,8 +164,8 @@ func TestTypesFit(t *testing.T) {
 		"String":          {"a string is one", "endpoint", "composite.metadata.name", ""},
 		"Bool":            {"a boolean is no string", "endpoint", "resources.db.spec.public", "returns a bool, but status.endpoint is a string: wrap it in string(...)"},
 		"Number":          {"nor is a number", "endpoint", "1.5 * 2.0", "returns a double, but status.endpoint is a string: wrap it in string(...)"},
-		"Object":          {"nor an object", "endpoint", "resources.db.spec", "returns a map(string, dyn), but status.endpoint is a string: select one of its keys, or make one text of it with json.encode(...)"},
-		"Map":             {"nor a map", "endpoint", "{'a': 'b'}", "returns a map(string, string), but status.endpoint is a string: select one of its keys, or make one text of it with json.encode(...)"},
+		"Object":          {"nor an object", "endpoint", "resources.db.spec", "returns a map(string, dyn), but status.endpoint is a string: select one of its keys, or encode it as one text with json.encode(...)"},
+		"Map":             {"nor a map", "endpoint", "{'a': 'b'}", "returns a map(string, string), but status.endpoint is a string: select one of its keys, or encode it as one text with json.encode(...)"},
 		"Whole":           {"a number may be a whole one", "port", "1.5 * 2.0", ""},
 		"Unsigned":        {"as is one without a sign", "port", "uint(5)", ""},
 		"UnsignedText":    {"which is no string", "endpoint", "uint(5)", "returns a uint, but status.endpoint is a string: wrap it in string(...)"},

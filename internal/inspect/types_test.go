@@ -165,12 +165,12 @@ func TestTypesFind(t *testing.T) {
 		"List": {
 			reason: "a list has no fields",
 			input:  value("resource.status.conditions.status"),
-			want:   []string{valueAt + "27: cannot select status of a list: select one of its elements first, for example [0], or walk it with map or filter"},
+			want:   []string{valueAt + "27: cannot select status from a list: select one of its elements first, for example [0], or iterate over it with map or filter"},
 		},
 		"Scalar": {
 			reason: "a string has no fields",
 			input:  value("resource.spec.size.name"),
-			want:   []string{valueAt + "19: cannot select name of what is a string"},
+			want:   []string{valueAt + "19: cannot select name from a string"},
 		},
 		"Composite": {
 			reason: "the composite has a type as well",
@@ -188,39 +188,39 @@ func TestTypesFind(t *testing.T) {
 			want:   []string{valueAt + "1: must return a string, but returns an int: wrap it in string(...)"},
 		},
 		"Sum": {
-			reason: "an operator that does not take its operands",
+			reason: "an operator that does not accept its operands",
 			input:  value("'x' + resource.spec.port"),
-			want:   []string{valueAt + "5: + does not take string and int: wrap what is no string in string(...)"},
+			want:   []string{valueAt + "5: + does not accept string and int: wrap the operand that is not a string in string(...)"},
 		},
 		"NeverEqual": {
 			reason: "an integer is no string",
 			input:  value("resource.spec.port == '5432' ? 'a' : 'b'"),
-			want:   []string{valueAt + "20: can never hold: it compares an int with a string: leave out the quotes, or wrap the int in string(...)"},
+			want:   []string{valueAt + "20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)"},
 		},
 		"AlwaysUnequal": {
 			reason: "nor is a boolean",
 			input:  value("resource.spec.public != 'true' ? 'a' : 'b'"),
-			want:   []string{valueAt + "22: always holds: it compares a bool with a string: leave out the quotes, or wrap the bool in string(...)"},
+			want:   []string{valueAt + "22: is always true: it compares a bool with a string: leave out the quotes, or wrap the bool in string(...)"},
 		},
 		"NeverIn": {
 			reason: "nor in a list of strings",
 			input:  value("resource.spec.port in ['80', '443'] ? 'a' : 'b'"),
-			want:   []string{valueAt + "20: can never hold: an int is looked for in a list(string): leave out the quotes, or wrap the int in string(...)"},
+			want:   []string{valueAt + "20: can never be true: it looks for an int in a list(string): leave out the quotes, or wrap the int in string(...)"},
 		},
 		"ObjectNeverEqual": {
 			reason: "an object is no string",
 			input:  value("resource.spec == 'x' ? 'a' : 'b'"),
-			want:   []string{valueAt + "15: can never hold: it compares a map(string, dyn) with a string"},
+			want:   []string{valueAt + "15: can never be true: it compares a map(string, dyn) with a string"},
 		},
 		"Enum": {
 			reason: "a string that the field never is",
 			input:  value("resource.spec.size == 'Large' ? 'a' : 'b'"),
-			want:   []string{valueAt + "23: can never hold: resources.db.spec.size is never 'Large': it is one of small, large"},
+			want:   []string{valueAt + "23: can never be true: resources.db.spec.size is never 'Large': it is one of small, large"},
 		},
 		"EnumUnequal": {
 			reason: "or always is not",
 			input:  value("'tiny' != resources['db'].spec.size ? 'a' : 'b'"),
-			want:   []string{valueAt + "1: always holds: resources.db.spec.size is never 'tiny': it is one of small, large"},
+			want:   []string{valueAt + "1: is always true: resources.db.spec.size is never 'tiny': it is one of small, large"},
 		},
 		"Condition": {
 			reason: "what is no boolean is no condition",

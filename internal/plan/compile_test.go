@@ -361,9 +361,9 @@ func TestCompileExpressions(t *testing.T) {
 			input:  plantest.Exports(`{variables: [{name: v, value: compsite.x}], secrets: [{name: a, metadata: {nameExpression: 1 + nope}, data: [{key: k, value: compsite.spec.x}, {key: l, value: "'a' + nope"}]}]}`),
 			want: []string{
 				"variables[0].value:1:1: there is no variable compsite: did you mean composite?",
-				"secrets[0].metadata.nameExpression:1:5: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"secrets[0].metadata.nameExpression:1:5: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
 				"secrets[0].data[0].value:1:1: there is no variable compsite: did you mean composite?",
-				"secrets[0].data[1].value:1:7: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[1].value:1:7: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
 			},
 		},
 		"ManyLines": {
@@ -378,8 +378,8 @@ secrets:
         nope +
       also`),
 			want: []string{
-				"secrets[0].data[0].value:2:3: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
-				"secrets[0].data[0].value:3:1: there is no variable also: write text in quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[0].value:2:3: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"secrets[0].data[0].value:3:1: there is no variable also: write text in its own quotes, as in \"'some text'\"",
 			},
 		},
 		"InDocumentOrder": {
@@ -394,15 +394,15 @@ secrets:
 variables: [{name: v, value: nope}]
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
 			want: []string{
-				"sources[0].nameExpression:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
-				"variables[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"sources[0].nameExpression:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"variables[0].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
 				`secrets[0].data[2].key: cannot use key "!": use letters, digits, '-', '_' and '.' only`,
-				"secrets[0].data[2].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
-				"secrets[0].data[10].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"secrets[0].data[2].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"secrets[0].data[10].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
 				`configMaps[0].name: composition resource name "a" is also used by secrets[0].name: rename one of them`,
-				"configMaps[0].data[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"configMaps[0].data[0].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
 				"configMaps[0].unknown: is an unknown field: there are name, metadata, immutable, from, data, dataFrom, conflictPolicy",
-				"status[0].value:1:1: there is no variable nope: write text in quotes of its own, as in \"'some text'\"",
+				"status[0].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
 				"ttl: must be 0s, or from 1s to 24h",
 			},
 		},
@@ -420,9 +420,9 @@ status: [{fieldPath: x, value: "duration('1s')"}]`),
 				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
 				"secrets[0].data[0].value:1:1: must return a string, but returns an int: wrap it in string(...)",
 				"secrets[0].data[1].value:1:1: must return a string, but returns a list(string): join it with .join(',') or json.encode(...)",
-				"secrets[0].data[2].value:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several, or make one text of it with json.encode(...)",
+				"secrets[0].data[2].value:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
 				"secrets[0].data[3].valueMap:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
-				"status[0].value:1:1: must return a value that JSON has, but returns a duration: wrap it in string(...)",
+				"status[0].value:1:1: must return a value that JSON can represent, but returns a duration: wrap it in string(...)",
 			},
 		},
 		"Variables": {

@@ -184,7 +184,7 @@ func TestTenants(t *testing.T) {
 			spec:   `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': 'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
 			want: []string{`Held! nothing | Secret "a" is not created: ` +
 				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value must return the value of that key); ` +
-				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or make one text of it with json.encode(...) (without a key, value must return a map of keys and values); ` +
+				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or encode it as one text with json.encode(...) (without a key, value must return a map of keys and values); ` +
 				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: wrap it in string(...)`},
 		},
 		"Shapes": {
@@ -277,9 +277,9 @@ resources:
 				at + `secretExpressions[0].value:1:14: secrets.cache is not allowed here: the Composition allows only secrets.db; ` +
 				at + `secretExpressions[1].value:1:23: resources.cache is not allowed here: the Composition allows only resources.db; ` +
 				at + `secretExpressions[2].value:1:12: environment is not allowed here; ` +
-				at + `secretExpressions[3].value:1:8: there is no variable context here: there are composite, environment, resource, resources, secret, secrets, self; ` +
-				at + `secretExpressions[4].value:1:1: there is no variable variables here: there are composite, environment, resource, resources, secret, secrets, self; ` +
-				at + `secretExpressions[5].value:1:8: there is no variable sources here: there are composite, environment, resource, resources, secret, secrets, self`},
+				at + `secretExpressions[3].value:1:8: there is no variable context here: the variables are composite, environment, resource, resources, secret, secrets, self; ` +
+				at + `secretExpressions[4].value:1:1: there is no variable variables here: the variables are composite, environment, resource, resources, secret, secrets, self; ` +
+				at + `secretExpressions[5].value:1:8: there is no variable sources here: the variables are composite, environment, resource, resources, secret, secrets, self`},
 		},
 		"NotAllowedComputed": {
 			reason: "a name that is computed finds what is allowed only",
@@ -409,9 +409,9 @@ resources:
 			},
 		},
 		"TooMuchWork": {
-			reason: "one expression is stopped, and does not take from the others",
+			reason: "one expression is stopped, and does not accept from the others",
 			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(10000).map(x, lists.range(10000).map(y, x + y)).size())"}, {name: b, key: k, value: "'v'"}]}`,
-			want:   []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value: was stopped: it is over the limit of what one expression may do, or all of them together`, "Available ConfigMap team/b {data: {k: v}}"},
+			want:   []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value: was stopped: it exceeds the limit of work for one expression, or for all expressions together`, "Available ConfigMap team/b {data: {k: v}}"},
 		},
 		"TooMuch": {
 			reason: "all objects together are not larger than one may be",
@@ -765,7 +765,7 @@ func TestTenantsLimits(t *testing.T) {
 		"Keys":       {"of all objects together", `operatorSpec: {dynamicConfigMaps: [{name: a, valueMap: "` + keys("a") + `"}, {name: b, valueMap: "` + keys("b") + `"}]}`, "returns too much data"},
 		"Texts":      {"annotations count as data does", "text: " + text + ", operatorSpec: {configMapExpressions: [" + strings.Join(annotated, ", ") + "]}", "is too large"},
 		"Characters": {"labels that may be expressions count", fmt.Sprintf(`operatorSpec: {configMapExpressions: [{name: a, key: k, value: "'v'", annotations: {a: "%s", b: "%s", c: "%s"}}]}`, long, long, long), "all expressions of the composite together"},
-		"Fuel":       {"an author's expression may do less", `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(9000).map(x, x+x+x+x+x+x+x+x).size())"}]}`, "was stopped: it is over the limit"},
+		"Fuel":       {"an author's expression may do less", `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(9000).map(x, x+x+x+x+x+x+x+x).size())"}]}`, "was stopped: it exceeds the limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(show(newScene(t, plantest.Exports(input), asks(c.spec)).run(t)), "\n")

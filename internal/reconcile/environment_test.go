@@ -55,7 +55,7 @@ environment:
 				"environment.set[2].vaule: is an unknown field: did you mean value?",
 				"environment.set[3].fieldPath: replaces the value that environment.set[2] writes: remove one of them, or move this one before it",
 				"environment.set[4].fieldPath: replaces the value that environment.set[2] writes: remove one of them, or move this one before it",
-				"environment.set[5].value:1:1: must return a value that JSON has, but returns a timestamp: wrap it in string(...)",
+				"environment.set[5].value:1:1: must return a value that JSON can represent, but returns a timestamp: wrap it in string(...)",
 			},
 		},
 		"Secrets": {
@@ -212,7 +212,7 @@ environment:
   - {fieldPath: a, value: "composite.spec.size / 0", optional: true}
   - {fieldPath: text.deep, value: "1"}`,
 			want: []string{
-				"Held! | environment.a is not set: environment.set[0].value:1:21: / failed on int and int: the divisor is zero, or one of them is no number",
+				"Held! | environment.a is not set: environment.set[0].value:1:21: / failed on int and int: the divisor is zero, or an operand is not a number",
 				"Held! | environment.text.deep is not set: environment.set[1].fieldPath: " + notAnObject,
 			},
 			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, text: t}`,

@@ -425,7 +425,7 @@ variables: [{name: v, value: secrets.db.x}, {name: w, value: "variables.v + 'x'"
 		"KeepersType": {
 			reason: "what JSON does not have",
 			input:  `generators: [{name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: "b'x'"}]`,
-			want:   []string{"generators[0].keepersExpression:1:1: must return a value that JSON has, but returns a bytes: wrap it in string(...)"},
+			want:   []string{"generators[0].keepersExpression:1:1: must return a value that JSON can represent, but returns a bytes: wrap it in string(...)"},
 		},
 		"Set": {
 			reason: "a manifest is in an annotation, and in a resource that many may read",
@@ -515,15 +515,15 @@ secrets: [{name: s, metadata: {nameExpression: generation.id}, data: [{key: k, v
 configMaps: [{name: c, data: [{key: k, value: generation.id}]}]
 status: [{fieldPath: a, value: generation.number}]`,
 			want: []string{
-				"variables[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[0].keepersExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[1].totp.secretExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[2].resource.outputs[a]:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[2].resource.readyExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"secrets[0].metadata.nameExpression:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"secrets[0].data[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"configMaps[0].data[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"status[0].value:1:1: there is no variable generation here: there are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"variables[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[0].keepersExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[1].totp.secretExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[2].resource.outputs[a]:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"generators[2].resource.readyExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"secrets[0].metadata.nameExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"secrets[0].data[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"configMaps[0].data[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"status[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
 			},
 		},
 		"Unknown": {

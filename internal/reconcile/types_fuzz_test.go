@@ -20,7 +20,7 @@ import (
 
 // intended are faults of what gives a value all the same, and are meant to be: a
 // comparison that holds never or always, which is evaluated.
-var intended = []string{"can never hold", "always holds"}
+var intended = []string{"can never be true", "is always true"}
 
 // FuzzTypesRefuseNothingThatWorks makes a schema, an object that the API server would
 // take, and an expression over its fields. What gives a value is no fault, but for those
@@ -93,7 +93,7 @@ func refuted(x, fault string, r *reconcile.Result) bool {
 		return false
 	}
 	value := r.Status[0].Value.GetBoolValue()
-	return strings.HasPrefix(fault, "can never hold") && value || strings.HasPrefix(fault, "always holds") && !value
+	return strings.HasPrefix(fault, "can never be true") && value || strings.HasPrefix(fault, "is always true") && !value
 }
 
 // A typesMaker makes all that one case is made of.
