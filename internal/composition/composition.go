@@ -1,7 +1,7 @@
-// Package composition reads what the pipeline of a Composition composes, as far as
-// its text says so.
+// Package composition reads which resources the pipeline of a Composition composes, as far as its
+// text shows them.
 //
-// It calls no function and renders no template. What it cannot read is left open, never guessed.
+// It calls no function and renders no template. Parts that it cannot read are unknown; it never guesses.
 package composition
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A Composition and the steps of its pipeline.
+// A Composition has the steps of its pipeline.
 type Composition struct {
 	Name                               string // empty if it has none
 	CompositeAPIVersion, CompositeKind string // of its composite resources
@@ -24,13 +24,13 @@ type Composition struct {
 type Step struct {
 	Name string
 
-	// Function is the name it was installed under, which says little about what it is.
+	// Function is the name of the installed function, which does not identify the function.
 	Function string
 
-	// Input of the function as it is in the file, nil without one.
+	// Input is the input of the function as it is in the file, or nil.
 	Input map[string]any
 
-	// Err is the first field of the input that is of another type. Such a step is Opaque.
+	// Err names the first field of the input with a wrong type. Such a step is Opaque.
 	Err error
 
 	// Resources that the input names, in its order. The step may compose only some of them.
@@ -46,7 +46,7 @@ type Step struct {
 	Required []Requirement
 }
 
-// Group of the API of the step's input, empty without one.
+// Group is the API group of the step's input, empty without an input.
 func (s Step) Group() string {
 	apiVersion, _ := s.Input["apiVersion"].(string)
 	group, _, _ := strings.Cut(apiVersion, "/")
@@ -67,18 +67,18 @@ type Requirement struct {
 	MatchLabels            map[string]string
 }
 
-// What a Composition is in the API. A revision of it has another kind, and the same spec.
+// The API group and kinds of a Composition. A revision has another kind, and the same spec.
 const (
 	Group        = "apiextensions.crossplane.io"
 	Kind         = "Composition"
 	kindRevision = "CompositionRevision"
 )
 
-var errNoComposition = errors.New("cannot read the object: it is no Composition of " + Group + "/v1")
+var errNoComposition = errors.New("cannot read the object: it is not a Composition of " + Group + "/v1")
 
-// Read a Composition, or a revision of one. The first field of another type is an error with its
-// path, beside all that can be read. An absent field is empty. The inputs of the steps have errors
-// of their own. The result shares the inputs with c. It is nil if c is no Composition.
+// Read reads a Composition, or a revision of one. The first field with a wrong type is an error with
+// its path, in addition to the readable parts. An absent field is empty. The inputs of the steps have
+// errors of their own. The result shares the inputs with c. It is nil if c is not a Composition.
 func Read(c map[string]any) (*Composition, error) {
 	var first decode.First
 	top := decode.Value{Raw: c, Report: first.Report}
@@ -97,7 +97,7 @@ func Read(c map[string]any) (*Composition, error) {
 	return out, first.Err
 }
 
-// ReadSteps reads steps that are in no Composition. A field of another type is ignored.
+// ReadSteps reads steps that are not in a Composition. A field with a wrong type is ignored.
 func ReadSteps(pipeline []any) []Step {
 	var ignored decode.First
 	return readSteps(decode.Value{Raw: pipeline, Report: ignored.Report})
@@ -143,7 +143,7 @@ func readStep(v decode.Value, before []Step) Step {
 			})
 		}
 	}
-	var first decode.First // of the input, whose errors are the step's
+	var first decode.First // of the input, whose errors belong to the step
 	input.Report = first.Report
 	input.Get("apiVersion").Text()
 	switch read, known := functions[s.Group()]; {

@@ -207,7 +207,7 @@ func TestReadFaults(t *testing.T) {
 	pt := func(fields string) string {
 		return pipeline("{apiVersion: pt.fn.crossplane.io/v1beta1, " + fields + "}")
 	}
-	const other = "cannot read the object: it is no Composition of apiextensions.crossplane.io/v1"
+	const other = "cannot read the object: it is not a Composition of apiextensions.crossplane.io/v1"
 	cases := map[string]struct{ reason, in, want string }{
 		"Empty":      {"nothing is no Composition", "{}", other},
 		"OtherKind":  {"another object is none", "{apiVersion: apiextensions.crossplane.io/v1, kind: CompositeResourceDefinition}", other},

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A function is known by the API group of its input, because it can be installed under any name.
+// A function is identified by the API group of its input, because it can be installed with any name.
 var functions = map[string]func(s *Step, input decode.Value, before []Step){
 	"pt.fn.crossplane.io":                 patchAndTransform,
 	"conditional-pt.fn.crossplane.io":     patchAndTransform,
@@ -20,8 +20,8 @@ var functions = map[string]func(s *Step, input decode.Value, before []Step){
 	"kro.fn.crossplane.io":                resourceGraph,
 	"dummy.fn.crossplane.io":              dummy,
 
-	// They change, drop or read what others compose, write the composite's status, or write the
-	// context.
+	// They change, remove or read resources of other steps, write the composite's status, or write
+	// the context.
 	"autoready.fn.crossplane.io":                   nil,
 	"cel.fn.crossplane.io":                         nil,
 	"extra-resources.fn.crossplane.io":             nil,
@@ -32,12 +32,12 @@ var functions = map[string]func(s *Step, input decode.Value, before []Step){
 	"tags.fn.crossplane.io":                        nil,
 	"unittest.fn.crossplane.io":                    nil,
 
-	// They compose Usages, in which there is nothing to read.
+	// They compose Usages, which have nothing to read.
 	"protection.fn.crossplane.io": nil,
 	"sequencer.fn.crossplane.io":  nil,
 }
 
-// autoReady is in the name of a function that composes nothing, and mostly has no input.
+// autoReady is part of the name of a function that composes nothing, and usually has no input.
 const autoReady = "auto-ready"
 
 func patchAndTransform(s *Step, input decode.Value, before []Step) {
@@ -56,7 +56,7 @@ func patchAndTransform(s *Step, input decode.Value, before []Step) {
 			s.Opaque = true
 			continue
 		}
-		if !r.Get("base").Exists() { // it patches what an earlier step composes
+		if !r.Get("base").Exists() { // it patches a resource of an earlier step
 			apiVersion, kind = last(before, name.Text())
 		}
 		if patched {
@@ -92,7 +92,7 @@ func isKind(path string) bool {
 	return slices.Contains([]string{"apiVersion", "kind", "*"}, segments[0].Field)
 }
 
-// typeOf returns the kind of an object, or nothing if a part of it is missing.
+// typeOf returns the kind of an object, or an empty kind if a part of it is missing.
 func typeOf(object decode.Value) (apiVersion, kind string) {
 	apiVersion, kind = object.Get("apiVersion").Text(), object.Get("kind").Text()
 	if apiVersion == "" || kind == "" {
@@ -136,7 +136,7 @@ func resourceGraph(s *Step, input decode.Value, _ []Step) {
 	}
 }
 
-// dummy reads the response that the input has.
+// dummy reads the response in the input.
 func dummy(s *Step, input decode.Value, _ []Step) {
 	resources := input.Get("response", "desired", "resources")
 	for _, name := range resources.Keys() {

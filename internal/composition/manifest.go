@@ -34,7 +34,7 @@ func (s *scalar) only() (string, bool) {
 	return s.literals[0], true
 }
 
-// resources returns what the object may become: one for each name.
+// resources returns the possible resources of the object: one for each name.
 func (o *object) resources() []Resource {
 	apiVersion, ok := o.apiVersion.only()
 	kind, known := o.kind.only()
@@ -51,7 +51,7 @@ func (o *object) resources() []Resource {
 	return out
 }
 
-// objects returns those of a text with markers.
+// objects returns the objects of a text with markers.
 func objects(text string) []*object {
 	var out []*object
 	var lines []string
@@ -67,7 +67,7 @@ func objects(text string) []*object {
 	return append(out, scan(lines))
 }
 
-// A level is a key that lines below it belong to.
+// A level is a key with lines below it.
 type level struct {
 	indent int
 	key    string
@@ -84,7 +84,7 @@ func scan(lines []string) *object {
 			levels = levels[:len(levels)-1]
 		}
 		if n := len(levels); n > 0 && levels[n-1].field != nil && levels[n-1].indent < indent && content != "" {
-			levels[n-1].field.unknown = true // the value goes on
+			levels[n-1].field.unknown = true // the value continues
 		}
 		if strings.Trim(content, markers+space) == "" || content[0] == '#' {
 			continue
@@ -99,7 +99,7 @@ func scan(lines []string) *object {
 	return &o
 }
 
-// field returns the field of a key, by the keys above it.
+// field returns the field of a key, which depends on the keys above it.
 func (o *object) field(above []level, key string) *scalar {
 	switch {
 	case len(above) == 0 && key == "apiVersion":

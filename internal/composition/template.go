@@ -14,8 +14,8 @@ const (
 	goTemplateMeta = "meta.gotemplating.fn.crossplane.io/" // its own objects are not composed
 )
 
-// goTemplate names the manifests of an inline template whose names are literal. There may be others,
-// and some of these may not be composed: a template has loops and branches.
+// goTemplate returns the manifests of an inline template whose names are literal. There may be other
+// manifests, and some of these may not be composed, because a template has loops and branches.
 func goTemplate(s *Step, input decode.Value, _ []Step) {
 	s.Opaque = true
 	left, right := input.Get("delims").Get("left").Text(), input.Get("delims").Get("right").Text()
@@ -37,7 +37,7 @@ func goTemplate(s *Step, input decode.Value, _ []Step) {
 	s.Resources = agreed(s.Resources)
 }
 
-// agreed returns one resource for each name. Its kind is unknown if there are two.
+// agreed returns one resource for each name. Its kind is unknown if there are two kinds.
 func agreed(resources []Resource) []Resource {
 	var out []Resource
 	seen := map[string]int{}
@@ -55,7 +55,7 @@ func agreed(resources []Resource) []Resource {
 	return out
 }
 
-// The markers of an action in the text that is scanned: for unknown text, and for no text.
+// The markers of an action in the scanned text: for unknown text, and for no text.
 const (
 	someText = '\x00'
 	noText   = '\x01'
@@ -63,8 +63,8 @@ const (
 	space    = " \t\r\n"
 )
 
-// withMarkers returns the texts of a Go template and of those that it defines, with a marker for
-// each action. A template that cannot be parsed has none.
+// withMarkers returns the texts of a Go template and of the templates that it defines, with a marker
+// for each action. A template that cannot be parsed has no texts.
 func withMarkers(text, left, right string) []string {
 	trees := map[string]*parse.Tree{}
 	t := parse.New("")
@@ -114,7 +114,7 @@ func writeBranches(b *strings.Builder, n parse.BranchNode) {
 	b.WriteByte(noText)
 }
 
-// writeAction writes the annotation that has a function of its own.
+// writeAction writes the annotation that has a template function of its own.
 func writeAction(b *strings.Builder, pipe *parse.PipeNode) {
 	if len(pipe.Decl) > 0 {
 		b.WriteByte(noText)

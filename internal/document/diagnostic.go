@@ -14,16 +14,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Diagnostic says why a document cannot be read, and where. It never quotes the file, because a value
-// in it may be a secret.
+// A Diagnostic says why a document cannot be read, and at which position. It never quotes the file, because
+// a value in it may be a secret.
 type Diagnostic struct {
 	Position
 	Message string
 
-	whole bool // The parser does not say where in the document.
+	whole bool // The parser does not report the position in the document.
 }
 
-// Error names the line, of the document where no other is known.
+// Error names the line of the error, or of the document if the line is unknown.
 func (f *Diagnostic) Error() string {
 	if f.whole {
 		return fmt.Sprintf("document at line %d: %s", f.Line, f.Message)
@@ -38,12 +38,12 @@ const (
 	tooLarge = "aliases repeat too much"
 )
 
-// What the parser says begins with this; after it a message may quote the file.
+// The start of the parser's messages; the rest of a message may quote the file.
 var (
 	parserLine      = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\n  )?line (\d+): `)
 	parserDuplicate = regexp.MustCompile(`^key .* already set in map`)
 
-	// Diagnostics of grammar, of which the parser names the line above.
+	// Syntax errors for which the parser names the line above.
 	parserGrammar = regexp.MustCompile(`^(did not find expected (<|node content|'-'|key|',')|found (undefined tag|duplicate %|incompatible YAML))`)
 )
 
@@ -67,7 +67,7 @@ func (p part) diagnose(err error) *Diagnostic {
 	return &Diagnostic{Position: p.lineStart(n), Message: NotYAML}
 }
 
-// withoutLine finds a character that YAML cannot have. Other diagnostics have only the document.
+// withoutLine finds a character that YAML cannot have. Other diagnostics name only the document.
 func (p part) withoutLine() *Diagnostic {
 	for i, r := range p.text() {
 		if _, size := utf8.DecodeRuneInString(p.text()[i:]); !isYAML(r) || r == utf8.RuneError && size == 1 {
@@ -86,15 +86,15 @@ func isYAML(r rune) bool {
 	return !isControl && r != 0xfffe && r != 0xffff || strings.ContainsRune("\t\n\r\u0085", r)
 }
 
-// lineStart is where the text of line n of the document begins. A parser that misses
-// something at the end of the document may name a line after its last.
+// lineStart returns the start of the text of line n of the document. If something is missing at the
+// end of the document, the parser may name a line after the last one.
 func (p part) lineStart(n int) Position {
 	starts := p.lines()
 	last := sort.SearchInts(starts, p.start+len(strings.TrimRight(p.text(), " \t\r\n"))+1)
 	return p.file.position(pastBlanks(p.file.text[:p.end], starts[min(n, last)-1]))
 }
 
-// duplicate returns the first key that its mapping already has, of its own or merged.
+// duplicate returns the first key that its mapping already has, directly or by a merge.
 func duplicate(n *yaml.Node) *yaml.Node {
 	if n == nil {
 		return nil
@@ -122,8 +122,8 @@ func duplicate(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// namesOf a key: its own, or those of the mappings that it merges. The parser refuses what merges itself
-// before it finds a duplicate.
+// namesOf returns the names of a key: its own name, or those of the mappings that it merges. The parser
+// refuses a mapping that merges itself before it finds a duplicate.
 func namesOf(key, value *yaml.Node) map[string]bool {
 	out := map[string]bool{}
 	if !isMerge(key) {
@@ -142,11 +142,11 @@ func namesOf(key, value *yaml.Node) map[string]bool {
 	return out
 }
 
-// maxRepeated is how large a document may become by its aliases. The largest object of Kubernetes has
-// 1.5 MiB. The parser counts values, not their size, and would fill the memory.
+// maxRepeated is the maximum size of a document with its aliases expanded. The largest object of
+// Kubernetes has 1.5 MiB. The parser counts values, not their size, and would fill the memory.
 const maxRepeated = 16 << 20
 
-// bomb refuses a document that its aliases make too large.
+// bomb refuses a document whose aliases make it too large.
 func (p part) bomb() *Diagnostic {
 	if !hasAliases(p.text()) {
 		return nil
@@ -158,7 +158,7 @@ func (p part) bomb() *Diagnostic {
 	return p.ofDocument(tooLarge)
 }
 
-// alias matches what may be one. In text that is not YAML's it means nothing.
+// alias matches a possible alias. In other text the match means nothing.
 var alias = regexp.MustCompile(`\*[-_0-9A-Za-z]`)
 
 // hasAliases reports whether the text may have so many aliases that their size matters.
@@ -167,7 +167,7 @@ func hasAliases(text string) bool {
 	return len(alias.FindAllString(text, few)) == few
 }
 
-// repeated is the size of a value with its aliases written out, up to maxRepeated.
+// repeated returns the size of a value with its aliases expanded, up to maxRepeated.
 func repeated(n *yaml.Node, known map[*yaml.Node]int) int {
 	if size, ok := known[n]; ok {
 		return size
@@ -184,8 +184,8 @@ func repeated(n *yaml.Node, known map[*yaml.Node]int) int {
 	return size
 }
 
-// unread returns a diagnostic if there is text after the value, which the parser would lose. A mapping
-// or list in block style at the margin goes on to the end.
+// unread returns a diagnostic if there is text after the value, which the parser would ignore. A mapping
+// or list in block style without indentation continues to the end.
 func (d *Document) unread() *Diagnostic {
 	at := d.content(d.start)
 	if d.value == nil || at == d.end {

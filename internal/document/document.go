@@ -1,9 +1,8 @@
-// Package document reads YAML: the text of a file in, its documents out, each with
-// its value, and with the places of the parts of the value in the file.
+// Package document reads YAML: it returns the documents of a file, each with its value and with the
+// positions of the parts of the value in the file.
 //
-// The values are those that kubectl and Crossplane read, with YAML 1.1 and all. It
-// opens no file, knows nothing of what a document is for, and none of its messages
-// quotes a value.
+// The values are the same that kubectl and Crossplane read, in YAML 1.1. The package opens no file,
+// does not know the meaning of a document, and its messages quote no value.
 package document
 
 import (
@@ -12,22 +11,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Document of a file. It may be used by several goroutines.
+// A Document is a document of a file. Several goroutines may use it.
 type Document struct {
 	part
 	value any
 
-	// Most documents have no diagnostic to point at, and need no tree.
+	// Most documents have no diagnostics, and need no tree.
 	once   sync.Once
 	parsed *tree
 }
 
-// A Position in a file: a line and a column from 1. A column is a Unicode code
-// point; a byte order mark at the start of the file is none.
+// A Position is a line and a column in a file, counted from 1. A column is a Unicode code point. A
+// byte order mark at the start of the file does not count.
 type Position struct{ Line, Column int }
 
-// Parse returns the documents of a file in their order, without those that are
-// empty or null, and one diagnostic for each document that cannot be read.
+// Parse returns the documents of a file in their order, without empty and null documents, and one
+// diagnostic for each document that cannot be read.
 func Parse(text string) ([]*Document, []*Diagnostic) {
 	var out []*Document
 	var diagnostics []*Diagnostic
@@ -56,15 +55,14 @@ func (p part) read() (*Document, *Diagnostic) {
 	return d, nil
 }
 
-// Value of the document, as encoding/json has it: map[string]any, []any, string,
-// float64 or bool. It is the document's own: whoever changes it changes what
-// Within compares with.
+// Value returns the value of the document in the types of encoding/json: map[string]any, []any,
+// string, float64 or bool. It must not be changed, because Within compares with it.
 func (d *Document) Value() any { return d.value }
 
-// Start is where the value begins, after --- and comments.
+// Start returns the start of the value, after --- and comments.
 func (d *Document) Start() Position { return d.file.position(d.content(d.start)) }
 
-// Line of the file, without its end; empty if the file has no such line.
+// Line returns a line of the file, without its line break; empty if the file has no such line.
 func (d *Document) Line(n int) string { return d.file.line(n) }
 
 func (d *Document) tree() *tree {

@@ -15,7 +15,7 @@ const byteOrderMark = "\ufeff"
 type file struct {
 	text  string
 	once  sync.Once
-	lines []int // where each begins
+	lines []int // the start of each
 }
 
 func newFile(text string) *file {
@@ -40,8 +40,7 @@ func Text(text string) string {
 	return string(utf16.Decode(units))
 }
 
-// A part is the text of one document: with its --- and directives, and with the
-// comments around it.
+// A part is the text of one document, with its --- and directives, and with the comments around it.
 type part struct {
 	file       *file
 	start, end int
@@ -49,8 +48,8 @@ type part struct {
 
 func (p part) text() string { return p.file.text[p.start:p.end] }
 
-// parts of the file: one begins at each ---, and after each line of dots. Neither is ever part of a
-// value, because the lines of a block scalar are indented.
+// parts returns the parts of the file. A part begins at each ---, and after each line of dots. Both are
+// never part of a value, because the lines of a block scalar are indented.
 func (f *file) parts() []part {
 	var out []part
 	start := 0
@@ -85,10 +84,10 @@ func (f *file) parts() []part {
 	return append(out, part{f, start, len(f.text)})
 }
 
-// What a part has so far.
+// The content of a part up to a line.
 const (
 	opening  = iota // empty lines and comments
-	directed        // directives, too
+	directed        // and directives
 	inside          // --- or a value
 )
 
@@ -132,7 +131,7 @@ func breakAt(text string, i int) int {
 	return 0
 }
 
-// lineEnd returns where the line of i ends, and lineAfter where the next one begins.
+// lineEnd returns the end of the line of i, and lineAfter the start of the next line.
 func lineEnd(text string, i int) int {
 	for i < len(text) && breakAt(text, i) == 0 {
 		i++
@@ -145,7 +144,7 @@ func lineAfter(text string, i int) int {
 	return i + breakAt(text, i)
 }
 
-// starts returns where each line begins. As in an editor, only ASCII has line breaks.
+// starts returns the start of each line. As in an editor, only ASCII line breaks count.
 func (f *file) starts() []int {
 	f.once.Do(func() {
 		f.lines = []int{0}
@@ -160,7 +159,7 @@ func (f *file) starts() []int {
 	return f.lines
 }
 
-// position of an offset in the text.
+// position returns the position of an offset in the text.
 func (f *file) position(offset int) Position {
 	lines := f.starts()
 	n := sort.SearchInts(lines, offset+1)
@@ -178,14 +177,14 @@ func (f *file) line(n int) string {
 	return strings.TrimRight(f.text[lines[n-1]:lines[n]], "\r\n")
 }
 
-// isNameByte reports whether the name of an anchor can have the byte.
+// isNameByte reports whether the name of an anchor can contain the byte.
 func isNameByte(c byte) bool {
 	return c == '-' || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// content returns where a value begins, at i or later: after blanks, comments, ---, directives, anchors
-// and tags.
-func (p part) content(i int) int { //nolint:gocyclo // one case for each thing that is no value
+// content returns the start of a value, at i or later: after blanks, comments, ---, directives, anchors and
+// tags.
+func (p part) content(i int) int { //nolint:gocyclo // one case for each thing that is not a value
 	text := p.file.text[:p.end]
 	for i < p.end {
 		newLine := i == p.start || strings.ContainsRune("\n\r", rune(text[i-1]))

@@ -2,20 +2,20 @@ package document
 
 import "go.yaml.in/yaml/v3"
 
-// A Place is where a value of a document is.
+// A Place is the place of a value in a document.
 type Place struct {
-	// Key is where its key is. An item of a list has none, nor has the document
-	// itself: there it is where the item or the value begins.
+	// Key is the position of its key. An item of a list and the document itself have no key: then
+	// it is the start of the item or the value.
 	Key Position
 
-	// Value is where the value begins, after its anchor and tag. That of an alias is
-	// where its anchor is, and that of nothing is where it would be.
+	// Value is the start of the value, after its anchor and tag. For an alias it is the value of
+	// its anchor, and for a missing value the place where it would be.
 	Value Position
 }
 
-// Find returns the place of the value at a path of keys (string) and indices (int).
-// A key of a merged mapping is found where it is written. If there is no such value,
-// it is the place of the deepest one on the path that there is, and exact is false.
+// Find returns the place of the value at a path of keys (string) and indices (int). A key of a
+// merged mapping is found where it is written. If there is no such value, the result is the place
+// of the deepest existing value on the path, and exact is false.
 func (d *Document) Find(path ...any) (p Place, exact bool) {
 	key, value, exact := d.find(path)
 	if value == nil {
@@ -25,7 +25,7 @@ func (d *Document) Find(path ...any) (p Place, exact bool) {
 	return Place{Key: t.position(key), Value: t.position(value)}, exact
 }
 
-// find returns the node of a value, and of its key. They are nil if there is no tree.
+// find returns the nodes of a value and of its key. They are nil without a tree.
 func (d *Document) find(path []any) (key, value *yaml.Node, exact bool) {
 	root := d.tree().root
 	if root == nil {
@@ -56,8 +56,8 @@ func child(n *yaml.Node, step any) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// lookUp a key in a mapping, then in those that it merges. No document that could be
-// read has a mapping that merges itself.
+// lookUp looks up a key in a mapping, and then in the mappings that it merges. A readable document
+// has no mapping that merges itself.
 func lookUp(n *yaml.Node, name string) (key, value *yaml.Node) {
 	for k, v := range pairs(n) {
 		if isMerge(k) {
@@ -80,7 +80,7 @@ func lookUp(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// At is the value at a path; nil if there is none.
+// At returns the value at a path, or nil.
 func (d *Document) At(path ...any) any {
 	v := d.value
 	for _, step := range path {

@@ -12,14 +12,14 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
-// A tree is a document as it is written.
+// A tree is the syntax tree of a document.
 type tree struct {
 	part
 	root   *yaml.Node // nil if it cannot be read
 	starts []int
 }
 
-// parse never fails: a tree without a root knows no place but the document's.
+// parse never fails: a tree without a root knows only the place of the document.
 func (p part) parse() *tree {
 	t := &tree{part: p, starts: p.lines()}
 	var n yaml.Node
@@ -29,8 +29,8 @@ func (p part) parse() *tree {
 	return t
 }
 
-// decode makes an error of a panic: this parser keeps comments, and is known to panic
-// over some of them.
+// decode converts a panic into an error, because this parser keeps comments and panics for some of
+// them.
 func decode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -40,7 +40,7 @@ func decode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	return d.Decode(n)
 }
 
-// lines are where each line of the document begins, as the parsers count them.
+// lines returns the start of each line of the document, as the parsers count lines.
 func (p part) lines() []int {
 	out := []int{p.start}
 	for i := p.start; i < p.end; {
@@ -53,7 +53,7 @@ func (p part) lines() []int {
 	return out
 }
 
-// offset of a node in the file, after its anchor and tag.
+// offset returns the offset of a node in the file, after its anchor and tag.
 func (t *tree) offset(n *yaml.Node) int {
 	text := t.file.text[:t.end]
 	i := t.starts[max(1, min(n.Line, len(t.starts)))-1]
@@ -62,7 +62,7 @@ func (t *tree) offset(n *yaml.Node) int {
 		i += size
 	}
 	if n.Kind == yaml.ScalarNode && n.Value == "" && !isQuoted(n) {
-		return i // there is nothing after them
+		return i // they have no value
 	}
 	return t.content(i)
 }
@@ -75,7 +75,7 @@ func isQuoted(n *yaml.Node) bool {
 
 func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
-// aliased is what an alias refers to.
+// aliased returns the target of an alias.
 func aliased(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -83,7 +83,7 @@ func aliased(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// pairs of keys and values of a mapping.
+// pairs returns the keys and values of a mapping.
 func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(k, v *yaml.Node) bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -94,7 +94,7 @@ func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
-// merged are the mappings of a merge key, of which the first wins.
+// merged returns the mappings of a merge key. The first mapping takes precedence.
 func merged(value *yaml.Node) []*yaml.Node {
 	value = aliased(value)
 	if value.Kind == yaml.MappingNode {
@@ -109,7 +109,7 @@ func merged(value *yaml.Node) []*yaml.Node {
 	return out
 }
 
-// keyName is a key as the value of the document has it: yes is "true", 0x10 is "16".
+// keyName returns a key in the form of the document's value: yes is "true", 0x10 is "16".
 func keyName(key *yaml.Node) (string, bool) {
 	key = aliased(key)
 	switch tagged := key.Style&yaml.TaggedStyle != 0; {
@@ -123,7 +123,7 @@ func keyName(key *yaml.Node) (string, bool) {
 	return asRead(tagOf(key) + " " + strconv.Quote(key.Value))
 }
 
-// asRead is a key as the other parser reads it.
+// asRead returns a key as the other parser reads it.
 func asRead(key string) (string, bool) {
 	var m map[string]any
 	if err := k8syaml.Unmarshal(fmt.Appendf(nil, "? %s\n: 0\n", key), &m); err != nil || len(m) != 1 {
@@ -142,8 +142,8 @@ func tagOf(n *yaml.Node) string {
 	return "!<" + n.Tag + ">"
 }
 
-// isText says whether a plain scalar is a string without any doubt. A number has a
-// digit, and begins with no letter.
+// isText reports whether a plain scalar is certainly a string. A number has a digit, and does not
+// begin with a letter.
 func isText(s string) bool {
 	switch strings.ToLower(s) {
 	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "", ".nan", ".inf", "+.inf", "-.inf":

@@ -8,11 +8,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Within returns where in the file a line and a column of the string at the path are. Both count from
-// 1, columns in code points. A fold is at the end of its line, and the end of the text is after its
+// Within returns the position in the file of a line and a column of the string at the path. Both count
+// from 1, columns in code points. A fold is at the end of its line, and the end of the text is after its
 // last letter.
 //
-// If there is no string at the path, or no such place in it, the result is where the value begins, and
+// If there is no string at the path, or no such place in it, the result is the start of the value, and
 // exact is false.
 func (d *Document) Within(line, column int, path ...any) (p Position, exact bool) {
 	_, n, found := d.find(path)
@@ -33,8 +33,8 @@ func (d *Document) Within(line, column int, path ...any) (p Position, exact bool
 	return d.file.position(w.places[i]), true
 }
 
-// indexOf a line and a column, in code points; -1 if the text has no such place. The
-// place after each line is one.
+// indexOf returns the index of a line and a column, in code points, or -1 if the text has no such
+// place. The place after each line exists.
 func indexOf(text string, line, column int) int {
 	before := 0
 	for ; line > 1; line-- {
@@ -52,18 +52,17 @@ func indexOf(text string, line, column int) int {
 	return before + column - 1
 }
 
-// A walker reads the source of a scalar again, and notes where each code point of its text comes from.
-// Because it knows the text, it need not know where the scalar ends, nor how deep it is indented.
+// A walker reads the source of a scalar again, and notes the position of each code point of its text.
+// Because it knows the text, it does not need the end of the scalar or its indentation.
 type walker struct {
 	text   string // of the document, up to its end
 	at     int    // in text
-	want   string // what is still to come
+	want   string // the rest of the text
 	places []int  // of the code points so far
 	lost   bool   // the source means another text
 }
 
-// walk returns whether the source means the text. Then there is a place for each code
-// point, and one for the end.
+// walk reports whether the source means the text. Then each code point and the end have a place.
 func (w *walker) walk(style yaml.Style) bool {
 	switch start := w.at; {
 	case style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -85,7 +84,7 @@ func (w *walker) walk(style yaml.Style) bool {
 
 func (w *walker) done() bool { return w.lost || w.want == "" || w.at >= len(w.text) }
 
-// mean notes what the source at a place means.
+// mean notes the meaning of the source at a place.
 func (w *walker) mean(s string, at int) {
 	rest, ok := strings.CutPrefix(w.want, s)
 	if !ok {
@@ -98,14 +97,14 @@ func (w *walker) mean(s string, at int) {
 	}
 }
 
-// copy a character that means itself.
+// copy reads a character that means itself.
 func (w *walker) copy() {
 	_, size := utf8.DecodeRuneInString(w.text[w.at:])
 	w.mean(w.text[w.at:w.at+size], w.at)
 	w.at += size
 }
 
-// flow reads a scalar that is not a block; special reads what its quotes make special.
+// flow reads a scalar that is not a block; special reads characters that are special in its quotes.
 func (w *walker) flow(special func() bool) {
 	for !w.done() {
 		switch {
@@ -117,7 +116,7 @@ func (w *walker) flow(special func() bool) {
 	}
 }
 
-// blanks count unless there is a line break among them.
+// blanks reads blanks, which count unless there is a line break among them.
 func (w *walker) blanks() {
 	from := w.at
 	w.at = pastBlanks(w.text, from)
@@ -130,7 +129,7 @@ func (w *walker) blanks() {
 	}
 }
 
-// breaks reads empty lines and the blanks in front of the next one.
+// breaks reads empty lines and the blanks before the next line.
 func (w *walker) breaks() []int {
 	var out []int
 	for breakAt(w.text, w.at) > 0 {
@@ -140,8 +139,8 @@ func (w *walker) breaks() []int {
 	return out
 }
 
-// lines notes line breaks. Folded, the first of them goes if there are more, and is a
-// space if there are none.
+// lines notes line breaks. In a fold, the first line break is dropped if there are more, and is a
+// space otherwise.
 func (w *walker) lines(breaks []int, fold bool) {
 	if fold && len(breaks) > 0 && w.lineBreak(breaks[0]) == "\n" {
 		if len(breaks) == 1 {
@@ -159,7 +158,7 @@ func (w *walker) lines(breaks []int, fold bool) {
 	}
 }
 
-// lineBreak is what a line break means: all but two are the same.
+// lineBreak returns the meaning of a line break: all but two are the same.
 func (w *walker) lineBreak(at int) string {
 	if size := breakAt(w.text, at); size == 3 {
 		return w.text[at : at+size]
@@ -167,7 +166,7 @@ func (w *walker) lineBreak(at int) string {
 	return "\n"
 }
 
-// quoteOnce reads the two quotes that are one.
+// quoteOnce reads two quotes that mean one.
 func (w *walker) quoteOnce() bool {
 	if !strings.HasPrefix(w.text[w.at:], "''") {
 		return false
@@ -177,13 +176,13 @@ func (w *walker) quoteOnce() bool {
 	return true
 }
 
-// What a letter means after a backslash.
+// The meaning of a letter after a backslash.
 var escapes = map[byte]string{
 	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
 	' ': " ", '"': `"`, '\'': "'", '/': "/", '\\': `\`, 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
-// How many digits are after a letter.
+// The number of digits after a letter.
 var digits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 func (w *walker) escape() bool {

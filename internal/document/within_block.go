@@ -18,9 +18,9 @@ func (w *walker) block(folded bool) {
 			continue
 		}
 		if w.at < line+indent || w.at == len(w.text) {
-			break // the line is not of the scalar
+			break // the line is not part of the scalar
 		}
-		// A line that begins with a blank is not folded, nor is the next one to it.
+		// A line that begins with a blank is not folded, and the line after it is not folded to it.
 		blank := isBlank(w.text[w.at])
 		w.lines(breaks, folded && fold && !blank)
 		for !w.done() && breakAt(w.text, w.at) == 0 {
@@ -35,8 +35,8 @@ func (w *walker) block(folded bool) {
 	w.lines(breaks, false)
 }
 
-// indent returns how many spaces the first line with text has more than in the text. Without such a
-// line, all spaces before a line break are indentation.
+// indent returns the number of spaces that the first line with text has in addition to the text.
+// Without such a line, all spaces before a line break are indentation.
 func (w *walker) indent() int {
 	at, want := w.at, w.want
 	for want != "" {

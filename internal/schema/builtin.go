@@ -19,7 +19,7 @@ import (
 // objectMeta is the schema of the metadata of each object.
 var objectMeta = once[metav1.ObjectMeta]()
 
-// builtIns are the kinds of Kubernetes that Compositions often have, and that no definition declares.
+// builtIns are the kinds of Kubernetes that are common in Compositions, and that no definition declares.
 var builtIns = map[Kind]func() *structpb.Struct{
 	{"v1", "ConfigMap"}:             once[corev1.ConfigMap](),
 	{"v1", "Namespace"}:             once[corev1.Namespace](),
@@ -45,8 +45,8 @@ var builtIns = map[Kind]func() *structpb.Struct{
 	{"rbac.authorization.k8s.io/v1", "RoleBinding"}:        once[rbacv1.RoleBinding](),
 }
 
-// builtIn returns the schema of a kind of Kubernetes, or nil if it is unknown. A field that is newer
-// than the Kubernetes library is missing. The result is shared, and must not be changed.
+// builtIn returns the schema of a kind of Kubernetes, or nil if it is unknown. It lacks fields that are
+// newer than the Kubernetes library. The result is shared, and must not be changed.
 func builtIn(k Kind) *structpb.Struct {
 	if s, ok := builtIns[k]; ok {
 		return s()
@@ -54,7 +54,7 @@ func builtIn(k Kind) *structpb.Struct {
 	return nil
 }
 
-// once returns a function that builds the schema of a Go type when it is called first.
+// once returns a function that builds the schema of a Go type on its first call.
 func once[T any](without ...string) func() *structpb.Struct {
 	return sync.OnceValue(func() *structpb.Struct {
 		s := ofType(reflect.TypeFor[T](), nil)
@@ -67,8 +67,8 @@ func once[T any](without ...string) func() *structpb.Struct {
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// ofType returns the schema of a Go type in JSON. A type that has its own encoding, and is no time,
-// may be anything, and so is a type inside itself.
+// ofType returns the schema of a Go type in JSON. A type with its own encoding, except time, may be any
+// value. A type inside itself may also be any value.
 func ofType(t reflect.Type, above []reflect.Type) *structpb.Struct {
 	switch {
 	case slices.Contains(above, t):

@@ -14,7 +14,7 @@ import (
 // A Kind of objects.
 type Kind struct{ APIVersion, Kind string }
 
-// String returns the kind as messages have it.
+// String returns the kind for messages.
 func (k Kind) String() string { return k.Kind + " of " + k.APIVersion }
 
 // Path returns the kind as a path of group, version and kind. The core group has no name.
@@ -23,13 +23,13 @@ func (k Kind) Path() string { return k.APIVersion + "/" + k.Kind }
 // A Catalog knows the schemas of kinds. Several goroutines can read it, but not while Add runs.
 type Catalog struct{ kinds map[Kind]declared }
 
-// A declared kind is what a definition says about it.
+// A declared kind holds the data of its definition.
 type declared struct {
 	schema         *structpb.Struct
-	connectionKeys []string // nil if they are not listed
+	connectionKeys []string // nil if the definition does not list them
 	plural         string   // empty if it is not set
 	composite      bool     // by a CompositeResourceDefinition
-	cluster        bool     // without a namespace, and without a claim that has one
+	cluster        bool     // without a namespace, and without a claim that has a namespace
 }
 
 // NewCatalog returns a catalog of the built-in kinds.
@@ -43,9 +43,9 @@ var (
 
 var errDifferent = errors.New("another definition of it differs: keep one of them")
 
-// Add the kinds that a CustomResourceDefinition or a CompositeResourceDefinition declares, in all of its
-// versions. Other objects are ignored. A kind may be declared twice if both definitions are equal. If
-// there is an error, nothing is added.
+// Add adds the kinds that a CustomResourceDefinition or a CompositeResourceDefinition declares, in all of
+// its versions. Other objects are ignored. A kind may be declared twice if both definitions are equal. If
+// there is an error, no kind is added.
 func (c *Catalog) Add(object map[string]any) error {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
@@ -75,7 +75,7 @@ func (c *Catalog) Add(object map[string]any) error {
 	return nil
 }
 
-// merged returns what both definitions declare. A CustomResourceDefinition that Crossplane generated
+// merged returns the union of both definitions. A CustomResourceDefinition that Crossplane generated
 // from a CompositeResourceDefinition has no connection keys.
 func (d declared) merged(former declared) (declared, error) {
 	if former.schema == nil {
@@ -110,8 +110,8 @@ func (c *Catalog) Find(k Kind) *structpb.Struct {
 	return builtIn(k)
 }
 
-// ClusterScoped reports whether composites of a kind are known to have no namespace, and no claim that
-// has one.
+// ClusterScoped reports whether composites of a kind are known to have neither a namespace nor a claim
+// with a namespace.
 func (c *Catalog) ClusterScoped(k Kind) bool { return c.kinds[k].cluster }
 
 // ConnectionSecretKeys returns the keys that a CompositeResourceDefinition lists for the connection

@@ -6,21 +6,21 @@ import (
 )
 
 var (
-	// escapedWord matches a letter, a digit or a dash that is escaped by its number, or continues a line.
+	// escapedWord matches a letter, a digit or a dash that is escaped by its number, or that continues a line.
 	escapedWord = regexp.MustCompile(
 		`\\(?:(?:x|u00|U000000)(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])|[\r\n]\s*[-0-9A-Za-z])`)
 
-	// anchor matches what an alias can refer to.
+	// anchor matches the target of an alias.
 	anchor = regexp.MustCompile(`&[^\s&]`)
 
-	// hiding is how a word can be hidden otherwise: in other encodings, by tags that decode, and by line
-	// breaks that only YAML knows.
+	// hiding matches other ways to hide a word: other encodings, tags that decode, and line breaks that only
+	// YAML knows.
 	hiding = []string{"\x00", "\xff\xfe", "\xfe\xff", "!!", "!<", "%TAG", "\u0085", "\u2028", "\u2029"}
 )
 
-// Declares reports whether a YAML or JSON document may be a definition of a wanted kind, as
-// [Catalog.Add] takes it. False is certain, true is not. It only scans the text, which is much
-// faster than decoding.
+// Declares reports whether a YAML or JSON document may be a definition of a wanted kind for
+// [Catalog.Add]. False is certain, true is not. It only scans the text, which is much faster than
+// decoding.
 func Declares(document string, wanted func(kind string) bool) bool {
 	for _, s := range hiding {
 		if strings.Contains(document, s) {
@@ -55,7 +55,7 @@ func valueAfter(key string) (string, bool) {
 	return skip(value), ok
 }
 
-// maybe reports whether a value may be a wanted kind. The start of an object or a list is none.
+// maybe reports whether a value may be a wanted kind. The start of an object or a list cannot be a kind.
 func maybe(value string, wanted func(string) bool) bool {
 	value = unquoted(value)
 	n := 0
@@ -75,7 +75,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// skip spaces, line breaks and comments.
+// skip skips spaces, line breaks and comments.
 func skip(s string) string {
 	for {
 		s = strings.TrimLeft(s, " \t\r\n")

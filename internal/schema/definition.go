@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/decode"
 )
 
-// A definition is what a CustomResourceDefinition and a CompositeResourceDefinition have in common.
+// A definition has the fields that a CustomResourceDefinition and a CompositeResourceDefinition share.
 type definition struct {
 	spec                decode.Value
 	group, kind, plural string
@@ -30,7 +30,7 @@ type version struct {
 	schema map[string]any // nil without one
 }
 
-// kindName is what the API server accepts as a kind.
+// kindName is the form of a kind that the API server accepts.
 var kindName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // define reads a definition. Its spec reports to first.
@@ -69,7 +69,7 @@ func resources(object map[string]any) (map[Kind]declared, error) {
 			continue
 		}
 		s, err := structpb.NewStruct(v.schema)
-		if err != nil { // which shows the value
+		if err != nil { // which quotes the value
 			return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
 		}
 		out[d.named(v, d.kind)] = declared{schema: s, plural: d.plural}
@@ -77,7 +77,7 @@ func resources(object map[string]any) (map[Kind]declared, error) {
 	return out, nil
 }
 
-// composites returns the kinds of a CompositeResourceDefinition: the composite's and its claim's.
+// composites returns the kinds of a CompositeResourceDefinition: the kinds of the composite and of its claim.
 func composites(object map[string]any, scope string) (map[Kind]declared, error) {
 	var first decode.First
 	d := define(object, &first)
@@ -145,13 +145,13 @@ func (d definition) generated(v version, scope, claim string) (*structpb.Struct,
 		return nil, fmt.Errorf("cannot read %s: must be a schema", v.at)
 	}
 	out := &structpb.Struct{}
-	if err := out.UnmarshalJSON(raw); err != nil { // which shows the value
+	if err := out.UnmarshalJSON(raw); err != nil { // which quotes the value
 		return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
 	}
 	return out, nil
 }
 
-// detail returns the field that an error of a decoder names, without the value.
+// detail returns the field in the error of a decoder, without the value.
 func detail(err error) string {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) || t.Field == "" {

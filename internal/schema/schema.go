@@ -1,7 +1,7 @@
-// Package schema makes CEL types of OpenAPI v3 schemas.
+// Package schema creates CEL types from OpenAPI v3 schemas.
 //
-// What a schema leaves open is dyn: a type is never narrower than what the API server accepts, so that
-// an error that is found with it is a real one.
+// The type is dyn where a schema allows any value. A type is never narrower than the values that the API
+// server accepts, so every error that is found with it is a real error.
 package schema
 
 import (
@@ -33,7 +33,7 @@ func (n node) property(name string) (node, bool) {
 	return node{p.GetStructValue()}, ok
 }
 
-// further returns the schema of all fields that are not named, if there may be some.
+// further returns the schema of all fields that are not named, if other fields are allowed.
 func (n node) further() (node, bool) {
 	v, ok := n.GetFields()["additionalProperties"]
 	if s := v.GetStructValue(); s != nil {
@@ -46,7 +46,7 @@ func (n node) items() node { return n.child("items") }
 
 func (n node) names() []string { return slices.Sorted(maps.Keys(n.properties())) }
 
-// Values returns the strings that a value with the schema can be, or nothing if it may be another.
+// Values returns the possible strings of a value with the schema, or nil if it may have other values.
 func Values(s *structpb.Struct) []string {
 	var out []string
 	for _, v := range s.GetFields()["enum"].GetListValue().GetValues() {
@@ -59,8 +59,8 @@ func Values(s *structpb.Struct) []string {
 	return out
 }
 
-// OfKind adds to the schema of a kind what a CustomResourceDefinition does not repeat: apiVersion, kind
-// and metadata. It returns nil for an unknown kind, whose schema is nil.
+// OfKind adds the fields to the schema of a kind that a CustomResourceDefinition does not repeat:
+// apiVersion, kind and metadata. It returns nil for an unknown kind, whose schema is nil.
 func OfKind(s *structpb.Struct) *structpb.Struct {
 	if s == nil || len(s.GetFields()) == 0 {
 		return nil
@@ -91,8 +91,8 @@ func scalar(name string) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"type": structpb.NewStringValue(name)}}
 }
 
-// Like returns the schema of objects like this one, with its fields and no others, of the types of its
-// values. A null is the example of any value, and so is an item of a list.
+// Like returns the schema of objects like this one, with exactly its fields and the types of its values. A
+// null, or an item of a list, stands for any value.
 func Like(example *structpb.Struct) *structpb.Struct {
 	fields := make(map[string]*structpb.Struct, len(example.GetFields()))
 	for name, v := range example.GetFields() {

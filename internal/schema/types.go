@@ -12,7 +12,7 @@ import (
 )
 
 // Types are CEL types of schemas. An object with named fields becomes an object type, whose fields are
-// created when they are asked for. Types is not safe for concurrent use.
+// created on demand. Types is not safe for concurrent use.
 type Types struct {
 	objects map[string]object // by the name of the type
 
@@ -21,7 +21,7 @@ type Types struct {
 	places map[[2]string]string
 }
 
-// An object is what an object type is for.
+// An object is the schema of an object type, with its place.
 type object struct {
 	node
 	root  string   // the kind or variable that it is in
@@ -33,27 +33,27 @@ type object struct {
 	lacks   func(field string) string
 }
 
-// NewTypes returns no types.
+// NewTypes returns an empty set of types.
 func NewTypes() *Types {
 	return &Types{objects: map[string]object{}, names: map[string][]string{}, places: map[[2]string]string{}}
 }
 
-// Of returns the type of a value with a schema, or dyn without one. Messages call it by its name, which
-// has only one schema.
+// Of returns the type of a value with a schema, or dyn without a schema. Messages use the name of the type,
+// which has only one schema.
 func (t *Types) Of(name string, s *structpb.Struct) *types.Type {
 	return t.of(node{s}, object{root: name, top: "@" + name})
 }
 
-// Container returns the type of a variable that holds others by their names, for example resources.
-// lacks says that a name is unknown. It is nil if any other name may exist.
+// Container returns the type of a variable that holds others by their names, for example resources. The
+// function lacks returns the message for an unknown name. It is nil if any other name may exist.
 func (t *Types) Container(name string, members map[string]*types.Type, lacks func(field string) string) *types.Type {
 	o := object{root: name, top: "@@" + name, members: members, open: lacks == nil, lacks: lacks}
 	t.objects[o.top] = o
 	return types.NewObjectType(o.top)
 }
 
-// deepest level of a schema that has types. No kind is as deep, and checking a deeper schema could take
-// minutes.
+// deepest is the deepest level of a schema that has types. No kind is so deep, and checking a deeper schema
+// could take minutes.
 const deepest = 48
 
 func (t *Types) of(n node, at object) *types.Type {
@@ -98,21 +98,21 @@ func (o object) step(n node, name string) object {
 	return object{node: n, root: o.root, steps: append(slices.Clone(o.steps), name), top: o.top}
 }
 
-// name of the type. No identifier has its first character, so that no expression can name the type.
+// name returns the name of the type. No identifier has its first character, so that expressions cannot name the type.
 func (o object) name() string { return strings.Join(append([]string{o.top}, o.steps...), "\x00") }
 
 func (o object) path(field string) string {
 	return strings.ReplaceAll(strings.Join(append(slices.Clone(o.steps), field), "."), ".[]", "[]")
 }
 
-// Has reports whether a type is one of these objects.
+// Has reports whether a type is the type of an object in this set.
 func (t *Types) Has(name string) bool {
 	_, ok := t.objects[name]
 	return ok
 }
 
-// Field returns the type of a field of an object type. One that the schema does not name is dyn if the
-// schema allows others.
+// Field returns the type of a field of an object type. A field that the schema does not name is dyn if the
+// schema allows other fields.
 func (t *Types) Field(name, field string) (*types.Type, bool) {
 	o := t.objects[name]
 	if o.members != nil {
@@ -131,7 +131,7 @@ func (t *Types) Field(name, field string) (*types.Type, bool) {
 	return nil, false
 }
 
-// Lacks says that an object type has no such field, and which one may be meant.
+// Lacks returns the message that an object type has no such field, with the field that may be meant.
 func (t *Types) Lacks(name, field string) string {
 	o := t.objects[name]
 	if o.lacks != nil {
@@ -152,8 +152,8 @@ func (t *Types) Lacks(name, field string) string {
 	return text + suggest.ThereAre(field, names)
 }
 
-// elsewhere returns where else the root has a field of that name, nearest to the top: status.atProvider
-// is easily forgotten.
+// elsewhere returns another path of the root with a field of that name, nearest to the root, because
+// status.atProvider is easily forgotten.
 func (t *Types) elsewhere(top, field string) string {
 	key := [2]string{top, field}
 	if _, known := t.places[key]; !known {
@@ -167,7 +167,7 @@ func (t *Types) lookElsewhere(top, field string) string {
 		node
 		path []string
 	}
-	const furthest, most = 5, 5000 // levels and fields that are searched
+	const furthest, most = 5, 5000 // the number of levels and fields that are searched
 	queue := []place{{t.objects[top].node, nil}}
 	for i, fields := 0, 0; i < len(queue) && fields < most; i++ {
 		p := queue[i]
@@ -189,8 +189,8 @@ func (t *Types) lookElsewhere(top, field string) string {
 	return ""
 }
 
-// At returns the schema at a path: a string is a field or a key, and anything else an index. It is nil
-// for what the schema leaves open, and ok is false for what it does not have.
+// At returns the schema at a path: a string is a field or a key, and any other step is an index. The
+// result is nil where the schema allows any value, and ok is false where the schema has no such field.
 func At(s *structpb.Struct, path ...any) (at *structpb.Struct, ok bool) {
 	n := node{s}
 	for _, step := range path {
