@@ -75,7 +75,7 @@ func TestRequestsOfManyTenantsAreNotKept(t *testing.T) {
 	const n = 50
 	for i := range n {
 		tenant := strings.Replace(functiontest.Asking(2), "value: nope", fmt.Sprintf("value: \"'%d'\"", i), 1)
-		sent, err := proto.Marshal(functiontest.Request(t, tenant+strings.Replace(functiontest.TenantInput, "later", fmt.Sprint("later", i%7), 2)))
+		sent, err := proto.Marshal(functiontest.Request(t, tenant+strings.Replace(functiontest.AuthorInput, "later", fmt.Sprint("later", i%7), 2)))
 		if err != nil {
 			t.Fatal(err)
 		}

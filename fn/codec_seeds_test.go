@@ -39,7 +39,7 @@ func codecSeeds(t testing.TB) [][]byte {
 		{functiontest.ObservedDatabase + functiontest.EnvironmentInput, functiontest.Cluster},
 		{functiontest.ObservedDatabase + functiontest.EnvironmentInput, nil},
 		{canary, nil}, {canary, ca},
-		{functiontest.Asking(3) + functiontest.TenantInput, nil},
+		{functiontest.Asking(3) + functiontest.AuthorInput, nil},
 		{canaries(attackState + attackInput), nil},
 	}
 	for _, s := range texts {

@@ -7,12 +7,12 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// patience is how long a process waits for a lock before it says so.
+// patience is how long a process waits for a lock before it reports the wait.
 const patience = time.Second
 
-// lock locks a file until unlock is called or this process ends, even if it is killed:
-// the operating system holds the lock, and the file itself means nothing. If another
-// process has it, lock calls waiting and waits, at most until the context ends.
+// lock locks a file until unlock is called or this process ends, even if it is killed, because the
+// operating system holds the lock. The file itself has no meaning. If another process has the lock,
+// lock calls waiting and waits, at most until the context ends.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	type result struct {
 		unlock func()
@@ -33,7 +33,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		case <-said:
 			waiting()
 		case <-ctx.Done():
-			go func() { // Lock cannot be interrupted: a lock that comes late is given back
+			go func() { // Lock cannot be interrupted: a late lock is released
 				if r := <-locked; r.err == nil {
 					r.unlock()
 				}

@@ -22,26 +22,26 @@ const (
 	corePackage = "github.com/crossplane/crossplane/v2/cmd/crossplane"
 )
 
-// versionVariable is what Crossplane takes for its version. Without it every
-// package that asks for a Crossplane version is refused.
+// versionVariable is the variable with Crossplane's version. Without it Crossplane refuses every
+// package that requires a version.
 const versionVariable = "github.com/crossplane/crossplane-runtime/v2/pkg/version.version"
 
 var coreVersion = regexp.MustCompile(`(?m)^\s*github\.com/crossplane/crossplane/v2 (v\S+)`)
 
-// Peers are the paths of the programs that the function is tested with.
+// Peers has the paths of the programs that the function is tested with.
 type Peers struct {
 	CLI  string // crossplane, the command line tool
 	Core string // crossplane, the reconciler
 }
 
-// A ControlPlane are the programs of one, beside those of Peers.
+// A ControlPlane has the programs of a control plane, in addition to Peers.
 type ControlPlane struct {
 	Etcd, APIServer, ControllerManager, Kubectl string
 
 	Registry string // of OCI packages, on loopback
 	Chart    string // prints what a Helm chart installs
 
-	// CrossplaneSource is the folder of Crossplane's module: its chart and its CRDs.
+	// CrossplaneSource is the folder of Crossplane's module, with its chart and its CRDs.
 	CrossplaneSource string
 }
 
@@ -49,17 +49,17 @@ type ControlPlane struct {
 type program struct {
 	name, module, pkg string
 	path              *string
-	takes             string // minutes on two cores, from nothing
+	takes             string // minutes on two cores, without a cache
 }
 
-// BuildPeers builds the programs, or returns those it built before. They are
-// kept in the user's cache folder, under a hash of the modules they are made of
-// and of the Go version: delete function-export there to be rid of them.
+// BuildPeers builds the programs, or returns existing ones. They are kept in the user's cache
+// folder, under a hash of their modules and of the Go version. To remove them, delete the folder
+// function-export there.
 //
-// The first build takes minutes and downloads a gigabyte: progress is told what is
-// built, and how long that takes on two idle cores. If the context ends it returns
-// an error, and the next build continues where this one stopped. If several processes
-// build at once, one builds and the others wait. It must run inside this repository.
+// The first build takes minutes and downloads a gigabyte. It calls progress with what is built, and
+// how long that takes on two idle cores. If the context ends it returns an error, and the next
+// build continues where this one stopped. If several processes build at the same time, one builds
+// and the others wait. It must run inside this repository.
 func BuildPeers(ctx context.Context, progress func(text string)) (Peers, error) {
 	var p Peers
 
@@ -112,7 +112,7 @@ func buildAll(ctx context.Context, progress func(text string), programs []progra
 	return nil
 }
 
-// buildProgram keeps a program under a hash of what it is made of.
+// buildProgram keeps a program under a hash of its sources.
 func buildProgram(ctx context.Context, progress func(text string), tools string, p program) error {
 	module := filepath.Join(tools, p.module)
 
@@ -135,7 +135,7 @@ func buildProgram(ctx context.Context, progress func(text string), tools string,
 
 	flags := []string{"-trimpath", "-ldflags", ldflags}
 
-	if strings.HasPrefix(p.pkg, "./") { // our own, which no module has the version of
+	if strings.HasPrefix(p.pkg, "./") { // a program of this repository, which has no module version
 		source, err := os.ReadFile(filepath.Join(module, p.pkg, "main.go")) //nolint:gosec // A path inside this repository.
 		if err != nil {
 			return fmt.Errorf("cannot read %s: %w", p.name, err)
@@ -160,8 +160,8 @@ func buildProgram(ctx context.Context, progress func(text string), tools string,
 	return build(ctx, progress, module, p, flags)
 }
 
-// build puts a program at its path, unless it is there. If several processes do so at
-// once, one builds it and the others wait.
+// build builds a program at its path, unless it exists. If several processes build it at the same
+// time, one builds it and the others wait.
 func build(ctx context.Context, progress func(text string), dir string, p program, flags []string) error {
 	path := *p.path
 	if fileExists(path) {
@@ -193,8 +193,8 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// buildLocked builds a program in a folder of its own, so that it appears at its path
-// whole or not at all. Folders of processes that were killed are removed.
+// buildLocked builds a program in a folder of its own, so that only a complete program appears at
+// its path. Folders of killed processes are removed.
 func buildLocked(ctx context.Context, dir string, p program, flags []string) error {
 	path, folder := *p.path, p.name+"-build-*"
 
@@ -204,7 +204,7 @@ func buildLocked(ctx context.Context, dir string, p program, flags []string) err
 	}
 
 	for _, l := range left {
-		_ = os.RemoveAll(l) // It is a cache: a folder that stays only takes space.
+		_ = os.RemoveAll(l) // It is a cache: a folder that stays only uses space.
 	}
 
 	tmp, err := os.MkdirTemp(filepath.Dir(path), folder)
@@ -225,7 +225,7 @@ func buildLocked(ctx context.Context, dir string, p program, flags []string) err
 	return nil
 }
 
-// toolsDir is the folder of the module that the peers are built from.
+// toolsDir returns the folder of the module that the peers are built from.
 func toolsDir(ctx context.Context) (string, error) {
 	mod, err := goTool(ctx, "", "env", "GOMOD")
 	if err != nil {
@@ -235,9 +235,9 @@ func toolsDir(ctx context.Context) (string, error) {
 	return filepath.Join(filepath.Dir(mod), "internal", "e2e", "tools"), nil
 }
 
-// goTool runs the go command, always with the same settings: others would
-// compile everything anew. It is interrupted when the context ends, since a
-// killed one leaves its compilers behind.
+// goTool runs the go command, always with the same settings, because other settings would compile
+// everything again. It is interrupted when the context ends, because a killed go command leaves its
+// compilers running.
 func goTool(ctx context.Context, dir string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 

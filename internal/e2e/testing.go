@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// reportTime is the part of a test's time limit that is kept to say why it fails.
+// reportTime is the part of a test's time limit that is kept to report why it fails.
 const reportTime = 20 * time.Second
 
-// PeersForTest is BuildPeers within the time limit of the test.
+// PeersForTest calls BuildPeers within the time limit of the test.
 func PeersForTest(t *testing.T) Peers {
 	t.Helper()
 
@@ -35,7 +35,7 @@ func PeersForTest(t *testing.T) Peers {
 	return p
 }
 
-// hint says what to do about an error of a build.
+// hint returns the correction for an error of a build.
 func hint(err error) string {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return ""

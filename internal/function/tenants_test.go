@@ -16,7 +16,7 @@ import (
 // its claim; and what the Composition's author has to know is said before.
 func TestTenantsAreToldOfMistakes(t *testing.T) {
 	const n = limits.MessageItems + 3
-	rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, functiontest.Asking(n)+functiontest.TenantInput), nil)
+	rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, functiontest.Asking(n)+functiontest.AuthorInput), nil)
 
 	var warnings []*fnv1.Result
 	for _, r := range rsp.GetResults() {

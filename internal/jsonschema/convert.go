@@ -27,7 +27,7 @@ func convert(s schema, name string) error {
 		s["allOf"] = rules
 	}
 	if s["type"] == "object" && s["additionalProperties"] == nil && s["x-kubernetes-preserve-unknown-fields"] == nil {
-		s["additionalProperties"] = false // as the function refuses unknown fields
+		s["additionalProperties"] = false // because the function refuses unknown fields
 	}
 	convertKeywords(s)
 	if text, ok := s["description"].(string); ok {
@@ -100,14 +100,14 @@ func translateAll(raw any) ([]schema, error) {
 	return out, nil
 }
 
-// isExpression reports whether a field is CEL. The value of a label has the name of an
-// expression, and is too short for one.
+// isExpression reports whether a field is CEL. The value of a label has the same field name as an
+// expression, but is too short for one.
 func isExpression(s schema, name string) bool {
 	named := name == "value" || name == "valueMap" || strings.HasSuffix(name, "Expression")
 	return named && s["maxLength"] == float64(limits.ExpressionCharacters)
 }
 
-// describeExpression says of a field that it is CEL, and where its language is described.
+// describeExpression adds to the description of a field that it is CEL, with a link to the language.
 func describeExpression(s schema) {
 	const link = "https://github.com/crossplane-contrib/function-export/blob/main/input/README.md#what-an-expression-sees"
 	text, _ := s["description"].(string)
@@ -121,7 +121,7 @@ var (
 	spans    = regexp.MustCompile("``.*?``|`[^`]*`")
 )
 
-// escape what has a meaning in Markdown, outside of code.
+// escape escapes characters with a meaning in Markdown, outside of code.
 func escape(text string) string {
 	end, out := 0, strings.Builder{}
 	for _, at := range spans.FindAllStringIndex(text, -1) {
@@ -131,7 +131,7 @@ func escape(text string) string {
 	return out.String() + markdown.ReplaceAllString(text[end:], `\$0`)
 }
 
-// unwrap the lines of paragraphs: an editor would show each as one of its own.
+// unwrap joins the lines of paragraphs, because an editor would show each line as a paragraph.
 func unwrap(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {

@@ -1,13 +1,13 @@
-// Command jsonschema writes JSON schemas of the function's input, for editors: one of
-// an Exports document, and one of any Composition, which holds our steps' inputs
-// against the former and leaves all else open. It reads the input's
-// CustomResourceDefinition, which go generate has made before:
+// Command jsonschema writes JSON schemas of the function's input, for editors: one for an Exports
+// document, and one for any Composition. The latter applies the former to the inputs of this
+// function, and allows everything else. It reads the input's CustomResourceDefinition, which go
+// generate has created before:
 //
 //	go run ./internal/jsonschema package/input/export.fn.crossplane.io_exports.yaml package/schema internal/definition/exports.json
 //
-// The schemas are of draft-07, which yaml-language-server reads. They never refuse what
-// the definition accepts. They hold the rules of it that draft-07 can say simply: which
-// fields must be there, and which text a field may have. The function checks the others.
+// The schemas are of draft-07, which yaml-language-server reads. They never refuse an input that
+// the definition accepts. They contain the rules that draft-07 can express simply: required fields,
+// and the allowed texts of a field. The function checks the other rules.
 package main
 
 import (
@@ -56,7 +56,7 @@ func run(args []string) error {
 	return nil
 }
 
-// Where the schemas are published, and what they are called there.
+// The URL and the names of the published schemas.
 const (
 	home            = "https://raw.githubusercontent.com/crossplane-contrib/function-export/main/package/schema/"
 	exportsFile     = "exports.schema.json"
@@ -66,7 +66,7 @@ const (
 	comment = "Generated from the CustomResourceDefinition by go generate ./input. Do not edit."
 )
 
-// generate the files by their names, and the copy of the definition.
+// generate returns the files by their names, and the copy of the definition.
 func generate(text []byte) (files map[string][]byte, bare []byte, err error) {
 	var d struct {
 		Spec struct {
@@ -90,7 +90,7 @@ func generate(text []byte) (files map[string][]byte, bare []byte, err error) {
 	}
 	version := d.Spec.Versions[0]
 	raw := version.Schema.OpenAPIV3Schema
-	if _, err := definition.Parse(raw); err != nil { // a keyword that is not known would be lost
+	if _, err := definition.Parse(raw); err != nil { // an unknown keyword would be lost
 		return nil, nil, err
 	}
 	var exports, described schema
@@ -131,8 +131,8 @@ func undescribed(v any) any {
 	return v
 }
 
-// object says which object a document is. The definition leaves it to the API server,
-// which never sees one.
+// object adds the apiVersion and kind of a document. The definition leaves them to the API server,
+// which never reads such a document.
 func object(s schema, apiVersion, kind string) {
 	properties := s["properties"].(schema) //nolint:forcetypeassert // the input has fields
 	properties["apiVersion"] = schema{"const": apiVersion, "description": "APIVersion of the function's input."}
@@ -152,8 +152,8 @@ func composition(exports schema, group string) schema {
 	return s
 }
 
-// encode a schema as the file of that name. Members are in the order of their names, so
-// that the same definition gives the same bytes.
+// encode encodes a schema as the file with that name. Members are in the order of their names, so
+// that the same definition always has the same bytes.
 func encode(name string, s schema) ([]byte, error) {
 	file := schema{"$schema": draft, "$id": home + name, "$comment": comment}
 	maps.Copy(file, s)

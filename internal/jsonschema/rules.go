@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/definition"
 )
 
-// Rules that draft-07 can say simply, by their texts.
+// The texts of rules that draft-07 can express simply.
 var (
 	requires   = regexp.MustCompile(`^!has\(self\.(\w+)\) \|\| has\(self\.(\w+)\)$`)
 	excludes   = regexp.MustCompile(`^!\(has\(self\.(\w+)\) && has\(self\.(\w+)\)\)$`)
@@ -17,14 +17,14 @@ var (
 	differs    = regexp.MustCompile(`^self != '([^']*)'$`)
 )
 
-// translate a rule to draft-07, or to nil if that is not simple: the function refuses what
-// the schema does not. The schema never refuses what the rule accepts. An editor shows the
-// errorMessage of the part that does not hold.
+// translate translates a rule to draft-07, or to nil if that is not simple: the function refuses
+// the inputs that the schema accepts. The schema never refuses an input that the rule accepts. An
+// editor shows the errorMessage of the violated part.
 func translate(r *definition.Rule) schema {
 	if fields, some, exclusive := r.Presence(); some || exclusive {
 		return presence(fields, some, exclusive, r.Message)
 	}
-	if strings.Contains(r.Text, "duration(self)") { // its form, but not how long it is
+	if strings.Contains(r.Text, "duration(self)") { // its form, but not its length
 		return matching(`^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`, r.Message)
 	}
 	if m := requires.FindStringSubmatch(r.Text); m != nil {
@@ -51,7 +51,7 @@ func translate(r *definition.Rule) schema {
 	return nil
 }
 
-// presence of some of the fields, or of at most one of them, or both. There is no oneOf,
+// presence requires some of the fields, or at most one of them, or both. It does not use oneOf,
 // which an editor would not explain.
 func presence(fields []string, some, exclusive bool, message string) schema {
 	all, alternatives := []schema{}, make([]schema, 0, len(fields))
@@ -67,7 +67,7 @@ func presence(fields []string, some, exclusive bool, message string) schema {
 	return schema{"allOf": all}
 }
 
-// dependent is whether one field must be there, or must not, by the value of another one.
+// dependent requires or forbids a field, depending on the value of another field.
 func dependent(m []string, message string) schema {
 	value := literal(m[5])
 	if m[4] == "!=" {
@@ -98,7 +98,7 @@ func required(field, message string) schema {
 	return schema{"required": []string{field}, "errorMessage": message}
 }
 
-// without any of the fields. An editor marks the name of the field.
+// without forbids all of the fields. An editor marks the name of the field.
 func without(fields []string, message string) schema {
 	properties := schema{}
 	for _, f := range fields {
@@ -111,7 +111,7 @@ func matching(pattern, message string) schema {
 	return schema{"type": "string", "pattern": pattern, "errorMessage": message}
 }
 
-// never is what matches a condition. It has no not, for which an editor ignores the message.
+// never refuses every match of a condition. It does not use not, because an editor ignores its message.
 func never(condition schema, message string) schema {
 	return when(condition, schema{"type": "null", "errorMessage": message})
 }

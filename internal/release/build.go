@@ -17,9 +17,9 @@ type buildCmd struct {
 	Version string `help:"The version. The default is v0.0.0-<time>-<commit>." placeholder:"VERSION"`
 }
 
-// Run puts a package for each architecture into the output folder, all or none.
-// It prints the SHA-256 of each as sha256sum does, and the digest that the
-// registry will have once they are pushed.
+// Run writes a package for each architecture into the output folder: all packages or none. It
+// prints the SHA-256 of each as sha256sum does, and the digest that the registry will have once
+// they are pushed.
 func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
 	src, err := readSource(ctx, w.root, c.Version)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
 	if err != nil {
 		return fmt.Errorf("cannot create folder to build in: %w", err)
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // What stays harms nobody.
+	defer os.RemoveAll(work) //nolint:errcheck // A folder that stays does no harm.
 
 	for _, arch := range architectures {
 		fmt.Fprintf(w.stderr, "building %s for linux/%s\n", src.version, arch)
@@ -64,9 +64,9 @@ func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
 	return nil
 }
 
-// buildPackage puts the package of an architecture into a folder. The CLI adds
-// the package's metadata, the input's schema and the examples to the image. What
-// it adds has no time of its own, and files are taken in the order of their names.
+// buildPackage writes the package of an architecture into a folder. The CLI adds the package's
+// metadata, the input's schema and the examples to the image. The CLI adds no times of its own, and
+// reads files in the order of their names.
 func buildPackage(ctx context.Context, src source, crossplane, arch, dir string) error {
 	binary, runtime := filepath.Join(dir, "function-"+arch), filepath.Join(dir, "runtime-"+arch+".tar")
 	if err := compile(ctx, src, arch, binary); err != nil {
@@ -88,7 +88,7 @@ func buildPackage(ctx context.Context, src source, crossplane, arch, dir string)
 	return err
 }
 
-// fileSum is the SHA-256 of a file, in hexadecimal.
+// fileSum returns the SHA-256 of a file, in hexadecimal.
 func fileSum(path string) (string, error) {
 	f, err := os.Open(path) //nolint:gosec // A package that was just built.
 	if err != nil {

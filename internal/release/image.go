@@ -35,24 +35,24 @@ const versionVariable = "github.com/crossplane-contrib/function-export/internal/
 // The architectures that a package is built for, all of them with Linux.
 var architectures = []string{"amd64", "arm64"}
 
-// compile builds the function for an architecture. What a machine may have set
-// differently is set here: the level of the architecture, cgo, and flags. What is
-// left is Go's own version, which the binary names.
+// compile builds the function for an architecture. It sets everything that may differ between
+// machines: the level of the architecture, cgo, and flags. Only Go's own version remains, which the
+// binary names.
 func compile(ctx context.Context, src source, arch, path string) error {
 	env := []string{
 		"GOOS=linux", "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0", "GOFIPS140=off",
 		"GOFLAGS=-mod=readonly", "GOWORK=off",
 	}
-	// Without debugging information, which no one can use in an image with nothing
-	// else in it, and with the symbols, which govulncheck -mode=binary reads.
+	// Without debugging information, which is useless in an image with only one file, and with the
+	// symbols, which govulncheck -mode=binary reads.
 	_, err := run(ctx, src.root, env, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-w -X "+versionVariable+"="+src.version, "-o", path, "./fn")
 	return err
 }
 
-// runtimeImage is an image with the function in it and nothing else: no shell, no
-// libraries, no user database. The layer depends on the binary alone, so that a
-// registry has it once however often it is released.
+// runtimeImage returns an image with only the function: no shell, no libraries, no user database.
+// The layer depends only on the binary, so that a registry stores it once even if it is released
+// several times.
 func runtimeImage(src source, arch, binary string) (v1.Image, error) {
 	layer, err := functionLayer(binary)
 	if err != nil {
@@ -70,7 +70,7 @@ func runtimeImage(src source, arch, binary string) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make image: %w", err)
 	}
-	// Without a variant of the architecture: the CLI's index does not say one.
+	// Without a variant of the architecture, because the CLI's index has none.
 	config := base.DeepCopy()
 	config.OS, config.Architecture, config.Created = "linux", arch, created
 	config.Config = v1.Config{
@@ -92,9 +92,9 @@ func runtimeImage(src source, arch, binary string) (v1.Image, error) {
 	return img, nil
 }
 
-// functionLayer has one file, /function, that everyone may run and nobody write.
+// functionLayer has one file, /function, that every user can run and no user can write.
 func functionLayer(binary string) (v1.Layer, error) {
-	content, err := os.ReadFile(binary) //nolint:gosec // What was just built.
+	content, err := os.ReadFile(binary) //nolint:gosec // The file was just built.
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the function: %w", err)
 	}

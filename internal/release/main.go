@@ -1,5 +1,4 @@
-// Command release builds the function's package, publishes it, and says what is
-// in it:
+// Command release builds the function's package, publishes it, and lists its content:
 //
 //	go -C internal/release run . build
 //	go -C internal/release run . push ghcr.io/crossplane-contrib/function-export:v0.1.0
@@ -43,15 +42,15 @@ func main() {
 	k.FatalIfErrorf(k.Run(&workspace{root: root, stdout: os.Stdout, stderr: os.Stderr}))
 }
 
-// A workspace is where a command works: the repository, and where it writes to.
-// Results go to stdout, and what is going on to stderr.
+// A workspace holds the repository and the outputs of a command. Results go to stdout, and progress
+// to stderr.
 type workspace struct {
 	root           string
 	stdout, stderr io.Writer
 }
 
-// repository is the root of the repository that this program is part of. The go
-// command has changed the working folder to this module's own.
+// repository is the root of the repository that this program is part of. The go command has changed
+// the working folder to that of this module.
 func repository(ctx context.Context) (string, error) {
 	mod, err := run(ctx, "", nil, "go", "env", "GOMOD")
 	if err != nil {
@@ -60,8 +59,8 @@ func repository(ctx context.Context) (string, error) {
 	return filepath.Join(filepath.Dir(mod), "..", ".."), nil
 }
 
-// output is a folder for products: relative to the repository, since that is
-// where the command was given.
+// output returns a folder for products, relative to the repository, because the command is run
+// there.
 type output struct {
 	Output string `default:"_output" help:"The folder of the packages, relative to the repository's root." placeholder:"DIR"`
 }
@@ -73,14 +72,14 @@ func (o output) dir(root string) string {
 	return filepath.Join(root, o.Output)
 }
 
-// packageFile is the path of one architecture's package in a folder.
+// packageFile returns the path of one architecture's package in a folder.
 func packageFile(dir, arch string) string {
 	return filepath.Join(dir, "function-export-linux-"+arch+".xpkg")
 }
 
-// run runs a program, with more in its environment, and returns what it prints,
-// without the white space around it. It is interrupted when the context ends: a
-// go command that is killed leaves its compilers behind.
+// run runs a program, with more in its environment, and returns what it prints, without the white
+// space around it. It is interrupted when the context ends, because a killed go command leaves its
+// compilers running.
 func run(ctx context.Context, dir string, env []string, program string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -94,8 +93,8 @@ func run(ctx context.Context, dir string, env []string, program string, args ...
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// crossplane is the path of the Crossplane CLI, the same that the end-to-end
-// tests use. The first time it is built, which takes minutes.
+// crossplane returns the path of the Crossplane CLI that the end-to-end tests use. The first call
+// builds it, which takes minutes.
 func (w *workspace) crossplane(ctx context.Context) (string, error) {
 	fmt.Fprintln(w.stderr, "building the Crossplane CLI, unless that was done before")
 	peers, err := run(ctx, w.root, nil, "go", "run", "./internal/e2e/build")

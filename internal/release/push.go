@@ -23,8 +23,8 @@ type pushCmd struct {
 	Reference string `arg:"" help:"Where to push the package: REGISTRY/REPOSITORY:TAG. Log in with docker, or with another tool that writes its configuration."`
 }
 
-// Run pushes what build has left, and prints the digest of the package with all
-// architectures. It fails if the registry has another one than was built.
+// Run pushes the packages of build, and prints the digest of the package with all architectures. It
+// fails if the digest in the registry differs from the built one.
 func (c *pushCmd) Run(ctx context.Context, w *workspace) error {
 	dir := c.dir(w.root)
 	for _, arch := range architectures {
@@ -55,15 +55,15 @@ func (c *pushCmd) Run(ctx context.Context, w *workspace) error {
 	return nil
 }
 
-// checkVersion refuses to publish, under the name of a version, what is another
-// one: the output folder may hold what was built some time ago.
+// checkVersion refuses to publish a package under the name of another version, because the output
+// folder may have an older build.
 func checkVersion(dir, reference string) error {
 	tag, err := name.NewTag(reference, name.StrictValidation)
 	if err != nil {
 		return fmt.Errorf("cannot read reference: %w", err)
 	}
 	if !strings.HasPrefix(tag.TagStr(), "v") {
-		return nil // latest, say
+		return nil // for example latest
 	}
 	for _, arch := range architectures {
 		f, err := readFunction(packageFile(dir, arch))
@@ -77,9 +77,9 @@ func checkVersion(dir, reference string) error {
 	return nil
 }
 
-// rehearse pushes to a registry that lives in this process and for this call, and
-// so finds the digest that any registry will have: who builds a commit again can
-// compare it with what was published.
+// rehearse pushes to a registry in this process, which exists only for this call. So it finds the
+// digest that any registry will have, and a later build of the same commit can be compared with the
+// published package.
 func rehearse(ctx context.Context, crossplane, dir string) (v1.Hash, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,8 +94,8 @@ func rehearse(ctx context.Context, crossplane, dir string) (v1.Hash, error) {
 	return push(ctx, crossplane, dir, listener.Addr().String()+"/function-export:rehearsal")
 }
 
-// push pushes the packages of a folder as one package with several
-// architectures, and returns what the registry then has under that name.
+// push pushes the packages of a folder as one package with several architectures, and returns the
+// digest that the registry then has under that name.
 func push(ctx context.Context, crossplane, dir, reference string) (v1.Hash, error) {
 	files := make([]string, 0, len(architectures))
 	for _, arch := range architectures {

@@ -25,8 +25,8 @@ type sbomCmd struct {
 	output
 }
 
-// Run writes a CycloneDX file beside each package. It looks at the function in
-// the package itself, not at the repository: what it says is what is in there.
+// Run writes a CycloneDX file next to each package. It reads the function in the package itself,
+// not the repository, so that the file lists the content of the package.
 func (c *sbomCmd) Run(_ context.Context, w *workspace) error {
 	dir := c.dir(w.root)
 	for _, arch := range architectures {
@@ -39,7 +39,7 @@ func (c *sbomCmd) Run(_ context.Context, w *workspace) error {
 			return err
 		}
 		buf := &bytes.Buffer{}
-		// Not the latest version of the format, but one that readers have learnt.
+		// Not the latest version of the format, but one that most readers support.
 		if err := cyclonedx.NewBOMEncoder(buf, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6); err != nil {
 			return fmt.Errorf("cannot write SBOM: %w", err)
 		}
@@ -52,7 +52,7 @@ func (c *sbomCmd) Run(_ context.Context, w *workspace) error {
 	return nil
 }
 
-// A function is the binary in a package, and what the image says about it.
+// A function is the binary in a package, with the labels of its image.
 type function struct {
 	binary  []byte
 	version string
@@ -94,9 +94,8 @@ func readFunction(path string) (function, error) {
 	}
 }
 
-// bom lists the modules that the linker put into the binary, and Go's standard
-// library. The same package gives the same file: its number comes from the
-// binary, and its time from the commit.
+// bom lists the modules that the linker included in the binary, and Go's standard library. The same
+// package always has the same file: its number comes from the binary, and its time from the commit.
 func (f function) bom() (*cyclonedx.BOM, error) {
 	sum := sha256.Sum256(f.binary)
 	self := module(f.info.Main.Path, f.version)
@@ -125,7 +124,7 @@ func (f function) bom() (*cyclonedx.BOM, error) {
 		refs = append(refs, c.BOMRef)
 	}
 
-	// A UUID of version 8, whose content is the maker's own affair.
+	// A UUID of version 8, whose content the creator defines.
 	id := sha256.Sum256(append(sum[:], f.version...))
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
 
@@ -137,7 +136,7 @@ func (f function) bom() (*cyclonedx.BOM, error) {
 	return bom, nil
 }
 
-// setting is a setting of the build, as go version -m shows it.
+// setting returns a setting of the build, as go version -m shows it.
 func (f function) setting(key string) string {
 	for _, s := range f.info.Settings {
 		if s.Key == key {
@@ -147,8 +146,8 @@ func (f function) setting(key string) string {
 	return ""
 }
 
-// module is a Go module as a component. The hash that Go has for one, which is
-// of all its files together, goes where other makers of such files put it.
+// module returns a Go module as a component. Go's hash of a module, which covers all its files, is
+// in the same field as in the files of other tools.
 func module(path, version string) cyclonedx.Component {
 	purl := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 	return cyclonedx.Component{BOMRef: purl, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: purl}

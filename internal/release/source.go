@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A source is what a package is built from. Two builds of one source are the
-// same, byte for byte: a product has no other time, and no other name.
+// A source is the input of a package build. Two builds of one source are the same, byte for byte,
+// because a product has no other time and no other name.
 type source struct {
 	root     string
 	version  string
@@ -18,10 +18,9 @@ type source struct {
 	time     time.Time // of the commit; the Unix epoch without one
 }
 
-// readSource asks git what the repository has checked out. The default version
-// is Go's pseudo-version of the commit. What is not committed makes it dirty, in
-// the revision, too, whatever version was asked for. Without git there must be a
-// version.
+// readSource reads from git what the repository has checked out. The default version is Go's
+// pseudo-version of the commit. Uncommitted changes make the version and the revision dirty, even
+// if a version is set. Without git a version is required.
 func readSource(ctx context.Context, root, version string) (source, error) {
 	src := source{root: root, version: version, time: time.Unix(0, 0).UTC()}
 	commit, err := run(ctx, root, nil, "git", "log", "-1", "--format=%H %ct")

@@ -1,7 +1,6 @@
-// Command build builds the programs that the end-to-end tests run the function
-// with, and prints where they are. Run it before the tests where those have a
-// time limit: go run ./internal/e2e/build. With the argument live it builds those of a
-// control plane, too.
+// Command build builds the programs that the end-to-end tests run the function with, and prints
+// where they are. If the tests have a time limit, run it before them: go run ./internal/e2e/build.
+// With the argument live it also builds the programs of a control plane.
 package main
 
 import (

@@ -15,16 +15,16 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// A ControlPlane is a small Crossplane with an API server: it has one composite, calls the
-// function as Crossplane v2.4 does, and applies what is desired. It is the only simulator of
-// Crossplane: tests of many reconciles use it, and the simulation adds lag, faults and people to it.
-// The real Crossplane is in internal/e2e.
+// A ControlPlane is a small Crossplane with an API server: it has one composite, calls the function as
+// Crossplane v2.4 does, and applies the desired objects. It is the only simulator of Crossplane: tests
+// of many reconciles use it, and the simulation adds lag, errors and users. The real Crossplane is in
+// internal/e2e.
 type ControlPlane struct {
 	T  testing.TB
-	Fn *Function // what is called
+	Fn *Function // the called function
 
 	Client   fnv1.FunctionRunnerServiceClient // or nil, to call Fn itself
-	tolerant bool                             // what the API server refuses is passed over, as Crossplane does
+	tolerant bool                             // objects that the API server refuses are skipped, as Crossplane does
 
 	Now      time.Time
 	XR       *structpb.Struct // the composite
@@ -33,7 +33,7 @@ type ControlPlane struct {
 	Stored   map[string]*structpb.Struct  // by apiVersion/kind/namespace/name
 	Listed   []string                     // keys of stored that the composite lists, or will be stored
 	Details  map[string]map[string][]byte // connection details, by the same key
-	UIDs     int                          // that were given to objects
+	UIDs     int                          // of created objects
 	Response *fnv1.RunFunctionResponse    // the last one
 }
 
@@ -45,7 +45,7 @@ metadata: {name: shop, namespace: team-a, uid: 6f2a4c6e-0000-4000-8000-000000000
 spec: {passwordVersion: 1, role: reader}
 `
 
-// NewControlPlane has a composite, and an input below its apiVersion and kind.
+// NewControlPlane returns a control plane with a composite, and an input without its apiVersion and kind.
 func NewControlPlane(t testing.TB, input string) *ControlPlane {
 	c := &ControlPlane{
 		T: t, Fn: New(t), Now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
@@ -56,18 +56,18 @@ func NewControlPlane(t testing.TB, input string) *ControlPlane {
 	return c
 }
 
-// SetInput replaces the input, below its apiVersion and kind.
+// SetInput replaces the input, without its apiVersion and kind.
 func (c *ControlPlane) SetInput(input string) {
 	c.input = Parse(c.T, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
 }
 
-// KeyOf an object is its apiVersion, kind, namespace and name.
+// KeyOf returns the key of an object: its apiVersion, kind, namespace and name.
 func KeyOf(o *structpb.Struct) string {
 	f, m := o.GetFields(), o.GetFields()["metadata"].GetStructValue().GetFields()
 	return strings.Join([]string{f["apiVersion"].GetStringValue(), f["kind"].GetStringValue(), m["namespace"].GetStringValue(), m["name"].GetStringValue()}, "|")
 }
 
-// Meta is the text at a path of an object's metadata.
+// Meta returns the text at a path of an object's metadata.
 func Meta(o *structpb.Struct, path ...string) string {
 	v := o.GetFields()["metadata"]
 	for _, p := range path {
@@ -76,7 +76,7 @@ func Meta(o *structpb.Struct, path ...string) string {
 	return v.GetStringValue()
 }
 
-// Request is what Crossplane observes now.
+// Request returns what Crossplane observes now.
 func (c *ControlPlane) Request() *fnv1.RunFunctionRequest {
 	xr := proto.Clone(c.XR).(*structpb.Struct)
 	List(xr, c.Listed)
@@ -87,8 +87,8 @@ func (c *ControlPlane) Request() *fnv1.RunFunctionRequest {
 	return proto.Clone(req).(*fnv1.RunFunctionRequest)
 }
 
-// Observe what a composite lists. An object without a composition resource name fails the
-// reconcile before the function is called: then observe returns its key.
+// Observe observes the objects that a composite lists. An object without a composition resource
+// name fails the reconcile before the function is called. Then Observe returns its key.
 func (c *ControlPlane) Observe(input, xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
 	req = &fnv1.RunFunctionRequest{Input: input, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}}}
 	for _, key := range listed {
@@ -105,7 +105,7 @@ func (c *ControlPlane) Observe(input, xr *structpb.Struct, listed []string) (req
 	return req, ""
 }
 
-// List what a composite composes, as Crossplane does before it applies anything.
+// List lists the objects that a composite composes, as Crossplane does before it applies them.
 func List(xr *structpb.Struct, keys []string) {
 	refs := make([]*structpb.Value, len(keys))
 	for i, key := range keys {
@@ -119,8 +119,8 @@ func List(xr *structpb.Struct, keys []string) {
 	xr.Fields["spec"].GetStructValue().Fields["crossplane"] = structpb.NewStructValue(own)
 }
 
-// isOthers reports whether another object controls one, so that Crossplane neither
-// observes nor applies it.
+// isOthers reports whether another owner controls an object, so that Crossplane neither observes
+// nor applies it.
 func isOthers(o, xr *structpb.Struct) bool {
 	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["ownerReferences"].GetListValue().GetValues() {
 		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() && f["uid"].GetStringValue() != Meta(xr, "uid") {
@@ -156,8 +156,8 @@ func (c *ControlPlane) LookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
 	return out
 }
 
-// connectionSecret is the Secret of that name that a provider has written connection details
-// to, or nil.
+// connectionSecret returns the Secret with that name to which a provider has written connection
+// details, or nil.
 func (c *ControlPlane) connectionSecret(namespace, name string) *structpb.Struct {
 	for key, details := range c.Details {
 		o := c.Stored[key]
@@ -182,7 +182,7 @@ func (c *ControlPlane) connectionSecret(namespace, name string) *structpb.Struct
 	return nil
 }
 
-// Call the function for each step.
+// Call calls the function for each step.
 func (c *ControlPlane) Call() *fnv1.RunFunctionResponse {
 	c.T.Helper()
 	req := c.Request()
@@ -206,7 +206,7 @@ func (c *ControlPlane) Call() *fnv1.RunFunctionResponse {
 	return rsp
 }
 
-// FatalOf a response is its fatal result, if it has one.
+// FatalOf returns the fatal result of a response, if it has one.
 func FatalOf(rsp *fnv1.RunFunctionResponse) string {
 	for _, r := range rsp.GetResults() {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
@@ -216,7 +216,7 @@ func FatalOf(rsp *fnv1.RunFunctionResponse) string {
 	return ""
 }
 
-// Fatal is the fatal result of the last response, if it has one.
+// Fatal returns the fatal result of the last response, if it has one.
 func (c *ControlPlane) Fatal() string { return FatalOf(c.Response) }
 
 // step calls the function until what it requires is stable.
@@ -232,9 +232,9 @@ func (c *ControlPlane) step(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRespo
 	return rsp
 }
 
-// SettleRequirements calls until what is required is stable, as Crossplane does: with the context
-// of the response before, and what was found. What the request has already is not looked up. It
-// ends early with a fatal result, or without a response.
+// SettleRequirements calls the function until its requirements are stable, as Crossplane does: with
+// the context of the previous response, and the objects that were found. Objects that the request
+// already has are not looked up. It ends early with a fatal result, or without a response.
 func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
 	lookUp func(*fnv1.ResourceSelector) *fnv1.Resources,
 ) (*fnv1.RunFunctionResponse, *fnv1.RunFunctionRequest) {
@@ -275,8 +275,8 @@ func (c *ControlPlane) send(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResp
 	return c.Fn.RunFunction(context.Background(), req)
 }
 
-// Reconcile once: call the function, delete what is not desired any more, and apply the
-// rest.
+// Reconcile reconciles once: it calls the function, deletes objects that are no longer desired, and
+// applies the rest.
 func (c *ControlPlane) Reconcile() *fnv1.RunFunctionResponse {
 	c.T.Helper()
 	rsp := c.Call()
@@ -307,8 +307,8 @@ func (c *ControlPlane) Reconcile() *fnv1.RunFunctionResponse {
 	return rsp
 }
 
-// ReconcileStale reconciles once with the composite as it was when it listed these. If
-// that changes nothing, the next reconcile reads the composite as it is.
+// ReconcileStale reconciles once with an older composite that listed these objects. If that changes
+// nothing, the next reconcile reads the current composite.
 func (c *ControlPlane) ReconcileStale(listed ...string) {
 	c.T.Helper()
 	was := c.Listed
@@ -318,8 +318,8 @@ func (c *ControlPlane) ReconcileStale(listed ...string) {
 	}
 }
 
-// Apply an object server side, as its only manager: what it had before and does not have any more
-// goes. An object that is as it was stays the same value.
+// Apply applies an object server side, as its only manager: fields that it no longer has are removed.
+// An unchanged object stays the same value.
 func (c *ControlPlane) Apply(name string, o *structpb.Struct) error {
 	o = proto.Clone(o).(*structpb.Struct)
 	key, was := KeyOf(o), c.Stored[KeyOf(o)]
@@ -352,7 +352,7 @@ func (c *ControlPlane) Apply(name string, o *structpb.Struct) error {
 	return nil
 }
 
-// OwnedBy is the owner reference of a composite, as it controls what it composes.
+// OwnedBy returns the owner reference with which a composite controls its objects.
 func OwnedBy(xr *structpb.Struct) *structpb.Value {
 	return structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"controller": structpb.NewBoolValue(true), "kind": structpb.NewStringValue("XDatabase"), "name": structpb.NewStringValue("shop"),
@@ -360,7 +360,7 @@ func OwnedBy(xr *structpb.Struct) *structpb.Value {
 	}})}})
 }
 
-// Set a text at a path of fields.
+// Set sets a text at a path of fields.
 func Set(o *structpb.Struct, text string, path ...string) {
 	for _, p := range path[:len(path)-1] {
 		if o.GetFields()[p].GetStructValue() == nil {
@@ -373,7 +373,7 @@ func Set(o *structpb.Struct, text string, path ...string) {
 	o.Fields[path[len(path)-1]] = structpb.NewStringValue(text)
 }
 
-// Names of what is stored, without its namespace.
+// Names returns the names of the stored objects, without their namespaces.
 func (c *ControlPlane) Names() string {
 	var out []string
 	for key := range c.Stored {
@@ -383,7 +383,7 @@ func (c *ControlPlane) Names() string {
 	return strings.Join(out, " ")
 }
 
-// Value of a key of a stored Secret.
+// Value returns the value of a key of a stored Secret.
 func (c *ControlPlane) Value(secret, key string) string {
 	o := c.Stored["v1|Secret|team-a|"+secret]
 	b, err := base64.StdEncoding.DecodeString(o.GetFields()["data"].GetStructValue().GetFields()[key].GetStringValue())
@@ -393,7 +393,7 @@ func (c *ControlPlane) Value(secret, key string) string {
 	return string(b)
 }
 
-// Condition is its reason and its message.
+// Condition returns the reason and the message of the condition.
 func (c *ControlPlane) Condition() string {
 	cond := c.Response.GetConditions()[0]
 	return strings.TrimSpace(cond.GetReason() + " " + cond.GetMessage())

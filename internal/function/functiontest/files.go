@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Indented puts blanks in front of each line but the first.
+// Indented adds blanks before each line except the first.
 func Indented(text string, by int) string {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", by))
 }
 
-// ModuleRoot is the relative path of the folder with the go.mod.
+// ModuleRoot returns the relative path of the folder with the go.mod.
 func ModuleRoot(t testing.TB) string {
 	t.Helper()
 	for dir := "."; len(dir) < 100; dir = filepath.Join(dir, "..") {
@@ -29,7 +29,7 @@ func ModuleRoot(t testing.TB) string {
 	return ""
 }
 
-// README is the text of the README.
+// README returns the text of the README.
 func README(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(ModuleRoot(t), "README.md"))
@@ -42,7 +42,7 @@ func README(t *testing.T) string {
 // Files is a folder to render, by file name.
 type Files map[string]string
 
-// The least that renders.
+// The smallest files that render.
 const (
 	XR = `
 apiVersion: example.org/v1
@@ -64,8 +64,8 @@ spec:
 `
 )
 
-// Folder writes the files, with the least that renders below them. A file whose
-// text is "-" is left out.
+// Folder writes the files, and the smallest files that render for those that are missing. A file
+// whose text is "-" is omitted.
 func Folder(t *testing.T, files Files) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func Folder(t *testing.T, files Files) string {
 	return dir
 }
 
-// ExampleDirs are the folders of the examples, and of their moments.
+// ExampleDirs returns the folders of the examples, and of their moments.
 func ExampleDirs(t testing.TB) []string {
 	t.Helper()
 	var dirs []string
@@ -102,8 +102,8 @@ func ExampleDirs(t testing.TB) []string {
 	return dirs
 }
 
-// ExampleFunction is the function at the time of an example, with the same randomness in
-// each call.
+// ExampleFunction returns the function at the time of an example, with the same randomness in each
+// call.
 func ExampleFunction(t testing.TB, dir string) *Function {
 	t.Helper()
 	f, at := New(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -116,7 +116,7 @@ func ExampleFunction(t testing.TB, dir string) *Function {
 	return f
 }
 
-// What is observed of a database, and its Secret.
+// An observed database, and its Secret.
 const (
 	Database = `
 apiVersion: example.org/v1

@@ -14,7 +14,7 @@ import (
 
 const forgedValue = "forged-value-of-an-attacker"
 
-// Forge a Secret that looks like a generation in all that can be known without the values.
+// Forge forges a Secret that looks like a generation in everything that is known without the values.
 func (c *ControlPlane) Forge(name string, number int, labels bool) {
 	state := ""
 	if first := c.Stored["v1|Secret|team-a|shop-admin-1"]; first != nil {
@@ -36,8 +36,8 @@ func (c *ControlPlane) Forge(name string, number int, labels bool) {
 	c.Stored[KeyOf(o)] = o
 }
 
-// ForgeExport is an export that was deleted and created again, with data that its author knows
-// and a record that fits.
+// ForgeExport forges an export that was deleted and created again, with data that its author knows
+// and a matching record.
 func (c *ControlPlane) ForgeExport(uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
 	Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
@@ -47,7 +47,7 @@ func (c *ControlPlane) ForgeExport(uid string, number int) {
 	Set(o, "recreated", "metadata", "uid")
 }
 
-// HoldsForged reports whether the value of the attacker is anywhere in what is exported.
+// HoldsForged reports whether an export has the value of the attacker.
 func (c *ControlPlane) HoldsForged() bool {
 	for key, o := range c.Stored {
 		if strings.Contains(key, "shop-connection") {
@@ -58,8 +58,8 @@ func (c *ControlPlane) HoldsForged() bool {
 	return false
 }
 
-// ReconcileHostile is reconcile where the API server refuses what an immutable object has
-// otherwise, as Crossplane goes on after such an answer.
+// ReconcileHostile reconciles while the API server refuses changes of immutable objects. Crossplane
+// continues after such an error.
 func (c *ControlPlane) ReconcileHostile() {
 	c.tolerant = true
 	c.Reconcile()

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// Fixed is a function whose clock stands still, with the same entropy in each call.
+// Fixed returns a function whose clock does not advance, with the same entropy in each call.
 func Fixed(t testing.TB) *function.Function {
 	t.Helper()
 	f := OneForm(t)
@@ -33,19 +33,19 @@ func Fixed(t testing.TB) *function.Function {
 	return f
 }
 
-// A Function answers each request twice: decoded, and as bytes where they lie. It is an
-// error if the answers differ, so that each test of the function is one of both. What
-// tests set, the clock and the entropy, is that of the Function in it.
+// A Function answers each request twice: decoded, and read in place. Different answers are an
+// error, so that each test of the function tests both forms. Tests set the clock and the entropy in
+// its Function.
 type Function struct {
 	*function.Function
 
-	Lazy  *function.Function // with a cache of its own; nil for benchmarks, which ask once
-	keys  *testing.T         // has the randomness of keys be the same for both forms; nil for other tests than these
+	Lazy  *function.Function // with a cache of its own; nil for benchmarks, which call once
+	keys  *testing.T         // makes the randomness of keys equal for both forms; nil for other tests
 	calls uint64
-	Asked *[]*fnv1.RunFunctionRequest // keeps what is asked, if it is set
+	Asked *[]*fnv1.RunFunctionRequest // keeps the requests, if it is set
 }
 
-// RunFunction answers with what both forms are answered with.
+// RunFunction returns the common answer of both forms.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	if f.Asked != nil {
 		*f.Asked = append(*f.Asked, proto.CloneOf(req))
@@ -54,7 +54,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return f.Function.RunFunction(ctx, req)
 	}
 	sent, err := proto.Marshal(req)
-	if err != nil { // it could not have come
+	if err != nil { // such a request cannot arrive
 		return f.Function.RunFunction(ctx, req)
 	}
 	at, drawn := f.Now(), &bytes.Buffer{}
@@ -70,7 +70,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return nil, err
 	}
 	f.sameKeys()
-	got, gotErr := RunWhereItLies(ctx, &lazy, sent)
+	got, gotErr := RunInPlace(ctx, &lazy, sent)
 	if err := SameAnswers(want, nil, got, gotErr); err != nil {
 		return nil, err
 	}
@@ -80,16 +80,16 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	return want, nil
 }
 
-// sameKeys are others with each call: Go's keys are made from no entropy of ours.
+// sameKeys makes keys equal: Go's keys differ on each call, because they do not use the function's entropy.
 func (f *Function) sameKeys() {
 	if f.keys != nil {
 		cryptotest.SetGlobalRandom(f.keys, f.calls)
 	}
 }
 
-// RunWhereItLies answers bytes, and spoils them before it reads the answer's own: what
-// the function keeps of them shows in a later one.
-func RunWhereItLies(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
+// RunInPlace answers bytes, and overwrites them before it reads the answer. If the function keeps
+// parts of them, a later answer shows it.
+func RunInPlace(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
 	was := bytes.Clone(sent)
 	req, err := wire.Decode(sent)
 	if err != nil {
@@ -133,8 +133,8 @@ func RunDecoded(ctx context.Context, f *function.Function, sent []byte) (*fnv1.R
 	return rsp, proto.Unmarshal(out.Materialize(), rsp)
 }
 
-// SameAnswers is an error that says where two answers differ, or their refusals. An
-// answer that was not encoded yet may be one that cannot be.
+// SameAnswers returns an error that says where two answers, or their errors, differ. It is possible
+// that an answer cannot be encoded.
 func SameAnswers(want *fnv1.RunFunctionResponse, wantErr error, got *fnv1.RunFunctionResponse, gotErr error) error {
 	if want != nil && wantErr == nil {
 		sent, err := proto.Marshal(want)
@@ -143,15 +143,15 @@ func SameAnswers(want *fnv1.RunFunctionResponse, wantErr error, got *fnv1.RunFun
 		}
 	}
 	if fmt.Sprint(wantErr) != fmt.Sprint(gotErr) {
-		return fmt.Errorf("decoded it is answered with error %w, and where it lies with %w", wantErr, gotErr)
+		return fmt.Errorf("decoded it is answered with error %w, and in place with %w", wantErr, gotErr)
 	}
 	if wantErr == nil && !proto.Equal(want, got) {
-		return fmt.Errorf("answers differ: -decoded, +where it lies:\n%s", cmp.Diff(want, got, protocmp.Transform()))
+		return fmt.Errorf("answers differ: -decoded, +in place:\n%s", cmp.Diff(want, got, protocmp.Transform()))
 	}
 	return nil
 }
 
-// New answers each request in both of its forms, but in a benchmark.
+// New returns a function that answers each request in both of its forms, except in a benchmark.
 func New(t testing.TB) *Function {
 	t.Helper()
 	if _, ok := t.(*testing.B); ok {
@@ -161,7 +161,7 @@ func New(t testing.TB) *Function {
 	return &Function{Function: OneForm(t), Lazy: OneForm(t), keys: keys}
 }
 
-// OneForm is a function as it is served.
+// OneForm returns a function as it is served.
 func OneForm(t testing.TB) *function.Function {
 	t.Helper()
 	f, err := function.New(logging.NewNopLogger(), nil)

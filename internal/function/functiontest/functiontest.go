@@ -1,6 +1,6 @@
-// Package functiontest helps tests of the function and of what serves or renders it: functions that
-// answer each request in both of its forms, a small control plane, and shared inputs. Only tests
-// import it.
+// Package functiontest has helpers for tests of the function, and of the commands that serve or render
+// it: functions that answer each request in both of its forms, a small control plane, and shared
+// inputs. Only tests import it.
 package functiontest
 
 import (
@@ -22,7 +22,7 @@ func Request(t testing.TB, text string) *fnv1.RunFunctionRequest {
 	return fromYAML(t, text, &fnv1.RunFunctionRequest{})
 }
 
-// fromYAML parses the YAML of a message's JSON into it.
+// fromYAML parses the YAML of a message's JSON into the message.
 func fromYAML[M proto.Message](t testing.TB, text string, m M) M {
 	t.Helper()
 	b, err := yaml.YAMLToJSON([]byte(text))
@@ -36,7 +36,7 @@ func fromYAML[M proto.Message](t testing.TB, text string, m M) M {
 }
 
 // UpdateGolden is the flag -update.
-var UpdateGolden = flag.Bool("update", false, "write golden files, and what is said about each broken input")
+var UpdateGolden = flag.Bool("update", false, "write golden files, and the messages of each broken input")
 
 // CheckGolden compares a text with a golden file.
 func CheckGolden(t *testing.T, path, got string) {
@@ -55,7 +55,7 @@ func CheckGolden(t *testing.T, path, got string) {
 	}
 }
 
-// Parse an object from YAML.
+// Parse parses an object from YAML.
 func Parse(t testing.TB, text string) *structpb.Struct {
 	t.Helper()
 	return fromYAML(t, text, &structpb.Struct{})

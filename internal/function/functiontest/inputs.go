@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EnvironmentInput finds an EnvironmentConfig, and counts in what it finds.
+// EnvironmentInput finds an EnvironmentConfig, and increments a count in it.
 const EnvironmentInput = `
 input:
   apiVersion: export.fn.crossplane.io/v1beta1
@@ -22,7 +22,7 @@ input:
     data: [{key: context, value: json.encode(context)}, {key: count, value: string(environment.count)}]
 `
 
-// Cluster is what EnvironmentInput finds.
+// Cluster is the EnvironmentConfig that EnvironmentInput finds.
 var Cluster = map[string]string{"/base": `{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: base}, data: {region: eu}}`}
 
 // ObservedDatabase is a composite, and its database with connection details.
@@ -55,7 +55,7 @@ input:
     data:
 `
 
-// CanaryRequest has a value in every place of a request that can hold a secret.
+// CanaryRequest has a value in every place of a request that can contain a secret.
 const CanaryRequest = `
 observed:
   composite:
@@ -167,7 +167,7 @@ const (
 	Grace    = 24 * time.Hour
 )
 
-// TokenOfResource is an input with a credential that a resource makes.
+// TokenOfResource is an input with a credential that a resource creates.
 const TokenOfResource = `
 generators:
 - name: token
@@ -187,7 +187,7 @@ secrets:
   - {key: former, value: "previous.?token.?id", optional: true}
 `
 
-// Misspelt is an input that reads a field which DatabaseSchema does not have.
+// Misspelt is an input that reads a field that DatabaseSchema does not have.
 const Misspelt = `
 apiVersion: export.fn.crossplane.io/v1beta1
 kind: Exports
@@ -205,9 +205,8 @@ properties:
   status: {type: object, properties: {host: {type: string}}}
 `
 
-// TenantInput lets the composite's author ask for objects, and waits for one of its
-// own.
-const TenantInput = `
+// AuthorInput allows exports of the composite author, and waits for an input of its own.
+const AuthorInput = `
 input:
   apiVersion: export.fn.crossplane.io/v1beta1
   kind: Exports
@@ -216,7 +215,7 @@ input:
   fromComposite: {fieldPath: spec.exports}
 `
 
-// Asking is ObservedDatabase, whose author asks for n ConfigMaps by mistake.
+// Asking returns ObservedDatabase with n wrong ConfigMap exports of its author.
 func Asking(n int) string {
 	var entries []string
 	for i := range n {

@@ -15,7 +15,7 @@ import (
 // LargeMessage is a request of 3.5 MiB.
 const LargeMessage = 3<<20 + 512<<10
 
-// Marshal a message, each time the same.
+// Marshal marshals a message, each time with the same bytes.
 func Marshal(t *testing.T, m proto.Message) []byte {
 	t.Helper()
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
@@ -25,13 +25,13 @@ func Marshal(t *testing.T, m proto.Message) []byte {
 	return b
 }
 
-// RawCodec sends and receives bytes, so that the client costs next to nothing.
+// RawCodec sends and receives bytes, so that the client costs almost nothing.
 type RawCodec struct{}
 
-// Name is that of protobuf.
+// Name returns the name of protobuf.
 func (RawCodec) Name() string { return "proto" }
 
-// Marshal takes a *[]byte.
+// Marshal expects a *[]byte.
 func (RawCodec) Marshal(v any) ([]byte, error) {
 	if b, ok := v.(*[]byte); ok {
 		return *b, nil
@@ -39,13 +39,13 @@ func (RawCodec) Marshal(v any) ([]byte, error) {
 	return nil, errors.New("not bytes")
 }
 
-// Unmarshal takes a *[]byte.
+// Unmarshal expects a *[]byte.
 func (RawCodec) Unmarshal(b []byte, v any) error {
 	*v.(*[]byte) = b
 	return nil
 }
 
-// Filler is a value of about so many bytes, shaped like a status.
+// Filler returns a value of about so many bytes, with the form of a status.
 func Filler(bytes int) *structpb.Value {
 	list := &structpb.ListValue{}
 	for i := 0; i*64 < bytes; i++ {
@@ -58,7 +58,7 @@ func Filler(bytes int) *structpb.Value {
 	return structpb.NewListValue(list)
 }
 
-// FitInput has exports of one value each, and generators and author's objects beside them.
+// FitInput returns an input with exports of one value each, and with generators and author's objects.
 func FitInput(exports int, more string) string {
 	var b strings.Builder
 	b.WriteString("input:\n  apiVersion: export.fn.crossplane.io/v1beta1\n  kind: Exports\n" + more + "  secrets:\n")
@@ -68,8 +68,8 @@ func FitInput(exports int, more string) string {
 	return b.String()
 }
 
-// FitRequest is ObservedDatabase with a connection detail of so many bytes. All that is
-// looked up is known not to exist.
+// FitRequest returns ObservedDatabase with a connection detail of so many bytes. No looked up
+// object exists.
 func FitRequest(t testing.TB, input string, large int) *fnv1.RunFunctionRequest {
 	t.Helper()
 	req := Request(t, ObservedDatabase+input)
@@ -78,7 +78,7 @@ func FitRequest(t testing.TB, input string, large int) *fnv1.RunFunctionRequest 
 	return req
 }
 
-// LookedUp has the answers that the function requires.
+// LookedUp adds the answers to the function's requirements.
 func LookedUp(t testing.TB, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	t.Helper()
 	small := proto.CloneOf(req)
@@ -93,7 +93,7 @@ func LookedUp(t testing.TB, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionReque
 	return req
 }
 
-// Earlier composes a ConfigMap of so many bytes.
+// Earlier returns an earlier step's ConfigMap of so many bytes.
 func Earlier(req *fnv1.RunFunctionRequest, size int) *fnv1.RunFunctionRequest {
 	o := &structpb.Struct{Fields: map[string]*structpb.Value{"x": structpb.NewStringValue(strings.Repeat("x", size))}}
 	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{"earlier": {Resource: o}}}

@@ -11,10 +11,10 @@ import (
 	rtlogging "github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
-// Log keeps what is logged, as the most talkative of encoders writes it.
+// Log keeps the logged lines, in the most verbose encoding.
 type Log struct {
 	mu    sync.Mutex
-	Lines []string // read them once nothing is logged any more
+	Lines []string // read them after the last line is logged
 }
 
 // Info keeps a line.
@@ -31,17 +31,17 @@ func (l *Log) Debug(msg string, kv ...any) { l.Info(msg, kv...) }
 // WithValues keeps a line.
 func (l *Log) WithValues(kv ...any) rtlogging.Logger { l.Info("values", kv...); return l }
 
-// String is all that was logged.
+// String returns all logged lines.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(l.Lines, "\n")
 }
 
-// Count is how often a text was logged.
+// Count returns how often a text was logged.
 func (l *Log) Count(substring string) int { return strings.Count(l.String(), substring) }
 
-// Limited is far more time than anything here takes: a test that reaches it
+// Limited returns a context with far more time than any test needs: a test that reaches the limit
 // hangs.
 func Limited(t *testing.T) context.Context {
 	t.Helper()
@@ -52,7 +52,7 @@ func Limited(t *testing.T) context.Context {
 	return ctx
 }
 
-// Receive what another goroutine sends sooner or later.
+// Receive receives a value that another goroutine sends.
 func Receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
 
@@ -60,7 +60,7 @@ func Receive[T any](t *testing.T, from <-chan T) T {
 	case v := <-from:
 		return v
 	case <-Limited(t).Done():
-		t.Fatal("nothing came")
+		t.Fatal("nothing was sent")
 		panic("unreachable")
 	}
 }

@@ -21,12 +21,12 @@ func (c *ControlPlane) Ready(name string, details map[string]string) {
 	}
 }
 
-// AnnotationsOf what is stored as a generation.
+// AnnotationsOf returns the annotations of a stored generation.
 func (c *ControlPlane) AnnotationsOf(kind, name string) map[string]*structpb.Value {
 	return c.Object(kind, name).GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()
 }
 
-// Wants compares what is stored, and the condition.
+// Wants compares the stored objects and the condition.
 func (c *ControlPlane) Wants(when, names, condition string) {
 	c.T.Helper()
 	if diff := cmp.Diff([]string{names, condition}, []string{c.Names(), c.Condition()}); diff != "" {
@@ -47,16 +47,16 @@ func (c *ControlPlane) Settle() {
 	c.T.Fatal("it does not settle in 10 reconciles")
 }
 
-// Wait for a time.
+// Wait advances the time.
 func (c *ControlPlane) Wait(d time.Duration) { c.Now = c.Now.Add(d) }
 
-// TTL is that of the last response; 0 is none.
+// TTL returns the TTL of the last response; 0 means none.
 func (c *ControlPlane) TTL() time.Duration { return c.Response.GetMeta().GetTtl().AsDuration() }
 
-// Annotate the composite.
+// Annotate annotates the composite.
 func (c *ControlPlane) Annotate(key, value string) { Set(c.XR, value, "metadata", "annotations", key) }
 
-// Object that is stored.
+// Object returns a stored object.
 func (c *ControlPlane) Object(kind, name string) *structpb.Struct {
 	for key, o := range c.Stored {
 		if strings.Contains(key, "|"+kind+"|") && strings.HasSuffix(key, "|"+name) {
@@ -66,14 +66,14 @@ func (c *ControlPlane) Object(kind, name string) *structpb.Struct {
 	return nil
 }
 
-// State is what is left in the context for later steps.
+// State returns the generators' state in the context for later steps.
 func (c *ControlPlane) State() map[string]any {
 	m := c.Response.GetContext().AsMap()["export.fn.crossplane.io/generator-state"]
 	out, _ := m.(map[string]any)
 	return out
 }
 
-// Provide is what the provider of a resource does.
+// Provide does what the provider of a resource does.
 func (c *ControlPlane) Provide(name, id, ready string) {
 	key := "iam.example.org/v1|AccessKey|team-a|" + name
 	c.Stored[key].Fields["status"] = structpb.NewStructValue(Parse(c.T, fmt.Sprintf("{atProvider: {id: %s}, conditions: [{type: Ready, status: %q}]}", id, ready)))
