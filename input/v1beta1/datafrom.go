@@ -40,8 +40,8 @@ type DataFrom struct {
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
 
 	// Says what happens to characters that a key cannot have, after the last rule. `Default` replaces each one
-	// with `_`. `Unicode` replaces it with its code point: `/` becomes `_U002f_`. `None` keeps it, and such a
-	// key is an error. If it is not set, it is `Default`.
+	// with `_`; a letter or a digit outside of ASCII is an error. `Unicode` replaces it with its code point: `/`
+	// becomes `_U002f_`. `None` keeps it, and such a key is an error. If it is not set, it is `Default`.
 	// +optional
 	// +kubebuilder:default=Default
 	// +kubebuilder:validation:Enum=Default;Unicode;None
@@ -82,8 +82,8 @@ type Extract struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.name) || has(self.tags)",message="at least one of path, name and tags must be set"
 type Find struct {
-	// The text with which `<input>/<key>` must begin, for example `cache/`. If it is not set, every path
-	// matches.
+	// The text with which `<input>/<key>` must begin, for example `cache/`. Outputs of generators match only if
+	// the path begins with `generated.`, for example `generated.admin/`. If it is not set, every path matches.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512

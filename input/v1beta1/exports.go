@@ -319,8 +319,9 @@ type ConfigMapExport struct {
 	// +listType=atomic
 	Data []ConfigMapData `json:"data,omitempty"`
 
-	// Adds all keys of an input to the ConfigMap, under other names if needed. If an input is missing, the whole
-	// ConfigMap is kept as it is, or not created.
+	// Adds all keys of an input to the ConfigMap, under other names if needed. The input must not be secret: a
+	// ConfigMap source or the environment, but no connection details and no `find`. If an input is missing, the
+	// whole ConfigMap is kept as it is, or not created.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64

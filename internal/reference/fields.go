@@ -33,8 +33,15 @@ type Field struct {
 	ID, Name, Type, Values, Does string
 }
 
-// camel is a word that is a name, and not English.
-var camel = regexp.MustCompile(`\b[a-z]+[A-Z]\w*\b`)
+// Names of fields in the messages of rules.
+var (
+	names     = regexp.MustCompile(`\b[a-z]\w*(?:\.\w+)*\b`)
+	fieldList = regexp.MustCompile(`^(exactly|at most|at least) one of `)
+	english   = map[string]bool{ // which are also English
+		"data": true, "key": true, "name": true, "namespace": true, "set": true, "source": true, "type": true,
+		"value": true,
+	}
+)
 
 // A walk over the Go types of the input and their schemas.
 type walk struct {
@@ -75,17 +82,16 @@ func (w *walk) object(path string, s *definition.Schema, t reflect.Type) {
 		if r.FieldPath != "" {
 			text = strings.TrimPrefix(r.FieldPath, ".") + " " + text
 		}
-		first, rest, _ := strings.Cut(text, " ")
-		rest = camel.ReplaceAllStringFunc(rest, func(word string) string {
-			if s.Properties[word] == nil {
+		listed := fieldList.MatchString(text)
+		text = names.ReplaceAllStringFunc(text, func(word string) string {
+			if s.Properties[word] == nil || english[word] && !listed {
 				return word
 			}
 			return code(word)
 		})
-		if r.FieldPath != "" || s.Properties[first] != nil {
-			first = code(first)
+		if first, rest, _ := strings.Cut(text, " "); r.FieldPath != "" && !strings.HasPrefix(text, "`") {
+			text = code(first) + " " + rest
 		}
-		text = first + " " + rest
 		o.Rules = append(o.Rules, upper(text)+".")
 	}
 	w.add(o, s, t)

@@ -23,12 +23,17 @@ func anchor(heading string) string {
 // spans are the code in a Markdown text.
 var spans = regexp.MustCompile("``.*?``|`[^`]*`")
 
+// space stands for a space where no line ends: in code.
+const space = "\x00"
+
 // paragraphs of a text, without lines that are too long.
 func paragraphs(text string) string {
 	var out []string
 	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		line, lines := "", []string{}
+		p = spans.ReplaceAllStringFunc(p, func(s string) string { return strings.Join(strings.Fields(s), space) })
 		for _, word := range strings.Fields(p) {
+			word = strings.ReplaceAll(word, space, " ")
 			if line != "" && utf8.RuneCountInString(line+" "+word) > 120 {
 				line, lines = "", append(lines, line)
 			}

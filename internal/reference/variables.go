@@ -67,7 +67,7 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	},
 	{
 		Name: expression.Previous, Secret: "yes", uses: []string{"previous.uuid.uuid"}, key: "previous.uuid.uuid",
-		Does: "`previous.<name>` is the outputs of the generation before it, until its grace period ends.",
+		Does: "`previous.<name>` is the outputs of the generation before the one in use, until its grace period ends.",
 	},
 	{
 		Name: expression.Generation, uses: []string{"generation.id"},
