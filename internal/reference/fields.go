@@ -185,7 +185,7 @@ func isExpression(name string, s *definition.Schema) bool {
 func values(s *definition.Schema) []string {
 	var out []string
 	if s.Enum != nil {
-		var texts []string
+		texts := make([]string, 0, len(s.Enum))
 		for _, e := range s.Enum {
 			texts = append(texts, fmt.Sprint(e))
 		}
@@ -226,31 +226,26 @@ func whole(f *float64) *int {
 	return &i
 }
 
-// between two bounds, of which either may be missing. Each text has a character, and no list is
-// limited to a single item.
+// between two bounds, of which either may be missing. A lower bound of 0 is one for numbers only.
 func between(low, high *int, noun string) string {
-	text := ""
+	if low != nil && *low == 0 && (noun != "" || high != nil) {
+		low = nil
+	}
+	last, text := 0, ""
 	switch {
-	case low != nil && *low == 0 && high == nil && noun == "":
-		return "at least 0"
-	case low != nil && *low > 0 && high != nil:
-		text = fmt.Sprintf("%s to %s", count(int64(*low)), count(int64(*high)))
-	case low != nil && *low == 1 && high == nil:
-		return strings.TrimSpace("at least 1 " + noun)
-	case low != nil && *low > 0:
-		text = "at least " + count(int64(*low))
+	case low != nil && high != nil:
+		last, text = *high, fmt.Sprintf("%s to %s", count(int64(*low)), count(int64(*high)))
+	case low != nil:
+		last, text = *low, "at least "+count(int64(*low))
 	case high != nil:
-		text = "at most " + count(int64(*high))
+		last, text = *high, "at most "+count(int64(*high))
 	default:
 		return ""
 	}
-	switch noun {
-	case "":
-		return text
-	case "entry":
-		return text + " entries"
+	if last != 1 && noun != "" {
+		noun = strings.TrimSuffix(noun, "y") + map[bool]string{true: "ies", false: "s"}[strings.HasSuffix(noun, "y")]
 	}
-	return text + " " + noun + "s"
+	return strings.TrimSpace(text + " " + noun)
 }
 
 // count is a number with separated thousands.

@@ -182,7 +182,7 @@ func (s signature) differs(o signature) int {
 // for several types, are one: math.abs(T) → T.
 func generic(f *decls.FunctionDecl) []signature {
 	type form struct{ of, as signature }
-	forms, counts := []form{}, map[string]int{}
+	forms, counts := make([]form, 0, len(f.OverloadDecls())), map[string]int{}
 	for _, o := range f.OverloadDecls() {
 		s := signature{name: f.Name(), member: o.IsMemberFunction(), result: typeText(o.ResultType())}
 		t := signature{name: s.name, member: s.member, result: s.result}

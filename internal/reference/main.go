@@ -36,7 +36,7 @@ func run(args []string) error {
 	}
 	var from [3][]byte
 	for i := range from {
-		text, err := os.ReadFile(args[i])
+		text, err := os.ReadFile(args[i]) //nolint:gosec // a file of the repository
 		if err != nil {
 			return fmt.Errorf("cannot read: %w", err)
 		}
