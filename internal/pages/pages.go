@@ -205,14 +205,15 @@ func Commands(b Block) []Command {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)|<a href="([^"]+)"|<img [^>]*src="([^"]+)"`)
 
-var code = regexp.MustCompile("`+[^`]*`+")
+// code in a line of prose, in which brackets are no link.
+var code = regexp.MustCompile("``.*?``|`[^`]*`")
 
-// Links of the prose, without what is code.
+// Links of the prose.
 func (p Page) Links() []Link {
 	var all []Link
 
 	for i, line := range strings.Split(p.Prose, "\n") {
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, "`"), -1) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
 			all = append(all, Link{Line: i + 1, Target: strings.Join(m[1:], "")})
 		}
 	}

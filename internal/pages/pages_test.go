@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const text = "# A `page`\n\nSee [b](b.md#c), and\n\n```shell\n# why\nA=1 fn check \\\n  x.yaml # exit code 1\n\nfn render y\n```\n\n" +
+const text = "# A `page`\n\nSee [b](b.md#c), `[a](c)` and ``a`[b](d)``, and\n\n```shell\n# why\nA=1 fn check \\\n  x.yaml # exit code 1\n\nfn render y\n```\n\n" +
 	"```text output\n...\nb\n```\n\n## Why not?\n## Why not?\n"
 
 func TestParse(t *testing.T) {

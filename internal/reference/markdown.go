@@ -27,14 +27,19 @@ var spans = regexp.MustCompile("``.*?``|`[^`]*`")
 const space = "\x00"
 
 // paragraphs of a text, without lines that are too long.
-func paragraphs(text string) string {
+func paragraphs(text string) string { return wrap(text, columns) }
+
+// columns of a page.
+const columns = 120
+
+func wrap(text string, columns int) string {
 	var out []string
 	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		line, lines := "", []string{}
 		p = spans.ReplaceAllStringFunc(p, func(s string) string { return strings.Join(strings.Fields(s), space) })
 		for _, word := range strings.Fields(p) {
 			word = strings.ReplaceAll(word, space, " ")
-			if line != "" && utf8.RuneCountInString(line+" "+word) > 120 {
+			if line != "" && utf8.RuneCountInString(line+" "+word) > columns {
 				line, lines = "", append(lines, line)
 			}
 			line = strings.TrimSpace(line + " " + word)
@@ -45,7 +50,7 @@ func paragraphs(text string) string {
 }
 
 // bullet is a paragraph as an item of a list.
-func bullet(text string) string { return strings.ReplaceAll(paragraphs(text), "\n", "\n  ") }
+func bullet(text string) string { return strings.ReplaceAll(wrap(text, columns-2), "\n", "\n  ") }
 
 // cell is a text in the cell of a table: on one line, with paragraphs apart.
 func cell(text string) string {
