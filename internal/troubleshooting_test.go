@@ -19,9 +19,9 @@ import (
 
 const troubleshooting = "../example/TROUBLESHOOTING.md"
 
-// A page that names a test, such as `TestScenarios/hold`, names one that exists.
+// TestPagesNameTestsThatExist checks that every test that a page names exists, such as `TestScenarios/hold`.
 func TestPagesNameTestsThatExist(t *testing.T) {
-	tests := map[string]string{} // the text of the package that has it
+	tests := map[string]string{} // the tests of its package, as text
 	isTest := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
 
 	eachGoFile(t, func(path, text string) {
@@ -47,7 +47,7 @@ func TestPagesNameTestsThatExist(t *testing.T) {
 	}
 }
 
-// The table of common messages has texts of the code: all parts of a message, around each …, are in strings of it.
+// TestCommonMessagesAreInTheCode checks that the code has all parts of each message, before and after each ….
 func TestCommonMessagesAreInTheCode(t *testing.T) {
 	var texts []string
 
@@ -88,7 +88,7 @@ func TestCommonMessagesAreInTheCode(t *testing.T) {
 	}
 }
 
-// The table of conditions has each reason of the code.
+// TestReasonsAreInThePage checks that the table of conditions has each reason.
 func TestReasonsAreInThePage(t *testing.T) {
 	var got []string
 	for _, row := range tableAfter(t, "## What do the conditions say?") {
@@ -106,7 +106,7 @@ func TestReasonsAreInThePage(t *testing.T) {
 	}
 }
 
-// stringOf a constant expression: a literal, or several with plus signs. It is empty for others.
+// stringOf returns the string of a literal, or of several literals with plus signs. It is empty for other expressions.
 func stringOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -162,7 +162,7 @@ func tableAfter(t *testing.T, heading string) [][]string {
 	return rows[2:]
 }
 
-// packageText is the text of all test files of a folder.
+// packageText returns the text of all test files in a folder.
 func packageText(t *testing.T, dir string) string {
 	t.Helper()
 

@@ -123,10 +123,10 @@ var deletions = []deletionRow{
 	},
 }
 
-// A deletion plays in a namespace of its own.
+// A deletion runs in its own namespace.
 type deletion struct{ scenario }
 
-// TestDeletions deletes what the table names, and looks at what happens.
+// TestDeletions deletes or edits the object of each row, and checks what the row says.
 func TestDeletions(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatalf("%v\n%s", err, events(""))
@@ -139,7 +139,7 @@ func TestDeletions(t *testing.T) {
 			ns := "deleted-" + row.name
 			d := deletion{scenario{ControlPlane: plane, function: functionName, ns: ns}}
 
-			if row.name == "function" { // not the one that all tests share
+			if row.name == "function" { // other tests need the shared one
 				d.function = "function-deleted"
 
 				f, err := install(t.Context(), d.function, "package", state("function-export"), codecArgs())
@@ -159,7 +159,7 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
-// TestPageHasDeletions wants a row of the page for each of them.
+// TestPageHasDeletions checks that the page has each row.
 func TestPageHasDeletions(t *testing.T) {
 	b, err := os.ReadFile(root + "/example/TROUBLESHOOTING.md")
 	if err != nil {
@@ -179,7 +179,7 @@ const (
 secrets: [{name: connection, data: [{valueMap: "{'username': secrets.login.username, 'password': secrets.login.password}"}]}]
 `
 
-	// generating is an input with a generator whose grace period does not end here.
+	// generating is an input with a generator. Its grace period does not end during a test.
 	generating = `
 generators: [{name: admin, password: {length: 24, symbols: 0, prefix: hush-}, gracePeriod: 1h}]
 secrets:
@@ -193,7 +193,7 @@ secrets:
 // exported is the Secret of the export connection.
 func (d deletion) exported() live.Ref { return d.core("Secret", "app-connection") }
 
-// begin with an input, until its Secret is there. Returns what the Secret has.
+// begin applies an input, and waits until the composite is ready. It returns the data of the exported Secret.
 func (d deletion) begin(ctx context.Context, input string, given map[string]string, composed ...string) (map[string]string, error) {
 	err := first(
 		func() error { return d.open(ctx, "App", input, composed...) },
@@ -207,7 +207,7 @@ func (d deletion) begin(ctx context.Context, input string, given map[string]stri
 			return d.provide(ctx, "app-db", "app-db-details", given, readyStatus(""))
 		},
 		func() error { return d.says(ctx, d.app(), "Available") },
-		d.rest, // a reconcile that has seen what is deleted would put it back
+		d.rest, // otherwise a running reconcile could create a deleted object again
 	)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (d deletion) begin(ctx context.Context, input string, given map[string]stri
 	return d.data(ctx, "Secret", "app-connection")
 }
 
-// gone waits until an object is not there.
+// gone waits until an object does not exist.
 func (d deletion) gone(ctx context.Context, r live.Ref) error {
 	return eventually(ctx, 2*soon, "the end of "+r.String(), func() error {
 		if _, err := d.Get(ctx, r); !live.IsNotFound(err) {
@@ -227,7 +227,7 @@ func (d deletion) gone(ctx context.Context, r live.Ref) error {
 	})
 }
 
-// keeps deletes or changes something, and wants the Secret untouched over some reconciles while the condition says why.
+// keeps calls do, and checks that the Secret does not change while the condition has a reason.
 func (d deletion) keeps(ctx context.Context, do func() error, reason string, mentions ...string) error {
 	before, err := d.Get(ctx, d.exported())
 	if err != nil {
@@ -241,7 +241,7 @@ func (d deletion) keeps(ctx context.Context, do func() error, reason string, men
 	)
 }
 
-// stops deletes something without which Crossplane runs no pipeline, and wants the Secret untouched.
+// stops calls do, after which Crossplane cannot run the pipeline, and checks that the Secret does not change.
 func (d deletion) stops(ctx context.Context, do func() error) error {
 	before, err := d.Get(ctx, d.exported())
 	if err != nil {
@@ -398,7 +398,7 @@ secrets: [{name: connection, from: db, data: [{valueMap: "{'username': secret.us
 				return err
 			})
 		},
-		func() error { return d.gone(ctx, d.core("Secret", "app-db-details")) }, // as its owner was
+		func() error { return d.gone(ctx, d.core("Secret", "app-db-details")) }, // its owner was deleted
 		func() error { return d.provide(ctx, "app-db", "app-db-details", later, readyStatus("")) },
 		func() error { return d.becomes(ctx, "Secret", "app-connection", later) },
 	)
@@ -524,7 +524,7 @@ secrets: [{name: connection, data: [{valueMap: "{'region': environment.region, '
 `
 }
 
-// withoutEnvironmentConfig wants a reason after it is deleted, and the Secret to follow it when it is back.
+// withoutEnvironmentConfig deletes the EnvironmentConfig, checks that the Secret is kept, and creates it again.
 func (d deletion) withoutEnvironmentConfig(ctx context.Context, resolution, reason, mentions string) error {
 	given := login()
 	config := live.Ref{APIVersion: "apiextensions.crossplane.io/v1beta1", Kind: "EnvironmentConfig", Name: d.ns}

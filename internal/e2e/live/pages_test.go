@@ -20,7 +20,7 @@ import (
 
 // pagesManifests are the objects that the pages name: the composite my-app in the namespace team-a,
 // and its Composition. The composed resource db has its connection details in the Secret my-app-db.
-// No controller runs the Deployments: they only have names.
+// No controller runs the Deployments.
 const pagesManifests = `
 apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition
@@ -76,8 +76,8 @@ spec:
 // myApp is the composite that the pages name.
 var myApp = live.Ref{APIVersion: "apps.example.org/v1", Kind: "App", Namespace: "team-a", Name: "my-app"}
 
-// pageStates are what some pages are about: a trouble that is there before their commands run. All other
-// pages find a composite that is ready.
+// pageStates prepare the problem that a page is about, before its commands run. On all other pages the composite
+// is ready.
 var pageStates = map[string]func(ctx context.Context, s scenario) error{
 	"example/TROUBLESHOOTING.md": func(ctx context.Context, s scenario) error {
 		if err := s.connect(ctx, "my-app-db", "my-app-db", map[string]string{"username": hush()}); err != nil {
@@ -88,10 +88,11 @@ var pageStates = map[string]func(ctx context.Context, s scenario) error{
 	},
 }
 
-// substitutes are the commands that cannot run here as they are. Their flags are checked.
+// substitutes are the commands that cannot run here unchanged. They run with another flag, so that their own flags are
+// still checked.
 var substitutes = []struct {
 	pattern *regexp.Regexp
-	flag    string // that is added
+	flag    string // added to the command
 	reason  string
 }{
 	{regexp.MustCompile(`^kubectl (logs|exec|top|port-forward|rollout)\b`), "--help", "the function is a process here, without a Pod"},
@@ -99,7 +100,7 @@ var substitutes = []struct {
 	{regexp.MustCompile(`^kubectl (apply|annotate|delete|patch|replace) .*\bfunctions?\b`), "--dry-run=server", "all tests share the Function"},
 }
 
-// reads are commands that change nothing. They are repeated until Crossplane has done what they show.
+// reads are commands that change nothing. They are repeated until they succeed, because Crossplane may need time.
 var reads = regexp.MustCompile(`^kubectl (api-resources|auth|describe|diff|events|explain|get|wait)\b`)
 
 // TestPages runs each kubectl command of the documentation, page by page.
@@ -147,7 +148,7 @@ func TestPages(t *testing.T) {
 	t.Logf("%d commands ran", ran)
 }
 
-// linksTo returns a folder with links to what a folder has: commands write their files beside these links.
+// linksTo returns a folder with links to the files of a folder. Commands write their own files beside the links.
 func linksTo(t *testing.T, dir string) string {
 	t.Helper()
 
@@ -172,10 +173,10 @@ func linksTo(t *testing.T, dir string) string {
 	return out
 }
 
-// setUpPage has the composite ready, and then in the state that the page is about.
+// setUpPage waits until the composite is ready, and then prepares the state that the page is about.
 func (s scenario) setUpPage(ctx context.Context, page string) error {
 	err := first(
-		func() error { // the page before may have deleted any of it
+		func() error { // the previous page may have deleted some of them
 			return eventually(ctx, soon, "the API of App", func() error {
 				return s.Apply(ctx, pagesManifests+`
 ---
@@ -196,7 +197,7 @@ func (s scenario) setUpPage(ctx context.Context, page string) error {
 type pageCommand struct {
 	pages.Command
 
-	shown *string // what it prints, if the page shows that
+	shown *string // its output, if the page shows it
 }
 
 func kubectlCommands(page pages.Page) []pageCommand {
@@ -226,7 +227,7 @@ func kubectlCommands(page pages.Page) []pageCommand {
 // A kubectl runs commands in a folder, as an administrator.
 type kubectl struct{ program, dir string }
 
-// run a command of a page. One that only reads has some time until it shows what the page shows.
+// run runs a command of a page, and compares its exit code and its output.
 func (k kubectl) run(ctx context.Context, c pageCommand) error {
 	for _, s := range substitutes {
 		if s.pattern.MatchString(c.Text) {
@@ -251,7 +252,7 @@ func (k kubectl) run(ctx context.Context, c pageCommand) error {
 	return try()
 }
 
-// output of a command line, which must end with an exit code.
+// output returns what a command line prints. The command must end with the exit code.
 func (k kubectl) output(ctx context.Context, text string, want int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
