@@ -75,7 +75,7 @@ func (e *Environment) Authors() *Environment { return e.authors }
 // Generations returns the environment of expressions that create a generation: with Generation.
 func (e *Environment) Generations() *Environment { return e.generations }
 
-// CEL is the environment below e, from which documentation is generated.
+// CEL returns the environment below e, from which documentation is generated.
 func (e *Environment) CEL() *cel.Env { return e.env }
 
 // NewEnvironment makes the environment. An error is a defect of the program.

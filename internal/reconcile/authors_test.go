@@ -175,7 +175,7 @@ func TestTenants(t *testing.T) {
 			spec:   `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
 			world:  observedTenants,
 			want: []string{
-				"Held! " + heldA + ` | Secret "a" is kept unchanged: ` + at + `secretExpressions[1].value:1:4: ends too early: a value is missing behind +`,
+				"Held! " + heldA + ` | Secret "a" is kept unchanged: ` + at + `secretExpressions[1].value:1:4: ends too early: a value is missing after +`,
 				"Available Secret team/b {data: {k: v}}",
 			},
 		},
