@@ -142,7 +142,7 @@ func canaries(text string) string {
 	return strings.NewReplacer("ALLOWEDKEYS", strings.Join(keys, ", "), "ALLOWED64", encode(allowedCanary), "DENIED64", encode(deniedCanary), "DENIED", deniedCanary).Replace(text)
 }
 
-// The law of the tenants: whatever the author of a composite writes, the input's
+// The law of the authors: whatever the author of a composite writes, the input's
 // own exports are made as ever, nothing is read, written or said that is not
 // allowed, the server takes no more than this, and serves others meanwhile.
 func TestAttacks(t *testing.T) {
@@ -236,9 +236,9 @@ func judge(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.
 	t.Helper()
 	asked := askedFor(req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue().GetFields()["operatorSpec"])
 	for name, r := range rsp.GetDesired().GetResources() {
-		kind, object, tenants := asked.find(name)
+		kind, object, authors := asked.find(name)
 		switch {
-		case tenants:
+		case authors:
 			judgeObject(t, kind, object, asked.keys[name], r.GetResource(), req.GetObserved().GetResources()[name].GetResource())
 		case name != "own" && req.GetDesired().GetResources()[name] == nil:
 			t.Errorf("%s: composed resource %q was not asked for", a.Reason, name)

@@ -69,13 +69,13 @@ func TestRequestIsNotKept(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// Many tenants and inputs: each is compiled anew, and kept.
-func TestRequestsOfManyTenantsAreNotKept(t *testing.T) {
+// Many composite authors and inputs: each is compiled again, and kept.
+func TestRequestsOfManyAuthorsAreNotKept(t *testing.T) {
 	f, gone := functiontest.Fixed(t), &atomic.Int32{}
 	const n = 50
 	for i := range n {
-		tenant := strings.Replace(functiontest.Asking(2), "value: nope", fmt.Sprintf("value: \"'%d'\"", i), 1)
-		sent, err := proto.Marshal(functiontest.Request(t, tenant+strings.Replace(functiontest.AuthorInput, "later", fmt.Sprint("later", i%7), 2)))
+		author := strings.Replace(functiontest.Asking(2), "value: nope", fmt.Sprintf("value: \"'%d'\"", i), 1)
+		sent, err := proto.Marshal(functiontest.Request(t, author+strings.Replace(functiontest.AuthorInput, "later", fmt.Sprint("later", i%7), 2)))
 		if err != nil {
 			t.Fatal(err)
 		}

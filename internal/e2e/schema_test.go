@@ -279,7 +279,7 @@ func TestSchemaAgreesWithFunction(t *testing.T) {
 		"GeneratorExtractUnknown":                 {input: "generators: [{name: a, uuid: {}}]\nsecrets: [{name: a, dataFrom: [{extract: {key: generated.b}}]}]", refused: true, weaker: true},
 		"GeneratorFindUnknown":                    {input: "generators: [{name: a, uuid: {}}]\nsecrets: [{name: a, dataFrom: [{find: {path: generated.b/}}]}]", refused: true, weaker: true},
 		"GeneratorFindPrevious":                   {input: "generators: [{name: a, uuid: {}}]\nsecrets: [{name: a, dataFrom: [{find: {path: previous.a/}}]}]", refused: true, weaker: true},
-		"TenantsName":                             {input: `secrets: [{name: fromComposite/Secret/a, metadata: {name: a}, ` + data + `}]`, refused: true},
+		"AuthorsName":                             {input: `secrets: [{name: fromComposite/Secret/a, metadata: {name: a}, ` + data + `}]`, refused: true},
 		"ManyRules":                               {input: `secrets: [{name: a, dataFrom: [{extract: {key: a}, rewrite: [` + strings.Repeat(`{merge: {}}, `, 33) + `]}]}]`, refused: true},
 		"ManyEntries":                             {input: `secrets: [{name: a, dataFrom: [` + strings.Repeat(`{extract: {key: a}}, `, 65) + `]}]`, refused: true},
 	}

@@ -25,7 +25,7 @@ import (
 // the context, the environment, a source, and somebody else's Secret.
 const forbidden = "verboten"
 
-// hostile is the world of laws, where what the author may not read is told apart.
+// hostile is the scene of laws with another canary in each value that the author must not read.
 const hostile = laws + `
   cache:
     object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1}, status: {endpoint: verboten, manifest: {apiVersion: v1, kind: Secret, data: {k: dmVyYm90ZW4=}}}}
@@ -48,13 +48,13 @@ cluster:
 desired: {earlier: {apiVersion: v1, kind: Secret, metadata: {name: earlier}}}
 `
 
-// tenantInputs allow one composed resource, and nothing.
-var tenantInputs = []string{
-	tenantInput + "\n  allow: {secrets: [db], resources: [db], labels: [a, b, k, x], annotations: [a, b, k, x]}",
-	tenantInput,
+// authorInputs allow one composed resource, and nothing.
+var authorInputs = []string{
+	authorInput + "\n  allow: {secrets: [db], resources: [db], labels: [a, b, k, x], annotations: [a, b, k, x]}",
+	authorInput,
 }
 
-const tenantInput = `
+const authorInput = `
 sources: [{name: ca, apiVersion: v1, kind: Secret}]
 secrets:
 - name: own
@@ -68,8 +68,8 @@ status:
 fromComposite:
   fieldPath: spec.operatorSpec`
 
-// tenantFields are the lists, by a number.
-var tenantFields = []string{"secretExpressions", "configMapExpressions", "dynamicSecrets", "dynamicConfigMaps"}
+// authorFields are the lists, by a number.
+var authorFields = []string{"secretExpressions", "configMapExpressions", "dynamicSecrets", "dynamicConfigMaps"}
 
 // written is what an author writes: what raw has as JSON, and entries of the parts
 // in the list that n says. It is nil for what protobuf does not carry.
@@ -95,12 +95,12 @@ func written(raw, x, y, name, key string, n uint16) *structpb.Value {
 		first["valueMap"] = x
 		delete(first, "value")
 	}
-	add(tenantFields[n%4], first)
+	add(authorFields[n%4], first)
 	if bit(5) {
-		add(tenantFields[n>>6%4], map[string]any{"name": name, "key": key, "value": y})
+		add(authorFields[n>>6%4], map[string]any{"name": name, "key": key, "value": y})
 	}
 	if bit(8) {
-		add(tenantFields[n>>6%4], map[string]any{"name": "a", "key": "l", "value": y})
+		add(authorFields[n>>6%4], map[string]any{"name": "a", "key": "l", "value": y})
 	}
 	v, err := structpb.NewValue(lists)
 	if err != nil {
@@ -109,8 +109,8 @@ func written(raw, x, y, name, key string, n uint16) *structpb.Value {
 	return v
 }
 
-// tenantScene is a scene whose composite's author writes this, or nothing.
-func tenantScene(t *testing.T, input string, asks *structpb.Value) *scene {
+// authorScene is a scene whose composite's author writes this, or nothing.
+func authorScene(t *testing.T, input string, asks *structpb.Value) *scene {
 	t.Helper()
 	s := newScene(t, plantest.Exports(input), hostile, further)
 	if asks != nil {
@@ -122,7 +122,7 @@ func tenantScene(t *testing.T, input string, asks *structpb.Value) *scene {
 // spelled are the objects that an author names, by their composed resources.
 func spelled(asks *structpb.Value) map[string]bool {
 	out := map[string]bool{}
-	for i, field := range tenantFields {
+	for i, field := range authorFields {
 		kind := []object.Kind{object.Secret, object.ConfigMap}[i%2]
 		for _, e := range asks.GetStructValue().GetFields()[field].GetListValue().GetValues() {
 			out["fromComposite/"+string(kind)+"/"+e.GetStructValue().GetFields()["name"].GetStringValue()] = true
@@ -140,15 +140,15 @@ func theInputs(r *reconcile.Result) *reconcile.Result {
 	}
 }
 
-// tenantsOf are the objects that an author asks for, and all that is said.
-func tenantsOf(r *reconcile.Result) *reconcile.Result {
+// authorsOf are the objects that an author asks for, and all that is said.
+func authorsOf(r *reconcile.Result) *reconcile.Result {
 	return &reconcile.Result{Objects: slices.DeleteFunc(slices.Clone(r.Objects), func(o reconcile.Object) bool { return !o.Author }), Others: r.Others, Requirements: r.Requirements}
 }
 
-// FuzzTenants takes anything for what a composite's author asks for: nothing of the
+// FuzzAuthors takes anything for what a composite's author asks for: nothing of the
 // input's own changes, no object is elsewhere or has a name that is not spelled, no
 // secret is where it must not be, and the same request gives the same answer.
-func FuzzTenants(f *testing.F) {
+func FuzzAuthors(f *testing.F) {
 	names, keys := attack.Names(), attack.Keys()
 	for i, x := range slices.Concat(expressions, []string{
 		"self.spec.operatorSpec", "{'a': secret.password}", "resources.cache.status.endpoint", "secrets['ca' + 'che'].password", "json.encode(environment)", "secrets.theirs.k",
@@ -189,31 +189,31 @@ func FuzzTenants(f *testing.F) {
 		if asks == nil {
 			return
 		}
-		input := tenantInputs[n>>9%2]
-		s := tenantScene(t, input, asks)
+		input := authorInputs[n>>9%2]
+		s := authorScene(t, input, asks)
 		one := s.run(t)
 		if slices.ContainsFunc(show(one), func(s string) bool { return strings.Contains(s, "took longer than") || strings.Contains(s, "used up") }) {
 			return // the one limit that depends on the machine
 		}
-		if diff := cmp.Diff(one, tenantScene(t, input, asks).run(t), results); diff != "" {
+		if diff := cmp.Diff(one, authorScene(t, input, asks).run(t), results); diff != "" {
 			t.Errorf("results of the same request differ: -one, +other:\n%s", diff)
 		}
 		if bare[input] == nil {
-			bare[input] = tenantScene(t, input, nil).run(t)
+			bare[input] = authorScene(t, input, nil).run(t)
 		}
 		if diff := cmp.Diff(theInputs(bare[input]), theInputs(one), results, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("the input's own: -want, +got:\n%s", diff)
 		}
-		tenantsStayWithin(t, s, asks, one, bare[input])
-		if text := fmt.Sprint(show(tenantsOf(one))); input == tenantInput && strings.Contains(text, canary) {
+		authorsStayWithin(t, s, asks, one, bare[input])
+		if text := fmt.Sprint(show(authorsOf(one))); input == authorInput && strings.Contains(text, canary) {
 			t.Errorf("nothing is allowed, and read:\n%s", text)
 		}
 	})
 }
 
-// tenantsStayWithin what they may: where their objects are, what is read for them,
+// authorsStayWithin what they may: where their objects are, what is read for them,
 // and what comes out.
-func tenantsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *reconcile.Result) {
+func authorsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *reconcile.Result) {
 	t.Helper()
 	named := spelled(asks)
 	for _, o := range r.Objects {
@@ -240,7 +240,7 @@ func tenantsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *re
 	if text := s.text(t, r); strings.Contains(text, canary) || strings.Contains(text, "Y2FuYXJ5") {
 		t.Errorf("a secret is out:\n%s", text)
 	}
-	r = tenantsOf(r)
+	r = authorsOf(r)
 	for _, all := range []string{s.text(t, r), fmt.Sprint(show(r))} {
 		if strings.Contains(all, forbidden) || strings.Contains(all, "dmVyYm90ZW4") {
 			t.Errorf("what is not allowed is read:\n%s", all)

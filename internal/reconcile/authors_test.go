@@ -14,9 +14,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// tenant is an input that lets the composite's author read db, and exports it
+// authorsInput is an input that lets the composite's author read db, and exports it
 // itself, too.
-const tenant = `
+const authorsInput = `
 secrets:
 - name: own
   from: db
@@ -35,8 +35,8 @@ func asks(spec string) string {
 composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3, region: eu, %s}}`, spec)
 }
 
-// observedTenants are two Secrets and a ConfigMap that the author asked for once.
-const observedTenants = `
+// observedAuthors are two Secrets and a ConfigMap that the author asked for once.
+const observedAuthors = `
 resources:
   db:
     object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, status: {endpoint: db.example.org}}
@@ -112,7 +112,7 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 // noKey is said of an entry that is neither a key nor a prefix.
 const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
 
-func TestTenants(t *testing.T) {
+func TestAuthors(t *testing.T) {
 	const (
 		dns   = "use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit"
 		heldA = "Secret team/a {data: {k: old}}"
@@ -120,11 +120,11 @@ func TestTenants(t *testing.T) {
 		at    = "spec.operatorSpec."
 	)
 	for name, c := range map[string]struct {
-		reason string
-		input  string // tenant if empty
-		spec   string // of the composite
-		world  string
-		want   []string // without own
+		reason  string
+		input   string // authorsInput if empty
+		spec    string // of the composite
+		objects string
+		want    []string // without own
 	}{
 		"Nothing": {
 			reason: "nobody has to ask for anything",
@@ -165,15 +165,15 @@ func TestTenants(t *testing.T) {
 			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret.token; key "l" for composite.status`},
 		},
 		"WaitingForTheInput": {
-			reason: "the composed resource is not there",
-			world:  "resources: {}",
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: resources.db.spec.x}, {name: a, key: m, value: "secrets['db'].x"}]}`,
-			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret (secrets.db); key "l" for resources.db; key "m" for secrets.db`},
+			reason:  "the composed resource is not there",
+			objects: "resources: {}",
+			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: resources.db.spec.x}, {name: a, key: m, value: "secrets['db'].x"}]}`,
+			want:    []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret (secrets.db); key "l" for resources.db; key "m" for secrets.db`},
 		},
 		"DoesNotCompile": {
-			reason: "the path is in the composite, and the other object is made",
-			spec:   `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
-			world:  observedTenants,
+			reason:  "the path is in the composite, and the other object is made",
+			spec:    `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
+			objects: observedAuthors,
 			want: []string{
 				"Held! " + heldA + ` | Secret "a" is kept unchanged: ` + at + `secretExpressions[1].value:1:4: ends too early: a value is missing after +`,
 				"Available Secret team/b {data: {k: v}}",
@@ -249,7 +249,7 @@ func TestTenants(t *testing.T) {
 		},
 		"ReferredTo": {
 			reason: "a provider is going to write this Secret, or reads it: nobody else may make it",
-			world: `
+			objects: `
 desired:
   cache: {apiVersion: example.org/v1, kind: Cache, spec: {forProvider: {passwordSecretRef: {name: a, key: k}, nested: [{authSecretRefs: [{name: b}]}]}}}
   pod: {apiVersion: example.org/v1, kind: Pod, spec: {secretName: e, imagePullSecrets: [{name: f}], envFrom: [{configMapRef: {name: b}}], manifest: {apiVersion: v1, kind: Secret, metadata: {name: g, namespace: team}}}}
@@ -282,8 +282,8 @@ resources:
 				at + `secretExpressions[5].value:1:8: there is no variable sources here: the variables are composite, environment, resource, resources, secret, secrets, self`},
 		},
 		"NotAllowedComputed": {
-			reason: "a name that is computed finds what is allowed only",
-			world:  observedTenants,
+			reason:  "a name that is computed finds what is allowed only",
+			objects: observedAuthors,
 			spec: `operatorSpec: {secretExpressions: [
 				{name: p, key: a, value: "secrets.map(k, k).join(',') + resources.map(k, k).join(',') + string('cache' in secrets)"},
 				{name: q, key: k, value: "secrets['ca' + 'che'].password"}, {name: r, key: k, value: "secrets[?'ca' + 'che'].?password.orValue('none')"}], dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
@@ -320,22 +320,22 @@ resources:
 			want:   []string{"Available Secret team/a {data: {k: canary-pass}}"},
 		},
 		"Environment": {
-			reason: "where it is allowed",
-			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
-			world:  "environment: {region: eu}",
-			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
-			want:   []string{"Available ConfigMap team/a {data: {k: eu}}"},
+			reason:  "where it is allowed",
+			input:   "fromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
+			objects: "environment: {region: eu}",
+			spec:    `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
+			want:    []string{"Available ConfigMap team/a {data: {k: eu}}"},
 		},
 		"Removed": {
-			reason: "what is no longer asked for is no longer desired",
-			world:  observedTenants,
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}]}`,
-			want:   []string{"Available Secret team/a {data: {k: v}}"},
+			reason:  "what is no longer asked for is no longer desired",
+			objects: observedAuthors,
+			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}]}`,
+			want:    []string{"Available Secret team/a {data: {k: v}}"},
 		},
 		"Unclear": {
-			reason: "an entry without a name may be any object's: nothing of its kind is dropped",
-			world:  observedTenants,
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
+			reason:  "an entry without a name may be any object's: nothing of its kind is dropped",
+			objects: observedAuthors,
+			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
 			want: []string{
 				"Available Secret team/a {data: {k: v}}",
 				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
@@ -354,9 +354,9 @@ resources:
 			},
 		},
 		"NoList": {
-			reason: "of this list it is not known what it asks for; the others go on",
-			world:  observedTenants,
-			spec:   `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
+			reason:  "of this list it is not known what it asks for; the others go on",
+			objects: observedAuthors,
+			spec:    `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}",
 				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
@@ -365,10 +365,10 @@ resources:
 			},
 		},
 		"NoParent": {
-			reason: "nor where the field cannot be: its parent was something else by mistake",
-			input:  "fromComposite: {fieldPath: spec.exports.list}\nsecrets: [{name: own, from: db, data: [{key: p, value: secret.password}]}]",
-			world:  observedTenants,
-			spec:   `exports: [1]`,
+			reason:  "nor where the field cannot be: its parent was something else by mistake",
+			input:   "fromComposite: {fieldPath: spec.exports.list}\nsecrets: [{name: own, from: db, data: [{key: p, value: secret.password}]}]",
+			objects: observedAuthors,
+			spec:    `exports: [1]`,
 			want: []string{own,
 				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is kept unchanged, because it is unknown whether it is still asked for`,
 				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
@@ -377,9 +377,9 @@ resources:
 			},
 		},
 		"MisspeltList": {
-			reason: "a name that is near to a list's would have its objects dropped",
-			world:  observedTenants,
-			spec:   `operatorSpec: {secretExpresions: [{name: a}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}], other: [1], configMapExpression: x}`,
+			reason:  "a name that is near to a list's would have its objects dropped",
+			objects: observedAuthors,
+			spec:    `operatorSpec: {secretExpresions: [{name: a}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}], other: [1], configMapExpression: x}`,
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}",
 				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
@@ -422,18 +422,18 @@ resources:
 			},
 		},
 		"TheCompositionsName": {
-			reason: "the input's own object goes first, and is made; nobody is told to delete it",
-			world:  "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-own}}]",
-			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
+			reason:  "the input's own object goes first, and is made; nobody is told to delete it",
+			objects: "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-own}}]",
+			spec:    `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/xr-own {data: {k: v}}",
 				`Conflict! nothing | Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in ` + at + `secretExpressions[0].name`,
 			},
 		},
 		"AnEarlierStepsName": {
-			reason: "nor does it take what an earlier step composes",
-			world:  "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: a}}, fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}}",
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
+			reason:  "nor does it take what an earlier step composes",
+			objects: "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: a}}, fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}}",
+			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
 			want: []string{
 				`Conflict! nothing | Secret "a": the Composition itself composes Secret team/a: give it another name in ` + at + `secretExpressions[0].name`,
 				`Conflict! nothing | Secret "b": an earlier step of the pipeline also composes it: give it another name in ` + at + `secretExpressions[1].name`,
@@ -441,7 +441,7 @@ resources:
 		},
 		"SomebodyElses": {
 			reason: "an object that is not the composite's is a conflict, not a victim",
-			world: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, data: {k: Y2FuYXJ5}},
+			objects: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, data: {k: Y2FuYXJ5}},
 				{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team, ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}},
 				{apiVersion: v1, kind: Secret, metadata: {name: c, namespace: team, annotations: {crossplane.io/composition-resource-name: gone}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}},
 				{apiVersion: v1, kind: Secret, metadata: {name: d, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/d}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}}]`,
@@ -457,9 +457,9 @@ resources:
 		t.Run(name, func(t *testing.T) {
 			input, want := c.input, c.want
 			if input == "" {
-				input, want = tenant, append([]string{own}, c.want...)
+				input, want = authorsInput, append([]string{own}, c.want...)
 			}
-			s := newScene(t, plantest.Exports(input), asks(c.spec), c.world)
+			s := newScene(t, plantest.Exports(input), asks(c.spec), c.objects)
 			r := s.run(t)
 			if name == "WaitingForTheInput" {
 				want = want[1:]
@@ -481,7 +481,7 @@ resources:
 }
 
 // What stands where an object, or a list, has to be is told by its kind, and not shown.
-func TestTenantsKinds(t *testing.T) {
+func TestAuthorsKinds(t *testing.T) {
 	const noObject, noList = "Held! | spec.operatorSpec: must be an object, but is ", "Held! | spec.operatorSpec.dynamicSecrets: must be a list, but is "
 	for name, c := range map[string]struct {
 		reason, spec string
@@ -511,7 +511,7 @@ const tooLong = "all expressions of the composite together have more than 8192 c
 
 // A name that the author took before an export came to have it is the export's
 // from then on, and the author's object goes when the author lets go of it.
-func TestTenantsDoNotSquat(t *testing.T) {
+func TestAuthorsDoNotSquat(t *testing.T) {
 	const taken = `
 cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/xr-own},
   ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}, type: Opaque, data: {k: b2xk}}]
@@ -537,7 +537,7 @@ resources:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, show(newScene(t, plantest.Exports(tenant), asks(c.spec), taken).run(t))); diff != "" {
+			if diff := cmp.Diff(c.want, show(newScene(t, plantest.Exports(authorsInput), asks(c.spec), taken).run(t))); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
@@ -547,7 +547,7 @@ resources:
 // The composite of a legacy claim has the claim's namespace, if the claim says so,
 // too: whoever writes the composite could write any into it. One without any has none
 // to export to. That is no fault of the input.
-func TestTenantsNamespace(t *testing.T) {
+func TestAuthorsNamespace(t *testing.T) {
 	const (
 		input   = "fromComposite: {fieldPath: spec.operatorSpec}"
 		nothing = "spec.operatorSpec: nothing is exported: "
@@ -558,8 +558,8 @@ func TestTenantsNamespace(t *testing.T) {
 		return `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {` + spec + ` operatorSpec: {dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}}}`
 	}
 	for name, c := range map[string]struct {
-		reason, composite, world string
-		want                     []string
+		reason, composite, objects string
+		want                       []string
 	}{
 		"Claim":         {"the claim has the composite", composite(claim), fmt.Sprintf(other, "xr"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}},
 		"AnothersClaim": {"the claim has another composite", composite(claim), fmt.Sprintf(other, "other"), []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
@@ -569,22 +569,22 @@ func TestTenantsNamespace(t *testing.T) {
 		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, show(newScene(t, plantest.Exports(input), c.composite, c.world).run(t))); diff != "" {
+			if diff := cmp.Diff(c.want, show(newScene(t, plantest.Exports(input), c.composite, c.objects).run(t))); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
 	}
 }
 
-// tenantsObject is an object in the cluster that a composite's author asked for.
-func tenantsObject(kind, name, labels, data string) string {
+// authorsObject is an object in the cluster that a composite's author asked for.
+func authorsObject(kind, name, labels, data string) string {
 	return fmt.Sprintf(`{apiVersion: v1, kind: %s, metadata: {name: %s, namespace: team, labels: %s, annotations: {crossplane.io/composition-resource-name: fromComposite/%s/%s},
   ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}, data: {%s}}`, kind, name, labels, kind, name, data)
 }
 
 // An author's object is no source of anybody, by name or by labels, and the name of
 // one is not to be had.
-func TestTenantsAreNoSources(t *testing.T) {
+func TestAuthorsAreNoSources(t *testing.T) {
 	input := plantest.Exports(`
 sources:
 - {name: ca, apiVersion: v1, kind: Secret, nameExpression: "composite.metadata.name + '-ca'", optional: true}
@@ -595,18 +595,18 @@ configMaps:
 secrets:
 - {name: own, data: [{key: ca, value: "secrets.?ca.?crt.orValue('none')"}, {key: one, value: secrets.one.crt}]}
 fromComposite: {fieldPath: spec.operatorSpec}`)
-	world := `
+	objects := `
 cluster:
 - {apiVersion: v1, kind: Secret, metadata: {name: good, namespace: team, labels: {ca: "yes"}}, data: {crt: Z29vZA==}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: good, namespace: team, labels: {zone: "yes"}}}
-- ` + tenantsObject("Secret", "evil", `{ca: "yes"}`, "crt: ZXZpbA==") + `
-- ` + tenantsObject("Secret", "xr-ca", "{}", "crt: ZXZpbA==") + `
-- ` + tenantsObject("ConfigMap", "evil", `{zone: "yes"}`, "") + `
+- ` + authorsObject("Secret", "evil", `{ca: "yes"}`, "crt: ZXZpbA==") + `
+- ` + authorsObject("Secret", "xr-ca", "{}", "crt: ZXZpbA==") + `
+- ` + authorsObject("ConfigMap", "evil", `{zone: "yes"}`, "") + `
 resources:
   db: {object: {apiVersion: example.org/v1, kind: DB}}
   fromComposite/ConfigMap/mine: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: team}}}
 `
-	got := show(newScene(t, input, asks(`operatorSpec: {dynamicSecrets: [{name: xr-ca, key: crt, value: "'evil'"}]}`), world).run(t))
+	got := show(newScene(t, input, asks(`operatorSpec: {dynamicSecrets: [{name: xr-ca, key: crt, value: "'evil'"}]}`), objects).run(t))
 	want := []string{
 		"Available Secret team/xr-own {data: {ca: none, one: good}}",
 		"Available ConfigMap team/xr-all {data: {hosts: db, zones: good}}",
@@ -619,11 +619,11 @@ resources:
 
 // What is there counts, so that what is held and what is new are not more together;
 // and gives back what it has when it is made anew.
-func TestTenantsDoNotGrow(t *testing.T) {
+func TestAuthorsDoNotGrow(t *testing.T) {
 	half := strings.Repeat("a", 500<<10)
-	world := "resources:\n"
+	objects := "resources:\n"
 	for _, name := range []string{"a", "b"} {
-		world += fmt.Sprintf("  fromComposite/Secret/%s: {object: {apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {k: %s}}}\n",
+		objects += fmt.Sprintf("  fromComposite/Secret/%s: {object: {apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {k: %s}}}\n",
 			name, name, base64.StdEncoding.EncodeToString([]byte(half)))
 	}
 	const input = "fromComposite: {fieldPath: spec.operatorSpec}"
@@ -633,7 +633,7 @@ func TestTenantsDoNotGrow(t *testing.T) {
 		"Others": {`{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newScene(t, plantest.Exports(input), asks(fmt.Sprintf(`text: %s, operatorSpec: {secretExpressions: [%s]}`, half, c.asks)), world).run(t)
+			r := newScene(t, plantest.Exports(input), asks(fmt.Sprintf(`text: %s, operatorSpec: {secretExpressions: [%s]}`, half, c.asks)), objects).run(t)
 			var got []string
 			for _, o := range r.Objects {
 				got = append(got, o.State.String())
@@ -646,7 +646,7 @@ func TestTenantsDoNotGrow(t *testing.T) {
 }
 
 // What an earlier step composed for the author gives way to an export.
-func TestTenantsOfAnEarlierStep(t *testing.T) {
+func TestAuthorsOfAnEarlierStep(t *testing.T) {
 	r := newScene(t, plantest.Exports(url), "desired: {fromComposite/Secret/xr-url: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, fromComposite/Secret/x: {apiVersion: v1, kind: Secret, metadata: {name: x}}}").run(t)
 	if diff := cmp.Diff([]string{"Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"}, show(r)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -658,7 +658,7 @@ func TestTenantsOfAnEarlierStep(t *testing.T) {
 
 // While it is not clear what is asked for nothing is dropped, and new objects come up
 // to the limit only: there would be more each time else.
-func TestTenantsDoNotBecomeMore(t *testing.T) {
+func TestAuthorsDoNotBecomeMore(t *testing.T) {
 	var observed, asked strings.Builder
 	observed.WriteString("resources:\n  db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}\n")
 	for i := range limits.AuthorEntries - 2 {
@@ -667,7 +667,7 @@ func TestTenantsDoNotBecomeMore(t *testing.T) {
 	for i := range 10 {
 		fmt.Fprintf(&asked, `{name: new%d, key: k, value: "'v'"}, `, i)
 	}
-	r := newScene(t, plantest.Exports(tenant), asks(`operatorSpec: {dynamicConfigMaps: [`+asked.String()+`{key: k, value: "'v'"}]}`), observed.String()).run(t)
+	r := newScene(t, plantest.Exports(authorsInput), asks(`operatorSpec: {dynamicConfigMaps: [`+asked.String()+`{key: k, value: "'v'"}]}`), observed.String()).run(t)
 	n := 0
 	for _, o := range r.Objects {
 		if o.Desired != nil && o.Author {
@@ -681,7 +681,7 @@ func TestTenantsDoNotBecomeMore(t *testing.T) {
 
 // What one input allows is not allowed by another one, though the expressions that
 // are kept compiled are the same.
-func TestTenantsShareNothing(t *testing.T) {
+func TestAuthorsShareNothing(t *testing.T) {
 	cache := plan.NewCache(plantest.Env)
 	spec := asks(`operatorSpec: {secretExpressions: [{name: a, key: k, value: secrets.db.password}]}`)
 	for range 2 {
@@ -699,10 +699,10 @@ func TestTenantsShareNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkTenants is a composite that asks for a Secret of three keys: with what is
+// BenchmarkAuthors is a composite that asks for a Secret of three keys: with what is
 // kept compiled, and beside it as it would be without.
-func BenchmarkTenants(b *testing.B) {
-	input := plantest.Exports(tenant)
+func BenchmarkAuthors(b *testing.B) {
+	input := plantest.Exports(authorsInput)
 	s := newScene(b, input, asks(`operatorSpec: {secretExpressions: [
 		{name: a, key: url, value: "'jdbc:postgresql://%s:%d/%s'.format([resources.db.status.endpoint, resources.db.spec.port, self.metadata.name])"},
 		{name: a, key: user, value: secret.username}, {name: a, key: password, value: secret.password}]}`))
@@ -721,9 +721,9 @@ func BenchmarkTenants(b *testing.B) {
 	}
 }
 
-// BenchmarkTenantsNames is a composite that asks for as many names as it may, beside
+// BenchmarkAuthorsNames is a composite that asks for as many names as it may, beside
 // 3.5 MiB of texts that may have them: words that are as long as the names, and fields.
-func BenchmarkTenantsNames(b *testing.B) {
+func BenchmarkAuthorsNames(b *testing.B) {
 	var asked []string
 	for i := range limits.AuthorEntries {
 		asked = append(asked, fmt.Sprintf(`{name: name-%03d, key: k, value: "'v'"}`, i))
@@ -750,7 +750,7 @@ func BenchmarkTenantsNames(b *testing.B) {
 }
 
 // Each limit on what one composite's author may have is there by itself.
-func TestTenantsLimits(t *testing.T) {
+func TestAuthorsLimits(t *testing.T) {
 	keys := func(prefix string) string {
 		return fmt.Sprintf("lists.range(600).transformMapEntry(i, v, {'%s' + string(v): 'x'})", prefix)
 	}

@@ -24,7 +24,7 @@ resources:
 	)
 	replaced := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(named) }
 	for name, c := range map[string]struct {
-		reason, world, input, want string
+		reason, objects, input, want string
 	}{
 		"Own":           {"what its Secret holds, not what was sent with it", named, input, live},
 		"NotSent":       {"also while nothing was sent: the Secret is younger", replaced("{password: canary-sent}", "{}"), input, live},
@@ -66,7 +66,7 @@ cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: conn,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports(c.input), c.world)
+			s := newScene(t, plantest.Exports(c.input), c.objects)
 			if diff := cmp.Diff([]string{c.want}, show(s.run(t))); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}

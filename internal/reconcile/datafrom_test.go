@@ -31,10 +31,10 @@ environment: {region: eu, deep: {a: x, num: 5, o: {k: v}}}
 func TestRunDataFrom(t *testing.T) {
 	// want is the state and the data, or the message.
 	cases := map[string]struct {
-		reason string
-		world  string
-		input  string
-		want   string
+		reason  string
+		objects string
+		input   string
+		want    string
 	}{
 		"Extract": {
 			reason: "all keys of one input; what no key can have is converted",
@@ -72,10 +72,10 @@ func TestRunDataFrom(t *testing.T) {
 			want:   `Available | k=v`,
 		},
 		"ExtractEmpty": {
-			reason: "one without a key waits, too",
-			world:  `resources: {cache: {object: {kind: Cache}}}`,
-			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
+			reason:  "one without a key waits, too",
+			objects: `resources: {cache: {object: {kind: Cache}}}`,
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
 		},
 		"ExtractEnvironment": {
 			reason: "a field of the environment, for a ConfigMap, too",
@@ -83,22 +83,22 @@ func TestRunDataFrom(t *testing.T) {
 			want:   `Available | a=x num=5 o={"k":"v"}`,
 		},
 		"ExtractSource": {
-			reason: "the data of a ConfigMap source",
-			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}}]",
-			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
-			want:   `Available | mode=fast`,
+			reason:  "the data of a ConfigMap source",
+			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}}]",
+			input:   "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:    `Available | mode=fast`,
 		},
 		"ExtractBinary": {
-			reason: "binary data, too",
-			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}, binaryData: {bin: AQI=}}]",
-			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
-			want:   "Available | bin=\x01\x02 mode=fast",
+			reason:  "binary data, too",
+			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}, binaryData: {bin: AQI=}}]",
+			input:   "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:    "Available | bin=\x01\x02 mode=fast",
 		},
 		"ExtractSourceProperty": {
-			reason: "the members of a JSON value in it",
-			world:  stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {app: '{\"a\": 1}'}}]",
-			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg, property: app}}]}]",
-			want:   "Available | a=1",
+			reason:  "the members of a JSON value in it",
+			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {app: '{\"a\": 1}'}}]",
+			input:   "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg, property: app}}]}]",
+			want:    "Available | a=1",
 		},
 		"ExtractSourceAbsent": {
 			reason: "a source that is not there",
@@ -106,16 +106,16 @@ func TestRunDataFrom(t *testing.T) {
 			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for sources.cfg (ConfigMap team/cfg)`,
 		},
 		"ExtractNull": {
-			reason: "what has no value is left out: nobody asked for it by name",
-			world:  stores + "environment: {deep: {a: x, z: null}}",
-			input:  `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
-			want:   `Available | a=x`,
+			reason:  "what has no value is left out: nobody asked for it by name",
+			objects: stores + "environment: {deep: {a: x, z: null}}",
+			input:   `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
+			want:    `Available | a=x`,
 		},
 		"ExtractSecretSource": {
-			reason: "the data of a Secret source",
-			world:  stores + "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team}, data: {k: Y2FuYXJ5LXM=}}]",
-			input:  "sources: [{name: s, apiVersion: v1, kind: Secret}]\nsecrets: [{name: a, dataFrom: [{extract: {key: s}}]}]",
-			want:   `Available | k=canary-s`,
+			reason:  "the data of a Secret source",
+			objects: stores + "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team}, data: {k: Y2FuYXJ5LXM=}}]",
+			input:   "sources: [{name: s, apiVersion: v1, kind: Secret}]\nsecrets: [{name: a, dataFrom: [{extract: {key: s}}]}]",
+			want:    `Available | k=canary-s`,
 		},
 		"Find": {
 			reason: "all inputs whose keys match path, name and tags, by their path",
@@ -133,46 +133,46 @@ func TestRunDataFrom(t *testing.T) {
 			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
 		},
 		"FindToCome": {
-			reason: "connection details that an earlier step has written are waited for: a find must not shrink when a resource is away",
-			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}, other: {spec: {}}}",
-			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+			reason:  "connection details that an earlier step has written are waited for: a find must not shrink when a resource is away",
+			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}, other: {spec: {}}}",
+			input:   `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
 		},
 		"FindToComeOptional": {
-			reason: "even if the find is optional: that is for one which matches nothing",
-			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
-			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, optional: true}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+			reason:  "even if the find is optional: that is for one which matches nothing",
+			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
+			input:   `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, optional: true}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
 		},
 		"FindObservedToCome": {
-			reason: "and those of an observed resource",
-			world:  `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}}}}`,
-			input:  `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
+			reason:  "and those of an observed resource",
+			objects: `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}}}}`,
+			input:   `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
 		},
 		"ExtractNotReady": {
-			reason: "before a resource is ready it may not have all of its connection details",
-			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Synced, status: "False"}, {type: Ready, status: "False"}]}}, details: {port: canary}}}`,
-			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}, {name: b, dataFrom: [{find: {path: ca}}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+			reason:  "before a resource is ready it may not have all of its connection details",
+			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Synced, status: "False"}, {type: Ready, status: "False"}]}}, details: {port: canary}}}`,
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}, {name: b, dataFrom: [{find: {path: ca}}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
 		},
 		"FindNotReady": {
-			reason: "nor for a find",
-			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}}`,
-			input:  `secrets: [{name: b, dataFrom: [{find: {path: ca}}]}]`,
-			want:   `Waiting | Secret "b" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+			reason:  "nor for a find",
+			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}}`,
+			input:   `secrets: [{name: b, dataFrom: [{find: {path: ca}}]}]`,
+			want:    `Waiting | Secret "b" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
 		},
 		"ExtractReady": {
-			reason: "and then it has",
-			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "True"}]}}, details: {port: canary, empty: ""}}}`,
-			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
-			want:   `Available | port=canary`,
+			reason:  "and then it has",
+			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "True"}]}}, details: {port: canary, empty: ""}}}`,
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
+			want:    `Available | port=canary`,
 		},
 		"FindToComeElsewhere": {
-			reason: "but not those that the path leaves out",
-			world:  stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
-			input:  `secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}]`,
-			want:   `Available | db_port=canary-5432`,
+			reason:  "but not those that the path leaves out",
+			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
+			input:   `secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}]`,
+			want:    `Available | db_port=canary-5432`,
 		},
 		"ValueMap": {
 			reason: "a value map, with the same steps after it",
@@ -217,7 +217,7 @@ func TestRunDataFrom(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := tc.world
+			w := tc.objects
 			if w == "" {
 				w = stores
 			}

@@ -147,16 +147,16 @@ cluster:
 func TestRunEnvironment(t *testing.T) {
 	const gvk = `"apiVersion":"internal.crossplane.io/v1alpha1"`
 	for name, c := range map[string]struct {
-		reason string
-		input  string
-		world  string
-		want   []string
-		env    string // as JSON
+		reason  string
+		input   string
+		objects string
+		want    []string
+		env     string // as JSON
 	}{
 		"Everything": {
-			reason: "found, merged and set, for expressions, status and later steps",
-			input:  everything,
-			world:  configs,
+			reason:  "found, merged and set, for expressions, status and later steps",
+			input:   everything,
+			objects: configs,
 			want: []string{
 				`Available ConfigMap team/xr-all {data: {e: {` + gvk + `,"app":{"name":"base","size":1},"endpoint":"db.example.org","kind":"Environment","list":[2],"region":"eu-1","widgets":{"count":3,"twice":6},"zone":"default"}}}`,
 				"Available region=eu-1",
@@ -164,10 +164,10 @@ func TestRunEnvironment(t *testing.T) {
 			env: `{apiVersion: internal.crossplane.io/v1alpha1, app: {name: base, size: 1}, endpoint: db.example.org, kind: Environment, list: [2], region: eu-1, widgets: {count: 3, twice: 6}, zone: default}`,
 		},
 		"OnTopOfEarlierSteps": {
-			reason: "the context is over the defaults, and under what is found",
-			input:  "environment: {defaultData: {a: d, b: d}, environmentConfigs: [{ref: {name: base}}]}",
-			world:  configs + "environment: {apiVersion: example.org/v1, kind: Env, a: c, region: c}",
-			env:    `{a: c, apiVersion: example.org/v1, app: {name: base}, b: d, kind: Env, list: [1], region: base}`,
+			reason:  "the context is over the defaults, and under what is found",
+			input:   "environment: {defaultData: {a: d, b: d}, environmentConfigs: [{ref: {name: base}}]}",
+			objects: configs + "environment: {apiVersion: example.org/v1, kind: Env, a: c, region: c}",
+			env:     `{a: c, apiVersion: example.org/v1, app: {name: base}, b: d, kind: Env, list: [1], region: base}`,
 		},
 		"DefaultsOnly": {
 			reason: "nothing to find",
@@ -231,14 +231,14 @@ configMaps: [{name: c, data: [{key: k, value: variables.v}]}]`,
 			env:  `{a: set, after: set, apiVersion: internal.crossplane.io/v1alpha1, before: none, kind: Environment}`,
 		},
 		"Sources": {
-			reason: "set reads what is asked for",
-			input:  "sources: [{name: s, apiVersion: v1, kind: ConfigMap}]\nenvironment: {set: [{fieldPath: a, value: sources.s.data.k}]}",
-			world:  "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]",
-			env:    `{a: v, apiVersion: internal.crossplane.io/v1alpha1, kind: Environment}`,
+			reason:  "set reads what is asked for",
+			input:   "sources: [{name: s, apiVersion: v1, kind: ConfigMap}]\nenvironment: {set: [{fieldPath: a, value: sources.s.data.k}]}",
+			objects: "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]",
+			env:     `{a: v, apiVersion: internal.crossplane.io/v1alpha1, kind: Environment}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newScene(t, plantest.Exports(c.input), c.world).run(t)
+			r := newScene(t, plantest.Exports(c.input), c.objects).run(t)
 			if diff := cmp.Diff(c.want, show(r)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
 			}

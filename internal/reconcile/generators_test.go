@@ -967,112 +967,112 @@ func TestRunGeneratedInputs(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason   string
 		dataFrom string
-		world    string
+		objects  string
 		want     string
 	}{
 		"Extract": {
 			reason:   "all keys of the generation in use",
-			dataFrom: `{extract: {key: generated.admin}}`, world: two,
+			dataFrom: `{extract: {key: generated.admin}}`, objects: two,
 			want: of("password: canary-pass2, user: canary-user2", 2),
 		},
 		"ExtractUnmarked": {
 			reason:   "what is exported is in use, whatever its annotations say",
-			dataFrom: `{extract: {key: generated.admin}}`, world: none + unmarked(generationOf(1, ""), "state") + exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`),
+			dataFrom: `{extract: {key: generated.admin}}`, objects: none + unmarked(generationOf(1, ""), "state") + exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`),
 			want: of("password: canary-pass1, user: canary-user1", 1),
 		},
 		"ExtractRenamed": {
 			reason:   "keys are rewritten as those of other inputs",
-			dataFrom: `{extract: {key: generated.admin}, rewrite: [{regexp: {source: "(.*)", target: "ADMIN_$1"}}]}`, world: one,
+			dataFrom: `{extract: {key: generated.admin}, rewrite: [{regexp: {source: "(.*)", target: "ADMIN_$1"}}]}`, objects: one,
 			want: of("ADMIN_password: canary-pass1, ADMIN_user: canary-user1", 1),
 		},
 		"ExtractNothingYet": {
 			reason:   "what is not stored is not exported",
-			dataFrom: `{extract: {key: generated.admin}}`, world: none,
+			dataFrom: `{extract: {key: generated.admin}}`, objects: none,
 			want: waits + "generated.admin (its generation 1 is to be stored)",
 		},
 		"ExtractOptionalNothingYet": {
 			reason:   "it is left out, as its author says",
-			dataFrom: `{extract: {key: generated.admin}, optional: true}, {extract: {key: db}}`, world: none,
+			dataFrom: `{extract: {key: generated.admin}, optional: true}, {extract: {key: db}}`, objects: none,
 			want: "Available Secret team/xr-s {data: {name: canary-db}}",
 		},
 		"ExtractPrevious": {
 			reason:   "the generation before, while its grace period lasts; that one is none in use",
-			dataFrom: `{extract: {key: previous.admin}}`, world: two,
+			dataFrom: `{extract: {key: previous.admin}}`, objects: two,
 			want: "Available Secret team/xr-s {data: {password: canary-pass1, user: canary-user1}}",
 		},
 		"ExtractNoPrevious": {
 			reason:   "there is none, and who needs it waits",
-			dataFrom: `{extract: {key: previous.admin}}`, world: one,
+			dataFrom: `{extract: {key: previous.admin}}`, objects: one,
 			want: waits + "previous.admin (no generation is in its grace period: read it with previous.?admin, with optional: true)",
 		},
 		"ExtractPreviousOptional": {
 			reason:   "there is none most of the time",
-			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, world: one,
+			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, objects: one,
 			want: of("password: canary-pass1, user: canary-user1", 1),
 		},
 		"ExtractBoth": {
 			reason:   "beside each other for an application that takes either",
-			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, world: two,
+			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, objects: two,
 			want: of("OLD_password: canary-pass1, OLD_user: canary-user1, password: canary-pass2, user: canary-user2", 2),
 		},
 		"ExtractProperty": {
 			reason:   "the text shows the key and not its value",
-			dataFrom: `{extract: {key: generated.admin, property: password}}`, world: one,
+			dataFrom: `{extract: {key: generated.admin, property: password}}`, objects: one,
 			want: `Held! nothing | Secret "s" is not created: secrets[0].dataFrom[0]: the value of "password" of "generated.admin" is not a JSON object`,
 		},
 		"Find": {
 			reason:   "keys are generated.<name>/<key>, which a rewrite makes short",
-			dataFrom: `{find: {path: generated.admin/}` + bare + `}`, world: two,
+			dataFrom: `{find: {path: generated.admin/}` + bare + `}`, objects: two,
 			want: of("password: canary-pass2, user: canary-user2", 2),
 		},
 		"FindAsItIs": {
 			reason:   "without a rewrite they are converted",
-			dataFrom: `{find: {path: generated.admin/}}`, world: one,
+			dataFrom: `{find: {path: generated.admin/}}`, objects: one,
 			want: of("generated.admin_password: canary-pass1, generated.admin_user: canary-user1", 1),
 		},
 		"FindSome": {
 			reason:   "of all generators, those keys that match",
-			dataFrom: `{find: {path: generated., name: {regexp: word}}` + bare + `}`, world: one,
+			dataFrom: `{find: {path: generated., name: {regexp: word}}` + bare + `}`, objects: one,
 			want: of("password: canary-pass1", 1),
 		},
 		"FindNothingYet": {
 			reason:   "what is not stored is not exported, and not left out either",
-			dataFrom: `{find: {path: generated.admin/}, optional: true}`, world: none,
+			dataFrom: `{find: {path: generated.admin/}, optional: true}`, objects: none,
 			want: waits + "generated.admin (its generation 1 is to be stored)",
 		},
 		"FindByName": {
 			reason:   "who wants the keys of all resources does not mean each password beside them",
-			dataFrom: `{find: {name: {regexp: "."}}, rewrite: [{regexp: {source: ".*/", target: ""}}]}`, world: two,
+			dataFrom: `{find: {name: {regexp: "."}}, rewrite: [{regexp: {source: ".*/", target: ""}}]}`, objects: two,
 			want: "Available Secret team/xr-s {data: {name: canary-db}}",
 		},
 		"FindByShorterPath": {
 			reason:   "it does not ask for them",
-			dataFrom: `{find: {path: gen}, optional: true}, {extract: {key: db}}`, world: two,
+			dataFrom: `{find: {path: gen}, optional: true}, {extract: {key: db}}`, objects: two,
 			want: "Available Secret team/xr-s {data: {name: canary-db}}",
 		},
 		"FindByTags": {
 			reason:   "what a generator gives has none",
-			dataFrom: `{find: {path: generated.admin/, tags: {export.fn.crossplane.io/generator: admin}}, optional: true}, {extract: {key: db}}`, world: two,
+			dataFrom: `{find: {path: generated.admin/, tags: {export.fn.crossplane.io/generator: admin}}, optional: true}, {extract: {key: db}}`, objects: two,
 			want: "Available Secret team/xr-s {data: {name: canary-db}}",
 		},
 		"ValueMap": {
 			reason:   "the same in CEL",
-			dataFrom: `{valueMap: generated.admin}`, world: two,
+			dataFrom: `{valueMap: generated.admin}`, objects: two,
 			want: of("password: canary-pass2, user: canary-user2", 2),
 		},
 		"ComputedName": {
 			reason:   "which generator it is cannot be told, so that it may be any",
-			dataFrom: `{valueMap: "generated['ad' + 'min']"}`, world: one,
+			dataFrom: `{valueMap: "generated['ad' + 'min']"}`, objects: one,
 			want: of("password: canary-pass1, user: canary-user1", 1),
 		},
 		"AsResource": {
 			reason:   "a generation is no resource of the Composition's, by a computed name neither",
-			dataFrom: `{valueMap: "secrets['generated/admin/' + '1']"}`, world: one,
+			dataFrom: `{valueMap: "secrets['generated/admin/' + '1']"}`, objects: one,
 			want: waits + "secrets[*]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports("generators: [{name: admin, password: {secretKeys: [password, user]}, gracePeriod: 1h}]\nsecrets: [{name: s, dataFrom: ["+c.dataFrom+"]}]"), c.world)
+			s := newScene(t, plantest.Exports("generators: [{name: admin, password: {secretKeys: [password, user]}, gracePeriod: 1h}]\nsecrets: [{name: s, dataFrom: ["+c.dataFrom+"]}]"), c.objects)
 			s.req.Now, s.req.Random = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
 			result := s.run(t)
 			if diff := cmp.Diff(c.want, show(result)[0]); diff != "" {
@@ -1135,41 +1135,41 @@ func TestRunTellsGenerations(t *testing.T) {
 	one, two := generationOf(1, ""), generationOf(2, "")
 	bare := unmarked(one, "labels", "state")
 	for name, c := range map[string]struct {
-		reason string
-		input  string
-		world  string
-		names  string
-		others []string
+		reason  string
+		input   string
+		objects string
+		names   string
+		others  []string
 	}{
-		"Own":            {reason: "the name says it", input: admin, world: resources(unmarked(two, "labels", "state")), names: "generated/admin/2"},
-		"LeftLabel":      {reason: "its label says it", input: none, world: resources(unmarked(one, "state")), names: "generated/admin/1"},
-		"LeftAnnotation": {reason: "its annotation says it", input: none, world: resources(unmarked(generationOf(1, "export.fn.crossplane.io/generator: admin"), "labels")), names: "generated/admin/1"},
-		"LeftExported":   {reason: "what is exported says it", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1"},
-		"NoGeneration":   {reason: "a resource of the Composition may have that name", input: none, world: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`))},
-		"OfAnotherName":  {reason: "and marks that are none of that name", input: none, world: resources(strings.ReplaceAll(one, "generator: admin", "generator: root"))},
+		"Own":            {reason: "the name says it", input: admin, objects: resources(unmarked(two, "labels", "state")), names: "generated/admin/2"},
+		"LeftLabel":      {reason: "its label says it", input: none, objects: resources(unmarked(one, "state")), names: "generated/admin/1"},
+		"LeftAnnotation": {reason: "its annotation says it", input: none, objects: resources(unmarked(generationOf(1, "export.fn.crossplane.io/generator: admin"), "labels")), names: "generated/admin/1"},
+		"LeftExported":   {reason: "what is exported says it", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1"},
+		"NoGeneration":   {reason: "a resource of the Composition may have that name", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`))},
+		"OfAnotherName":  {reason: "and marks that are none of that name", input: none, objects: resources(strings.ReplaceAll(one, "generator: admin", "generator: root"))},
 		"UnlistedOld": {
-			reason: "the composite never listed it: it is left alone, and another number is used", input: admin, world: cluster(inCluster(old(one))), names: "generated/admin/2",
+			reason: "the composite never listed it: it is left alone, and another number is used", input: admin, objects: cluster(inCluster(old(one))), names: "generated/admin/2",
 			others: []string{left},
 		},
-		"UnlistedRecorded": {reason: "an export says that it has its values, and the composite does not list it: nothing is changed", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), others: []string{unlisted}},
-		"UnlistedUnnamed":  {reason: "its labels alone are anybody's", input: admin, world: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
-		"Deleted":          {reason: "it may be revoked; its number was used", input: admin, world: resources(isDeleted(one)), names: "generated/admin/2"},
-		"DeletedUnlisted":  {reason: "nor is its name, as long as it is there: another number is used", input: admin, world: cluster(inCluster(isDeleted(one))), names: "generated/admin/2", others: []string{left}},
-		"DeletedBackward":  {reason: "the highest of them counts", input: admin, world: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
-		"Late":             {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + settings, names: "generated/admin/1 generated/admin/2"},
-		"LateEnvironment":  {reason: "so it is before the environment is", input: lateEnv, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
-		"DeletedLate":      {reason: "also after one that is on its way out", input: late, world: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
-		"ExportedAndGone":  {reason: "a number that something exported has is not used again", input: admin, world: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
+		"UnlistedRecorded": {reason: "an export says that it has its values, and the composite does not list it: nothing is changed", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), others: []string{unlisted}},
+		"UnlistedUnnamed":  {reason: "its labels alone are anybody's", input: admin, objects: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
+		"Deleted":          {reason: "it may be revoked; its number was used", input: admin, objects: resources(isDeleted(one)), names: "generated/admin/2"},
+		"DeletedUnlisted":  {reason: "nor is its name, as long as it is there: another number is used", input: admin, objects: cluster(inCluster(isDeleted(one))), names: "generated/admin/2", others: []string{left}},
+		"DeletedBackward":  {reason: "the highest of them counts", input: admin, objects: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
+		"Late":             {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, objects: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + settings, names: "generated/admin/1 generated/admin/2"},
+		"LateEnvironment":  {reason: "so it is before the environment is", input: lateEnv, objects: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
+		"DeletedLate":      {reason: "also after one that is on its way out", input: late, objects: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
+		"ExportedAndGone":  {reason: "a number that something exported has is not used again", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
 		"ExportedTwice": {
-			reason: "the highest of them counts",
-			input:  admin + "\n- {name: z, data: [{key: k, value: generated.admin.password}]}",
-			world:  resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`), strings.NewReplacer("s: {object", "z: {object", "xr-s", "xr-z").Replace(exportedFrom(`{"admin":{"generation":3,"uid":"g3"}}`))),
-			names:  "generated/admin/5",
+			reason:  "the highest of them counts",
+			input:   admin + "\n- {name: z, data: [{key: k, value: generated.admin.password}]}",
+			objects: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`), strings.NewReplacer("s: {object", "z: {object", "xr-s", "xr-z").Replace(exportedFrom(`{"admin":{"generation":3,"uid":"g3"}}`))),
+			names:   "generated/admin/5",
 		},
-		"ForgedNumber": {reason: "but not one that leaves no next one", input: admin, world: resources(exportedFrom(`{"admin":{"generation":1000000000,"uid":"g4"}}`)), names: "generated/admin/1"},
+		"ForgedNumber": {reason: "but not one that leaves no next one", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":1000000000,"uid":"g4"}}`)), names: "generated/admin/1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports(c.input), c.world)
+			s := newScene(t, plantest.Exports(c.input), c.objects)
 			s.req.Now, s.req.Random = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
 			result := s.run(t)
 			var names []string
@@ -1235,7 +1235,7 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason    string
 		generator string
-		world     string
+		objects   string
 		want      string
 	}{
 		"Own":           {"said aloud", "namespace: team, uuid: {}", "", ""},
@@ -1247,7 +1247,7 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 		"ClusterTOTP":   {"a token is stored nowhere", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", cluster, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.world).call(t)
+			_, err := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.objects).call(t)
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -1270,7 +1270,7 @@ func TestRunLooksUpGenerations(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason    string
 		generator string
-		world     string
+		objects   string
 		want      string
 	}{
 		"Secret":        {"those of the composite, and what has the name of the next one", "uuid: {}", "", "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
@@ -1281,7 +1281,7 @@ func TestRunLooksUpGenerations(t *testing.T) {
 		"TOTP":          {"no generation is made of it", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.world)
+			s := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.objects)
 			s.req.Random = bytes.NewReader(make([]byte, 1<<12))
 			result, err := s.call(t)
 			if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// laws is a world with a canary in each value that is secret: connection
+// laws is a scene with a canary in each value that is secret: connection
 // details of the composite and of a composed resource, the data of a Secret
 // source, of a composed Secret, of a Secret in the context and of one that the
 // Composition requires.
@@ -203,7 +203,7 @@ secrets:
 	})
 }
 
-// subset is a world of which parts are there.
+// subset is a scene with some of its parts.
 func subset(has func(int) bool) string {
 	part := func(i int, yes, no string) string {
 		if has(i) {

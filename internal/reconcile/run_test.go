@@ -50,10 +50,10 @@ func db(object, details string) string {
 func TestRunObjects(t *testing.T) {
 	const waits = "Waiting nothing | "
 	for name, c := range map[string]struct {
-		reason string
-		input  string
-		world  string
-		want   []string
+		reason  string
+		input   string
+		objects string
+		want    []string
 	}{
 		"Created": {
 			reason: "all keys resolve, and nobody has the name",
@@ -75,10 +75,10 @@ secrets:
 			want: []string{waits + `Secret "url" is not created: waiting: key "port" for secrets.db.port; key "host" for resources.db.status.hostname, secrets.db.token; secrets[0].data[3].valueMap for a key; secrets[0].data[4].valueMap for resources.db.status.zones`},
 		},
 		"SourceNotThere": {
-			reason: "the resource of from is not observed yet",
-			input:  url,
-			world:  "resources: {}",
-			want:   []string{waits + `Secret "url" is not created: waiting: key "host" for resources.db; key "user" for resources.db`},
+			reason:  "the resource of from is not observed yet",
+			input:   url,
+			objects: "resources: {}",
+			want:    []string{waits + `Secret "url" is not created: waiting: key "host" for resources.db; key "user" for resources.db`},
 		},
 		"FailedAtFirst": {
 			reason: "what waiting does not mend warns, and is Held though there is none",
@@ -87,40 +87,40 @@ secrets:
 				`secrets[0].data[1].value: must return a string, but returns int: wrap it in string(...); waiting: key "c" for secrets.db.missing`},
 		},
 		"Updated": {
-			reason: "a composed object changes as a whole, and needs no look-up",
-			input:  url,
-			world:  observedURL + db("{endpoint: new-host}", "{username: canary-new}"),
-			want:   []string{"Available Secret team/xr-url {data: {host: new-host, user: canary-new}}"},
+			reason:  "a composed object changes as a whole, and needs no look-up",
+			input:   url,
+			objects: observedURL + db("{endpoint: new-host}", "{username: canary-new}"),
+			want:    []string{"Available Secret team/xr-url {data: {host: new-host, user: canary-new}}"},
 		},
 		"HeldSourceVanished": {
-			reason: "held exactly as it was observed, with what others added",
-			input:  url,
-			world:  observedURL,
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db; key "user" for resources.db`},
+			reason:  "held exactly as it was observed, with what others added",
+			input:   url,
+			objects: observedURL,
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db; key "user" for resources.db`},
 		},
 		"HeldKeyMissing": {
-			reason: "one key is gone, and the other has a new value that is not used",
-			input:  url,
-			world:  observedURL + db("{endpoint: new-host}", "{}"),
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "user" for secrets.db.username`},
+			reason:  "one key is gone, and the other has a new value that is not used",
+			input:   url,
+			objects: observedURL + db("{endpoint: new-host}", "{}"),
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "user" for secrets.db.username`},
 		},
 		"HeldFailed": {
-			reason: "an expression fails",
-			input:  url,
-			world:  observedURL + db("{endpoint: 5}", "{username: canary-new}"),
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+			reason:  "an expression fails",
+			input:   url,
+			objects: observedURL + db("{endpoint: 5}", "{username: canary-new}"),
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
 		},
 		"HeldNull": {
-			reason: "null has no value yet",
-			input:  url,
-			world:  observedURL + db("{endpoint: null}", "{username: canary-new}"),
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db.status.endpoint`},
+			reason:  "null has no value yet",
+			input:   url,
+			objects: observedURL + db("{endpoint: null}", "{username: canary-new}"),
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db.status.endpoint`},
 		},
 		"HeldEmpty": {
-			reason: "an empty string is none",
-			input:  url,
-			world:  observedURL + db(`{endpoint: ""}`, `{username: ""}`),
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for a value that is not empty; key "user" for a value that is not empty`},
+			reason:  "an empty string is none",
+			input:   url,
+			objects: observedURL + db(`{endpoint: ""}`, `{username: ""}`),
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for a value that is not empty; key "user" for a value that is not empty`},
 		},
 		"HeldLabels": {
 			reason: "labels wait and fail as keys do, and nothing of it is used",
@@ -132,8 +132,8 @@ secrets:
     labelsExpression: "{'a': composite.spec.later}"
     annotationsExpression: composite.spec.size
   data: [{key: k, value: "'v'"}]`,
-			world: observedURL,
-			want:  []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; waiting: secrets[0].metadata.labelsExpression for composite.spec.later`},
+			objects: observedURL,
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; waiting: secrets[0].metadata.labelsExpression for composite.spec.later`},
 		},
 		"Optional": {
 			reason: "what is missing, null, empty or none is left out; what fails is not",
@@ -164,10 +164,10 @@ secrets:
 			want:   []string{waits + `Secret "url" is not created: waiting: it has no key: all optional values are missing`},
 		},
 		"NoKeyAtAllObserved": {
-			reason: "nor emptied",
-			input:  `secrets: [{name: url, data: [{key: a, value: secret.missing, optional: true}]}]`,
-			world:  observedURL,
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: it has no key: all optional values are missing`},
+			reason:  "nor emptied",
+			input:   `secrets: [{name: url, data: [{key: a, value: secret.missing, optional: true}]}]`,
+			objects: observedURL,
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: it has no key: all optional values are missing`},
 		},
 		"EmptyMap": {
 			reason: "a map without entries waits for one",
@@ -225,28 +225,28 @@ configMaps:
 			want:   []string{`Held! nothing | ConfigMap "a" is not created: configMaps[0]: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`},
 		},
 		"TypeChanged": {
-			reason: "a type is fixed: the object is held, and the message says what to do",
-			input:  `secrets: [{name: url, type: example.org/x, data: [{key: k, value: "'v'"}]}]`,
-			world:  observedURL,
-			want:   []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].type: is "example.org/x", but the Secret was created as "Opaque", which is fixed: delete Secret team/xr-url so that it is created again`},
+			reason:  "a type is fixed: the object is held, and the message says what to do",
+			input:   `secrets: [{name: url, type: example.org/x, data: [{key: k, value: "'v'"}]}]`,
+			objects: observedURL,
+			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].type: is "example.org/x", but the Secret was created as "Opaque", which is fixed: delete Secret team/xr-url so that it is created again`},
 		},
 		"ImmutableChanged": {
-			reason: "an immutable object is held while its values differ",
-			input:  `configMaps: [{name: c, immutable: true, data: [{key: k, value: "'new'"}]}]`,
-			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: its data changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c so that it is created again`},
+			reason:  "an immutable object is held while its values differ",
+			input:   `configMaps: [{name: c, immutable: true, data: [{key: k, value: "'new'"}]}]`,
+			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
+			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: its data changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c so that it is created again`},
 		},
 		"ImmutableSame": {
-			reason: "its metadata can change",
-			input:  `configMaps: [{name: c, immutable: true, metadata: {labels: {a: b}}, data: [{key: k, value: "'old'"}]}]`,
-			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:   []string{`Available ConfigMap team/xr-c {data: {k: old}, immutable: true, metadata: {labels: {a: b}}}`},
+			reason:  "its metadata can change",
+			input:   `configMaps: [{name: c, immutable: true, metadata: {labels: {a: b}}, data: [{key: k, value: "'old'"}]}]`,
+			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
+			want:    []string{`Available ConfigMap team/xr-c {data: {k: old}, immutable: true, metadata: {labels: {a: b}}}`},
 		},
 		"NotImmutableAnyMore": {
-			reason: "nobody can make it mutable again",
-			input:  `configMaps: [{name: c, data: [{key: k, value: "'old'"}]}]`,
-			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:   []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
+			reason:  "nobody can make it mutable again",
+			input:   `configMaps: [{name: c, data: [{key: k, value: "'old'"}]}]`,
+			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
+			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
 		},
 		"ConnectionDetails": {
 			reason: "those of an available Secret, and of a held one those that were published before",
@@ -255,7 +255,7 @@ secrets:
 - {name: new, connectionDetails: true, data: [{key: k, value: "'v'"}]}
 - {name: url, connectionDetails: true, data: [{key: k, value: secret.missing}]}
 - {name: not-yet, connectionDetails: true, data: [{key: k, value: secret.missing}]}`,
-			world: observedURL,
+			objects: observedURL,
 			want: []string{
 				"Available Secret team/xr-new {data: {k: v}} details={k: v}",
 				`Held! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`,
@@ -271,14 +271,14 @@ secrets: [{name: a, data: [{key: k, value: variables.v}, {key: l, value: "'x' + 
 				`variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; waiting: key "m" for resources.db.later`},
 		},
 		"HiddenSecret": {
-			reason: "the data of a v1 Secret is not among resources, and one that reads it is told so, not left waiting",
-			input:  `configMaps: [{name: c, data: [{key: k, value: resources.url.data.host}, {key: l, value: "json.encode(resources.url)"}]}]`,
-			world:  observedURL,
-			want:   []string{`Held! nothing | ConfigMap "c" is not created: configMaps[0].data[0].value:1:19: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret`},
+			reason:  "the data of a v1 Secret is not among resources, and one that reads it is told so, not left waiting",
+			input:   `configMaps: [{name: c, data: [{key: k, value: resources.url.data.host}, {key: l, value: "json.encode(resources.url)"}]}]`,
+			objects: observedURL,
+			want:    []string{`Held! nothing | ConfigMap "c" is not created: configMaps[0].data[0].value:1:19: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := show(newScene(t, plantest.Exports(c.input), c.world).run(t))
+			got := show(newScene(t, plantest.Exports(c.input), c.objects).run(t))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -295,97 +295,97 @@ func TestRunPlaces(t *testing.T) {
 	const available = "Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"
 	const at = " | Secret \"url\": "
 	for name, c := range map[string]struct {
-		reason string
-		input  string
-		world  string
-		want   []string
+		reason  string
+		input   string
+		objects string
+		want    []string
 	}{
 		"NoController": {
-			reason: "Crossplane would adopt it, overwrite it, and delete it with the composite",
-			input:  url,
-			world:  found(""),
-			want:   []string{"Conflict! nothing" + at + "Secret team/xr-url exists and has no controller: delete it, or set secrets[0].metadata.name to another name"},
+			reason:  "Crossplane would adopt it, overwrite it, and delete it with the composite",
+			input:   url,
+			objects: found(""),
+			want:    []string{"Conflict! nothing" + at + "Secret team/xr-url exists and has no controller: delete it, or set secrets[0].metadata.name to another name"},
 		},
 		"OwnerThatDoesNotControl": {
-			reason: "an owner is no controller",
-			input:  url,
-			world:  found(", ownerReferences: [{uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{"Conflict! nothing" + at + "Secret team/xr-url exists and has no controller: delete it, or set secrets[0].metadata.name to another name"},
+			reason:  "an owner is no controller",
+			input:   url,
+			objects: found(", ownerReferences: [{uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:    []string{"Conflict! nothing" + at + "Secret team/xr-url exists and has no controller: delete it, or set secrets[0].metadata.name to another name"},
 		},
 		"OtherController": {
-			reason: "it is somebody else's",
-			input:  url,
-			world:  found(", ownerReferences: [{controller: true, uid: u9, kind: App, name: other}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "other": set secrets[0].metadata.name to another name`},
+			reason:  "it is somebody else's",
+			input:   url,
+			objects: found(", ownerReferences: [{controller: true, uid: u9, kind: App, name: other}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "other": set secrets[0].metadata.name to another name`},
 		},
 		"StaleCache": {
-			reason: "it is ours: the composite just does not say so yet",
-			input:  url,
-			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{available},
+			reason:  "it is ours: the composite just does not say so yet",
+			input:   url,
+			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:    []string{available},
 		},
 		"StaleCacheHeld": {
-			reason: "and is held as one that is observed",
-			input:  `secrets: [{name: url, data: [{key: k, value: secret.missing}]}]`,
-			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`},
+			reason:  "and is held as one that is observed",
+			input:   `secrets: [{name: url, data: [{key: k, value: secret.missing}]}]`,
+			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`},
 		},
 		"Misspelt": {
-			reason: "an input that nobody composes is named as such, if somebody composes anything",
-			input:  `secrets: [{name: a, from: databse, data: [{key: k, value: resource.x}, {key: l, value: secrets.other.x}, {key: m, value: secrets.database.y}]}]`,
-			world:  "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
-			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for resources.databse (no earlier step composes it: did you mean database?); key "l" for secrets.other (no earlier step composes it); key "m" for secrets.database`},
+			reason:  "an input that nobody composes is named as such, if somebody composes anything",
+			input:   `secrets: [{name: a, from: databse, data: [{key: k, value: resource.x}, {key: l, value: secrets.other.x}, {key: m, value: secrets.database.y}]}]`,
+			objects: "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
+			want:    []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for resources.databse (no earlier step composes it: did you mean database?); key "l" for secrets.other (no earlier step composes it); key "m" for secrets.database`},
 		},
 		"RenamedExport": {
-			reason: "an export that was renamed: its object is kept under the name that it has",
-			input:  url,
-			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
-			want:   []string{`Conflict! Secret team/xr-url {data: {host: theirs}}` + at + `Secret team/xr-url is the composed resource "other" of this composite, and is kept: if the export was renamed, set secrets[0].name to "other" again; otherwise set secrets[0].metadata.name to another name`},
+			reason:  "an export that was renamed: its object is kept under the name that it has",
+			input:   url,
+			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
+			want:    []string{`Conflict! Secret team/xr-url {data: {host: theirs}}` + at + `Secret team/xr-url is the composed resource "other" of this composite, and is kept: if the export was renamed, set secrets[0].name to "other" again; otherwise set secrets[0].metadata.name to another name`},
 		},
 		"AnotherOfOurs": {
-			reason: "another export's object",
-			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {name: o}, data: [{key: k, value: "'v'"}]}]`,
-			world:  found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
+			reason:  "another export's object",
+			input:   `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {name: o}, data: [{key: k, value: "'v'"}]}]`,
+			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
 			want: []string{
 				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "other" of this composite: set secrets[0].metadata.name to another name`,
 				"Available Secret team/o {data: {k: v}}",
 			},
 		},
 		"NoUID": {
-			reason: "a composite that was never stored controls nothing",
-			input:  url,
-			world:  "composite: {metadata: {name: xr, namespace: team}}\n" + found(", ownerReferences: [{controller: true}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:   []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by  "": set secrets[0].metadata.name to another name`},
+			reason:  "a composite that was never stored controls nothing",
+			input:   url,
+			objects: "composite: {metadata: {name: xr, namespace: team}}\n" + found(", ownerReferences: [{controller: true}], annotations: {crossplane.io/composition-resource-name: url}"),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by  "": set secrets[0].metadata.name to another name`},
 		},
 		"Renamed": {
-			reason: "a composed resource cannot be renamed: it stays, and the result says so",
-			input:  "secrets: [{name: url, metadata: {name: new}, data: [{key: k, value: \"'v'\"}]}]",
-			world:  observedURL,
-			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as team/new`},
+			reason:  "a composed resource cannot be renamed: it stays, and the result says so",
+			input:   "secrets: [{name: url, metadata: {name: new}, data: [{key: k, value: \"'v'\"}]}]",
+			objects: observedURL,
+			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as team/new`},
 		},
 		"Moved": {
-			reason: "nor can it move",
-			input:  "secrets: [{name: url, metadata: {namespace: new}, data: [{key: k, value: \"'v'\"}]}]",
-			world:  "composite: {metadata: {name: xr}}\n" + observedURL,
-			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
+			reason:  "nor can it move",
+			input:   "secrets: [{name: url, metadata: {namespace: new}, data: [{key: k, value: \"'v'\"}]}]",
+			objects: "composite: {metadata: {name: xr}}\n" + observedURL,
+			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
 		},
 		"NameOfObserved": {
-			reason: "once there is one a name that waits keeps nothing from being made, and is said",
-			input:  "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
-			world:  observedURL,
-			want:   []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
+			reason:  "once there is one a name that waits keeps nothing from being made, and is said",
+			input:   "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
+			objects: observedURL,
+			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
 		},
 		"OtherKind": {
-			reason: "the name belonged to a ConfigMap, which stays as it is",
-			input:  "configMaps: [{name: url, data: [{key: k, value: \"'v'\"}]}]",
-			world:  observedURL,
-			want:   []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name is a Secret: give the ConfigMap another name in configMaps[0].name`},
+			reason:  "the name belonged to a ConfigMap, which stays as it is",
+			input:   "configMaps: [{name: url, data: [{key: k, value: \"'v'\"}]}]",
+			objects: observedURL,
+			want:    []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name is a Secret: give the ConfigMap another name in configMaps[0].name`},
 		},
 		"OtherKindDetails": {
-			reason: "what is not our Secret is not published",
-			input:  "secrets: [{name: c, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}]",
-			world:  `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, data: {k: old}}}}}`,
-			want:   []string{`Conflict! ConfigMap team/xr-c {data: {k: old}} | Secret "c": the composed resource with that name is a ConfigMap: give the Secret another name in secrets[0].name`},
+			reason:  "what is not our Secret is not published",
+			input:   "secrets: [{name: c, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}]",
+			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, data: {k: old}}}}}`,
+			want:    []string{`Conflict! ConfigMap team/xr-c {data: {k: old}} | Secret "c": the composed resource with that name is a ConfigMap: give the Secret another name in secrets[0].name`},
 		},
 		"TwoExports": {
 			reason: "both are named, and none is made; one of another kind is none of them",
@@ -401,19 +401,19 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 			},
 		},
 		"TwoExportsOneObserved": {
-			reason: "the one that is there stays as it is, with what it publishes",
-			input:  `secrets: [{name: url, connectionDetails: true, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
-			world:  observedURL,
+			reason:  "the one that is there stays as it is, with what it publishes",
+			input:   `secrets: [{name: url, connectionDetails: true, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
+			objects: observedURL,
 			want: []string{
 				`Conflict! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url": secrets[0] and secrets[1] all compose Secret team/xr-url: give each a name of its own`,
 				`Conflict! nothing | Secret "b": secrets[0] and secrets[1] all compose Secret team/xr-url: give each a name of its own`,
 			},
 		},
 		"EarlierStep": {
-			reason: "an earlier step composes the object, and its name has an and in it",
-			input:  url,
-			world:  `desired: {a and b: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, c and d: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}, e: {apiVersion: v1, kind: Secret}}`,
-			want:   []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] all compose Secret team/xr-url: give each a name of its own`},
+			reason:  "an earlier step composes the object, and its name has an and in it",
+			input:   url,
+			objects: `desired: {a and b: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, c and d: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}, e: {apiVersion: v1, kind: Secret}}`,
+			want:    []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] all compose Secret team/xr-url: give each a name of its own`},
 		},
 		"Names": {
 			reason: "a name that is missing, empty, illegal or too long",
@@ -439,10 +439,10 @@ secrets:
 			},
 		},
 		"ForeignByExpression": {
-			reason: "what to change is where the name comes from",
-			input:  `secrets: [{name: url, metadata: {nameExpression: "'xr-' + 'url'"}, data: [{key: k, value: "'v'"}]}]`,
-			world:  "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}]",
-			want:   []string{`Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or have secrets[0].metadata.nameExpression give another name`},
+			reason:  "what to change is where the name comes from",
+			input:   `secrets: [{name: url, metadata: {nameExpression: "'xr-' + 'url'"}, data: [{key: k, value: "'v'"}]}]`,
+			objects: "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}]",
+			want:    []string{`Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or have secrets[0].metadata.nameExpression give another name`},
 		},
 		"DefaultNameTooLong": {
 			reason: "the default name depends on the composite's",
@@ -451,9 +451,9 @@ secrets:
 				`cannot use name "xr-` + strings.Repeat("b", 77) + `"…: it has 254 characters; use at most 253`},
 		},
 		"Claim": {
-			reason: "a legacy composite composes into its claim's namespace, and elsewhere if it is told so",
-			input:  `secrets: [{name: a, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}, {name: c, metadata: {namespaceExpression: "'third'"}, data: [{key: k, value: "'v'"}]}]`,
-			world:  "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: claims, name: c}}}",
+			reason:  "a legacy composite composes into its claim's namespace, and elsewhere if it is told so",
+			input:   `secrets: [{name: a, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}, {name: c, metadata: {namespaceExpression: "'third'"}, data: [{key: k, value: "'v'"}]}]`,
+			objects: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: claims, name: c}}}",
 			want: []string{
 				"Available Secret claims/xr-a {data: {k: v}}",
 				"Available Secret other/xr-b {data: {k: v}}",
@@ -462,7 +462,7 @@ secrets:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := show(newScene(t, plantest.Exports(c.input), c.world).run(t))
+			got := show(newScene(t, plantest.Exports(c.input), c.objects).run(t))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -522,27 +522,27 @@ seeded:
 func TestRunFaults(t *testing.T) {
 	const cluster = "composite: {metadata: {name: xr}}\n"
 	for name, c := range map[string]struct {
-		reason string
-		input  string
-		world  string
-		want   []string
+		reason  string
+		input   string
+		objects string
+		want    []string
 	}{
 		"SecretSourceOfAClaim": {
 			reason: "a claim is of whoever writes the composite: a Secret is not read where it points",
 			input: `
 sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: Secret, nameExpression: composite.spec.x}, {name: c, apiVersion: v1, kind: Secret, namespace: platform}, {name: d, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k + sources.d.data.k}]}]`,
-			world: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: victim}}}",
+			objects: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: victim}}}",
 			want: []string{
 				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and the author of a claim must not choose the namespace",
 				"sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace",
 			},
 		},
 		"NoClaim": {
-			reason: "a claimRef of a composite that can have no claim is a field that its author writes",
-			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}]`,
-			world:  "composite: {metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}",
-			want:   []string{"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim"},
+			reason:  "a claimRef of a composite that can have no claim is a field that its author writes",
+			input:   `secrets: [{name: url, data: [{key: k, value: "'v'"}]}]`,
+			objects: "composite: {metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}",
+			want:    []string{"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim"},
 		},
 		"NoNamespace": {
 			reason: "a cluster scoped composite without a claim has none, also where an object is observed",
@@ -552,30 +552,30 @@ secrets:
 - {name: url, data: [{key: k, value: sources.s.x + sources.t.x}]}
 - {name: b, metadata: {namespace: ns}, data: [{key: k, value: "'v'"}]}
 - {name: c, metadata: {namespaceExpression: "'ns'"}, data: [{key: k, value: "'v'"}]}`,
-			world: cluster + observedURL,
+			objects: cluster + observedURL,
 			want: []string{
 				"sources[0].namespace: must be set: the composite is cluster scoped and has no claim",
 				"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim",
 			},
 		},
 		"OtherNamespace": {
-			reason: "a namespaced composite composes into its own, also where an object is observed",
-			input:  `secrets: [{name: a, metadata: {namespace: team}, data: [{key: k, value: "'v'"}]}, {name: url, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}]`,
-			world:  observedURL,
-			want:   []string{`secrets[1].metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
+			reason:  "a namespaced composite composes into its own, also where an object is observed",
+			input:   `secrets: [{name: a, metadata: {namespace: team}, data: [{key: k, value: "'v'"}]}, {name: url, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}]`,
+			objects: observedURL,
+			want:    []string{`secrets[1].metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		},
 		"NameOfEarlierStep": {
-			reason: "a composition resource name has one writer",
-			input:  url,
-			world:  `desired: {url: {apiVersion: example.org/v1, kind: Other}}`,
-			want:   []string{`secrets[0].name: another step of the pipeline also composes a resource named "url": rename one of them`},
+			reason:  "a composition resource name has one writer",
+			input:   url,
+			objects: `desired: {url: {apiVersion: example.org/v1, kind: Other}}`,
+			want:    []string{`secrets[0].name: another step of the pipeline also composes a resource named "url": rename one of them`},
 		},
 		"SecretSourceIsAResource": {
 			reason: "secrets.db would mean two things; a source that nobody uses, or that is no Secret, does not matter",
 			input: `
 sources: [{name: db, apiVersion: v1, kind: Secret}, {name: later, apiVersion: v1, kind: Secret}, {name: unused, apiVersion: v1, kind: Secret}, {name: cm, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: a, data: [{key: k, value: secrets.db.x + secrets.later.x + sources.cm.x}]}]`,
-			world: `desired: {later: {}, unused: {}, cm: {}}`,
+			objects: `desired: {later: {}, unused: {}, cm: {}}`,
 			want: []string{
 				`sources[0].name: "db" is also the name of a composed resource, so that secrets.db would mean two things: rename the source`,
 				`sources[1].name: "later" is also the name of a composed resource, so that secrets.later would mean two things: rename the source`,
@@ -583,7 +583,7 @@ secrets: [{name: a, data: [{key: k, value: secrets.db.x + secrets.later.x + sour
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := newScene(t, plantest.Exports(c.input), c.world).call(t)
+			r, err := newScene(t, plantest.Exports(c.input), c.objects).call(t)
 			if err == nil {
 				t.Fatalf("Run(...): %s: want an error, got %v", c.reason, show(r))
 			}
@@ -596,10 +596,10 @@ secrets: [{name: a, data: [{key: k, value: secrets.db.x + secrets.later.x + sour
 
 func TestRunStatus(t *testing.T) {
 	for name, c := range map[string]struct {
-		reason string
-		input  string
-		world  string
-		want   []string
+		reason  string
+		input   string
+		objects string
+		want    []string
 	}{
 		"Available": {
 			reason: "any value that JSON has",
@@ -617,9 +617,9 @@ func TestRunStatus(t *testing.T) {
 			},
 		},
 		"Held": {
-			reason: "a field that was there stays as it is; an optional one goes",
-			input:  `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b.c, value: composite.spec.size.x}, {fieldPath: d, value: composite.spec.later, optional: true}, {fieldPath: e, value: composite.spec.size.x, optional: true}]`,
-			world:  `composite: {metadata: {name: xr, namespace: team}, spec: {size: 3}, status: {a: [1], b: {c: old}, d: old}}`,
+			reason:  "a field that was there stays as it is; an optional one goes",
+			input:   `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b.c, value: composite.spec.size.x}, {fieldPath: d, value: composite.spec.later, optional: true}, {fieldPath: e, value: composite.spec.size.x, optional: true}]`,
+			objects: `composite: {metadata: {name: xr, namespace: team}, spec: {size: 3}, status: {a: [1], b: {c: old}, d: old}}`,
 			want: []string{
 				"Held! a=[1] | status.a is kept unchanged: waiting: composite.spec.later",
 				"Held! b.c=old | status.b.c is kept unchanged: status[1].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
@@ -628,9 +628,9 @@ func TestRunStatus(t *testing.T) {
 			},
 		},
 		"Conflict": {
-			reason: "an earlier step writes the field, something below it, or something that has nothing below it",
-			input:  `status: [{fieldPath: a.b, value: "1"}, {fieldPath: c, value: "1"}, {fieldPath: d.e, value: "1"}, {fieldPath: f.g, value: "1"}, {fieldPath: h, value: "1"}]`,
-			world:  `desiredStatus: {a: {b: x}, c: {d: x}, d: x, f: {x: y}}`,
+			reason:  "an earlier step writes the field, something below it, or something that has nothing below it",
+			input:   `status: [{fieldPath: a.b, value: "1"}, {fieldPath: c, value: "1"}, {fieldPath: d.e, value: "1"}, {fieldPath: f.g, value: "1"}, {fieldPath: h, value: "1"}]`,
+			objects: `desiredStatus: {a: {b: x}, c: {d: x}, d: x, f: {x: y}}`,
 			want: []string{
 				"Conflict! a.b=nothing | status.a.b: an earlier step of the pipeline also writes it: keep one of them",
 				"Conflict! c=nothing | status.c: an earlier step of the pipeline also writes it: keep one of them",
@@ -641,7 +641,7 @@ func TestRunStatus(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := show(newScene(t, plantest.Exports(c.input), c.world).run(t))
+			got := show(newScene(t, plantest.Exports(c.input), c.objects).run(t))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -679,7 +679,7 @@ cluster:
 		reason   string
 		sources  string
 		value    string
-		world    string
+		objects  string
 		requires []string
 		want     string
 	}{
@@ -743,7 +743,7 @@ cluster:
 			s := newScene(t, plantest.Exports(fmt.Sprintf(`
 sources: %s
 variables: [{name: region, value: composite.spec.region}, {name: u, value: secrets.unused.x}, {name: x, value: sources.cm.data.x}]
-secrets: [{name: out, data: [{key: k, value: "%s"}]}]`, c.sources, c.value)), cluster, c.world)
+secrets: [{name: out, data: [{key: k, value: "%s"}]}]`, c.sources, c.value)), cluster, c.objects)
 			r := s.run(t)
 			var keys []string
 			for _, q := range r.Requirements {

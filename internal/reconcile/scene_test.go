@@ -27,8 +27,8 @@ import (
 // canary is in each value that is secret, and in no other.
 const canary = "canary"
 
-// A world is what Crossplane observes, as YAML.
-type world struct {
+// A sceneYAML is what Crossplane observes, as YAML.
+type sceneYAML struct {
 	Composite map[string]any      `json:"composite"`
 	Details   map[string]string   `json:"details"`
 	Resources map[string]resource `json:"resources"`
@@ -85,7 +85,7 @@ func newScene(t testing.TB, input string, overlays ...string) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{}
+	w := &sceneYAML{}
 	if err := yaml.UnmarshalStrict(all, w); err != nil {
 		t.Fatal(err)
 	}

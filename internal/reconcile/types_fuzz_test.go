@@ -32,7 +32,7 @@ func FuzzTypesRefuseNothingThatWorks(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		m := &typesMaker{Rand: rand.New(rand.NewPCG(seed, 0)), paths: map[string][]string{}}
-		k, overlay := m.world()
+		k, overlay := m.scene()
 		input, x := m.input()
 		s := typesScene(t, input, overlay)
 		if s == nil {
@@ -109,8 +109,8 @@ func (m *typesMaker) one(of ...string) string { return of[m.IntN(len(of))] }
 
 func (m *typesMaker) maybe(percent int) bool { return m.IntN(100) < percent }
 
-// world is a composite and a database of kinds with schemas.
-func (m *typesMaker) world() (*inspect.Known, string) {
+// scene returns a composite and a database of kinds with schemas.
+func (m *typesMaker) scene() (*inspect.Known, string) {
 	composite, compositeObject := m.Object(3, "composite")
 	db, dbObject := m.Object(3, "resources.db")
 	m.paths["object"] = append(m.paths["object"], "resources", "composite", "resources.db", "composite.metadata", "resources.db.metadata.labels")

@@ -280,7 +280,7 @@ func (s scenario) absent(ctx context.Context, refs ...live.Ref) error {
 }
 
 // The author of a composite asks for a Secret, errs, mends it, and wants it no more.
-func exportsForTenants(ctx context.Context, s scenario) error {
+func exportsForAuthors(ctx context.Context, s scenario) error {
 	given := login()
 	asks := func(value string) string {
 		return fmt.Sprintf(`operatorSpec: {secretExpressions: [{name: mine, key: url, value: "%s"}], configMapExpressions: [{name: mine, key: host, value: resources.db.status.host}]}`, value)

@@ -27,7 +27,7 @@ var scenarios = []struct {
 	{"hold", "A key of a source goes, then the source: the Secret stays byte for byte, the composite is not ready; it follows when the source is back", holds},
 	{"conflict", "A Secret of somebody else with the wanted name stays byte for byte; ours is created when that one is gone", conflicts},
 	{"refused-input", "Of an input with a fault nothing is applied, and what is there stays byte for byte", refuses},
-	{"tenant-exports", "The author of a composite has a Secret and a ConfigMap by asking for them, keeps them over a mistake, and is rid of them by asking no more", exportsForTenants},
+	{"author-exports", "The author of a composite has a Secret and a ConfigMap by asking for them, keeps them over a mistake, and is rid of them by asking no more", exportsForAuthors},
 	{"connection-of-another", "A Secret that another composite has under the name of a connection Secret is not exported; what the provider writes is, and follows it while nothing else changes", exportsOwnConnections},
 	{"legacy-claim", "A claim has its exported Secret and its connection Secret; both follow the source, and stay when that goes", exportsToClaims},
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},

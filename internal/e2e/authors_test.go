@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// tenantExample has the definition whose operatorSpec users copy.
-const tenantExample = example + "/author-exports"
+// authorExample has the definition whose operatorSpec users copy.
+const authorExample = example + "/author-exports"
 
 // Who refuses a list of the composite's author.
 const (
@@ -33,7 +33,7 @@ const (
 // The schema of the example's definition and the function agree: what kubectl
 // apply takes of a composite's author, the function takes, but for the faults that
 // a schema cannot express.
-func TestTenantSchemaAgreesWithFunction(t *testing.T) {
+func TestAuthorSchemaAgreesWithFunction(t *testing.T) {
 	p := PeersForTest(t)
 
 	entry := func(more string) string { return `secretExpressions: [{name: a, key: k, value: "'x'", ` + more + `}]` }
@@ -178,7 +178,7 @@ func TestTenantSchemaAgreesWithFunction(t *testing.T) {
 		"TheCompositions":  {named("xr-connection"), function},
 	}
 
-	function := compileTenantExample(t)
+	function := compileAuthorExample(t)
 	composites := map[string]*unstructured.Unstructured{}
 	want, got := map[string]string{}, map[string]string{}
 	says := map[string][]string{}
@@ -189,9 +189,9 @@ func TestTenantSchemaAgreesWithFunction(t *testing.T) {
 		want[name] = tc.refused
 	}
 
-	bySchema := validateNamed(t, p, filepath.Join(tenantExample, "xrd.yaml"), composites)
+	bySchema := validateNamed(t, p, filepath.Join(authorExample, "xrd.yaml"), composites)
 	for name, composite := range composites {
-		byFunction := tenantFaults(t, function, composite)
+		byFunction := authorErrors(t, function, composite)
 		says[name] = append(append(says[name], bySchema[name]...), byFunction...)
 
 		switch schema, function := len(bySchema[name]) > 0, len(byFunction) > 0; {
@@ -217,8 +217,8 @@ func TestTenantSchemaAgreesWithFunction(t *testing.T) {
 	}
 }
 
-// compileTenantExample compiles the input of the example's Composition.
-func compileTenantExample(t *testing.T) *plan.Plan {
+// compileAuthorExample compiles the input of the example's Composition.
+func compileAuthorExample(t *testing.T) *plan.Plan {
 	t.Helper()
 
 	env, err := expression.NewEnvironment()
@@ -226,7 +226,7 @@ func compileTenantExample(t *testing.T) *plan.Plan {
 		t.Fatal(err)
 	}
 
-	input, err := structpb.NewStruct(exportsInput(t, tenantExample).Object)
+	input, err := structpb.NewStruct(exportsInput(t, authorExample).Object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,9 +239,9 @@ func compileTenantExample(t *testing.T) *plan.Plan {
 	return p
 }
 
-// tenantFaults are what the function has against what a composite's author asks
+// authorErrors are what the function has against what a composite's author asks
 // for. The database is there, and nothing else.
-func tenantFaults(t *testing.T, p *plan.Plan, composite *unstructured.Unstructured) []string {
+func authorErrors(t *testing.T, p *plan.Plan, composite *unstructured.Unstructured) []string {
 	t.Helper()
 
 	object := func(m map[string]any) wire.Struct {
@@ -324,12 +324,12 @@ func validateNamed(t *testing.T, p Peers, schemas string, objects map[string]*un
 // What the authors of the examples write passes the schema: their mistakes are
 // those that only the function finds. What they get is what Kubernetes takes, and
 // fn render makes the same of it.
-func TestTenantExamples(t *testing.T) {
+func TestAuthorExamples(t *testing.T) {
 	p := PeersForTest(t)
 	program := buildFunction(t)
 
 	for name, dir := range examples(t) {
-		if !strings.HasPrefix(name, filepath.Base(tenantExample)) {
+		if !strings.HasPrefix(name, filepath.Base(authorExample)) {
 			continue
 		}
 
@@ -407,7 +407,7 @@ func main() {
 
 // The API server takes the schema of the example's definition: its rules compile,
 // and are within the cost that it allows them.
-func TestTenantSchemaCost(t *testing.T) {
+func TestAuthorSchemaCost(t *testing.T) {
 	PeersForTest(t)
 
 	tools, err := toolsDir(t.Context())
@@ -431,7 +431,7 @@ func TestTenantSchemaCost(t *testing.T) {
 		return mustRun(t, program, path).stdout
 	}
 
-	xrd := readObjects(t, filepath.Join(tenantExample, "xrd.yaml"))[0]
+	xrd := readObjects(t, filepath.Join(authorExample, "xrd.yaml"))[0]
 	if diff := cmp.Diff("", check(xrd)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

@@ -14,7 +14,7 @@ import (
 
 // An author's mistakes are one warning, however many there are, to the composite and
 // its claim; and what the Composition's author has to know is said before.
-func TestTenantsAreToldOfMistakes(t *testing.T) {
+func TestAuthorsAreToldOfMistakes(t *testing.T) {
 	const n = limits.MessageItems + 3
 	rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, functiontest.Asking(n)+functiontest.AuthorInput), nil)
 
@@ -45,7 +45,7 @@ func TestTenantsAreToldOfMistakes(t *testing.T) {
 
 // What an earlier step composed for the author is not desired any more, where an
 // export takes its name. Everything else of that step stays.
-func TestTenantsGiveWay(t *testing.T) {
+func TestAuthorsOfAnEarlierStepGiveWay(t *testing.T) {
 	const earlier = `
 desired:
   resources:
