@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
-// What one request of at most requestSize may take of the server.
+// The limits of the server's work for one request of at most requestSize.
 const (
 	requestCPU    = time.Second
 	requestMemory = 120 << 20
@@ -44,7 +44,7 @@ func TestAttackRequests(t *testing.T) {
 			if size > requestSize {
 				t.Fatalf("a request of %d KiB is refused: the attack is none", size>>10)
 			}
-			s := serveAttacked(t) // of its own: what others left behind neither counts nor hides anything
+			s := serveAttacked(t) // of its own, so that memory of other requests neither counts nor hides anything
 			s.rest(t)
 			s.compile(t, req) // whose plan counts
 			cost, rsp := s.attackOnce(t, req)

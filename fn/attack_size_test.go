@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
-// What etcd does not take is no composite, and so no attack.
+// An object that etcd refuses cannot be a composite, so it is not an attack.
 func TestCasesAreComposites(t *testing.T) {
 	const most, rest = 1536 << 10, 1 << 10
 	cases := attack.Cases(4000)

@@ -33,21 +33,20 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
-// What one reconcile of a hostile composite may take of the server.
+// The limits of the server's work for one reconcile of a hostile composite.
 const (
 	// attackCPU counts all threads, the collection of garbage among them, and what
 	// the neighbour's requests take meanwhile. It is no time on a clock: a busy
 	// machine makes an attack last longer, and hardly dearer.
 	attackCPU = time.Second
 
-	// attackMemory is resident memory at its highest, over what the server has after
-	// a few peaceful requests. No attack has a server of its own: what one leaves
-	// behind counts against the next.
+	// attackMemory is resident memory at its highest, over what the server has after a few peaceful
+	// requests. No attack has a server of its own: the memory of one attack counts for the next
+	// one.
 	attackMemory = 100 << 20
 
-	// attackLatency is the longest that a neighbour may wait for an answer, on a
-	// machine that runs the tests of other packages, too: hundreds of times what it
-	// takes on one that does not.
+	// attackLatency is the longest wait of another request for its answer, on a machine that also
+	// runs the tests of other packages. It is hundreds of times the wait on an idle machine.
 	attackLatency = 5 * time.Second
 
 	// Of the attacks that take longer than longAttack, though they are no large
@@ -60,7 +59,7 @@ const (
 	// messages and in the context.
 	attackText = 256 << 10
 
-	// attackAnswer is the largest answer that is received. What Crossplane accepts is less.
+	// attackAnswer is the largest answer that is received. Crossplane accepts less.
 	attackAnswer = 64 << 20
 
 	// attackObjects is how much all objects of one author's may have together, in
@@ -74,8 +73,8 @@ const (
 	hoards = 20
 )
 
-// What stands in the secrets that the composite's author may read, and in what the
-// author may not.
+// The values in the secrets that the composite author may read, and in those that the author must
+// not read.
 const (
 	allowedCanary = "canary-allowed-51a7c3"
 	deniedCanary  = "canary-denied-93f2e8"
@@ -97,9 +96,9 @@ input:
     allow: {secrets: [db], resources: [db], labels: [ALLOWEDKEYS], annotations: [ALLOWEDKEYS]}
 `
 
-// attackState is all of a request but its input and the composite's spec. What the
-// author may not read holds the canary, and so does somebody else's Secret, which
-// is found where the author asks for one of its name.
+// attackState is a request without its input and the composite's spec. Values that the author must
+// not read contain the canary. The Secret of another owner also contains it, and is found if the
+// author exports a Secret with its name.
 const attackState = `
 observed:
   composite:
@@ -142,9 +141,9 @@ func canaries(text string) string {
 	return strings.NewReplacer("ALLOWEDKEYS", strings.Join(keys, ", "), "ALLOWED64", encode(allowedCanary), "DENIED64", encode(deniedCanary), "DENIED", deniedCanary).Replace(text)
 }
 
-// The law of the authors: whatever the author of a composite writes, the input's
-// own exports are made as ever, nothing is read, written or said that is not
-// allowed, the server takes no more than this, and serves others meanwhile.
+// The law of composite authors: for any text that a composite author writes, the input's own
+// exports do not change, nothing is read, written or reported that is not allowed, the server stays
+// within these limits, and it serves other requests meanwhile.
 func TestAttacks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, and attacks it")
@@ -417,7 +416,7 @@ func attackRequest(t testing.TB, a attack.Case) *fnv1.RunFunctionRequest {
 	req := functiontest.Request(t, canaries(attackState+attackInput))
 	xr := req.GetObserved().GetComposite().GetResource()
 	if a.Composite != nil {
-		maps.Copy(xr.GetFields(), a.Composite().GetStructValue().GetFields()) // what is below is shared
+		maps.Copy(xr.GetFields(), a.Composite().GetStructValue().GetFields()) // everything below is shared
 	}
 	spec := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	maps.Copy(spec.GetFields(), xr.GetFields()["spec"].GetStructValue().GetFields())

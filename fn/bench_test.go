@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// benchMost is above gRPC's 4 MiB, for there is a request of 4 MiB and a bit.
+// benchMost is above gRPC's 4 MiB, because one request is slightly larger than 4 MiB.
 const benchMost = 16 << 20
 
 // serveBench answers calls on loopback, and each line on stdin with a count of
@@ -153,8 +153,8 @@ type benchRequest struct {
 // both observed and desired.
 type benchState struct{ observed, desired, resources int }
 
-// benchRequests are of 2 KiB, of 500 KiB, of 500 KiB and as much desired, and of 51 observed
-// resources of 2 KiB each of which 50 are desired, too.
+// benchRequests have 2 KiB, 500 KiB, 500 KiB and the same size desired, and 51 observed resources
+// of 2 KiB each, of which 50 are also desired.
 func benchRequests(b *testing.B) []benchRequest {
 	b.Helper()
 	return []benchRequest{

@@ -47,9 +47,9 @@ func structsIn(m proto.Message) []*structpb.Struct {
 	return out
 }
 
-// encode a request, as protobuf may be written and no encoder writes it: maps are in any
-// order, an entry may come twice, of which the last one counts, and so may a field, which
-// is then merged.
+// encode encodes a request in valid protobuf that no encoder writes: maps are in any order, an
+// entry may occur twice, of which the last one counts, and a field may occur twice and is then
+// merged.
 func (s *codecScript) encode(req *fnv1.RunFunctionRequest) []byte {
 	var sent []byte
 	if s.pick(8) == 1 {

@@ -57,8 +57,8 @@ func FuzzCodec(f *testing.F) {
 	})
 }
 
-// TestCodecDecodesNoRequests of those that protobuf's encoder writes: they are read where
-// they lie, or the tests here are of nothing.
+// TestCodecDecodesNoRequests checks that requests from protobuf's encoder are read in place.
+// Otherwise the other tests here would test nothing.
 func TestCodecDecodesNoRequests(t *testing.T) {
 	for i, sent := range codecSeeds(t) {
 		if !readWhereItLies(t, sent) {

@@ -40,7 +40,7 @@ func answerOnce(t *testing.T, f *function.Function, sent []byte, gone *atomic.In
 	}
 }
 
-// collected waits for what nobody holds, and says how many requests were gone.
+// collected waits for the garbage collector, and returns how many requests were collected.
 func collected(gone *atomic.Int32, want int) int {
 	for range 200 {
 		runtime.GC()
@@ -87,7 +87,7 @@ func TestRequestsOfManyAuthorsAreNotKept(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// A test of the tests: what is held is seen to be held, be it the smallest part.
+// A test of the tests: a request that is kept in memory, even by its smallest part, is detected.
 func TestKeptRequestsAreSeen(t *testing.T) {
 	sent := functiontest.CodecRequest(t, "tag", 1)
 	holds := map[string]func(req *wire.Request, rsp *wire.Response) any{
@@ -150,8 +150,8 @@ func allocated(t *testing.T, f func()) uint64 {
 	return (after.TotalAlloc - before.TotalAlloc) / calls
 }
 
-// What is carried on, and what nobody looks at, is not copied: an answer takes as much
-// memory beside the request, however large that is.
+// Repeated and unread parts of a request are not copied: the memory for an answer does not depend
+// on the size of the request.
 func TestCarryingOnCopiesNothing(t *testing.T) {
 	const size, most = 500 << 10, 128 << 10 // the race detector needs some of it
 	large := structpb.NewStringValue(strings.Repeat("x", size))

@@ -103,8 +103,7 @@ func measure(b *testing.B, servers []*benchProcess, t turn) {
 	}
 }
 
-// A benchProcess is a server in a process of its own, and a connection to it, for
-// Crossplane has one, too.
+// A benchProcess is a server in a process of its own, with one connection to it, as Crossplane has.
 type benchProcess struct {
 	name   string
 	pid    int

@@ -91,8 +91,8 @@ func checkLines(t *testing.T, p pages.Page) {
 	}
 }
 
-// checkLinks wants each file and each heading that a page links to. What is on another
-// host is only parsed.
+// checkLinks wants each file and each heading that a page links to. Links to other hosts are only
+// parsed.
 func checkLinks(t *testing.T, root string, p pages.Page, all []pages.Page) {
 	t.Helper()
 	for _, l := range p.Links() {

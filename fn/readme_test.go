@@ -34,7 +34,7 @@ func TestReadmeDiagnostic(t *testing.T) {
 	}
 }
 
-// What a page has an author of a composite write is exported.
+// The exports of composite authors on pages are exported.
 func TestPageOfCompositeAuthors(t *testing.T) {
 	all := readPages(t, "..")
 	shown := 0

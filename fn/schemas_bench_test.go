@@ -61,7 +61,7 @@ func answerDecoded(b *testing.B, f *function.Function, sent []byte) {
 	}
 }
 
-// answerBytes answers a request where it lies.
+// answerBytes answers a request that is read in place.
 func answerBytes(b *testing.B, f *function.Function, sent []byte) {
 	b.Helper()
 	req, err := wire.Decode(sent)

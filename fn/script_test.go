@@ -12,9 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the scripts in testdata/script against the program itself: each is
-// a text with its files behind it. `exits 1 fn check a.yaml` says which code the
-// program has to end with.
+// TestScripts runs the scripts in testdata/script against the program itself: each is a text with
+// its files after it. `exits 1 fn check a.yaml` says with which code the program must end.
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")

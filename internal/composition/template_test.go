@@ -205,8 +205,8 @@ func mixed(choices []byte) string {
 	return strings.Join(lines, "")
 }
 
-// What is read of a template's manifests is what they become, but for others of the
-// same name that cannot be read.
+// The resources that are read from a template's manifests are those that it renders, except others
+// with the same name that cannot be read.
 func FuzzTemplateIsReadAsRendered(f *testing.F) {
 	f.Add([]byte{})
 	for i := range pieces {

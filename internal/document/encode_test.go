@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// An encoder writes a string as a YAML scalar, and notes where each code point of it
-// stands. What YAML leaves open is chosen by the bytes of choices.
+// An encoder writes a string as a YAML scalar, and notes the position of each code point. Where
+// YAML has several forms, the bytes of choices select one.
 type encoder struct {
 	out     strings.Builder
 	places  []int
 	choices []byte
 	nl      string // the line break of the file
-	indent  int    // of the lines behind the first
+	indent  int    // of the lines after the first
 	cannot  bool   // The style has no way to write it.
 }
 

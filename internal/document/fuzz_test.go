@@ -21,9 +21,9 @@ var seeds = []string{
 	"a: !!binary gIGC\nb: ! 12\nc: 0o7\n", "%TAG ! !x\n---\n!y a\n", "{a: b, # c\n d: e}\n# f", "a: # b\n  # c\n  - d\n  #e\n", "a: \"\\x41\\/\"\n",
 }
 
-// FuzzParseNeverPanics: whatever the text is, it is read or refused. What is read has
-// the value that kubectl reads, and all of it is found, inside the file. What is
-// refused names a place in the file, and does not quote it.
+// FuzzParseNeverPanics: any text is read or refused. A document that is read has the value that
+// kubectl reads, and each part of it has a place inside the file. An error names a place in the
+// file, and does not quote the file.
 func FuzzParseNeverPanics(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWithin: each letter of a value, and the place behind it, as file positions.
+// TestWithin: each letter of a value, and the place after it, as file positions.
 func TestWithin(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -102,7 +102,7 @@ func TestWithinIsNotExact(t *testing.T) {
 	}
 }
 
-// Where a scalar may stand: it is parent deep, and block says whether a block may.
+// A place of a scalar: parent is its depth, and block reports whether a block scalar is possible.
 var sites = []struct {
 	before, after string
 	parent        int
@@ -189,7 +189,7 @@ func lawWithin(t *testing.T, s string, style, site uint8, choices []byte) bool {
 	text := head + e.out.String() + strings.ReplaceAll(after, "\n", e.nl)
 	docs, err := Parse(text)
 	if style%styles == 0 && (err != nil || len(docs) == 0 || docs[len(docs)-1].At(at.path...) != s) {
-		return false // Much may not stand in a plain scalar.
+		return false // A plain scalar cannot contain many characters.
 	}
 	if err != nil {
 		t.Fatalf("%q in style %d: %q: %v", s, style%styles, text, err)

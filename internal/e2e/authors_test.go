@@ -22,17 +22,16 @@ import (
 // authorExample has the definition whose operatorSpec users copy.
 const authorExample = example + "/author-exports"
 
-// Who refuses a list of the composite's author.
+// The part that refuses a list of the composite author.
 const (
 	nobody   = ""
 	both     = "schema and function"
-	schemas  = "schema"   // It is stricter than it had to be.
+	schemas  = "schema"   // It is stricter than necessary.
 	function = "function" // The schema cannot express it.
 )
 
-// The schema of the example's definition and the function agree: what kubectl
-// apply takes of a composite's author, the function takes, but for the faults that
-// a schema cannot express.
+// The schema of the example's definition and the function agree: the function accepts the exports
+// of a composite author that kubectl apply accepts, except mistakes that a schema cannot express.
 func TestAuthorSchemaAgreesWithFunction(t *testing.T) {
 	p := PeersForTest(t)
 
@@ -321,9 +320,8 @@ func validateNamed(t *testing.T, p Peers, schemas string, objects map[string]*un
 	return faults
 }
 
-// What the authors of the examples write passes the schema: their mistakes are
-// those that only the function finds. What they get is what Kubernetes takes, and
-// fn render makes the same of it.
+// The exports of composite authors in the examples pass the schema: only the function finds their
+// mistakes. Kubernetes accepts the resulting composite, and fn render has the same result for it.
 func TestAuthorExamples(t *testing.T) {
 	p := PeersForTest(t)
 	program := buildFunction(t)
@@ -369,9 +367,9 @@ func TestAuthorExamples(t *testing.T) {
 	}
 }
 
-// checkCRD is a program that prints what the API server has against the
-// CustomResourceDefinition in a file, one fault a line. It is built in the module
-// of the peers: the product does not depend on what it imports.
+// checkCRD is a program that prints the API server's errors about the CustomResourceDefinition in a
+// file, one per line. It is built in the module of the peers: the product does not depend on what
+// it imports.
 const checkCRD = `package main
 
 import (
@@ -436,7 +434,7 @@ func TestAuthorSchemaCost(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
-	// A check that finds no fault anywhere would pass, too.
+	// Otherwise a check that never finds an error would pass.
 	without(xrd.Object, "maxItems")
 
 	if got := check(xrd); !strings.Contains(got, "estimated rule cost exceeds budget") {

@@ -52,10 +52,10 @@ func TestRenderEnvironment(t *testing.T) {
 	t.Run("Moved", func(t *testing.T) { movedEnvironment(t, p, address) })
 }
 
-// Steps after the one that finds and sets the environment have it, each as the one
-// before left it: in a name, in the labels of a selector, and to go on with. What is
-// set is set once, though Crossplane calls a step again with what it asked for, and
-// hands it the context that it had left itself.
+// Steps after the one that finds and sets the environment see it with the changes of the step
+// before: in a name, in the labels of a selector, and for further changes. Fields are set once,
+// although Crossplane calls a step again with its requirements and passes it the context that it
+// returned itself.
 func environmentForLaterSteps(t *testing.T, p Peers, address string) {
 	t.Helper()
 
@@ -188,8 +188,8 @@ func missingEnvironmentConfig(t *testing.T, p Peers, address string) {
 	}
 }
 
-// The spec of an input of function-environment-configs can stand under environment
-// as it is. These are those of its examples, retold.
+// The spec of an input of function-environment-configs is valid under environment without changes.
+// These specs are based on its examples.
 func movedEnvironment(t *testing.T, p Peers, address string) {
 	t.Helper()
 

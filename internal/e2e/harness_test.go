@@ -124,8 +124,8 @@ func overlay(t *testing.T, variant string) string {
 	return flag
 }
 
-// buildFunction builds the function that is to be tested, with more flags of go build
-// or as it is published, and returns its path.
+// buildFunction builds the function for the tests, with more flags of go build or as it is
+// published, and returns its path.
 func buildFunction(t *testing.T, flags ...string) string {
 	t.Helper()
 
@@ -184,7 +184,7 @@ func serveFunction(t *testing.T, program, codec string, env ...string) (string, 
 		t.Fatalf("cannot start the function: %v", err)
 	}
 
-	// Who waits for its health need not wait longer than it lives.
+	// A wait for its health ends when the process ends.
 	alive, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 
@@ -216,7 +216,7 @@ func serveFunction(t *testing.T, program, codec string, env ...string) (string, 
 	return address, logged
 }
 
-// freeAddress finds a port that nobody listens on.
+// freeAddress finds a free port.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 
@@ -379,9 +379,8 @@ func exportsInput(t *testing.T, dir string) *unstructured.Unstructured {
 	return nil
 }
 
-// secretValues are the values of all Secrets among the objects, plain and in
-// base64, with the Secret and key that each is of. Short ones are left out: a
-// port turns up anywhere by chance.
+// secretValues returns the values of all Secrets in the objects, plain and in base64, each with its
+// Secret and key. Short values are omitted, because a text such as a port can occur anywhere.
 func secretValues(t *testing.T, objects []*unstructured.Unstructured) map[string]string {
 	t.Helper()
 

@@ -12,8 +12,8 @@ import (
 const Faults = "faults"
 
 // Overlay returns the flag of go build that builds a variant of the function: each file in the
-// variant's folder of testdata replaces the file of the same path below root. What tests need
-// is thereby never part of what is published.
+// variant's folder of testdata replaces the file of the same path below root. So the published
+// function never contains parts that only tests need.
 func Overlay(root, variant, dir string) (flag string, err error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return "", err

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestPackage builds the package as a release does, but for the image in it.
-// What is missing in a package is missing silently: a folder that is a symlink
-// is skipped, and a package without the input's schema is a package, too.
+// TestPackage builds the package as a release does, except its image. Missing parts of a package
+// are no error: a folder that is a symlink is skipped, and a package without the input's schema is
+// valid.
 func TestPackage(t *testing.T) {
 	p := PeersForTest(t)
 

@@ -78,8 +78,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// A rendering is what crossplane wrote, and what its steps left in the context for
-// those after them, which is none of its stdout.
+// A rendering is the output of crossplane, with the context of its steps for later steps, which is
+// not part of stdout.
 type rendering struct {
 	output
 
@@ -130,9 +130,9 @@ func sortUnready(docs []string) {
 	}
 }
 
-// leftBy an example is what it leaves in the context for later steps, as crossplane
-// prints it: the environment, if its input makes one, and the state of generators. What
-// the function keeps beside them for itself is nobody else's.
+// leftBy returns the context of an example for later steps, as crossplane prints it: the
+// environment, if its input creates one, and the state of generators. The other context keys of the
+// function are only for itself.
 func leftBy(t *testing.T, dir, context string) string {
 	t.Helper()
 

@@ -12,10 +12,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// The schema and the function agree: what an editor or crossplane resource
-// validate lets pass, the function takes, and the other way round. What only the
-// function can see, the fault of an expression say, is not among these, or is marked
-// as weaker: a manifest that the schema does not look into, and names in texts.
+// The schema and the function agree: the function accepts every input that an editor or crossplane
+// resource validate accepts, and the other way round. Errors that only the function can find, for
+// example in an expression, are not included, or are marked as weaker: a manifest that the schema
+// does not check, and names in texts.
 func TestSchemaAgreesWithFunction(t *testing.T) {
 	p := PeersForTest(t)
 	env, err := expression.NewEnvironment()

@@ -40,8 +40,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestValidateRefuses guards TestValidate: a validation that finds no fault
-// anywhere would pass it.
+// TestValidateRefuses guards TestValidate: a validation that never finds an error would pass it.
 func TestValidateRefuses(t *testing.T) {
 	p := PeersForTest(t)
 

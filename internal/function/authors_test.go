@@ -43,8 +43,8 @@ func TestAuthorsAreToldOfMistakes(t *testing.T) {
 	}
 }
 
-// What an earlier step composed for the author is not desired any more, where an
-// export takes its name. Everything else of that step stays.
+// If an export has the name of an author's object of an earlier step, that object is no longer
+// desired. All other objects of that step stay.
 func TestAuthorsOfAnEarlierStepGiveWay(t *testing.T) {
 	const earlier = `
 desired:
@@ -156,8 +156,8 @@ func refusesName(t *testing.T, rsp *fnv1.RunFunctionResponse, name, where, why s
 	}
 }
 
-// What Crossplane writes into each composed resource, the data of Secrets, other
-// namespaces and parts of longer names are no references.
+// Metadata that Crossplane writes into each composed resource, the data of Secrets, other
+// namespaces and parts of longer names are not references.
 func TestAuthorsMayTakeOtherNames(t *testing.T) {
 	for name, c := range map[string]struct{ name, state string }{
 		"LabelOfCrossplane": {"orders", composes(`{metadata: {labels: {crossplane.io/composite: orders, crossplane.io/claim-name: orders}, annotations: {crossplane.io/composition-resource-name: orders}, generateName: orders-, ownerReferences: [{name: orders}]}}`)},

@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
-// victim is a composite whose Instance writes its connection details to Secret victim-conn. The
-// details are what Crossplane reads there, whoever has made the Secret.
+// victim is a composite whose Instance writes its connection details to Secret victim-conn.
+// Crossplane reads the details from there, even if another client created the Secret.
 const victim = `
 observed:
   composite:

@@ -46,7 +46,7 @@ func TestEnvironmentIsMadeOnce(t *testing.T) {
 			t.Fatalf("called again: -first, +again:\n%s", diff)
 		}
 	}
-	// With an environment of earlier steps, too.
+	// The same with an environment of earlier steps.
 	req.Context = functiontest.Parse(t, `{apiextensions.crossplane.io/environment: {count: 41, region: us}, other: 1}`)
 	first = functiontest.Reconcile(t, f, proto.CloneOf(req), functiontest.Cluster)
 	req.Context = first.GetContext()
@@ -73,8 +73,7 @@ func TestEnvironmentOfASecondStep(t *testing.T) {
 	}
 }
 
-// A step that requires nothing is called once: one behind it with the same input is
-// another step.
+// A step that requires nothing is called once: a later step with the same input is another step.
 func TestEnvironmentOfEqualSteps(t *testing.T) {
 	f := functiontest.New(t)
 	req := functiontest.Request(t, functiontest.ObservedDatabase+`
@@ -110,7 +109,7 @@ func TestEnvironmentIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What is missing is fatal, with its name, and changes nothing.
+// A missing EnvironmentConfig is fatal, with its name, and changes nothing.
 func TestEnvironmentConfigMissing(t *testing.T) {
 	rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, functiontest.ObservedDatabase+functiontest.EnvironmentInput), nil)
 	text := prototext.Format(rsp)

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
-// What somebody can do who may create and delete Secrets beside a composite, and edit their
-// annotations, but may not edit the composite. Requests go to a server over gRPC.
+// The attacks of a user who can create and delete Secrets in the namespace of a composite, and edit
+// their annotations, but cannot edit the composite. Requests go to a server over gRPC.
 
 // overGRPC lets the control plane call a server.
 func overGRPC(c *functiontest.ControlPlane) *functiontest.ControlPlane {

@@ -166,7 +166,7 @@ func TestStepsShareTheCondition(t *testing.T) {
 		t.Error("the second step: want its Secret, and a composite that is not ready")
 	}
 
-	// Called again with what it left: once, too.
+	// Called again with its own context: also once.
 	first.Context = rsp.GetContext()
 	rsp = functiontest.Reconcile(t, f, first, nil)
 	if got := rsp.GetConditions()[0].GetMessage(); strings.Count(got, "connection") != 1 {
@@ -178,7 +178,7 @@ func indent(s string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ")
 }
 
-// The law: secret data leaves in the data of a Secret, and nowhere else.
+// The law: secret data leaves the function only in the data of a Secret.
 func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
 	const canary = "canary-7f3a9"
 	encoded := base64.StdEncoding.EncodeToString([]byte(canary))

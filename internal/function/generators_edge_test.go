@@ -230,7 +230,7 @@ func TestRotateAnnotation(t *testing.T) {
 	}
 }
 
-// A certificate that is to be made anew waits for a CA that is, too.
+// A certificate that must be renewed waits for a CA that must also be renewed.
 func TestCertificateAndItsCAAtOnce(t *testing.T) {
 	c := functiontest.NewControlPlane(t, `
 generators:
@@ -261,7 +261,7 @@ func TestGenerationWithoutController(t *testing.T) {
 	}
 }
 
-// What former details had is not waited for where readyExpression says when to go on.
+// A generation with a readyExpression does not wait for the connection details of the previous generation.
 func TestDetailsThatAreNotNeeded(t *testing.T) {
 	c := functiontest.NewControlPlane(t, strings.Replace(accessKey("gracePeriod: 1h", ""), "    set:", "    readyExpression: has(secret.username)\n    set:", 1))
 	c.Settle()
@@ -276,7 +276,7 @@ func TestDetailsThatAreNotNeeded(t *testing.T) {
 	}
 }
 
-// What was not looked up may be another generation, or somebody else's object.
+// An object that was not looked up may be another generation, or the object of another owner.
 func TestNothingIsDecidedBeforeAllIsRead(t *testing.T) {
 	due := func(t *testing.T, input string) *functiontest.ControlPlane {
 		c := functiontest.NewControlPlane(t, input)
@@ -365,7 +365,7 @@ func TestKeepersThatAreNotThere(t *testing.T) {
 	c.Wants("the first ones that are read are those of what there is", "shop-admin-1 shop-connection", "Available")
 }
 
-// What lost its state is what the generator makes only if it looks like it.
+// An object that lost its state is a generation only if it looks like the generator's objects.
 func TestLostStateOfAnotherKind(t *testing.T) {
 	c := functiontest.NewControlPlane(t, "generators: [{name: admin, password: {}}]"+functiontest.ConnectionOfAdmin)
 	c.Settle()
@@ -380,8 +380,8 @@ func TestLostStateOfAnotherKind(t *testing.T) {
 	c.Wants("a password is no UUID", "shop-admin-2 shop-connection", "Available")
 }
 
-// What the composite does not list is not exported, and Crossplane deletes only what it
-// lists: a generation that is dropped is listed first.
+// A generation that the composite does not list is not exported, and Crossplane deletes only listed
+// objects: a generation is listed before it is dropped.
 func TestStaleCompositeWhenAGenerationIsDropped(t *testing.T) {
 	const prefix = "iam.example.org/v1|AccessKey|team-a|shop-key-"
 	for name, listed := range map[string][]string{
@@ -452,7 +452,7 @@ secrets:
 	})
 }
 
-// What leaves the input is looked after until it is gone, and keeps nobody waiting.
+// A generator that leaves the input is handled until its generations are deleted, and delays no other export.
 func TestAGeneratorThatLeftIsTold(t *testing.T) {
 	c := functiontest.NewControlPlane(t, strings.Replace(functiontest.RotatedPassword, "24h", "44s", 1)+functiontest.ConnectionOfAdmin)
 	c.Settle()
@@ -532,8 +532,8 @@ func TestStaleCompositeWhenAGenerationIsMade(t *testing.T) {
 	c.Wants("the next one", "shop-admin-3 shop-connection", "Available")
 }
 
-// A Secret is ready once it is made. A resource is when it says so, and keeps nobody
-// waiting while another generation is in use.
+// A Secret is ready once it is created. A resource is ready when its condition says so, and does
+// not block exports while another generation is in use.
 func TestReadinessOfWhatIsMade(t *testing.T) {
 	c := functiontest.NewControlPlane(t, strings.Replace(accessKey("", ""), "generators:", "generators:\n- {name: id, uuid: {}}", 1))
 	readies := func(when, want string) {
@@ -572,7 +572,7 @@ func TestAGenerationWithAnIllegalName(t *testing.T) {
 	}
 }
 
-// What a generation of another kind gives says nothing about what the next one is to give.
+// The outputs of a generation of another kind do not determine the outputs of the next one.
 func TestAnotherKindOfGenerator(t *testing.T) {
 	const password = "generators: [{name: key, password: {}}]\nsecrets: [{name: aws, dataFrom: [{extract: {key: generated.key}}]}]"
 	c := functiontest.NewControlPlane(t, password)
@@ -797,7 +797,7 @@ func TestAResourceThatIsNotReadyBecomesAPassword(t *testing.T) {
 	}
 }
 
-// What an earlier step generates is none of the resources that a find waits for.
+// A find does not wait for generations of an earlier step.
 func TestFindBesideAGeneratorOfAnEarlierStep(t *testing.T) {
 	c := functiontest.NewControlPlane(t, accessKey("", ""))
 	c.Later = []string{`secrets: [{name: rest, dataFrom: [{find: {name: {regexp: nothing}}, optional: true}, {valueMap: "{'a': 'b'}"}]}]`}

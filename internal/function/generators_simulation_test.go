@@ -804,7 +804,7 @@ func (s *simulation) judge(key string, v *simulatedValue) bool {
 	return false
 }
 
-// mend what Crossplane tells people to mend.
+// mend makes the corrections that Crossplane requests.
 func (s *simulation) mend() {
 	for _, key := range slices.Sorted(maps.Keys(s.Stored)) {
 		if o := s.Stored[key]; s.named[key] != "" && functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation) == "" {

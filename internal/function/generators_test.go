@@ -278,8 +278,8 @@ func TestStaleComposite(t *testing.T) {
 	}
 }
 
-// A composite that is restored without its list forgets what it composes. What it exported
-// stays, and its owner says which generation to go on with.
+// A composite that is restored without its list no longer knows its objects. Its exports stay, and
+// its owner decides which generation to continue with.
 func TestAListThatIsLost(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
 	c.Settle()

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A broken input is refused, where its fault is, and by the function as well. The e2e
-// tests hold the same ones against the definition.
+// A broken input is refused at the position of its error, and the function also refuses it. The e2e
+// tests check the same inputs against the definition.
 func TestBroken(t *testing.T) {
 	paths, err := filepath.Glob("testdata/broken/*.yaml")
 	if err != nil || len(paths) < 25 {

@@ -182,7 +182,7 @@ func TestExpressionsAreDescribed(t *testing.T) {
 	}
 }
 
-// What has a meaning in Markdown is escaped, except in code.
+// Characters with a meaning in Markdown are escaped, except in code.
 func TestEscape(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"Plain":  {"a_b <c> *d*", `a\_b \<c\> \*d\*`},

@@ -149,7 +149,7 @@ func (m *mutator) agree(t *testing.T, input any, what string) {
 	}
 }
 
-// The full input has no fault, and every field.
+// The full input has no errors, and every field.
 func TestFull(t *testing.T) {
 	m := newMutator(t)
 	input, _ := m.input(t)

@@ -192,8 +192,8 @@ func compiled(t testing.TB, name string) *jsonschema.Schema {
 	return s
 }
 
-// refused is where a schema finds faults, as JSON pointers in their order. An unknown
-// field, and a name that a field cannot have, is one at the field.
+// refused returns the positions of a schema's errors, as sorted JSON pointers. The error of an
+// unknown field, or of an invalid name, is at the field.
 func refused(s *jsonschema.Schema, doc any) []string {
 	var fault *jsonschema.ValidationError
 	if !errors.As(s.Validate(doc), &fault) {
@@ -209,7 +209,7 @@ func refused(s *jsonschema.Schema, doc any) []string {
 			}
 			return
 		case *kind.PropertyNames:
-			out = append(out, pointer(above, k.Property)) // the fault itself does not know where it is
+			out = append(out, pointer(above, k.Property)) // the error itself has no position
 			return
 		}
 		if len(f.Causes) == 0 {

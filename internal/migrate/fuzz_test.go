@@ -47,8 +47,8 @@ func composition(name string, details []detail) map[string]any {
 	}
 }
 
-// FuzzMigratedCompiles: whatever a connection detail holds, it is a fault that names
-// a field, or becomes a step that compiles.
+// FuzzMigratedCompiles: any connection detail is an error that names a field, or becomes a step
+// that compiles.
 func FuzzMigratedCompiles(f *testing.F) {
 	for _, s := range [][4]string{
 		{"db", "username", "status.address", "5432"},
@@ -268,9 +268,8 @@ func TestSameSecret(t *testing.T) {
 	}
 }
 
-// FuzzMigratedSecretIsTheSame: a value that function-patch-and-transform finds at a path
-// is found by the expression, too, or is for a person to decide, or there is no Secret,
-// and a message says why.
+// FuzzMigratedSecretIsTheSame: the expression also finds a value that function-patch-and-transform
+// finds at a path, or a person must decide, or there is no Secret and a message says why.
 func FuzzMigratedSecretIsTheSame(f *testing.F) {
 	f.Add("status.address", "value", `{"status": {"address": "a"}}`)
 	f.Add("status.a[0]['b.c']", "x", `{"status": {"a": [{"b.c": 1.5}]}}`)

@@ -100,7 +100,7 @@ func steps(t testing.TB, text []byte) (out []step, inputs []*structpb.Struct) {
 	return out, inputs
 }
 
-// Each file of testdata becomes what stands beside it, and that compiles.
+// Each file of testdata becomes the golden file next to it, which compiles.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) < 14 {

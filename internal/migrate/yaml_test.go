@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzTextStaysText: what is printed is read as the text that it was, wherever it
-// stands, and no comment ends before its line does.
+// FuzzTextStaysText: a printed text is read as the same text at every place, and a comment does not
+// end before its line.
 func FuzzTextStaysText(f *testing.F) {
 	for _, s := range []string{
 		"", " ", "a", "a b", "a  b", "a: b", "a #b", "# a", "- a", "? a", "yes", "No", "null", "~", "1", "1e3", "0x1", ".5", "2026-11-21", "=", "<<", "y",

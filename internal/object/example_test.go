@@ -27,7 +27,7 @@ func ExampleObject() {
 	// map[password:[redacted]] <nil>
 }
 
-// A fault says what to change, and shows no value.
+// An error says what to change, and shows no value.
 func ExampleObject_Validate() {
 	o := object.Object{
 		Kind: object.Secret, Name: "registry", Namespace: "shop", Type: "kubernetes.io/dockerconfigjson",

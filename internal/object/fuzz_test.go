@@ -133,8 +133,8 @@ func isReserved(key string) bool {
 	return strings.HasPrefix(key, "export.fn.crossplane.io/")
 }
 
-// An object passes Validate exactly if its names, keys and metadata follow the
-// API server's rules, and are nobody else's.
+// An object passes Validate exactly if its names, keys and metadata follow the API server's rules,
+// and are not reserved.
 func FuzzValidateRefusesWhatTheAPIServerRefuses(f *testing.F) {
 	f.Add(false, "db", "shop", "password", "team", "payments", "example.org/host", "db.local")
 	f.Add(true, "a.b-c", "0", ".dockerconfigjson", "app.kubernetes.io/name", "", "Example.ORG/Host", "any\ntext")
@@ -272,8 +272,8 @@ func assertFields(t *testing.T, got map[string]*structpb.Value, allowed ...strin
 	}
 }
 
-// What this function once desired, and what Crossplane and the API server have
-// added to it since, is held as what was desired.
+// If Crossplane and the API server have added fields to an object that this function desired, Held
+// returns the desired object.
 func FuzzHeldIsWhatWasDesired(f *testing.F) {
 	f.Add(false, "db", "Opaque", "team", "payments", "example.org/host", "7", "password", []byte("hunter2"))
 	f.Add(true, "settings", "", "a", "", "b", "", "bin", []byte{0xff})

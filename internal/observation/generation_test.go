@@ -216,7 +216,7 @@ func TestGenerationScopeHasVariables(t *testing.T) {
 	}
 }
 
-// A generation may be a v1 Secret: its data is in secret, and nowhere else.
+// A generation may be a v1 Secret: its data is only in secret.
 func TestGenerationSecretIsHidden(t *testing.T) {
 	secret := func() *structpb.Struct {
 		return asStruct(t, map[string]any{

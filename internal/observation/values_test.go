@@ -251,8 +251,7 @@ func FuzzValuesAgreeWithCEL(f *testing.F) {
 	})
 }
 
-// What a double cannot hold exactly is refused wherever it is looked at, and
-// nowhere else.
+// A number that a double cannot represent exactly is refused when it is used, and only then.
 func TestNumbers(t *testing.T) {
 	in := &structpb.Struct{Fields: map[string]*structpb.Value{
 		"big":   structpb.NewNumberValue(1<<53 + 2),

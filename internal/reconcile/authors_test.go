@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// authorsInput is an input that lets the composite's author read db, and exports it
-// itself, too.
+// authorsInput is an input that allows the composite author to read db, and that also exports db
+// itself.
 const authorsInput = `
 secrets:
 - name: own
@@ -463,7 +463,7 @@ resources:
 			r := s.run(t)
 			if name == "WaitingForTheInput" {
 				want = want[1:]
-				r.Objects = r.Objects[1:] // which waits, too
+				r.Objects = r.Objects[1:] // which also waits
 			}
 			if diff := cmp.Diff(want, show(r)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
@@ -480,7 +480,7 @@ resources:
 	}
 }
 
-// What stands where an object, or a list, has to be is told by its kind, and not shown.
+// An error about a value in place of an object or a list names the kind of the value, and does not show the value.
 func TestAuthorsKinds(t *testing.T) {
 	const noObject, noList = "Held! | spec.operatorSpec: must be an object, but is ", "Held! | spec.operatorSpec.dynamicSecrets: must be a list, but is "
 	for name, c := range map[string]struct {
@@ -544,9 +544,9 @@ resources:
 	}
 }
 
-// The composite of a legacy claim has the claim's namespace, if the claim says so,
-// too: whoever writes the composite could write any into it. One without any has none
-// to export to. That is no fault of the input.
+// The composite of a legacy claim has the claim's namespace only if the claim refers to it, because
+// a composite author could write any namespace into the composite. A composite without a namespace
+// cannot export. That is not an error of the input.
 func TestAuthorsNamespace(t *testing.T) {
 	const (
 		input   = "fromComposite: {fieldPath: spec.operatorSpec}"
@@ -582,8 +582,8 @@ func authorsObject(kind, name, labels, data string) string {
   ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}, data: {%s}}`, kind, name, labels, kind, name, data)
 }
 
-// An author's object is no source of anybody, by name or by labels, and the name of
-// one is not to be had.
+// An author's object is never a source, by name or by labels, and an author cannot use the name of
+// a source.
 func TestAuthorsAreNoSources(t *testing.T) {
 	input := plantest.Exports(`
 sources:
@@ -617,8 +617,8 @@ resources:
 	}
 }
 
-// What is there counts, so that what is held and what is new are not more together;
-// and gives back what it has when it is made anew.
+// Existing objects count, so that kept and new objects together are within the limit. An object
+// that is created again no longer counts as existing.
 func TestAuthorsDoNotGrow(t *testing.T) {
 	half := strings.Repeat("a", 500<<10)
 	objects := "resources:\n"
@@ -656,8 +656,8 @@ func TestAuthorsOfAnEarlierStep(t *testing.T) {
 	}
 }
 
-// While it is not clear what is asked for nothing is dropped, and new objects come up
-// to the limit only: there would be more each time else.
+// While the author's exports are unknown, no object is dropped, and new objects are created only up
+// to the limit. Otherwise their number would grow each time.
 func TestAuthorsDoNotBecomeMore(t *testing.T) {
 	var observed, asked strings.Builder
 	observed.WriteString("resources:\n  db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}\n")
@@ -679,8 +679,7 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 	}
 }
 
-// What one input allows is not allowed by another one, though the expressions that
-// are kept compiled are the same.
+// The rights of one input do not apply to another one, although both share compiled expressions.
 func TestAuthorsShareNothing(t *testing.T) {
 	cache := plan.NewCache(plantest.Env)
 	spec := asks(`operatorSpec: {secretExpressions: [{name: a, key: k, value: secrets.db.password}]}`)

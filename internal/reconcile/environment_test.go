@@ -271,7 +271,7 @@ configMaps:
 	if diff := cmp.Diff(want, show(r)); diff != "" || r.Environment != nil {
 		t.Errorf("-want, +got:\n%s\nenvironment: %v", diff, r.Environment)
 	}
-	// Of an object that is there the values are looked at, too.
+	// The values of an existing object are also compared.
 	s = newScene(t, plantest.Exports(`
 environment: {environmentConfigs: [{ref: {name: base}}]}
 configMaps: [{name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}]`),
@@ -288,7 +288,7 @@ configMaps: [{name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]
 	}
 }
 
-// What is missing, and has to be there, is a fault: nothing is applied without.
+// A missing EnvironmentConfig that is required is an error: nothing is applied without it.
 func TestRunEnvironmentRefused(t *testing.T) {
 	for name, c := range map[string]struct{ reason, input, want string }{
 		"Missing": {

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// bothForms are a request as it lies in its bytes, and as protobuf decodes it.
+// bothForms returns a request as bytes, and as protobuf decodes it.
 func bothForms(t *testing.T, req *fnv1.RunFunctionRequest) map[string]*wire.Request {
 	t.Helper()
 	sent, err := proto.Marshal(req)
@@ -29,10 +29,9 @@ func bothForms(t *testing.T, req *fnv1.RunFunctionRequest) map[string]*wire.Requ
 	return map[string]*wire.Request{"bytes": bytes, "decoded": wire.OfRequest(req)}
 }
 
-// What expressions read again and again is found in the bytes of a request nearly as
-// quickly as in what protobuf makes of them, for the fuel is the same: it comes out the
-// same, and nothing is stopped by the time that it takes. On a machine that does much else
-// a try may be stopped all the same.
+// Repeated reads of the bytes of a request are nearly as fast as reads of the decoded request. Both
+// use the same fuel and have the same result, and no evaluation is stopped by its time limit. On a
+// busy machine an attempt may still be stopped.
 func TestReadAgainInBothForms(t *testing.T) {
 	const (
 		tries = 10

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 )
 
-// refusals are inputs and their faults.
+// refusals are inputs and their diagnostics.
 type refusals map[string]struct {
 	reason string
 	input  string
@@ -294,8 +294,8 @@ generators:
 			reason: "it would wait for ever",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}}}, {name: b, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}}]`,
 			want: []string{
-				at + "readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(resource.data.token)",
-				"generators[1].resource.readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(resource.data.token)",
+				at + "readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(secret.token) for a Secret",
+				"generators[1].resource.readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(secret.token) for a Secret",
 			},
 		},
 		"TooLarge": {
@@ -841,7 +841,7 @@ status: [{fieldPath: a, value: generated.key.publicKey, nonSensitive: [generated
 	}
 }
 
-// design is the example of the design's section "The input", as it stands there.
+// design is the unchanged example of the design's section "The input".
 const design = `apiVersion: export.fn.crossplane.io/v1beta1
 kind: Exports
 
@@ -1113,8 +1113,8 @@ func inCluster(generation string) string {
 	return "- " + strings.TrimPrefix(strings.ReplaceAll(object, "\n    ", "\n"), "      ")
 }
 
-// Run takes for a generation what is one, and nothing else: what it takes may be given to
-// whoever reads what is exported, and what it does not take is dropped, or made again.
+// Run accepts exactly the real generations. An accepted generation may be exported, and an object
+// that is not accepted is dropped or created again.
 func TestRunTellsGenerations(t *testing.T) {
 	const (
 		admin    = "generators: [{name: admin, password: {secretKeys: [password, user]}}]\nsecrets:\n- {name: s, data: [{key: k, value: generated.admin.password}]}"

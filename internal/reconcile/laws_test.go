@@ -50,7 +50,7 @@ var expressions = []string{
 	`resources.?out.?data.?k.orValue('none')`, `secrets[composite.spec.region == 'eu' ? 'db' : 'ca'].password`, `[secret.password, 'x'].sort()[0]`, `composite.spec[secret.password]`,
 }
 
-// place puts an expression into one place of an input, as it stands there.
+// place puts an expression into one place of an input, without changes.
 func place(x string, n uint8) string {
 	q, err := yaml.Marshal(x)
 	if err != nil {

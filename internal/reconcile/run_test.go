@@ -486,9 +486,8 @@ func TestRunLookUpFirst(t *testing.T) {
 	}
 }
 
-// On the first call of a reconcile Crossplane hands over what it found under the
-// same key before. What is of another name, kind or namespace, or lacks a label,
-// is not what is asked for.
+// On the first call of a reconcile Crossplane passes the objects that it found before for the same
+// key. An object with another name, kind or namespace, or without a label, is not the required one.
 func TestRunSeeded(t *testing.T) {
 	const prefix = "export.fn.crossplane.io/v1/"
 	s := newScene(t, plantest.Exports(`

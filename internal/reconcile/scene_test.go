@@ -121,8 +121,8 @@ func newScene(t testing.TB, input string, overlays ...string) *scene {
 	return s
 }
 
-// complete a generation, or an export with a record, so that it is as the function makes it:
-// immutable, controlled and sealed. What already has one of these keeps it.
+// complete completes a generation, or an export with a record, in the form that the function
+// creates: immutable, controlled and sealed. Existing values of these fields stay.
 func complete(composed string, o map[string]any) {
 	meta, _ := o["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
@@ -213,8 +213,8 @@ func (s *scene) call(t testing.TB) (*reconcile.Result, error) {
 	return reconcile.Run(context.Background(), s.plan, s.req)
 }
 
-// run calls as Crossplane does: until what is required was read. Each call
-// requires the same, and none changes its request.
+// run calls as Crossplane does, until all requirements were read. Each call has the same
+// requirements, and no call changes its request.
 func (s *scene) run(t testing.TB) *reconcile.Result {
 	t.Helper()
 	before := s.print()

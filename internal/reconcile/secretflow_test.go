@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 )
 
-// TestSecretUses takes expressions in a ConfigMap. Those that use a secret have a
-// fault; those that do not have none.
+// TestSecretUses compiles expressions in a ConfigMap. Expressions that use a secret have a
+// diagnostic; the others have none.
 func TestSecretUses(t *testing.T) {
 	const (
 		db    = "secrets.db"
@@ -124,7 +124,7 @@ configMaps:
 	}
 }
 
-// uses takes the faults of uses of secrets, and returns what each uses.
+// uses returns the used secret of each diagnostic about a use of secrets.
 func uses(t *testing.T, faults []string) []string {
 	t.Helper()
 	var out []string

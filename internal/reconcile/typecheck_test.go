@@ -238,8 +238,8 @@ resources:
 	}
 }
 
-// Nothing is refused before all schemas were read: a fault that is mended would show the
-// next one.
+// No input is refused before all schemas were read. Otherwise each correction would show another
+// diagnostic.
 func TestTypeCheckingPartly(t *testing.T) {
 	s := newScene(t, plantest.Exports("typeChecking: Strict\nsecrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont + composite.spec.regoin}]}]"))
 	s.req.HasSchemas = true

@@ -18,14 +18,14 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 )
 
-// intended are faults of what gives a value all the same, and are meant to be: a
-// comparison that holds never or always, which is evaluated.
+// intended are diagnostics of expressions that still return a value, which is intended: a
+// comparison that is never or always true, which is evaluated.
 var intended = []string{"can never be true", "is always true"}
 
-// FuzzTypesRefuseNothingThatWorks makes a schema, an object that the API server would
-// take, and an expression over its fields. What gives a value is no fault, but for those
-// that are intended; a comparison that is said never to hold does not; and no value of an
-// object is in a message.
+// FuzzTypesRefuseNothingThatWorks creates a schema, an object that the API server would accept, and
+// an expression that reads its fields. An expression that returns a value has no diagnostic, except
+// intended ones; a comparison that is never true according to its diagnostic is never true; and no
+// message contains a value of an object.
 func FuzzTypesRefuseNothingThatWorks(f *testing.F) {
 	for seed := range uint64(1500) {
 		f.Add(seed)
@@ -86,8 +86,8 @@ func gave(r *reconcile.Result) bool {
 	return len(r.Others) == 0
 }
 
-// refuted reports whether a comparison, which is all of the expression, came out as a
-// fault says that it never does.
+// refuted reports whether a comparison, which is the whole expression, has the result that is
+// impossible according to a diagnostic.
 func refuted(x, fault string, r *reconcile.Result) bool {
 	if x == "" || len(r.Status) == 0 {
 		return false
@@ -284,8 +284,8 @@ func quoted(x string) string {
 	return `"` + strings.ReplaceAll(strings.ReplaceAll(x, `\`, `\\`), `"`, `\"`) + `"`
 }
 
-// atom is an expression that may not be evaluated: what is wrong in it is a fault all the
-// same, so that there is nothing that can be.
+// atom returns an expression that may not be evaluated: an error in it is always a diagnostic, so
+// it must not have any.
 func (m *typesMaker) atom(kind string) string { return m.atomAt(4, kind) }
 
 func (m *typesMaker) atomAt(depth int, kind string) string {

@@ -21,8 +21,8 @@ import (
 // maxSize is what a node has to download at most, in bytes. It may grow: knowingly.
 const maxSize = 20 << 20
 
-// What anybody builds from a commit is what was published. The second build is in
-// another folder, by somebody whose machine and settings are others.
+// Every build of a commit equals the published package. The second build is in another folder, with
+// other settings and file times.
 func TestBuildIsReproducible(t *testing.T) {
 	first := builtPackages(t)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
@@ -85,7 +85,7 @@ func TestBuildPrints(t *testing.T) {
 	}
 }
 
-// What is missing in a package is missing silently: see internal/e2e.
+// Missing parts of a package are no error: see internal/e2e.
 func TestPackage(t *testing.T) {
 	b := builtPackages(t)
 	compositions := 0
@@ -142,7 +142,7 @@ func objects(t *testing.T, stream []byte) []string {
 	return out
 }
 
-// The image is the function and what the CLI adds, which nobody can run.
+// The image has the function and the files that the CLI adds, which are not executable.
 func TestImage(t *testing.T) {
 	b := builtPackages(t)
 	for _, arch := range architectures {
@@ -189,8 +189,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// The function in the image runs: with nothing around it, where the test may see
-// to that, and as nobody.
+// The function in the image runs, without other files if the test is allowed to change its root,
+// and without privileges.
 func TestFunctionRuns(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("needs linux/amd64")

@@ -24,8 +24,7 @@ func command(t *testing.T, program string, args ...string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), program, args...)
 }
 
-// What is pushed is one package with all architectures, under the digest that was
-// printed when it was built.
+// push pushes one package with all architectures, with the digest that build printed.
 func TestPush(t *testing.T) {
 	b := builtPackages(t)
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))

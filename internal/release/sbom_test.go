@@ -87,7 +87,7 @@ func TestSBOM(t *testing.T) {
 		if n := len(*(*bom.Dependencies)[0].Dependencies); n != len(*bom.Components) || n < 10 {
 			t.Errorf("%s: want every component to be a dependency, got %d of %d", arch, n, len(*bom.Components))
 		}
-		// What only a release needs is not in the product.
+		// Modules that only a release needs are not in the product.
 		for name := range versions {
 			if strings.Contains(name, "go-containerregistry") || strings.Contains(name, "cyclonedx") {
 				t.Errorf("%s: %s is in the product", arch, name)

@@ -173,7 +173,7 @@ func TestAddLittle(t *testing.T) {
 	}
 }
 
-// What scope a definition has decides where Crossplane's own fields are.
+// The scope of a definition decides where Crossplane's own fields are.
 func TestScope(t *testing.T) {
 	for name, tc := range map[string]struct{ file, scope, want string }{
 		"V2Cluster": {"xrd-postgres.yaml", "Cluster", "crossplane"},
@@ -239,7 +239,7 @@ func TestAddFaults(t *testing.T) {
 			}
 		})
 	}
-	// What no decoder makes, but a caller may.
+	// Values that a decoder never returns, but that a caller may pass.
 	for _, bad := range []any{"\xff", make(chan int)} {
 		o := decoded(t, file(t, "crd-rds-instance.yaml"))
 		v := o["spec"].(map[string]any)["versions"].([]any)[1].(map[string]any)

@@ -52,7 +52,7 @@ func TestOfKind(t *testing.T) {
 	}
 }
 
-// What OfKind gives can be changed and asked for again.
+// The result of OfKind can be changed without an effect on later results.
 func TestOfKindIsNew(t *testing.T) {
 	s := parsed(t, "{type: object}")
 	OfKind(s).Fields["properties"].GetStructValue().Fields["metadata"].GetStructValue().Fields["properties"] = nil

@@ -135,7 +135,7 @@ func TestTypesOfSiblings(t *testing.T) {
 	}
 }
 
-// A list of names ends where nobody reads on.
+// A list of names ends when its reader stops.
 func TestLacksLists(t *testing.T) {
 	for n, want := range map[int]string{
 		12: "there are f10, f11, f12, f13, f14, f15, f16, f17, f18, f19, f20, f21",
@@ -193,7 +193,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// No expression can mean an object type, nor is one taken for another.
+// Expressions cannot name an object type, and two object types are never confused.
 func TestTypeNames(t *testing.T) {
 	all := NewTypes()
 	object := all.Of("environment", parsed(t, "{type: object, properties: {a: {type: object, properties: {b: {}}}}}"))

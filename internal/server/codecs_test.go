@@ -209,7 +209,7 @@ func TestServeCodecsDescribe(t *testing.T) {
 	}
 }
 
-// What is registered is the same, too, for whoever asks the server itself.
+// Both servers also list the same registered services.
 func TestServeCodecsRegisterTheSame(t *testing.T) {
 	info := map[string]map[string]grpc.ServiceInfo{}
 	for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
@@ -222,7 +222,7 @@ func TestServeCodecsRegisterTheSame(t *testing.T) {
 	}
 }
 
-// What no codec takes is refused with the same words by both, and never by the function.
+// Both codecs refuse an invalid message with the same error, and the function never receives it.
 func TestServeCodecsRefuseTheSame(t *testing.T) {
 	valid := functiontest.CodecRequest(t, "tag", 1)
 	cases := map[string]struct {

@@ -115,7 +115,7 @@ func TestServeBoundsMessages(t *testing.T) {
 	}
 }
 
-// A stop first tells whoever watches, then lets the running request finish.
+// A stop first notifies watchers, and then waits for the running request.
 func TestServeStopsGracefully(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	s := startServer(t, testFunction{do: func(context.Context) error {
@@ -218,7 +218,7 @@ func TestServeStopsDespiteSilentConnection(t *testing.T) {
 	}
 	defer silent.Close()
 
-	// Connections are accepted in order: after this one the silent one is, too.
+	// Connections are accepted in order: after this one, the silent one is also accepted.
 	if err := call(t, s.dial(t, pki.client(t))); err != nil {
 		t.Fatal(err)
 	}

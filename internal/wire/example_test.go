@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A request is read where it lies, and what it desires is carried on into the response.
+// A request is read in place, and its desired state is copied into the response.
 func ExampleDecode() {
 	spec := &structpb.Struct{Fields: map[string]*structpb.Value{"size": structpb.NewStringValue("small")}}
 	sent, err := proto.Marshal(&fnv1.RunFunctionRequest{

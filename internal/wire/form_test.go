@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// What protobuf's encoder writes is read without protobuf. Otherwise this package gains nothing,
-// and no other test fails.
+// Messages from protobuf's encoder are read without protobuf. Otherwise this package would have no
+// benefit, and no other test would fail.
 func TestDecodeLeavesNothingRealToProtobuf(t *testing.T) {
 	encoders := map[string]proto.MarshalOptions{
 		"deterministic": {Deterministic: true},

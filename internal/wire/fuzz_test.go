@@ -63,7 +63,7 @@ type maker struct {
 	script []byte
 	left   int // of the messages that it makes at most
 
-	quirks, faults int // of those that are left: one fault hides the quirks behind it
+	quirks, faults int // the remaining ones: one error hides the quirks after it
 }
 
 func newMaker(script []byte) *maker {
@@ -315,7 +315,7 @@ func (m *maker) kind() []byte {
 	return m.enum(1)
 }
 
-// The maker is of no use if what it makes is mostly refused, or never anything else.
+// The generator of messages is useless if most messages are refused, or if none are.
 func TestMakerMakesEveryForm(t *testing.T) {
 	got := map[form]int{}
 	for n := range 2000 {

@@ -80,8 +80,8 @@ func TestLargeListIsReadOnce(t *testing.T) {
 	}
 }
 
-// What an index takes is told by the fields, not by the bytes: an object of a thousand
-// small ones would be looked through as often as it has fields, each time it is read.
+// The number of fields decides about an index, not the number of bytes. Otherwise an object with a
+// thousand small fields would be scanned for each of its fields, each time it is read.
 func TestSmallObjectOfManyFieldsIsReadOnce(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -172,7 +172,7 @@ func TestLargeTextIsCopiedOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		size   int
-		inList bool // behind another one
+		inList bool // after another one
 		allocs float64
 		kept   int
 	}{
@@ -208,7 +208,7 @@ func TestLargeTextIsCopiedOnce(t *testing.T) {
 	}
 }
 
-// What is kept is a copy: it stays when the request is gone.
+// A kept text is a copy: it stays when the request is gone.
 func TestKeptTextSharesNothing(t *testing.T) {
 	want := strings.Repeat("x", copiedText)
 	s := sentStruct(t, fieldOf("x", textOf(want)))
@@ -220,7 +220,7 @@ func TestKeptTextSharesNothing(t *testing.T) {
 	}
 }
 
-// What is small, or has few fields, has no index: looking through it costs less.
+// An object that is small, or has few fields, has no index, because a scan costs less.
 func TestSmallOnesAreNotIndexed(t *testing.T) {
 	s := sentStruct(t, message(manyFields(16, 16), fieldOf("list", listOf(textOf("a"), textOf("b")))))
 	small := sentStruct(t, message(fieldOf("a", textOf("b")), fieldOf("a", textOf("c"))))

@@ -174,7 +174,7 @@ func TestRespond(t *testing.T) {
 	}
 }
 
-// What came is carried on as the bytes that it came as, and not as others that mean the same.
+// The response repeats the same bytes of the request, and not other bytes with the same meaning.
 func TestRespondCarriesBytesOn(t *testing.T) {
 	resource := func(name string) []byte { return keyedBy(2, name, sub(1, fieldOf("a", textOf(name))), varint(3, 1)) }
 	composite := sub(1, sub(1, fieldOf("status", objectOf())))
@@ -192,7 +192,7 @@ func TestRespondCarriesBytesOn(t *testing.T) {
 			desired: desired, context: context,
 		},
 		"Added": {
-			reason: "what is added is behind what came",
+			reason: "additions are after the fields of the request",
 			answer: answer{own: &fnv1.RunFunctionResponse{
 				Desired: &fnv1.State{Resources: map[string]*fnv1.Resource{"d": added}}, Context: structOne("w"),
 			}},
@@ -234,7 +234,7 @@ func TestRespondCarriesBytesOn(t *testing.T) {
 	}
 }
 
-// What protobuf cannot write is an error in each form.
+// A message that protobuf cannot write is an error in each form.
 func TestRespondRefused(t *testing.T) {
 	const invalid = "\xff"
 	cases := map[string]*fnv1.RunFunctionResponse{
@@ -256,7 +256,7 @@ func TestRespondRefused(t *testing.T) {
 	}
 }
 
-// lazily decodes what has to be read where it lies.
+// lazily decodes a request that must be read in place.
 func lazily(t testing.TB, sent []byte) *Request {
 	t.Helper()
 	r, err := Decode(sent)

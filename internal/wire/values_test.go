@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// What is none, and what is not there, reads as empty in each way.
+// A value of another kind, and a missing value, read as empty in each way.
 func TestNone(t *testing.T) {
 	sent := sentStruct(t, message(fieldOf("text", textOf("a")), fieldOf("null", varint(1, 0)), fieldOf("list", listOf())))
 	cases := map[string]struct {
@@ -97,7 +97,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// Whoever has enough of All stops it.
+// A caller can stop All early.
 func TestAllStops(t *testing.T) {
 	sent := sentStruct(t, message(fieldOf("a", listOf(textOf("1"), textOf("2"))), fieldOf("b", varint(1, 0))))
 	made := Of(sent.Proto())

@@ -100,8 +100,8 @@ func benchFolder(b *testing.B) (folder, schemas string) {
 	return folder, schemas
 }
 
-// BenchmarkCheck checks a repository, on one core and on all, beside that which has to
-// be done at least: to read its YAML, and to compile its inputs.
+// BenchmarkCheck checks a repository, on one core and on all cores, and compares it with the
+// minimum: reading its YAML and compiling its inputs.
 func BenchmarkCheck(b *testing.B) {
 	folder, schemas := benchFolder(b)
 	paths, err := files.Find([]string{folder}, files.Below)

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
-// checkFiles are the faults of files, as text.
+// checkFiles returns the diagnostics of files, as text.
 func checkFiles(t *testing.T, cmd Command) (*checked, string) {
 	t.Helper()
 	result, err := cmd.check(context.Background(), strings.NewReader(""), func(int, int) {})
@@ -40,7 +40,7 @@ func TestExamplesAreRight(t *testing.T) {
 	}
 }
 
-// TestMigratedIsRight checks what `fn migrate` prints, as whoever it prints it for would.
+// TestMigratedIsRight checks the output of `fn migrate`, as its users would.
 func TestMigratedIsRight(t *testing.T) {
 	files, err := filepath.Glob("../../migrate/testdata/*.golden.yaml")
 	if err != nil {

@@ -33,9 +33,9 @@ import (
 // lineEnds as an editor counts them.
 var lineEnds = regexp.MustCompile(`\r\n|\r|\n`)
 
-// FuzzFaultsAreInsideTheFile takes any bytes for a file: what is found is inside of it,
-// the same each time and in each format, and the exit code says what was found.
-func FuzzFaultsAreInsideTheFile(f *testing.F) {
+// FuzzDiagnosticsAreInsideTheFile checks any bytes as a file: diagnostics are at positions inside
+// it, they are the same each time and in each format, and they match the exit code.
+func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 	const header = "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"
 	for _, text := range []string{
 		"", "\x00", "\ufeff", "\xff\xfea\x00", header, header + "a: [\n", header + "secrets: [null, 1, {data: [{value: a}]}]\r\n", header + "...\n" + header + "b: &a *a",
@@ -101,8 +101,8 @@ func outside(x files.Diagnostic, text string) string {
 // planted is what no input has: a name that no expression knows, and no field has.
 const planted = "plantedFault"
 
-// sites where an expression may stand, and how deep a block is indented there; 0 if
-// there can be none.
+// sites are the places where an expression may be, with the indentation of a block there; 0 if no
+// block is possible.
 var sites = []struct {
 	text   string
 	indent int
@@ -136,9 +136,9 @@ func written(s string, style uint8, indent int) (string, bool) {
 	return block(">", strings.ReplaceAll(strings.ReplaceAll(s, "\n", "\n\n"), " + ", " +\n"))
 }
 
-// FuzzCaretStandsAtTheFault plants a fault in an expression, which is written in any
-// style, at any place of an input: the caret stands at it.
-func FuzzCaretStandsAtTheFault(f *testing.F) {
+// FuzzCaretIsAtTheError puts an error into an expression, in any style, at any place of an input:
+// the caret is at the error.
+func FuzzCaretIsAtTheError(f *testing.F) {
 	for style := range uint8(6) {
 		for site := range uint8(len(sites)) {
 			f.Add("a", " ", style, site)
@@ -175,8 +175,8 @@ func FuzzCaretStandsAtTheFault(f *testing.F) {
 	})
 }
 
-// celString is a string in CEL: raw where that can be, so that its letters stand in
-// the file as they are.
+// celString returns a string in CEL, raw where possible, so that the file contains its letters
+// unchanged.
 func celString(s string) string {
 	if strings.ContainsAny(s, "\"\r") || s == "" {
 		return strconv.Quote(s)

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
-// The canary stands for all that a Secret holds. It has a letter that no YAML needs to
-// quote, and is found in a part, too.
+// The canary represents all values of a Secret. YAML never quotes its letters, and the test also
+// finds a part of it.
 const checkCanary = "kanarienvogel"
 
 // TestCheckPrintsNoSecret has Secrets in the files beside the inputs: nothing of them is

@@ -82,7 +82,7 @@ func TestExplainExamples(t *testing.T) {
 	}
 }
 
-// What is secret is marked on its whole way to an object.
+// A secret is marked on its whole path to an object.
 func TestExplainGraphSecrets(t *testing.T) {
 	text, _, failure := explainedText(t, "testdata/all.yaml", "mermaid")
 	g, err := parseMermaid(text)
@@ -243,8 +243,8 @@ func sourceInput(kind string) string {
 	return `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, sources: [{name: a, apiVersion: example.org/v1, kind: ` + kind + `}], status: [{fieldPath: a, value: sources.a.b}]}`
 }
 
-// What XRDs and CRDs declare is known, from the file and from those beside it, and what
-// they do not is a guess.
+// Kinds that XRDs and CRDs declare, in the file or in other files, are known. Other resource names
+// are guesses.
 func TestExplainSchemas(t *testing.T) {
 	crd := func(kind, plural string) string {
 		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" +
@@ -369,7 +369,7 @@ func TestExplainFlags(t *testing.T) {
 	}
 }
 
-// What cannot be written is an error.
+// Output that cannot be written is an error.
 func TestExplainCannotWrite(t *testing.T) {
 	for output := range explainOutputs {
 		c := &Command{File: "testdata/all.yaml", Output: output}

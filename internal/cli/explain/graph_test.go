@@ -75,7 +75,7 @@ func seen(s string) string {
 	}, s)
 }
 
-// The law: no text breaks out of its quotes, and what is shown is the text.
+// The law: no text breaks out of its quotes, and Mermaid shows the text unchanged.
 func FuzzMermaidTextStaysInItsQuotes(f *testing.F) {
 	for _, s := range hardTexts {
 		f.Add(s)

@@ -66,7 +66,7 @@ func TestFindSteps(t *testing.T) {
 	}
 }
 
-// An error is about one document: those behind it are looked at.
+// An error is about one document: the documents after it are read.
 func TestFindStepsErrors(t *testing.T) {
 	const bad = "{apiVersion: apiextensions.crossplane.io/v1, kind: Composition, spec: {compositeTypeRef: 5, pipeline: [{step: a, functionRef: {name: function-export}}]}}\n"
 	docs, faults := document.Parse(bad + "---\n" + bad + "---\n{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports}\n")

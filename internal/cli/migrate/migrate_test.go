@@ -178,8 +178,8 @@ func TestMigrateCommandLine(t *testing.T) {
 	}
 }
 
-// What is printed is put into the pipeline as it is, and the real function exports the
-// same connection details.
+// The printed step works in the pipeline without changes, and the real function exports the same
+// connection details.
 func TestMigrateAndRender(t *testing.T) {
 	stdout, _, failure := migratedFile(t, Command{Paths: []string{"-"}}, strings.NewReader(migrateComposition))
 	if failure != "" {
@@ -219,8 +219,8 @@ type: connection.crossplane.io/v1alpha1
 	}
 }
 
-// What is printed has no fault with the types of an ordinary XRD of Crossplane v2, which
-// has no spec.writeConnectionSecretToRef.
+// The printed step has no errors with the types of an ordinary XRD of Crossplane v2, which has no
+// spec.writeConnectionSecretToRef.
 func TestMigrateAndCheck(t *testing.T) {
 	stdout, _, failure := migratedFile(t, Command{Paths: []string{"-"}}, strings.NewReader(migrateComposition))
 	if failure != "" {

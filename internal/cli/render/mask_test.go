@@ -22,7 +22,7 @@ import (
 // testCode has the form of a code that is keyed with values.
 const testCode = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
-// TestMaskSecrets: where the values of a Secret lie, and what is in their place.
+// TestMaskSecrets: the places of the values of a Secret, and the text that replaces them.
 func TestMaskSecrets(t *testing.T) {
 	cases := map[string]struct {
 		reason   string

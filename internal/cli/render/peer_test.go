@@ -43,9 +43,9 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	return r.fn.RunFunction(ctx, req)
 }
 
-// TestRenderLikeCrossplane: for the same files the function is asked the same by
-// render and by `crossplane composition render`, and the same objects are
-// printed, but for what Crossplane alone keeps in them.
+// TestRenderLikeCrossplane: for the same files, render and `crossplane composition render` send the
+// same requests to the function and print the same objects, except fields that only Crossplane
+// keeps in them.
 func TestRenderLikeCrossplane(t *testing.T) {
 	peers := e2e.PeersForTest(t)
 	type example struct {
@@ -97,7 +97,7 @@ metadata: {name: own, namespace: default, annotations: {crossplane.io/compositio
 data: {a: b2xk}
 `,
 		"required.yaml": requiredObjects + "---" + functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
-		// Crossplane's render makes a UID up, and so do we.
+		// Crossplane's render invents a UID, and this function does the same.
 		"xr.yaml":          strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
 		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, null]}}",
 	})

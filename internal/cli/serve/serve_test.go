@@ -193,7 +193,7 @@ func TestServeRunsUntilSIGTERM(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- parsed.Run() }()
 
-	// Once it answers, it listens for signals, too.
+	// Once it answers, it also listens for signals.
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

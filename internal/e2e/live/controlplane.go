@@ -1,11 +1,10 @@
-// Package live runs a control plane on this machine: etcd, an API server, a controller
-// manager, an OCI registry and Crossplane with its RBAC, as plain processes on loopback,
-// and the function as Crossplane calls it, over mTLS. Nothing else is simulated but the
-// package runtime, for there are no containers: the function is a process, its Service a
-// proxy.
+// Package live runs a control plane on this machine: etcd, an API server, a controller manager, an
+// OCI registry and Crossplane with its RBAC, as plain processes on loopback, and the function as
+// Crossplane calls it, over mTLS. Only the package runtime is simulated, because there are no
+// containers: the function is a process, and its Service is a proxy.
 //
-// Paths of programs come in; a client of the API server and processes that can be killed
-// go out. All state lies in one folder, and ends with it.
+// The inputs are paths of programs; the results are a client of the API server and processes that
+// can be killed. All state is in one folder, and is deleted with it.
 package live
 
 import (
@@ -51,8 +50,8 @@ type ControlPlane struct {
 	progress func(text string)
 }
 
-// Start a control plane with its state in a folder. What it does it tells as it goes on.
-// Stop it, also if there was an error.
+// Start starts a control plane with its state in a folder, and reports its progress. Stop it even
+// after an error.
 func Start(ctx context.Context, dir string, peers e2e.Peers, programs e2e.ControlPlane, progress func(text string)) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, peers: peers, programs: programs, progress: progress, ports: map[string]int{}}
 
@@ -119,8 +118,8 @@ func (c *ControlPlane) path(name string) string { return filepath.Join(c.dir, na
 
 func (c *ControlPlane) address(port string) string { return "127.0.0.1:" + strconv.Itoa(c.ports[port]) }
 
-// users of the API server, with their certificates' subjects: a service account's name is
-// good for its bindings, and no token has to be mounted.
+// users are the users of the API server, with the subjects of their certificates. With the name of
+// a service account its bindings apply, and no token must be mounted.
 func users() map[string]pkix.Name {
 	account := func(name string) pkix.Name {
 		return pkix.Name{

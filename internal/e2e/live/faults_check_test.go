@@ -45,8 +45,8 @@ type version struct {
 	adopted   bool
 	flagged   time.Time
 
-	// generated is of an export: the UID of the generation that it says its values are
-	// of, by generator.
+	// generated returns, by generator, the UID of the generation that an export recorded for its
+	// values.
 	generated map[string]string
 }
 
@@ -199,7 +199,7 @@ func (h *history) lives() lives {
 	return l
 }
 
-// generation that a value is of, or the zero value.
+// generation returns the generation of a value, or the zero value.
 func (l lives) generation(composite string, o output, value string) version {
 	if g := l.generations[l.values[composite+" "+o.generator+" "+o.name+" "+value]]; len(g) > 0 {
 		return g[0]
@@ -336,7 +336,7 @@ func asked(l lives) (out []string) {
 		}
 
 		if r.every > 0 {
-			n += int(v.at.Sub(first[g.composite+" "+g.generator])/r.every) + 1 // what is seen is seen late
+			n += int(v.at.Sub(first[g.composite+" "+g.generator])/r.every) + 1 // changes are seen late
 		}
 
 		if g.number > n+1 {

@@ -111,7 +111,7 @@ func (p *Process) Signal(s os.Signal) {
 // Kill it, as a machine that goes does, and wait until it is gone.
 func (p *Process) Kill() { p.end(syscall.SIGKILL, time.Minute) }
 
-// Stop it. What does not stop in time is killed.
+// Stop stops it, and kills it if it does not stop in time.
 func (p *Process) Stop(within time.Duration) { p.end(syscall.SIGTERM, within) }
 
 func (p *Process) end(s os.Signal, within time.Duration) {

@@ -34,7 +34,7 @@ func (c call) namespace() string {
 	return cmp.Or(meta["namespace"].GetStringValue(), meta["labels"].GetStructValue().GetFields()["crossplane.io/claim-namespace"].GetStringValue(), meta["name"].GetStringValue())
 }
 
-// A recorder stands between Crossplane and a function, and keeps what they say.
+// A recorder is between Crossplane and a function, and keeps their messages.
 type recorder struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 

@@ -236,10 +236,10 @@ func TestRuntimeAgrees(t *testing.T) {
 	}
 }
 
-// TestRuntimeOfCrossplane gives the manifests to a Crossplane that makes Deployments, on a
-// control plane of its own. Nothing runs in them here. What Crossplane makes is what
-// example/runtime says of it: the names and labels that the other manifests refer to, and
-// that it undoes what scales its Deployment.
+// TestRuntimeOfCrossplane applies the manifests for a Crossplane that creates Deployments, on a
+// control plane of its own. Their pods do not run here. Crossplane creates the objects that
+// example/runtime describes, with the names and labels that the other manifests refer to, and
+// reverts changes of the number of replicas.
 func TestRuntimeOfCrossplane(t *testing.T) {
 	c := deployingPlane(t)
 
@@ -428,8 +428,8 @@ func (c deploying) checkPod(t *testing.T, deployment *unstructured.Unstructured)
 	}
 }
 
-// checkScaling: the number of replicas is that of the DeploymentRuntimeConfig, whoever else
-// writes one, such as a HorizontalPodAutoscaler.
+// checkScaling: the number of replicas is that of the DeploymentRuntimeConfig, even if another
+// client, such as a HorizontalPodAutoscaler, writes one.
 func (c deploying) checkScaling(t *testing.T, deployment live.Ref) {
 	t.Helper()
 

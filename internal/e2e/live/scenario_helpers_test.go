@@ -348,5 +348,5 @@ func readyStatus(fields string) string {
 	return `{` + fields + ` "conditions": [{"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}`
 }
 
-// base64Of is how a value would stand in the data of an object.
+// base64Of returns a value in the form of an object's data.
 func base64Of(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

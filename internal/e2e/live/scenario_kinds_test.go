@@ -150,7 +150,7 @@ status: [{fieldPath: host, value: sources.zone.data.host}]
 	)
 }
 
-// An EnvironmentConfig changes, and what is exported of it does, in Secrets too.
+// If an EnvironmentConfig changes, its exported values also change, even in Secrets.
 func exportsEnvironments(ctx context.Context, s scenario) error {
 	given := login()
 	config := func(region string) error {

@@ -210,7 +210,7 @@ func conflicts(ctx context.Context, s scenario) error {
 	)
 }
 
-// An input with a fault: nothing of it is applied, and what is there stays.
+// An input with an error: no part of it is applied, and existing objects stay.
 func refuses(ctx context.Context, s scenario) error {
 	given, later := login(), login()
 	settings := func(value string) string {
@@ -279,7 +279,7 @@ func (s scenario) absent(ctx context.Context, refs ...live.Ref) error {
 	return nil
 }
 
-// The author of a composite asks for a Secret, errs, mends it, and wants it no more.
+// A composite author adds an export of a Secret, makes a mistake, corrects it, and removes the export.
 func exportsForAuthors(ctx context.Context, s scenario) error {
 	given := login()
 	asks := func(value string) string {

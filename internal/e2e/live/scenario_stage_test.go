@@ -15,9 +15,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// stageManifests are the APIs that scenarios play with: composites of each scope, and a
-// Database, whose provider is the test. Crossplane may touch the latter by what a user
-// has to grant for it, too.
+// stageManifests are the APIs of the scenarios: composites of each scope, and a Database, whose
+// provider is the test. They include the rights for the Database that a user must grant to
+// Crossplane.
 const stageManifests = `
 apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition

@@ -166,7 +166,7 @@ var (
 	keys   = regexp.MustCompile(`PRIVATE KEY-----\n([A-Za-z0-9+/]{40,})`)
 )
 
-// secretValues that any Secret ever had, with how they stand in base64.
+// secretValues returns all values that any Secret ever had, plain and in base64.
 func secretValues() [][]byte {
 	seen := map[string]bool{}
 

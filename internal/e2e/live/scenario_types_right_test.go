@@ -55,7 +55,7 @@ spec:
 
 // rightExpressions and what each gives.
 var rightExpressions = map[string]string{
-	// What every object has.
+	// The fields of every object.
 	"resources['db'].metadata.name": "shop-web",
 	"resources.db.metadata.labels['example.org/tier'] + resources.db.metadata.labels.app":                                                    "frontweb",
 	"resources.db.metadata.annotations['example.org/note']":                                                                                  "text",

@@ -296,7 +296,7 @@ func letsOptionalBe(ctx context.Context, _ *testing.T, s typed) error {
 	)
 }
 
-// Who mends the schema, and not the Composition, is heard, too.
+// A correction of the schema, instead of the Composition, also has an effect.
 func followsSchema(ctx context.Context, _ *testing.T, s typed) error {
 	const crd = `
 apiVersion: apiextensions.k8s.io/v1

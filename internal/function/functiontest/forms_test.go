@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A test of the tests: what differs is an error, and what cannot be encoded, too.
+// A test of the tests: a difference is an error, and an answer that cannot be encoded is also an error.
 func TestBothFormsTellDifferences(t *testing.T) {
 	f := New(t)
 	req := Request(t, ObservedDatabase+SecretInput+"    - {key: username, value: secret.username}")

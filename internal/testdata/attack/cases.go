@@ -148,7 +148,7 @@ func together() map[string]Case {
 	}
 }
 
-// lists that are too long, too large, or none.
+// lists returns lists that are too long, too large, or not lists.
 func lists() map[string]Case {
 	return merge(wrongTypes(), map[string]Case{
 		"10,000 entries":               {Exports: in(secrets, each(10_000, "e-0", "'v'")...)},
@@ -235,7 +235,7 @@ func depth(deepest int) map[string]Case {
 		}
 	}
 	deep := spec.GetFields()["spec"].GetStructValue().GetFields()["deep"]
-	// What is below the lists themselves lies two or three levels deeper.
+	// Values below the lists are two or three levels deeper.
 	for range 12 {
 		deep = deep.GetListValue().GetValues()[0]
 	}
@@ -271,8 +271,8 @@ func Deep(n int) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"spec": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"deep": v}})}}
 }
 
-// Names that are none, or try to be in other namespaces. Those with a dot between
-// two words are names, and no more than that.
+// Invalid names, and names that try to be in other namespaces. Names with a dot between two words
+// are valid, and nothing more than names.
 func Names() []string {
 	return []string{
 		"kube-system/x", "/x", "x/", "a.b/../c", "../kube-system/x", "../../x", "..", ".", "a..b", ".a", "a.", "-a", "a-", "kube-system%2Fx", "%2e%2e%2fx", "kube-system%252fx", `kube-system\x`, "kube-system:x",
@@ -283,7 +283,7 @@ func Names() []string {
 	}
 }
 
-// Keys that are none, or try to be others where they become file names.
+// Invalid keys, and keys that try to be other keys where they become file names.
 func Keys() []string {
 	return []string{
 		"../x", "..", ".", "..x", "..data", "...", "../../etc/passwd", "/x", "a/b", "./x", "a/../b", `..\x`, `a\b`, "%2e%2e", "%2e%2e%2fx", "a%00", "k\x00", "\x00", "k\n", "k\nx: y", "k\r", "k\t", " k", "k ", " ", "k\u00a0", "k\u2028",

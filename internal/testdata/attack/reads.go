@@ -2,9 +2,8 @@ package attack
 
 import "strings"
 
-// reads read what the author writes again and again, where it costs little fuel: it lies
-// in the bytes of a request, in which nothing is found without a look at what is before
-// it, and of which no text is given away without a copy.
+// reads read the author's data repeatedly for little fuel. The data is in the bytes of a request:
+// finding a value requires reading everything before it, and each text is copied.
 func reads() map[string]Case {
 	text := value(object("spec", object("big", long("y", 1400<<10))))
 	structs := value(object("spec", object("many", many(object(), 2300, oneLetterFields()))))
@@ -30,8 +29,8 @@ func reads() map[string]Case {
 	}
 }
 
-// readFour has four Secrets, of an expression each that does little, and so has to be
-// made: it takes a quarter of the fuel that all of an author's may take.
+// readFour has four Secrets with a cheap expression each, so that all four are evaluated. Each
+// expression takes a quarter of the fuel for all exports of an author.
 func readFour(composite Maker, reason, expression string) Case {
 	c := readAll(composite, reason, expression, expression, expression, expression)
 	for _, name := range c.Exist {

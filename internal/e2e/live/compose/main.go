@@ -1,8 +1,8 @@
-// Command compose stands in for the functions that compose resources, such as
-// function-patch-and-transform, which no module proxy gives. It composes the manifests of
-// its input, with the composite's name and namespace for $(name) and $(namespace), and the
-// name of the generation in use for $(latest.<generator>). Without that generation it
-// leaves the resource out, as a template with an if does. It is only for tests.
+// Command compose replaces functions that compose resources, such as function-patch-and-transform,
+// which no module proxy has. It composes the manifests of its input, with the composite's name and
+// namespace for $(name) and $(namespace), and the name of the generation in use for
+// $(latest.<generator>). Without that generation it leaves the resource out, as a template with an
+// if does. It is only for tests.
 package main
 
 import (
