@@ -16,30 +16,30 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// scenarios on a real control plane, with what each of them holds us to. The README has
-// them as a table.
+// scenarios are played on a real control plane. Each has the promise that it proves. internal/README.md
+// lists them in a table.
 var scenarios = []struct {
 	name, promise string
 	play          func(ctx context.Context, s scenario) error
 }{
-	{"create", "A Secret is created whole, once all that it needs is there; the composite is ready then, and not before", creates},
-	{"update", "A source changes, and its Secret does, all keys at once", updates},
-	{"hold", "A key of a source goes, then the source: the Secret stays byte for byte, the composite is not ready; it follows when the source is back", holds},
-	{"conflict", "A Secret of somebody else with the wanted name stays byte for byte; ours is created when that one is gone", conflicts},
-	{"refused-input", "Of an input with a fault nothing is applied, and what is there stays byte for byte", refuses},
-	{"author-exports", "The author of a composite has a Secret and a ConfigMap by asking for them, keeps them over a mistake, and is rid of them by asking no more", exportsForAuthors},
-	{"connection-of-another", "A Secret that another composite has under the name of a connection Secret is not exported; what the provider writes is, and follows it while nothing else changes", exportsOwnConnections},
-	{"legacy-claim", "A claim has its exported Secret and its connection Secret; both follow the source, and stay when that goes", exportsToClaims},
+	{"create", "The Secret is created with all of its keys when all of its inputs exist. The composite is ready then, and not before", creates},
+	{"update", "When a source changes, all keys of its Secret change together", updates},
+	{"hold", "A key of a source is deleted, and then the source: the Secret stays the same byte for byte, and the composite is not ready. When the source is back, the Secret follows it again", holds},
+	{"conflict", "An existing Secret of another owner with the same name stays the same byte for byte. When it is deleted, the export is created", conflicts},
+	{"refused-input", "If an input is invalid, nothing is applied, and existing objects stay the same byte for byte", refuses},
+	{"author-exports", "A composite author asks for a Secret and a ConfigMap and gets them. A mistake of the author keeps them. When the author no longer asks for them, they are deleted", exportsForAuthors},
+	{"connection-of-another", "A Secret of another composite that has the name of a connection Secret is not exported. The Secret that the provider writes is exported, and the export follows it even if nothing else changes", exportsOwnConnections},
+	{"legacy-claim", "A claim gets its exported Secret and its connection Secret. Both follow the source, and both stay when the source is deleted", exportsToClaims},
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
-	{"config-map", "A ConfigMap and a status field follow the composite and a source, and stay when that goes", exportsConfigMaps},
-	{"environment", "An EnvironmentConfig changes, and what is exported of it does", exportsEnvironments},
-	{"generate-once", "Over 50 reconciles and 5 changes of the composite a generator makes one generation, and its value never changes", generatesOnce},
-	{"rotate", "A generation is created, then adopted and exported, then the former one is flagged, and dropped after its grace period; both values are at hand until then", rotatesByPassword},
-	{"write-ahead", "A generation that the API server refuses is not exported; the value in use stays byte for byte", storesFirst},
-	{"resource-generator", "The resource of the next generation is adopted when it is ready, and only then the former one is dropped", generatesByResource},
-	{"forged-generation", "Secrets that look like a generation, made by somebody else, are never exported, under whatever name; the value in use stays", refusesForgedGenerations},
-	{"deleted-generation", "The generation in use is deleted: what refers to it in a later step stays, and follows the next one", keepsReferences},
-	{"delete", "A composite that is deleted leaves nothing behind, and takes nothing else along", leavesNothing},
+	{"config-map", "A ConfigMap and a status field follow the composite and a source, and stay when the source is deleted", exportsConfigMaps},
+	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
+	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
+	{"rotate", "A generation is created, adopted, and exported. Then the former one is flagged, and deleted after its grace period. Until then, both values are available", rotatesByPassword},
+	{"write-ahead", "A generation that the API server refuses is not exported, and the value in use stays the same byte for byte", storesFirst},
+	{"resource-generator", "The resource of the next generation is adopted when it is ready. Only then is the former one deleted", generatesByResource},
+	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their name is. The value in use stays", refusesForgedGenerations},
+	{"deleted-generation", "When the generation in use is deleted, objects of a later step that refer to it stay, and then follow the next generation", keepsReferences},
+	{"delete", "When a composite is deleted, all of its objects are deleted, and no other object is", leavesNothing},
 }
 
 // TestScenarios plays each scenario with the function as it is published.
