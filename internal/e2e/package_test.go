@@ -33,7 +33,7 @@ func TestPackage(t *testing.T) {
 
 	wanted, compositions := 0, 0
 
-	err := filepath.WalkDir(example, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(example, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {
 			return err
 		}

@@ -89,7 +89,7 @@ func TestBuildPrints(t *testing.T) {
 func TestPackage(t *testing.T) {
 	b := builtPackages(t)
 	compositions := 0
-	err := filepath.WalkDir(filepath.Join(b.root, "example"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(b.root, "example"), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {
 			return err
 		}
