@@ -1,10 +1,10 @@
-// Package budget bounds what one request may make the function do.
+// Package budget limits the work of the function for one request.
 //
-// Each piece of work is paid for in fuel before it is done. A unit is about as much work as one call in an expression,
-// and took up to 0.7 microseconds of CPU where rules were measured. Fuel does not depend on the machine: the same
-// request stops at the same place each time. When the context of the request is done, nothing more is paid out.
+// Each piece of work spends fuel before it begins. A unit of fuel is about the work of one call in an expression. In
+// measurements with rules, a unit took up to 0.7 microseconds of CPU. Fuel does not depend on the machine: the same request
+// always stops at the same point. When the context of the request is done, the budget returns no more fuel.
 //
-// A budget bounds work, not memory, and does not know what the work is.
+// A budget limits work, not memory, and does not depend on the kind of work.
 package budget
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// ErrSpent says that the request has done as much as one request may.
-var ErrSpent = errors.New("it is over the limit of what one request may do")
+// ErrSpent is the error for a request that exceeds its budget.
+var ErrSpent = errors.New("it exceeds the limit of work for one request")
 
-// A Budget is what is left of what one request may do. It is not safe for concurrent use: a request is worked on in
-// one order.
+// A Budget is the remaining budget of one request. It is not safe for concurrent use, because the work of a request has a
+// fixed order.
 type Budget struct {
 	ctx context.Context
 
@@ -41,13 +41,13 @@ func NewAuthor(ctx context.Context) *Budget {
 	return &Budget{ctx: ctx, fuel: limits.AuthorRequestFuel, grant: limits.AuthorFuel, time: limits.AuthorTime}
 }
 
-// Context of the request.
+// Context returns the context of the request.
 func (b *Budget) Context() context.Context { return b.ctx }
 
-// Left is the fuel that is left.
+// Left returns the remaining fuel.
 func (b *Budget) Left() int64 { return b.fuel }
 
-// Can returns nil if a piece of work of n units may begin, or why not. It takes nothing.
+// Can returns nil if a piece of work of n units may begin, or otherwise an error. It spends nothing.
 func (b *Budget) Can(n int64) error {
 	if err := b.ctx.Err(); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (b *Budget) Can(n int64) error {
 	return nil
 }
 
-// Spend takes n units for work that is about to begin, or says why it must not. Refused work takes nothing: a smaller
-// piece may still be done.
+// Spend takes n units for work that is about to begin, or returns an error. Refused work spends nothing: a smaller piece
+// may still be done.
 func (b *Budget) Spend(n int64) error {
 	err := b.Can(n)
 	if err == nil {
@@ -68,7 +68,7 @@ func (b *Budget) Spend(n int64) error {
 	return err
 }
 
-// Take n units for work that was done, because its cost was not known before.
+// Take n units for work that is already done, because its cost was not known before.
 func (b *Budget) Take(n int64) { b.fuel = max(0, b.fuel-n) }
 
 // Grant returns the fuel and the time that one expression may take, or an error if nothing is left. If most is not
@@ -87,21 +87,20 @@ func (b *Budget) Grant(most int64) (fuel int64, left time.Duration, err error) {
 	return fuel, min(b.time, limits.EvaluationTime), nil
 }
 
-// Evaluated takes what an expression used of its grant.
+// Evaluated takes the part of its grant that an expression used.
 func (b *Budget) Evaluated(fuel int64, took time.Duration) {
 	b.Take(fuel)
 	b.time -= took
 }
 
-// Counted is the cost of n things and so many bytes of them. Handling a thing, for example a key, takes as long as
-// handling 64 bytes: copying, comparing or encoding those takes much less than a unit, escaping or parsing them about
-// one.
+// Counted returns the cost of n things, for example keys, with the given number of bytes. A thing costs as much as 64
+// bytes. Copying, comparing or encoding 64 bytes takes much less than a unit. Escaping or parsing them takes about a unit.
 func Counted(n, bytes int) int64 { return int64(n) + int64(bytes)/64 }
 
-// Copied is the cost of n things and so many bytes of them that are only copied or encoded.
+// Copied returns the cost of n things with the given number of bytes that are only copied or encoded.
 func Copied(n, bytes int) int64 { return Counted(n, bytes/4) }
 
-// decodedPerUnit is how many bytes are decoded in the time of a unit, if their fields are small.
+// decodedPerUnit is the number of bytes that are decoded in the time of a unit, if their fields are small.
 const decodedPerUnit = 12
 
 // Decode takes the cost of decoding so many bytes of protobuf into objects, and of keeping them. It is one piece of

@@ -25,13 +25,14 @@ import (
 
 // Limits of a certificate.
 const (
-	// A shorter life would be over before everything that uses the certificate has the next one. A longer one is a
-	// mistake.
+	// With a shorter duration, a certificate could end before all of its users have the next one. A longer duration is
+	// a mistake.
 	minDuration = time.Hour
 	maxDuration = 100 * 365 * 24 * time.Hour
 
-	// minRenewal is how much of its life must be left at the renewal, because Crossplane renews it only when it
-	// reconciles. As much must be over, or each reconcile would make another certificate.
+	// minRenewal is the minimum time between the renewal and the end of a certificate, because the certificate is only
+	// renewed during a reconcile. It is also the minimum time before the renewal. Otherwise, each reconcile would
+	// generate another certificate.
 	minRenewal = 5 * time.Minute
 
 	// maxName is the limit of RFC 5280 for common names and organizations, in characters.
@@ -45,9 +46,9 @@ const (
 	maxLabel   = 63
 )
 
-// A Certificate makes certificates and their keys. It is immutable, and safe for concurrent use.
+// A Certificate generates certificates and their keys. It is immutable, and safe for concurrent use.
 type Certificate struct {
-	// template lacks the serial number and the validity.
+	// template has no serial number and no validity.
 	template x509.Certificate
 
 	ca                    string
@@ -55,8 +56,8 @@ type Certificate struct {
 	duration, renewBefore time.Duration
 }
 
-// CompileCertificate compiles a section of the input at a path, or returns all that is wrong with it. It does not check
-// the generator of the CA: see [Certificate.CheckCA].
+// CompileCertificate compiles a section of the input at a path, or returns all diagnostics. It does not check the
+// generator of the CA: see [Certificate.CheckCA].
 func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Certificate, field.ErrorList) {
 	k := &certificateCompiler{in: in, out: &Certificate{ca: in.CA, newKey: certificateKey(in.KeyType)}}
 	if in.IsCA && in.CA != "" {
@@ -77,17 +78,17 @@ func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Cert
 	return k.out, nil
 }
 
-// CA is the name of the generator whose certificate signs, or empty for a certificate that signs itself.
+// CA returns the name of the generator of the CA, or an empty text for a self-signed certificate.
 func (c *Certificate) CA() string { return c.ca }
 
-// CheckCA is why ca cannot sign this certificate at the path, or nil.
+// CheckCA returns the reason why ca cannot sign this certificate at the path, or nil.
 func (c *Certificate) CheckCA(at *field.Path, ca *Certificate) *field.Error {
 	switch {
 	case !ca.template.IsCA:
-		return invalid(at.Child("ca"), "names a certificate that is no CA: set its isCA to true")
+		return invalid(at.Child("ca"), "names a certificate that is not a CA: set its isCA to true")
 	case bytes.Equal(c.template.RawSubject, ca.template.RawSubject):
-		return invalid(at.Child("subject"), "is the subject of the CA, too, as if it signed itself: "+
-			"give it another commonName")
+		return invalid(at.Child("subject"), "is also the subject of the CA, so that the certificate would seem to sign itself: "+
+			"set another commonName")
 	}
 	return nil
 }
@@ -144,14 +145,14 @@ func wrongDNSName(name string) string {
 	}
 	rest := strings.TrimPrefix(name, "*.")
 	if strings.Contains(rest, "*") {
-		return "has a '*' that is not all of its first label, followed by another one"
+		return "has a '*' that is not its whole first label, or has only one label"
 	}
 	if n := len(name); n > maxDNSName {
 		return fmt.Sprintf("has %d characters, over the limit of %d", n, maxDNSName)
 	}
 	for label := range strings.SplitSeq(rest, ".") {
 		if !isLabel(label) {
-			return fmt.Sprintf("is no DNS name: each of its labels must have 1 to %d letters, digits and '-', "+
+			return fmt.Sprintf("is not a DNS name: each of its labels must have 1 to %d letters, digits and '-', "+
 				"and not start or end with '-'", maxLabel)
 		}
 	}
@@ -168,26 +169,26 @@ func (k *certificateCompiler) ipAddresses(at *field.Path) {
 		a, err := netip.ParseAddr(text)
 		switch {
 		case err != nil:
-			k.refuse(at.Index(i), "is no IP address, as 10.0.0.1 or fd00::1 is")
+			k.refuse(at.Index(i), "is not an IP address: write for example 10.0.0.1 or fd00::1")
 		case a.Zone() != "":
-			k.refuse(at.Index(i), "has a zone, which is of one host only: leave out what follows the '%%'")
+			k.refuse(at.Index(i), "has a zone, which is only valid on one host: leave out the '%%' and the text after it")
 		default:
 			k.out.template.IPAddresses = append(k.out.template.IPAddresses, a.AsSlice())
 		}
 	}
 }
 
-// named checks that the certificate says whose it is, and who signed it.
+// named checks that the certificate names its subject and its issuer.
 func (k *certificateCompiler) named(at *field.Path) {
 	switch names := len(k.in.DNSNames) + len(k.in.IPAddresses); {
 	case k.in.IsCA && names > 0:
-		k.refuse(at.Child("isCA"), "must not be set with dnsNames or ipAddresses: a CA only signs, "+
-			"so make another certificate with them whose ca it is")
+		k.refuse(at.Child("isCA"), "must not be set with dnsNames or ipAddresses: a CA only signs: "+
+			"add another certificate with them, and set its ca to this generator")
 	case k.in.CA == "" && k.in.Subject == nil:
-		k.refuse(at.Child("subject"), "must be set for a certificate that signs itself, and so names its issuer: "+
+		k.refuse(at.Child("subject"), "must be set for a self-signed certificate, because it is also the issuer: "+
 			"set commonName")
 	case k.in.Subject == nil && names == 0:
-		k.refuse(at, "is of nobody: set subject.commonName, dnsNames or ipAddresses")
+		k.refuse(at, "must have a name: set subject.commonName, dnsNames or ipAddresses")
 	}
 }
 
@@ -215,7 +216,7 @@ func (k *certificateCompiler) times(at *field.Path) {
 	k.out.duration, k.out.renewBefore = duration, renewBefore
 }
 
-// usages are narrow: a CA signs certificates that are no CAs, other certificates serve and call.
+// usages are restricted: a CA signs certificates that are not CAs. Other certificates are for servers and clients.
 func (k *certificateCompiler) usages() {
 	t := &k.out.template
 	t.BasicConstraintsValid = true
@@ -231,12 +232,12 @@ func (k *certificateCompiler) usages() {
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 }
 
-// bounded returns a list, or nothing if it is over its limit.
+// bounded returns a list. It returns nothing if the list is over its limit.
 func (k *certificateCompiler) bounded(at *field.Path, list []string) []string {
 	if len(list) <= limits.ListItems {
 		return list
 	}
-	k.refuse(at, "has %d items, over the limit of %d: make another certificate with some of them",
+	k.refuse(at, "has %d items, over the limit of %d: add another certificate for some of them",
 		len(list), limits.ListItems)
 	return nil
 }
@@ -254,8 +255,8 @@ func certificateKey(keyType string) keyFunc {
 	return nil
 }
 
-// A keyFunc makes a private key of one type and size, from the system's randomness: since Go 1.26 it accepts no other.
-// Tests replace it with testing/cryptotest.
+// A keyFunc generates a private key of one type and size. It uses the system's randomness, because Go 1.26 accepts no
+// other source. Tests replace the source with testing/cryptotest.
 type keyFunc func() (crypto.Signer, error)
 
 func ed25519Key() (crypto.Signer, error) {

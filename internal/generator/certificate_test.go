@@ -32,10 +32,10 @@ func certificate(t testing.TB, text string) *Certificate {
 }
 
 const (
-	notShown = "has a line break, or another character that does not show: it must be one line of text"
-	noDNS    = "is no DNS name: each of its labels must have 1 to 63 letters, digits and '-', and not start or end with '-'"
-	badStar  = "has a '*' that is not all of its first label, followed by another one"
-	noIP     = "is no IP address, as 10.0.0.1 or fd00::1 is"
+	notShown = "has a line break or another invisible character: write one line of text"
+	noDNS    = "is not a DNS name: each of its labels must have 1 to 63 letters, digits and '-', and not start or end with '-'"
+	badStar  = "has a '*' that is not its whole first label, or has only one label"
+	noIP     = "is not an IP address: write for example 10.0.0.1 or fd00::1"
 )
 
 func TestCompileCertificateFaults(t *testing.T) {
@@ -69,7 +69,7 @@ func TestCompileCertificateFaults(t *testing.T) {
 		"Nobody": {
 			reason: "a certificate of nobody proves nothing",
 			in:     `{ca: root}`,
-			want:   []string{": is of nobody: set subject.commonName, dnsNames or ipAddresses"},
+			want:   []string{": must have a name: set subject.commonName, dnsNames or ipAddresses"},
 		},
 		"NobodyEmpty": {
 			reason: "nor does one of a subject without a name, also beside names",
@@ -79,17 +79,17 @@ func TestCompileCertificateFaults(t *testing.T) {
 		"NobodyCA": {
 			reason: "RFC 5280 wants issuers to have a name",
 			in:     `{isCA: true}`,
-			want:   []string{".subject: must be set for a certificate that signs itself, and so names its issuer: set commonName"},
+			want:   []string{".subject: must be set for a self-signed certificate, because it is also the issuer: set commonName"},
 		},
 		"NobodySelfSigned": {
 			reason: "the same, though it has names",
 			in:     `{dnsNames: [a]}`,
-			want:   []string{".subject: must be set for a certificate that signs itself, and so names its issuer: set commonName"},
+			want:   []string{".subject: must be set for a self-signed certificate, because it is also the issuer: set commonName"},
 		},
 		"CAWithNames": {
 			reason: "openssl refuses to talk to a server whose certificate may only sign",
 			in:     `{isCA: true, subject: {commonName: a}, ipAddresses: [10.0.0.1]}`,
-			want:   []string{".isCA: must not be set with dnsNames or ipAddresses: a CA only signs, so make another certificate with them whose ca it is"},
+			want:   []string{".isCA: must not be set with dnsNames or ipAddresses: a CA only signs: add another certificate with them, and set its ca to this generator"},
 		},
 		"SubjectLong": {
 			reason: "RFC 5280's upper bounds",
@@ -143,15 +143,15 @@ func TestCompileCertificateFaults(t *testing.T) {
 			want: []string{
 				".ipAddresses[0]: " + noIP, ".ipAddresses[1]: " + noIP, ".ipAddresses[2]: " + noIP, ".ipAddresses[3]: " + noIP,
 				".ipAddresses[4]: " + noIP, ".ipAddresses[5]: " + noIP,
-				".ipAddresses[6]: has a zone, which is of one host only: leave out what follows the '%'",
+				".ipAddresses[6]: has a zone, which is only valid on one host: leave out the '%' and the text after it",
 			},
 		},
 		"Many": {
 			reason: "a list over its limit is not looked at",
 			in:     `{ca: root, dnsNames: [` + strings.Repeat("'',", 65) + `], ipAddresses: [` + strings.Repeat("a,", 65) + `]}`,
 			want: []string{
-				".dnsNames: has 65 items, over the limit of 64: make another certificate with some of them",
-				".ipAddresses: has 65 items, over the limit of 64: make another certificate with some of them",
+				".dnsNames: has 65 items, over the limit of 64: add another certificate for some of them",
+				".ipAddresses: has 65 items, over the limit of 64: add another certificate for some of them",
 			},
 		},
 		"DurationShort": {
@@ -197,7 +197,7 @@ func TestCompileCertificateFaults(t *testing.T) {
 				".subject.commonName: " + notShown,
 				".dnsNames[0]: " + noDNS,
 				".ipAddresses[0]: " + noIP,
-				".isCA: must not be set with dnsNames or ipAddresses: a CA only signs, so make another certificate with them whose ca it is",
+				".isCA: must not be set with dnsNames or ipAddresses: a CA only signs: add another certificate with them, and set its ca to this generator",
 				".duration: is -1h: must be from 1h to 876000h, 100 years",
 				".keyType: must be ecdsa, rsa or ed25519",
 			},
@@ -235,8 +235,8 @@ func TestCertificateFaultOfCA(t *testing.T) {
 		want           string
 	}{
 		"Good":     {reason: "a CA, and another subject", ca: root, in: `{ca: root, subject: {commonName: root}}`},
-		"NoCA":     {reason: "others would not trust what it signs", ca: `{subject: {commonName: root}}`, in: `{ca: root, dnsNames: [a]}`, want: "generators[1].certificate.ca: names a certificate that is no CA: set its isCA to true"},
-		"SameName": {reason: "who issued it is told by the name", ca: root, in: `{ca: root, subject: {commonName: root, organizations: [b, a]}}`, want: "generators[1].certificate.subject: is the subject of the CA, too, as if it signed itself: give it another commonName"},
+		"NoCA":     {reason: "others would not trust what it signs", ca: `{subject: {commonName: root}}`, in: `{ca: root, dnsNames: [a]}`, want: "generators[1].certificate.ca: names a certificate that is not a CA: set its isCA to true"},
+		"SameName": {reason: "who issued it is told by the name", ca: root, in: `{ca: root, subject: {commonName: root, organizations: [b, a]}}`, want: "generators[1].certificate.subject: is also the subject of the CA, so that the certificate would seem to sign itself: set another commonName"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

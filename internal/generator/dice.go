@@ -9,19 +9,19 @@ import (
 	"slices"
 )
 
-// fairTries of a draw: a fair source needs more once in 2^128 draws.
+// fairTries is the number of tries of a draw. A fair source needs more with a probability of 2^-128.
 const fairTries = 128
 
 var errUnfair = errors.New("the source of randomness is not random: 128 draws in a row were out of range")
 
-// dice are unbiased. Once random has failed they return zeros: check err before you use them.
+// dice draw numbers without bias. After random has failed, they return zeros: check err before you use the result.
 type dice struct {
 	random io.Reader
-	tries  int // that are left for this draw
+	tries  int // remaining tries for this draw
 	err    error
 }
 
-// Read serves one try of rand.Int, which reads once for each.
+// Read provides the bytes of one try of rand.Int, which reads once for each try.
 func (d *dice) Read(b []byte) (int, error) {
 	if d.tries == 0 {
 		return 0, errUnfair
@@ -34,7 +34,7 @@ func (d *dice) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// belowBig draws one of 0 to n-1.
+// belowBig draws a number from 0 to n-1.
 func (d *dice) belowBig(n *big.Int) *big.Int {
 	if d.err != nil {
 		return new(big.Int)
@@ -63,7 +63,7 @@ func (d *dice) draw(from string, n int, allowRepeat bool) []rune {
 	return out
 }
 
-// shuffle is that of Fisher and Yates.
+// shuffle is the algorithm of Fisher and Yates.
 func (d *dice) shuffle(s []rune) {
 	for i := len(s) - 1; i > 0; i-- {
 		j := d.below(i + 1)

@@ -1,24 +1,24 @@
-// Package generator makes credentials, and decides what happens to the generations that were made.
+// Package generator generates credentials, and decides the state of each generation.
 //
-// A generation is a composed resource: an immutable Secret, or the resource that makes the credential. The observed
-// generations of a generator and the time come in. Out comes which of them to keep in which state, whether to make
-// another one, and which one is current. Nothing is remembered in between: the state is that of the generations.
-// Randomness and time are arguments. No text made here holds a secret.
+// A generation is a composed resource: an immutable Secret, or the resource whose controller creates the credential.
+// From the observed generations of a generator and the time, [Next] computes which generations to keep in which state,
+// whether to create another one, and which one is current. The package stores no state of its own: all state is in the
+// generations. Randomness and time are arguments. No text of this package contains a secret.
 //
-// # One generation after the other
+// # The life of a generation
 //
-// A new generation is made, then stored by Crossplane, then observed and ready, then adopted: its resource is marked.
-// When the mark is observed, generated returns its value. When all exports were observed with that value, the former
-// generation is flagged. When it was observed as flagged for the grace period it is dropped, and Crossplane deletes it.
-// Each step waits until the one before is observed. So it does not matter where a reconcile stops, which replica goes
-// on, or how old the observation is.
+// A new generation is created, then Crossplane stores it, then it is observed and ready, then it is adopted: its
+// resource is marked. After the mark is observed, generated returns its value. After all exports are observed with that
+// value, the previous generation is flagged. After it has been observed as flagged for the grace period, it is dropped,
+// and Crossplane deletes it. Each step waits until the step before is observed. Therefore, it does not matter where a
+// reconcile stops, which replica continues, or how old the observation is.
 //
-// # What is a generation
+// # Trusted generations
 //
-// Other people can create objects that look like a generation. [Trusted] tells which objects are generations: those
-// that exports recorded, and those that prove with a code that their maker knew the value of a former one. A generation
-// that the composite does not list is neither adopted nor used, but stays desired until the composite lists it, because
-// otherwise Crossplane would forget it.
+// Other people can create objects that look like a generation. [Trusted] finds the objects that are generations: those
+// that exports recorded, and those that prove with a code that their author knew the value of a previous generation. A
+// generation that the composite does not list is neither adopted nor used. It stays desired until the composite lists
+// it, because otherwise Crossplane would forget it.
 package generator
 
 import (
@@ -30,73 +30,73 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// A Generation is what is observed of one generation.
+// A Generation is the observed state of one generation.
 type Generation struct {
 	// Number counts from 1. Two generations that exist at once never have the same number.
 	Number int
 
-	// Kind of the generator that made it. If the generator has another kind now, a new generation follows.
+	// Kind of the generator that created it. If the generator now has another kind, a new generation follows.
 	Kind string
 
 	Made time.Time
 
-	// SpecHash and KeepersHash are hashes of what it was made from, Rotation of what the composite's annotation requested
-	// then, and GracePeriod is what the generator had.
+	// SpecHash, KeepersHash and Rotation are hashes of the specification, the keepers, and the request in the composite's
+	// annotation when the generation was created. GracePeriod is the grace period of the generator at that time.
 	SpecHash, KeepersHash, Rotation string
 	GracePeriod                     time.Duration
 
-	Adopted bool // its value was chosen to be used
+	Adopted bool // its value is in use or was in use
 
-	// Flagged is when the next generation had taken its place, or zero. Retired is set if there is no next one, because
-	// the generator left the input.
+	// Flagged is the time at which the next generation had replaced it, or zero. Retired is set if there is no next one
+	// because the generator was removed from the input.
 	Flagged time.Time
 	Retired bool
 
 	Ready   bool
 	RenewAt time.Time // when another one must follow it, or zero
 
-	// Exported says that an export has the value of this very object, and not of another one that had its number.
+	// Exported is set if an export has the value of this object, and not of another object with the same number.
 	Exported bool
 
-	// Unlisted is set if the composite does not list it among its resources. It is kept until the composite does, and is
-	// not adopted or used before.
+	// Unlisted is set if the composite does not list it among its resources. Until the composite lists it, it is kept, but
+	// not adopted or used.
 	Unlisted bool
 
-	// Unproven is set if [Trusted] does not know that it is a generation. It is not adopted and not used. It is kept for
-	// the grace period, because somebody else may have changed its state.
+	// Unproven is set if [Trusted] does not accept it as a generation. It is not adopted and not used. It is kept for the
+	// grace period, because another writer may have changed its state.
 	Unproven bool
 }
 
-// Desired is what decides about the generations of a generator, beside themselves.
+// Desired contains the facts from which Next decides, in addition to the generations themselves.
 type Desired struct {
 	Policy                          v1beta1.RefreshPolicy
 	Interval, GracePeriod           time.Duration
 	Kind                            string
 	SpecHash, KeepersHash, Rotation string
 
-	// Unknown is set while an input of the generator is not known: no generation is made, and all are kept.
+	// Unknown is set while an input of the generator is missing: no generation is created, and all are kept.
 	Unknown bool
 
-	// Used is the highest number that is known to have been used, beside those of the existing generations, or 0.
+	// Used is the highest number that is known to have been used by generations that no longer exist, or 0.
 	Used int
 }
 
-// A Step is what to do about the generations of one generator.
+// A Step describes what to do with the generations of one generator.
 type Step struct {
 	// Keep are the generations to desire, by number, with their desired state. Other observed ones are dropped.
 	Keep []Generation
 
-	Make int // the number of a generation to make, or 0
+	Make int // the number of a generation to create, or 0
 
 	// Current is the number of the generation whose value is generated, Previous of the one whose value is previous, and
 	// Pending of one that is not adopted yet. 0 is none.
 	Current, Previous, Pending int
 
-	Due time.Time // when the next step is, if nothing happens before, or zero
+	Due time.Time // the time of the next step if nothing changes before, or zero
 }
 
-// Next is the step to take for a generator, or for one that left the input if desired is nil. The order of the
-// generations does not matter, but their numbers must differ.
+// Next returns the next step for a generator. If desired is nil, the generator was removed from the input. The order of
+// the generations does not matter, but their numbers must differ.
 func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:gocyclo // the rules, in their order
 	have = slices.SortedFunc(slices.Values(have), func(a, b Generation) int { return a.Number - b.Number })
 	if desired == nil {
@@ -116,14 +116,14 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 		last = have[len(have)-1]
 	}
 	used := inUse(have)
-	former := max(used.Number-1, replaced(have)) // up to it another one took their place
+	former := max(used.Number-1, replaced(have)) // generations up to this number are replaced
 	if last.Number <= former || last.Number > used.Number && !desired.makes(last, used) {
 		last = used
 	}
 	if last.Number <= former {
 		last = Generation{}
 	}
-	if !used.Unlisted && !used.flagged() { // otherwise its generator is back: it is used when the flag is off
+	if !used.Unlisted && !used.flagged() { // if it is flagged, its generator is back: it is used after the flag is removed
 		s.Current = used.Number
 	}
 	if last.Number > s.Current {
@@ -137,17 +137,17 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 		case g.Number > former && (g.Number == last.Number || g.Number == used.Number || g.lost() && used.Number == 0):
 			s.Keep = append(s.Keep, desired.adopt(g))
 		case g.Number > former && g.lost():
-			g.Retired = true // because the last one has not taken its place yet
+			g.Retired = true // because the last one has not replaced it yet
 			s.keepFormer(g, desired.GracePeriod, now)
 		case g.Unlisted: // Crossplane deletes it only after the composite lists it
 			s.Keep = append(s.Keep, g)
 		case g.Adopted, g.Exported, g.lost(), !g.Flagged.IsZero():
-			if g.Retired { // a flag from when the generator was gone: it was used since
+			if g.Retired { // the flag dates from the time when the generator was removed: it has been used since
 				g.Flagged, g.Retired = time.Time{}, false
 			}
 			s.keepFormer(g, desired.GracePeriod, now)
 		default:
-			// Never adopted, and superseded: nobody has it.
+			// Never adopted, and superseded: its value is not in use.
 		}
 	}
 	slices.SortFunc(s.Keep, func(a, b Generation) int { return a.Number - b.Number })
@@ -155,7 +155,7 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 	return s
 }
 
-// keepUnproven keeps those that are not known to be generations for the grace period, and returns the others.
+// keepUnproven keeps unproven generations for the grace period, and returns the others.
 func (s *Step) keepUnproven(have []Generation, grace time.Duration, now time.Time) []Generation {
 	proven := make([]Generation, 0, len(have))
 	for _, g := range have {
@@ -170,7 +170,7 @@ func (s *Step) keepUnproven(have []Generation, grace time.Duration, now time.Tim
 	return proven
 }
 
-// makes reports whether the policy makes a generation like g while used is in use. Otherwise g is not adopted.
+// makes reports whether the policy would create a generation like g while used is in use. Otherwise g is not adopted.
 func (w Desired) makes(g, used Generation) bool {
 	switch {
 	case w.Unknown, used.Number == 0, used.lost(), g.lost(), g.Adopted, g.Exported:
@@ -184,8 +184,8 @@ func (w Desired) makes(g, used Generation) bool {
 		changed(g.SpecHash, used.SpecHash) || changed(g.KeepersHash, used.KeepersHash)
 }
 
-// inUse is the last generation that was adopted and not replaced: its successor may only be out of sight. An exported
-// generation was adopted, whatever its state says.
+// inUse returns the last generation that was adopted and not replaced: its successor may exist without being observed.
+// An exported generation counts as adopted, whatever its state.
 func inUse(have []Generation) Generation {
 	former := replaced(have)
 	for _, g := range slices.Backward(have) {
@@ -196,7 +196,7 @@ func inUse(have []Generation) Generation {
 	return Generation{}
 }
 
-// replaced is the number of the last generation whose flag says that another one took its place.
+// replaced returns the number of the last generation whose flag means that another one replaced it.
 func replaced(have []Generation) int {
 	for _, g := range slices.Backward(have) {
 		if g.flagged() && !g.Retired && (g.Adopted || g.lost()) {
@@ -206,13 +206,13 @@ func replaced(have []Generation) int {
 	return 0
 }
 
-// flagged reports whether a flag counts: it does not on an exported generation.
+// flagged reports whether a generation has a valid flag. The flag of an exported generation is not valid.
 func (g Generation) flagged() bool { return !g.Flagged.IsZero() && !g.Exported }
 
-// lost reports whether a generation has lost its state: it is not known whether it was adopted, or how old it is.
+// lost reports whether a generation has lost its state: whether it was adopted, and its age, are unknown.
 func (g Generation) lost() bool { return g.Made.IsZero() }
 
-// restore the state of a generation that has lost it, as if it were made now.
+// restore the state of a generation that has lost it, as if the generation were created now.
 func (w Desired) restore(g Generation) Generation {
 	if g.SpecHash == "" {
 		g.Kind, g.Rotation, g.SpecHash = cmp.Or(g.Kind, w.Kind), w.Rotation, w.SpecHash
@@ -221,7 +221,7 @@ func (w Desired) restore(g Generation) Generation {
 	return g
 }
 
-// adopt is a generation that is in use, or will be.
+// adopt returns a generation that is in use or will be in use.
 func (w Desired) adopt(g Generation) Generation {
 	g.Flagged, g.Retired = time.Time{}, false
 	g.Adopted = g.Adopted || g.Ready && !g.Unlisted || g.Exported
@@ -229,14 +229,14 @@ func (w Desired) adopt(g Generation) Generation {
 	return g
 }
 
-// asks reports whether another generation is wanted after the last one, which is zero if all were replaced.
+// asks reports whether another generation must follow the last one, which is zero if all are replaced.
 func (w Desired) asks(last Generation, used int, now time.Time) bool {
 	switch {
 	case last.Number == 0:
 		return true
 	case changed(w.Kind, last.Kind), w.Rotation != "" && w.Rotation != last.Rotation:
 		return true
-	case last.Number > used: // it may become ready yet
+	case last.Number > used: // it may still become ready
 		return w.replaces(last, used) && !now.Before(last.Made.Add(limits.RefreshInterval))
 	case w.replaces(last, used):
 		return true
@@ -248,9 +248,9 @@ func (w Desired) asks(last Generation, used int, now time.Time) bool {
 	return w.Policy == v1beta1.Periodic && !now.Before(last.Made.Add(w.Interval))
 }
 
-// replaces reports whether the last generation was made from something else than is wanted now. One that never became
-// ready may be so because of what it was made from. So a change replaces it under each policy, but not with each
-// reconcile.
+// replaces reports whether the last generation was created from other values than the desired ones. A generation that
+// never became ready may have failed because of these values. Therefore, a change replaces it under each policy, but not
+// with each reconcile.
 func (w Desired) replaces(last Generation, used int) bool {
 	respecified := changed(w.SpecHash, last.SpecHash)
 	switch {
@@ -267,7 +267,7 @@ func (w Desired) once() bool { return w.Policy == v1beta1.CreatedOnce || w.Polic
 // changed reports whether something is known to have changed.
 func changed(is, was string) bool { return is != "" && was != "" && is != was }
 
-// keepFormer keeps a replaced generation until its grace period is over. It is flagged once no export has its value.
+// keepFormer keeps a replaced generation until its grace period ends. It is flagged after no export has its value.
 func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	switch {
 	case g.Exported:
@@ -287,8 +287,8 @@ func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	}
 }
 
-// retire all generations of a generator that left the input. If the generator comes back, the one in use is in use
-// again, but not those that had been replaced.
+// retire all generations of a generator that was removed from the input. If the generator comes back, the generation that
+// was in use is in use again, but not those that had been replaced.
 func retire(have []Generation, now time.Time) Step {
 	var s Step
 	used := inUse(have).Number
@@ -303,7 +303,7 @@ func retire(have []Generation, now time.Time) Step {
 	return s
 }
 
-// due finds the next step that time alone causes.
+// due returns the time of the next step that only depends on time.
 func (s *Step) due(w *Desired, last Generation, used int) {
 	switch {
 	case s.Make > 0 || w.Unknown || last.Number == 0:

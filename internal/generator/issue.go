@@ -27,7 +27,7 @@ const (
 	privateKeyBlock  = "PRIVATE KEY" // PKCS #8
 )
 
-// skew is how much earlier than it is made a certificate becomes valid, because some clocks are late.
+// skew is the time by which a certificate is valid before it is created, because some clocks are late.
 const skew = 5 * time.Minute
 
 // serialBytes of a serial number: 128 bits of randomness, which no two certificates of a CA share. RFC 5280 allows 20
@@ -36,14 +36,14 @@ const serialBytes = 16
 
 var (
 	errNoIssuer  = errors.New("cannot sign without a CA")
-	errOwnIssuer = errors.New("cannot sign with a CA what signs itself")
-	errSameName  = errors.New("cannot sign with a CA of the same subject: give one of them another subject.commonName")
+	errOwnIssuer = errors.New("cannot sign a self-signed certificate with a CA")
+	errSameName  = errors.New("cannot sign with a CA of the same subject: set another subject.commonName for one of them")
 )
 
 // Keys are the names of the outputs.
 func (c *Certificate) Keys() []string { return []string{tlsCert, tlsKey, caCert} }
 
-// Make makes a certificate and its key. One that signs itself is its own ca.crt.
+// Make generates a certificate and its key. A self-signed certificate is its own ca.crt.
 //
 // It is valid from five minutes before now, and for the duration after, but not
 // outside of the validity of the issuer. An issuer that is not valid now is an error.
@@ -57,7 +57,7 @@ func (c *Certificate) Make(from From) (Outputs, error) {
 	}
 	key, err := c.newKey()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a key: %w", err)
+		return nil, fmt.Errorf("cannot generate a key: %w", err)
 	}
 	parent, signer := &t, key
 	if issuer != nil {
@@ -65,12 +65,12 @@ func (c *Certificate) Make(from From) (Outputs, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &t, parent, key.Public(), signer)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a certificate: %w", err)
+		return nil, fmt.Errorf("cannot create a certificate: %w", err)
 	}
 	return encode(der, key, issuer)
 }
 
-// limit checks that the issuer can sign the certificate, and cuts its validity to the issuer's.
+// limit checks that the issuer can sign the certificate, and limits its validity to the validity of the issuer.
 func (c *Certificate) limit(t *x509.Certificate, now time.Time, issuer *Issuer) error {
 	switch {
 	case issuer == nil && c.ca == "":
@@ -87,7 +87,7 @@ func (c *Certificate) limit(t *x509.Certificate, now time.Time, issuer *Issuer) 
 	case now.Before(ca.NotBefore):
 		return fmt.Errorf("cannot sign with a CA that is not valid before %s", ca.NotBefore.Format(time.RFC3339))
 	case !now.Before(ca.NotAfter):
-		return fmt.Errorf("cannot sign with a CA that was valid until %s: make another generation of it",
+		return fmt.Errorf("cannot sign with a CA that was valid until %s: rotate the CA",
 			ca.NotAfter.Format(time.RFC3339))
 	}
 	if t.NotBefore.Before(ca.NotBefore) {
@@ -121,13 +121,13 @@ func block(kind string, der []byte) sensitive.Bytes {
 
 func newSerial() *big.Int {
 	b := make([]byte, serialBytes)
-	_, _ = rand.Read(b) // which never fails
+	_, _ = rand.Read(b) // it never fails
 	return new(big.Int).SetBytes(b)
 }
 
-// RenewAt is when another generation must follow the one with these outputs: renewBefore the end of its validity. A
-// certificate that ends with its CA is followed only at its end, because until there is another CA the next one would
-// also end then. An error holds nothing of the outputs.
+// RenewAt returns the time when another generation must follow the one with these outputs: renewBefore the end of its
+// validity. A certificate that ends together with its CA is only followed at its end, because until there is another CA
+// the next certificate would end at the same time. Errors contain no part of the outputs.
 func (c *Certificate) RenewAt(o Outputs) (time.Time, error) {
 	cert, err := parseCertificate(o, tlsCert)
 	if err != nil {
@@ -151,21 +151,21 @@ type Issuer struct {
 	key  func() crypto.Signer // a function, because fmt would print a key in a field
 }
 
-var errNoKey = fmt.Errorf("%s is no private key in PEM and PKCS #8", tlsKey)
+var errNoKey = fmt.Errorf("%s is not a private key in PEM and PKCS #8", tlsKey)
 
-// ParseIssuer reads a CA from the outputs of one of its generations, which somebody may have changed since. It does not
-// check the validity. An error holds nothing of the outputs.
+// ParseIssuer reads a CA from the outputs of one of its generations, which may have been changed. It does not check the
+// validity. Errors contain no part of the outputs.
 func ParseIssuer(o Outputs) (*Issuer, error) {
 	cert, err := parseCertificate(o, tlsCert)
 	if err != nil {
 		return nil, err
 	}
 	if !cert.IsCA || cert.KeyUsage&x509.KeyUsageCertSign == 0 {
-		return nil, errors.New(tlsCert + " is no certificate of a CA")
+		return nil, errors.New(tlsCert + " is not the certificate of a CA")
 	}
 	der, _ := onlyBlock(o[tlsKey].Reveal(), privateKeyBlock)
 	parsed, err := x509.ParsePKCS8PrivateKey(der)
-	if err != nil { // which may hold some of the key
+	if err != nil { // it may contain a part of the key
 		return nil, errNoKey
 	}
 	key, ok := parsed.(crypto.Signer)
@@ -179,8 +179,8 @@ func ParseIssuer(o Outputs) (*Issuer, error) {
 	return &Issuer{cert: cert, key: func() crypto.Signer { return key }}, nil
 }
 
-// IssuedBy reports whether the issuer signed the certificate in o. It is false once the CA has another generation, and
-// for outputs without a certificate.
+// IssuedBy reports whether the issuer signed the certificate in o. It returns false if the CA has another generation or
+// the outputs have no certificate.
 func (c *Certificate) IssuedBy(o Outputs, issuer *Issuer) bool {
 	cert, err := parseCertificate(o, tlsCert)
 	return err == nil && bytes.Equal(cert.RawIssuer, issuer.cert.RawSubject) && cert.CheckSignatureFrom(issuer.cert) == nil
@@ -188,14 +188,14 @@ func (c *Certificate) IssuedBy(o Outputs, issuer *Issuer) bool {
 
 func parseCertificate(o Outputs, key string) (*x509.Certificate, error) {
 	if der, ok := onlyBlock(o[key].Reveal(), certificateBlock); ok {
-		if cert, err := x509.ParseCertificate(der); err == nil { // the error may hold some of it
+		if cert, err := x509.ParseCertificate(der); err == nil { // the error may contain a part of it
 			return cert, nil
 		}
 	}
-	return nil, fmt.Errorf("%s is no certificate in PEM", key)
+	return nil, fmt.Errorf("%s is not a certificate in PEM", key)
 }
 
-// onlyBlock is the content of the one PEM block there is.
+// onlyBlock returns the content of the only PEM block.
 func onlyBlock(text []byte, kind string) (der []byte, ok bool) {
 	b, rest := pem.Decode(text)
 	if b == nil || b.Type != kind || len(bytes.TrimSpace(rest)) > 0 {

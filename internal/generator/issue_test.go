@@ -53,7 +53,7 @@ func parsed(t testing.TB, o Outputs, key string) *x509.Certificate {
 	t.Helper()
 	b, rest := pem.Decode(o[key].Reveal())
 	if b == nil || b.Type != "CERTIFICATE" || len(rest) > 0 {
-		t.Fatalf("%s is no certificate in PEM", key)
+		t.Fatalf("%s is not a certificate in PEM", key)
 	}
 	cert, err := x509.ParseCertificate(b.Bytes)
 	if err != nil {
@@ -284,10 +284,10 @@ func TestCertificateMakeErrors(t *testing.T) {
 		want   string
 	}{
 		"NoIssuer":  {reason: "the CA is not there yet", in: leafInput, now: noon, want: "cannot sign without a CA"},
-		"OwnIssuer": {reason: "nobody asked for a CA", in: rootInput, now: noon, issuer: root, want: "cannot sign with a CA what signs itself"},
-		"SameName":  {reason: "it would look as if it signed itself", in: `{ca: x, subject: {commonName: root}}`, now: noon, issuer: root, want: "cannot sign with a CA of the same subject: give one of them another subject.commonName"},
-		"Ended":     {reason: "nothing that it signs is valid", in: leafInput, now: noon.Add(time.Hour), issuer: root, want: "cannot sign with a CA that was valid until 2026-07-01T11:00:00Z: make another generation of it"},
-		"Ends":      {reason: "nor is it in the moment it ends", in: leafInput, now: noon.Add(time.Hour).Truncate(time.Second), issuer: root, want: "cannot sign with a CA that was valid until 2026-07-01T11:00:00Z: make another generation of it"},
+		"OwnIssuer": {reason: "nobody asked for a CA", in: rootInput, now: noon, issuer: root, want: "cannot sign a self-signed certificate with a CA"},
+		"SameName":  {reason: "it would look as if it signed itself", in: `{ca: x, subject: {commonName: root}}`, now: noon, issuer: root, want: "cannot sign with a CA of the same subject: set another subject.commonName for one of them"},
+		"Ended":     {reason: "nothing that it signs is valid", in: leafInput, now: noon.Add(time.Hour), issuer: root, want: "cannot sign with a CA that was valid until 2026-07-01T11:00:00Z: rotate the CA"},
+		"Ends":      {reason: "nor is it in the moment it ends", in: leafInput, now: noon.Add(time.Hour).Truncate(time.Second), issuer: root, want: "cannot sign with a CA that was valid until 2026-07-01T11:00:00Z: rotate the CA"},
 		"NotYet":    {reason: "one of the clocks is wrong", in: leafInput, now: noon.Add(-6 * time.Minute), issuer: root, want: "cannot sign with a CA that is not valid before 2026-07-01T09:55:00Z"},
 	}
 	for name, tc := range cases {
@@ -341,7 +341,7 @@ func TestParseIssuerErrors(t *testing.T) {
 	}
 	text := sensitive.FromString
 	several := text(string(root[tlsCert].Reveal()) + string(other[tlsCert].Reveal()))
-	const noCert, noKey = "tls.crt is no certificate in PEM", "tls.key is no private key in PEM and PKCS #8"
+	const noCert, noKey = "tls.crt is not a certificate in PEM", "tls.key is not a private key in PEM and PKCS #8"
 	cases := map[string]struct {
 		reason string
 		in     Outputs
@@ -352,7 +352,7 @@ func TestParseIssuerErrors(t *testing.T) {
 		"Block":    {reason: "PEM of nothing", in: Outputs{tlsCert: block(certificateBlock, []byte(canary)), tlsKey: root[tlsKey]}, want: noCert},
 		"Type":     {reason: "PEM of another type", in: Outputs{tlsCert: block(canary, parsed(t, root, tlsCert).Raw), tlsKey: root[tlsKey]}, want: noCert},
 		"Several":  {reason: "which one would it be", in: Outputs{tlsCert: several, tlsKey: root[tlsKey]}, want: noCert},
-		"Leaf":     {reason: "others would not trust what it signs", in: leaf, want: "tls.crt is no certificate of a CA"},
+		"Leaf":     {reason: "others would not trust what it signs", in: leaf, want: "tls.crt is not the certificate of a CA"},
 		"NoKey":    {reason: "half of it", in: Outputs{tlsCert: root[tlsCert]}, want: noKey},
 		"KeyText":  {reason: "no PEM", in: Outputs{tlsCert: root[tlsCert], tlsKey: text(canary)}, want: noKey},
 		"KeyBlock": {reason: "PEM of nothing", in: Outputs{tlsCert: root[tlsCert], tlsKey: block(privateKeyBlock, []byte(canary))}, want: noKey},
@@ -371,7 +371,7 @@ func TestParseIssuerErrors(t *testing.T) {
 	for name, o := range map[string]Outputs{
 		"Nothing": nil, "NoCA": {tlsCert: leaf[tlsCert]}, "Text": {tlsCert: text(canary), caCert: text(canary)}, "TextCA": {tlsCert: leaf[tlsCert], caCert: text(canary)},
 	} {
-		if at, err := certificate(t, leafInput).RenewAt(o); err == nil || !at.IsZero() || !strings.HasSuffix(err.Error(), " is no certificate in PEM") {
+		if at, err := certificate(t, leafInput).RenewAt(o); err == nil || !at.IsZero() || !strings.HasSuffix(err.Error(), " is not a certificate in PEM") {
 			t.Errorf("RenewAt of %s: %s, %v", name, at, err)
 		}
 	}
@@ -385,7 +385,7 @@ func TestParseIssuerThatMayNotSign(t *testing.T) {
 	} {
 		ca := certificate(t, rootInput)
 		change(&ca.template)
-		if _, err := ParseIssuer(mustMake(t, ca, noon, nil)); err == nil || err.Error() != "tls.crt is no certificate of a CA" {
+		if _, err := ParseIssuer(mustMake(t, ca, noon, nil)); err == nil || err.Error() != "tls.crt is not the certificate of a CA" {
 			t.Errorf("%s: it may sign no certificate: %v", name, err)
 		}
 	}

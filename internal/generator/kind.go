@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// A Kind makes the outputs of generations by itself. It is immutable, and safe for concurrent use.
+// A Kind generates the outputs of generations. It is immutable, and safe for concurrent use.
 type Kind interface {
 	// Keys are the names of the outputs.
 	Keys() []string
 
-	// Make makes the outputs of one generation. No error holds any of them.
+	// Make generates the outputs of one generation. Errors contain no part of them.
 	Make(from From) (Outputs, error)
 }
 
-// From is what a generation is made from beside its section of the input.
+// From contains the sources of a generation in addition to its section of the input.
 type From struct {
-	// Random is a cryptographic source, crypto/rand.Reader: the same bytes give the same
-	// passwords and UUIDs. Keys are made from the system's randomness.
+	// Random is a cryptographic source, crypto/rand.Reader: the same bytes produce the same
+	// passwords and UUIDs. Keys are generated from the system's randomness.
 	Random io.Reader
 
 	Now time.Time
 
-	// Issuer is that of [Certificate.CA], or nil for a certificate that signs itself.
+	// Issuer is the CA that [Certificate.CA] names, or nil for a self-signed certificate.
 	Issuer *Issuer
 }

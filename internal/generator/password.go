@@ -27,7 +27,7 @@ const (
 	maxKeys     = 16
 )
 
-// External Secrets' defaults. Digits and symbols are a quarter of the length each.
+// External Secrets' defaults. The numbers of digits and of symbols are each a quarter of the length.
 const (
 	defaultLength  = 24
 	defaultSymbols = "~!@#$%^&*()_+`-={}|[]\\:\"<>?,./"
@@ -54,8 +54,8 @@ var encodings = map[string]func([]byte) string{
 // Outputs of one generation, by key.
 type Outputs map[string]sensitive.Bytes
 
-// A Password makes passwords: each of those that its input allows is as likely as any other. It is immutable, and safe
-// for concurrent use.
+// A Password generates passwords: all passwords that its input allows are equally likely. It is immutable, and safe for
+// concurrent use.
 //
 // A password has exactly the requested numbers of digits and symbols. The rest are letters. If there are two or more
 // letters, and they may be upper case, at least one is upper and at least one is lower case. Prefix and suffix are put
@@ -63,15 +63,15 @@ type Outputs map[string]sensitive.Bytes
 type Password struct {
 	keys                     []string // sorted
 	letters, digits, symbols int
-	symbolCharacters         string // each once
+	symbolCharacters         string // without duplicates
 	noUpper, allowRepeat     bool
 	repeatSymbols            bool
 	prefix, suffix           string
 	encode                   func([]byte) string
 }
 
-// CompilePassword compiles a section of the input at a path, or returns all that is wrong with it. Make always finds
-// characters for a password that compiles.
+// CompilePassword compiles a section of the input at a path, or returns all diagnostics. Make always finds characters for
+// a password that compiles.
 func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, field.ErrorList) {
 	p := &Password{noUpper: in.NoUpper, allowRepeat: ptr.Deref(in.AllowRepeat, false), encode: encodings[in.Encoding]}
 	c := &passwordCompiler{at: at, in: in, out: p}
@@ -96,8 +96,8 @@ func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, 
 // Keys are the outputs, sorted.
 func (p *Password) Keys() []string { return slices.Clone(p.keys) }
 
-// Make makes a password for each key, independent of each other. It ends whatever bytes
-// Random gives, and fails only if Random fails, or gives no randomness.
+// Make generates an independent password for each key. It ends whatever bytes Random returns. It fails only if Random
+// fails or is not random.
 func (p *Password) Make(from From) (Outputs, error) {
 	d := &dice{random: from.Random}
 	out := make(Outputs, len(p.keys))
@@ -105,13 +105,13 @@ func (p *Password) Make(from From) (Outputs, error) {
 		out[key] = sensitive.FromString(p.encode([]byte(p.prefix + string(p.characters(d)) + p.suffix)))
 	}
 	if d.err != nil {
-		return nil, fmt.Errorf("cannot make a password: %w", d.err)
+		return nil, fmt.Errorf("cannot generate a password: %w", d.err)
 	}
 	return out, nil
 }
 
-// characters of one password. Given how many there are of each class, all choices of characters are equally likely, and
-// all orders are.
+// characters returns the characters of one password. For given numbers of characters in each class, all choices of
+// characters and all orders are equally likely.
 func (p *Password) characters(d *dice) []rune {
 	upper := p.upper(d)
 	out := slices.Concat(
@@ -124,8 +124,9 @@ func (p *Password) characters(d *dice) []rune {
 	return out
 }
 
-// upper is how many of the letters are upper case. Each number is as likely as there are passwords with it: as if all
-// letters were drawn again while all of them have one case, which may never end.
+// upper returns the number of upper-case letters. The probability of each number is proportional to the number of
+// passwords that have it. Drawing all letters again until both cases occur would have the same result, but might never
+// end.
 func (p *Password) upper(d *dice) int {
 	n := int64(p.letters)
 	switch {
@@ -151,7 +152,7 @@ func (p *Password) upper(d *dice) int {
 	return int(upper)
 }
 
-// binomial overflows for no n up to that of all letters.
+// binomial does not overflow for any n up to the number of all letters.
 func binomial(n, k int64) int64 { return new(big.Int).Binomial(n, k).Int64() }
 
 func ones(x *big.Int) int {
@@ -171,7 +172,7 @@ type passwordCompiler struct {
 	out *Password
 }
 
-// counts finds how many characters of each class there are. It is false if they do not fit into the length.
+// counts computes the number of characters in each class. It returns false if they do not fit into the length.
 func (c *passwordCompiler) counts() bool {
 	length := ptr.Deref(c.in.Length, defaultLength)
 	digits, symbols := ptr.Deref(c.in.Digits, length/4), ptr.Deref(c.in.Symbols, length/4)
@@ -198,8 +199,8 @@ func (c *passwordCompiler) counts() bool {
 	return p.letters >= 0
 }
 
-// symbols finds the characters that are symbols, or none if something is wrong with them. A letter or a digit among
-// them would belong to two classes.
+// symbols returns the characters that are symbols, or nothing if they have a diagnostic. A letter or a digit among them
+// would belong to two classes.
 func (c *passwordCompiler) symbols() {
 	at, text := c.at.Child("symbolCharacters"), ptr.Deref(c.in.SymbolCharacters, defaultSymbols)
 	if n := utf8.RuneCountInString(text); n > maxAffix {
@@ -219,13 +220,13 @@ func (c *passwordCompiler) symbols() {
 	}
 	if len(others) > 0 {
 		c.refuse(at, "has letters or digits, the first is %q: leave them out, "+
-			"a password has them beside its symbols", others[0])
+			"because a password has them in addition to its symbols", others[0])
 	}
 	if len(hidden) > 0 {
-		c.refuse(at, "has characters that do not show by themselves, the first is %U: leave them out", hidden[0])
+		c.refuse(at, "has invisible characters, the first is %U: leave them out", hidden[0])
 	}
 	if text == "" && c.out.symbols > 0 {
-		c.refuse(at, "is empty, and there shall be %s: set symbols to 0", c.symbolsText())
+		c.refuse(at, "is empty, but the password must have %s: set symbols to 0", c.symbolsText())
 	}
 	if len(others)+len(hidden) == 0 {
 		c.out.symbolCharacters = string(set)
@@ -243,11 +244,11 @@ func (c *passwordCompiler) repeats() {
 		has, advice := fmt.Sprintf("there are %d", n), fmt.Sprintf("ask for at most %d digits", n)
 		refuse("digits", c.digitsText(), p.digits, has, advice)
 	}
-	// An empty set of symbols is refused already.
+	// An empty set of symbols is already refused.
 	if n := utf8.RuneCountInString(p.symbolCharacters); n > 0 && p.symbols > n && !p.repeatSymbols {
 		has := fmt.Sprintf("symbolCharacters has %d", n)
 		if all := utf8.RuneCountInString(ptr.Deref(c.in.SymbolCharacters, defaultSymbols)); all > n {
-			has += fmt.Sprintf(" (%d of its %d are there already)", all-n, all)
+			has += fmt.Sprintf(" (%d of its %d are duplicates)", all-n, all)
 		}
 		refuse("symbols", c.symbolsText(), p.symbols, has, fmt.Sprintf("ask for at most %d symbols", n))
 	}
@@ -289,7 +290,7 @@ func (c *passwordCompiler) keys() []string {
 		if err := object.ValidateKey(key); err != nil {
 			c.refuse(at.Index(i), "%s", err)
 		} else if first := slices.Index(keys, key); first < i {
-			c.refuse(at.Index(i), "is the key of secretKeys[%d], too", first)
+			c.refuse(at.Index(i), "is also the key of secretKeys[%d]", first)
 		}
 	}
 	return slices.Sorted(slices.Values(keys))
@@ -301,7 +302,7 @@ func (c *passwordCompiler) symbolsText() string {
 	return amount(c.out.symbols, "symbols", c.in.Symbols)
 }
 
-// amount also says where a number that the user did not set comes from.
+// amount also explains a number that the user did not set.
 func amount(n int, what string, set *uint64) string {
 	if n == 1 {
 		what = strings.TrimSuffix(what, "s")

@@ -166,7 +166,7 @@ func TestCompilePasswordFaults(t *testing.T) {
 		"TooFewSymbols": {
 			reason: "a symbol that is there twice is one",
 			in:     `{symbols: 8, symbolCharacters: "!?!%?€", allowRepeat: false}`,
-			want:   []string{"symbols: 8 symbols without repeats need 8 different characters, and symbolCharacters has 4 (2 of its 6 are there already): set allowRepeat, or ask for at most 4 symbols"},
+			want:   []string{"symbols: 8 symbols without repeats need 8 different characters, and symbolCharacters has 4 (2 of its 6 are duplicates): set allowRepeat, or ask for at most 4 symbols"},
 		},
 		"OneSymbolTooFew": {
 			reason: "three are not enough for four",
@@ -184,7 +184,7 @@ func TestCompilePasswordFaults(t *testing.T) {
 		"NoSymbols": {
 			reason: "the defaults ask for six",
 			in:     `{symbolCharacters: "", allowRepeat: true}`,
-			want:   []string{"symbolCharacters: is empty, and there shall be 6 symbols" + quarter + ": set symbols to 0"},
+			want:   []string{"symbolCharacters: is empty, but the password must have 6 symbols" + quarter + ": set symbols to 0"},
 		},
 		"NoSymbolsWanted": {
 			reason: "none are needed for none",
@@ -193,25 +193,25 @@ func TestCompilePasswordFaults(t *testing.T) {
 		"SymbolsOfOtherClasses": {
 			reason: "the library of External Secrets never ends with digits for symbols",
 			in:     `{symbolCharacters: "0123456789"}`,
-			want:   []string{"symbolCharacters: has letters or digits, the first is '0': leave them out, a password has them beside its symbols"},
+			want:   []string{"symbolCharacters: has letters or digits, the first is '0': leave them out, because a password has them in addition to its symbols"},
 		},
 		"SymbolsNobodySees": {
 			reason: "a character that does not show, or changes the one before, cannot be copied from a screen",
 			in:     `{symbolCharacters: "!é\u0301\u0007"}`,
 			want: []string{
-				"symbolCharacters: has letters or digits, the first is 'é': leave them out, a password has them beside its symbols",
-				"symbolCharacters: has characters that do not show by themselves, the first is U+0301: leave them out",
+				"symbolCharacters: has letters or digits, the first is 'é': leave them out, because a password has them in addition to its symbols",
+				"symbolCharacters: has invisible characters, the first is U+0301: leave them out",
 			},
 		},
 		"ControlCharacters": {
 			reason: "nobody can type one",
 			in:     `{symbolCharacters: "!\u0007"}`,
-			want:   []string{"symbolCharacters: has characters that do not show by themselves, the first is U+0007: leave them out"},
+			want:   []string{"symbolCharacters: has invisible characters, the first is U+0007: leave them out"},
 		},
 		"ReplacementCharacter": {
 			reason: "it stands for what was not UTF-8",
 			in:     `{symbolCharacters: "!\uFFFD"}`,
-			want:   []string{"symbolCharacters: has characters that do not show by themselves, the first is U+FFFD: leave them out"},
+			want:   []string{"symbolCharacters: has invisible characters, the first is U+FFFD: leave them out"},
 		},
 		"TooLong": {
 			reason: "nobody holds an input against its schema before; characters, not bytes",
@@ -228,7 +228,7 @@ func TestCompilePasswordFaults(t *testing.T) {
 			in:     `{secretKeys: [a, b/c, a, ""]}`,
 			want: []string{
 				`secretKeys[1]: cannot use key "b/c": use letters, digits, '-', '_' and '.' only`,
-				"secretKeys[2]: is the key of secretKeys[0], too",
+				"secretKeys[2]: is also the key of secretKeys[0]",
 				"secretKeys[3]: cannot use an empty key: give it a name",
 			},
 		},
@@ -373,7 +373,7 @@ func TestPasswordSourceFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, in := range []string{`{secretKeys: [a, b]}`, `{secretKeys: [a, b], allowRepeat: true}`} {
 				out, err := compiledPassword(t, passwordInput(t, in)).Make(From{Random: tc.random()})
-				if !errors.Is(err, tc.want) || !strings.HasPrefix(err.Error(), "cannot make a password: ") {
+				if !errors.Is(err, tc.want) || !strings.HasPrefix(err.Error(), "cannot generate a password: ") {
 					t.Errorf("%s: got error %v", tc.reason, err)
 				}
 				if out != nil {

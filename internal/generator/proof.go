@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// AnnotationSeal holds the [Seal] of an object.
+// AnnotationSeal contains the [Seal] of an object.
 const AnnotationSeal = object.StatePrefix + "seal"
 
 // Seal is a code over an object's state, which is its annotations under [object.StatePrefix], keyed with the object's
@@ -35,8 +35,8 @@ func Sealed(data Outputs, annotations map[string]string) bool {
 	return len(data) > 0 && Equal(Seal(data, annotations), annotations[AnnotationSeal])
 }
 
-// Code proves that whoever made a generation knew the data of the one before it. It is bound to the number and to the
-// new data, so that it fits no other generation.
+// Code returns a code that proves that the author of a generation knew the data of the previous one. The code depends on
+// the number and the new data, so that it is not valid for any other generation.
 func Code(former Outputs, number int, next Outputs) string {
 	return keyed(former, "follows", strconv.Itoa(number), keyed(next, "data"))
 }
@@ -47,8 +47,8 @@ func Equal(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
 // code is what keyed returns.
 var code = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// HideCodes returns the value of an annotation with a mask in place of each code, if this function keeps state in the
-// annotation. A code allows to try values, if a value has few possibilities.
+// HideCodes returns the value of an annotation. If this function keeps state in the annotation, each code is masked. With
+// a code, an attacker can test guesses of a value that has few possibilities.
 func HideCodes(annotation, value string, mask func(length int) string) string {
 	if !strings.HasPrefix(annotation, object.StatePrefix) {
 		return value
@@ -56,7 +56,7 @@ func HideCodes(annotation, value string, mask func(length int) string) string {
 	return code.ReplaceAllStringFunc(value, func(c string) string { return mask(len(c)) })
 }
 
-// keyed is a code over texts. The purpose keeps codes of one kind from being used as codes of another kind.
+// keyed returns a code over texts. The purpose prevents the use of one kind of code as another kind.
 func keyed(key Outputs, purpose string, texts ...string) string {
 	k := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(key)) {
@@ -72,6 +72,6 @@ func keyed(key Outputs, purpose string, texts ...string) string {
 
 // writeSized writes the length first, so that no two lists of texts have the same hash.
 func writeSized(h hash.Hash, b []byte) {
-	_, _ = h.Write([]byte(strconv.Itoa(len(b)) + ":")) // which never fails
+	_, _ = h.Write([]byte(strconv.Itoa(len(b)) + ":")) // it never fails
 	_, _ = h.Write(b)
 }

@@ -32,7 +32,7 @@ const (
 // AnnotationGenerated of an export says which generations its values belong to.
 const AnnotationGenerated = object.StatePrefix + "generated"
 
-// A Reference names a generation so that it is known when it is gone.
+// A Reference identifies a generation even after it is deleted.
 type Reference struct {
 	Generation int    `json:"generation"`
 	UID        string `json:"uid,omitempty"`
@@ -46,25 +46,25 @@ type Reference struct {
 type Followed struct {
 	Reference
 
-	// Codes are what [Code] returned for the two, with each value that the former one is known by. Only Secrets have
-	// codes.
+	// Codes are the results of [Code] for the two generations, one for each known value of the previous one. Only Secrets
+	// have codes.
 	Codes []string `json:"codes,omitempty"`
 }
 
-// A Record is what the annotations of a generation's resource hold.
+// A Record is the content of the annotations of a generation's resource.
 type Record struct {
 	Generation
 
 	Generator string // its name
 
-	// Follows are the generations that existed when this one was made.
+	// Follows are the generations that existed when this one was created.
 	Follows []Followed
 
 	// Surplus is set if the composite did not list the resource when it was found: it is deleted once it is listed.
 	Surplus bool
 
-	// Resource is what the generation was made from, as JSON without a secret: the generator in the input, or the
-	// manifest of a composed resource.
+	// Resource is the source of the generation, as JSON without a secret: the generator in the input, or the manifest of a
+	// composed resource.
 	Resource json.RawMessage
 }
 
@@ -130,7 +130,7 @@ func ReadRecord(annotations map[string]string) Record {
 	}
 	flagged := parseTime(annotations[annotationFlagged])
 	if s.State.Kind != "" && !s.State.Flagged {
-		flagged = time.Time{} // it is somebody else's, and server-side apply does not remove it
+		flagged = time.Time{} // another writer set it, and server-side apply does not remove it
 	}
 	return Record{Resource: s.Resource, Follows: s.Follows, Surplus: s.State.Surplus, Generation: Generation{
 		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired,
@@ -145,7 +145,7 @@ func (r Record) Key() string {
 	return Hash(string(r.Resource), r.Kind, strconv.Itoa(r.Number), formatTime(r.Made))
 }
 
-// Hash of texts that are not secret. Its first 16 bytes are enough to tell what changed.
+// Hash of texts that are not secret. Its first 16 bytes are enough to detect changes.
 func Hash(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {

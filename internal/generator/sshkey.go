@@ -36,13 +36,13 @@ var sshSizes = map[string]struct {
 	},
 }
 
-// An SSHKey makes key pairs. It is immutable, and safe for concurrent use.
+// An SSHKey generates key pairs. It is immutable, and safe for concurrent use.
 type SSHKey struct {
 	newKey  keyFunc
 	comment string
 }
 
-// CompileSSHKey compiles a section of the input at a path, or returns all that is wrong with it.
+// CompileSSHKey compiles a section of the input at a path, or returns all diagnostics.
 func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (*SSHKey, field.ErrorList) {
 	var r refusals
 	newKey := r.sshKey(at, in)
@@ -75,13 +75,13 @@ func (r *refusals) sshKey(at *field.Path, in *v1beta1.SSHKeyGenerator) keyFunc {
 // Keys are the names of the outputs.
 func (k *SSHKey) Keys() []string { return []string{privateKey, publicKey} }
 
-// Make makes a key pair. The private key is in OpenSSH's own format, not encrypted;
-// the public key is a line of an authorized_keys file, without its newline: APIs that
-// take such a key give it back without one. The comment is in both.
+// Make generates a key pair. The private key is in OpenSSH's own format and not encrypted. The public key is a line of an
+// authorized_keys file without its newline, because APIs that accept such a key return it without a newline. Both contain
+// the comment.
 func (k *SSHKey) Make(From) (Outputs, error) {
 	key, err := k.newKey()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a key: %w", err)
+		return nil, fmt.Errorf("cannot generate a key: %w", err)
 	}
 	public, err := ssh.NewPublicKey(key.Public())
 	if err != nil {

@@ -94,17 +94,17 @@ func TestCompileSSHKeyFaults(t *testing.T) {
 		"CommentLines": {
 			reason: "another line of authorized_keys would be another key",
 			in:     v1beta1.SSHKeyGenerator{Comment: "me\nssh-ed25519 AAAA mallory"},
-			want:   []string{"sshKey.comment: has a line break, or another character that does not show: it must be one line of text"},
+			want:   []string{"sshKey.comment: has a line break or another invisible character: write one line of text"},
 		},
 		"CommentReturn": {
 			reason: "some take it for a line break",
 			in:     v1beta1.SSHKeyGenerator{Comment: "me\r"},
-			want:   []string{"sshKey.comment: has a line break, or another character that does not show: it must be one line of text"},
+			want:   []string{"sshKey.comment: has a line break or another invisible character: write one line of text"},
 		},
 		"CommentDirection": {
 			reason: "what turns the direction of reading hides what is there",
 			in:     v1beta1.SSHKeyGenerator{Comment: "a\u202eb"},
-			want:   []string{"sshKey.comment: has a line break, or another character that does not show: it must be one line of text"},
+			want:   []string{"sshKey.comment: has a line break or another invisible character: write one line of text"},
 		},
 		"CommentBytes": {
 			reason: "no text",

@@ -28,7 +28,7 @@ const (
 	validUntil = "validUntil"
 )
 
-// A shorter period would be over before its token was used. A longer one would make a password of it.
+// With a shorter period, a token would end before it is used. With a longer one, it would be a password.
 const (
 	minPeriod = 5 * time.Second
 	maxPeriod = time.Hour
@@ -45,8 +45,7 @@ type TOTP struct {
 	period int64 // seconds
 }
 
-// CompileTOTP compiles a section of the input at a path, except for its expression, or returns all that is wrong with
-// it.
+// CompileTOTP compiles a section of the input at a path, except for its expression, or returns all diagnostics.
 func CompileTOTP(at *field.Path, in *v1beta1.TOTPGenerator) (*TOTP, field.ErrorList) {
 	var r refusals
 	digits := ptr.Deref(in.Digits, 6)
@@ -74,9 +73,9 @@ func CompileTOTP(at *field.Path, in *v1beta1.TOTPGenerator) (*TOTP, field.ErrorL
 // Keys are the names of the outputs.
 func (t *TOTP) Keys() []string { return []string{token, validUntil} }
 
-// Make computes the token of a moment from the shared secret in base32, as apps show it: in groups or not, in either
-// case, padded or not. left is how long all outputs stay the same, from a second to the period, in whole seconds,
-// rounded up. No error holds any of the secret.
+// Make computes the token of a moment from the shared secret in base32, in the forms that apps show: with or without
+// groups and padding, in either case. left is how long all outputs stay the same, from a second to the period, in whole
+// seconds, rounded up. Errors contain no part of the secret.
 func (t *TOTP) Make(secret string, now time.Time) (o Outputs, left time.Duration, err error) {
 	key, err := sharedSecret(secret)
 	if err != nil {
@@ -93,7 +92,7 @@ func (t *TOTP) Make(secret string, now time.Time) (o Outputs, left time.Duration
 // code is the HOTP of RFC 4226, section 5.3, with the hash of RFC 6238.
 func (t *TOTP) code(key []byte, counter uint64) string {
 	mac := hmac.New(t.hash, key)
-	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, counter)) // which never fails
+	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, counter)) // it never fails
 	sum := mac.Sum(nil)
 	offset := sum[len(sum)-1] & 0x0f
 	number := binary.BigEndian.Uint32(sum[offset:]) & 0x7fffffff

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Claim is what an object says of itself, and what is true of it, before it is trusted to be a generation.
+// A Claim contains the facts about an object before it is trusted as a generation.
 type Claim struct {
 	Number int
 	UID    string // of the object
@@ -14,14 +14,14 @@ type Claim struct {
 	// list.
 	Listed bool
 
-	// Whole is set if the object is what a step makes: controlled by the composite, immutable, and with just the outputs
-	// of the generator.
+	// Whole is set if the object is as a step creates it: controlled by the composite, immutable, and with exactly the
+	// outputs of the generator.
 	Whole bool
 
-	// Adopted and Flagged are the state of the object. Lost is set if somebody else changed the state, or it is gone.
+	// Adopted and Flagged are the state of the object. Lost is set if another writer changed or removed the state.
 	Adopted, Flagged, Lost bool
 
-	// Follows are the UIDs of the generations that existed when this one was made.
+	// Follows are the UIDs of the generations that existed when this one was created.
 	Follows []string
 
 	// Proves reports whether the object has a code that is keyed with the values of the generation with this UID. It is
@@ -29,7 +29,7 @@ type Claim struct {
 	Proves func(former string) bool
 }
 
-// Known is what objects that are not its generations tell about a generator.
+// Known contains facts about a generator from objects that are not its generations.
 type Known struct {
 	// Recorded are the generations in use that exports recorded: their numbers by their UIDs. Former are the UIDs of
 	// those that exports recorded as former ones.
@@ -39,12 +39,12 @@ type Known struct {
 	Accepted map[string]bool // the UIDs of objects that the owner of the composite accepts
 }
 
-// A Trust says which objects are generations.
+// A Trust determines which objects are generations.
 type Trust struct {
 	Proven map[string]bool // the UIDs of the generations
 
-	// Impostor, unless it is nil, is an object that has the number of the generation in use, and that is not the recorded
-	// one or is not listed. While it exists, nothing may be changed.
+	// Impostor, unless it is nil, is an object that has the number of the generation in use, but is not the recorded object
+	// or is not listed. While it exists, nothing may be changed.
 	Impostor *Claim
 }
 
@@ -52,7 +52,7 @@ type Trust struct {
 //
 // An object is a generation if the owner of the composite accepts it, or if an export recorded its UID and the
 // composite lists it. The objects that it follows are generations, because only a step writes that. The next object is
-// a generation if it is whole and proves that its maker knew the value of one before. The first generation of all
+// a generation if it is whole and proves that its author knew the value of a previous one. The very first generation
 // cannot prove that: it must be listed and whole.
 func Trusted(claims []Claim, known Known) Trust {
 	claims = slices.SortedFunc(slices.Values(claims), func(a, b Claim) int { return a.Number - b.Number })
@@ -81,8 +81,8 @@ func Trusted(claims []Claim, known Known) Trust {
 	return t
 }
 
-// first is the generation that the others are compared with while nothing is recorded: the one in use, as far as its
-// state says so.
+// first returns the generation that the others are compared with while nothing is recorded: the one whose state says that
+// it is in use.
 func first(claims []Claim) (Claim, bool) {
 	const former, changed, unchanged = 0, 1, 2
 	state := func(c Claim) int {
@@ -95,7 +95,7 @@ func first(claims []Claim) (Claim, bool) {
 		return unchanged
 	}
 	claims = slices.DeleteFunc(slices.Clone(claims), func(c Claim) bool {
-		return !c.Listed || !c.Whole || c.Flagged && !c.Adopted // which was not proven before
+		return !c.Listed || !c.Whole || c.Flagged && !c.Adopted // it was not proven before
 	})
 	if len(claims) == 0 {
 		return Claim{}, false
@@ -109,7 +109,7 @@ func first(claims []Claim) (Claim, bool) {
 	}), true
 }
 
-// proveFormer proves the objects that proven ones follow.
+// proveFormer proves the objects that precede proven ones.
 func (t *Trust) proveFormer(claims []Claim) {
 	followed := map[string]bool{}
 	for _, c := range slices.Backward(claims) {
@@ -124,7 +124,7 @@ func (t *Trust) proveFormer(claims []Claim) {
 	}
 }
 
-// proveNext proves the objects that follow a proven one, or one that an export recorded and that is gone.
+// proveNext proves the objects that follow a proven one, or a deleted one that an export recorded.
 func (t *Trust) proveNext(claims []Claim, known Known) {
 	before := map[string]bool{} // proven ones with a lower number
 	for _, c := range claims {

@@ -263,7 +263,7 @@ func defaultName(name string) Spelling {
 	return Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s'", name)}
 }
 
-// spelling is of an expression, or of a text, or the default.
+// spelling returns the spelling of an expression or a text, or the default.
 func spelling(text string, x *expression.Expression, other Spelling) Spelling {
 	switch {
 	case x != nil:

@@ -149,7 +149,7 @@ func (x *explainer) dataFrom(b plan.DataFrom) ExplainedKey {
 	case b.Input == "":
 		k = x.keys(b.Value)
 		if k.Others == "" {
-			k.Others = "as rewrite names them"
+			k.Others = "renamed by rewrite"
 		}
 	default:
 		k = x.expression(b.Value, "")
@@ -191,7 +191,7 @@ func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	} else if !whole && len(f.Generators) == 0 {
 		k.Inputs = append(k.Inputs, Input{Name: expression.Secrets + "[*]", Secret: true, Need: expression.Conditional})
 	}
-	k.Waits = []string{"each composed resource that it reaches to be ready, and to have its connection details"}
+	k.Waits = []string{"each composed resource in its path to be ready and to have connection details"}
 	return k
 }
 
@@ -202,10 +202,10 @@ func describeFind(f plan.Find) string {
 		out = append(out, fmt.Sprintf("begins with %q", f.Path))
 	}
 	if f.Name != nil {
-		out = append(out, fmt.Sprintf("matches %q behind that", f.Name))
+		out = append(out, fmt.Sprintf("matches %q after that", f.Name))
 	}
 	for _, t := range plan.SortedKeys(f.Tags) {
-		out = append(out, fmt.Sprintf("is of an input with the label %s=%s", t, f.Tags[t]))
+		out = append(out, fmt.Sprintf("belongs to an input with the label %s=%s", t, f.Tags[t]))
 	}
 	if len(out) == 0 {
 		return ""
@@ -271,10 +271,10 @@ func renewed(m *plan.Generator) []string {
 		out = append(out, "the value of keepersExpression changes")
 	}
 	if m.Certificate() != nil {
-		out = append(out, "the certificate is soon to end")
+		out = append(out, "the certificate ends soon")
 	}
 	if m.Makes.SignedBy() != "" {
-		out = append(out, "its CA has another one")
+		out = append(out, "its CA has another generation")
 	}
 	return append(out, annotation)
 }

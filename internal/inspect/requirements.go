@@ -24,7 +24,7 @@ type Ask struct {
 	// Namespace is empty for a cluster scoped kind.
 	Namespace Spelling `json:"namespace,omitzero"`
 
-	// Name or Labels is set. Neither is set for names that only a composite has.
+	// Name or Labels is set. Both are empty for names that only a composite has.
 	Name   Spelling   `json:"name,omitzero"`
 	Labels []AskLabel `json:"labels,omitempty"`
 
@@ -58,7 +58,7 @@ func (x *explainer) ask(out *Explanation) {
 	for i, e := range x.plan.Exports {
 		o := out.Objects[i]
 		out.Asks = append(out.Asks, Ask{
-			Path: o.Path, Why: "whose it is, before it is composed",
+			Path: o.Path, Why: "to check its owner before it is composed",
 			APIVersion: "v1", Kind: string(e.Kind), Namespace: o.Namespace, Name: o.ObjectName, Optional: true,
 		})
 	}
@@ -70,7 +70,7 @@ func (x *explainer) ask(out *Explanation) {
 	if x.plan.Authors != nil {
 		for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
 			out.Asks = append(out.Asks, Ask{
-				Path: "fromComposite", Why: "whose those are that authors of composites name, before they are composed",
+				Path: "fromComposite", Why: "to check the owner of objects that composite authors name, before they are composed",
 				APIVersion: "v1", Kind: string(kind), Namespace: ownNamespaceSpelling, Optional: true,
 			})
 		}
@@ -153,7 +153,7 @@ func (x *explainer) connectionAsks() []Ask {
 		add(strings.Join(inputs[name], ", "), of)
 	}
 	for _, b := range x.plan.Details.Finds {
-		add(plan.EntryOf(b.Path), "each composed resource that it finds")
+		add(plan.EntryOf(b.Path), "each composed resource in its path")
 	}
 	for i := range x.plan.Generators {
 		m := &x.plan.Generators[i]
@@ -182,7 +182,7 @@ func generationAsks(m *plan.Generator) []Ask {
 			}
 		}
 	}
-	a.Why, a.Name = "whose it is, before it is composed", name
+	a.Why, a.Name = "to check its owner before it is composed", name
 	return []Ask{a}
 }
 

@@ -187,7 +187,7 @@ func TestRunDataFrom(t *testing.T) {
 		"Conflict": {
 			reason: "two keys that end on one name are both named, with their input",
 			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, rewrite: [{regexp: {source: '.*/', target: ''}}]}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].rewrite[0].regexp: gives one name to "port" of "cache" and "port" of "db": keep them apart`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].rewrite[0].regexp: produces the same name for "port" of "cache" and "port" of "db": give them different names`,
 		},
 		"ConflictOfEntries": {
 			reason: "between entries, too",
@@ -212,7 +212,7 @@ func TestRunDataFrom(t *testing.T) {
 		"ComputedNames": {
 			reason: "a name that was computed from a secret is not shown",
 			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{secret.port + '/': 'x', secret.port + '_': 'y'}"}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].conversionStrategy: gives one name to 2 members of "(computed)": rename one of them, or use Unicode`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].conversionStrategy: produces the same name for 2 members of "(computed)": rename one of them, or use Unicode`,
 		},
 	}
 	for name, tc := range cases {
@@ -278,11 +278,11 @@ func TestCompileDataFrom(t *testing.T) {
 			want: []string{
 				"secrets[0].dataFrom[0].find.name.regexp:1:1: cannot be compiled: missing closing ): `(`",
 				"secrets[0].dataFrom[1].rewrite[0].regexp.source:1:1: cannot be compiled: missing closing ): `(`",
-				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y means the group named "1_y", which source does not have, and gives nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`,
+				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y refers to the group "1_y", which source does not have, and is replaced by nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`,
 				"secrets[0].dataFrom[1].rewrite[2].transform.template:1:4: has only .value, the key: there is no .nope",
 				"secrets[0].dataFrom[1].rewrite[3].transform.keyExpression:1:1: there is no variable nope: the only variable is key",
 				"secrets[0].dataFrom[1].rewrite[4].transform.keyExpression:1:1: there is no variable secret here: the only variable is key",
-				"secrets[0].dataFrom[1].rewrite[5].merge.into: must be set, for strategy JSON puts the merged object there",
+				"secrets[0].dataFrom[1].rewrite[5].merge.into: must be set, because strategy JSON writes the merged object there",
 				`secrets[0].dataFrom[1].conversionStrategy: must be Default, Unicode or None, not "Nope"`,
 			},
 		},

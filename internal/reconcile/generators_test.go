@@ -164,8 +164,8 @@ generators:
 				`generators[1].certificate.ca: there is no generator "rot": did you mean root?`,
 				`generators[2].certificate.ca: there is no generator "elsewhere": there are leaf, middle, near, ofleaf, ofword, once, root, same, word`,
 				`generators[4].certificate.ca: generator "word" does not generate a certificate`,
-				"generators[6].certificate.ca: names a certificate that is no CA: set its isCA to true",
-				"generators[7].certificate.subject: is the subject of the CA, too, as if it signed itself: give it another commonName",
+				"generators[6].certificate.ca: names a certificate that is not a CA: set its isCA to true",
+				"generators[7].certificate.subject: is also the subject of the CA, so that the certificate would seem to sign itself: set another commonName",
 				"generators[8].certificate.ca: must not be set for a CA, which signs itself",
 				"generators[9].certificate.renewBefore: " + once,
 			},
@@ -181,7 +181,7 @@ generators:
 		"FaultyCA": {
 			reason: "its own fault is said once, and not by those that it signs",
 			input:  `generators: [{name: root, certificate: {isCA: true}}, {name: leaf, certificate: {ca: root, dnsNames: [a.b]}}]`,
-			want:   []string{"generators[0].certificate.subject: must be set for a certificate that signs itself, and so names its issuer: set commonName"},
+			want:   []string{"generators[0].certificate.subject: must be set for a self-signed certificate, because it is also the issuer: set commonName"},
 		},
 		"KindsOwnFaults": {
 			reason: "those of each kind have its path",
@@ -189,7 +189,7 @@ generators:
 			want: []string{
 				"generators[0].password.length: is 0: must be 1 to 1024",
 				"generators[1].sshKey.bits: must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa",
-				"generators[2].certificate.subject: must be set for a certificate that signs itself, and so names its issuer: set commonName",
+				"generators[2].certificate.subject: must be set for a self-signed certificate, because it is also the issuer: set commonName",
 				"generators[3].totp.digits: is 5: must be 6, 7 or 8",
 			},
 		},

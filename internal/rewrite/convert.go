@@ -86,7 +86,7 @@ func compileDecoding(path, strategy string) (string, apply, diagnostic.List) {
 			value, ok := decode(k.Value, strategy)
 			if !ok { // the error of the decoder says where, and so how much of it is base64
 				return nil, failed(path, "the value of %s is not %s with padding: "+
-					"use None or Auto, or export it by itself", k.name(), strategy)
+					"use None or Auto, or export the key separately", k.name(), strategy)
 			}
 			keys[i].Value = value
 		}

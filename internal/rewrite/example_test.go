@@ -39,5 +39,5 @@ func ExampleCompile_fault() {
 		fmt.Println(f.Error())
 	}
 	// Output:
-	// rewrite[0].regexp.target:1:1: $1_DB means the group named "1_DB", which source does not have, and gives nothing: write ${1}_DB for the group 1 and the text _DB
+	// rewrite[0].regexp.target:1:1: $1_DB refers to the group "1_DB", which source does not have, and is replaced by nothing: write ${1}_DB for the group 1 and the text _DB
 }

@@ -16,29 +16,28 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/budget"
 )
 
-// A callError is why a function of a template fails. It holds no argument.
+// A callError is the reason why a function of a template fails. It contains no argument.
 type callError struct {
 	reason string
-	always bool // whatever the key is
+	always bool // for each key
 }
 
 func (e callError) Error() string { return e.reason }
 
-var errTooLong = callError{reason: fmt.Sprintf("it gives a text over the limit of %d bytes", maxName)}
+var errTooLong = callError{reason: fmt.Sprintf("it returns a text over the limit of %d bytes", maxName)}
 
 var errCostly = callError{
-	reason: fmt.Sprintf("it matches or cuts into words a text over the limit of %d bytes", costlyText),
+	reason: fmt.Sprintf("it matches a text over the limit of %d bytes or splits it into words", costlyText),
 }
 
-// builtins of text/template that a template may use. The others call, escape,
-// print in any width, or cut bytes.
+// builtins of text/template that a template may use. The others call functions, escape text, print with
+// any width, or cut bytes.
 var builtins = []string{"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len"}
 
-// wordsWeigh is how many bytes that are copied a character weighs, where a text is cut
-// into words of one each.
+// wordsWeigh is the cost of a character in copied bytes if a text is split into words of one character.
 const wordsWeigh = 8
 
-// A meter pays for what the functions of a template look at.
+// A meter spends the budget for the texts that the functions of a template read.
 type meter struct{ budget *budget.Budget }
 
 func (m *meter) spend(s string) error {
@@ -48,7 +47,7 @@ func (m *meter) spend(s string) error {
 // patternNames are the functions whose first argument is a regular expression.
 var patternNames = []string{"regexMatch", "regexReplaceAll"}
 
-// functionNames are all functions beside the builtins.
+// functionNames are all functions except the builtins.
 var functionNames = slices.Sorted(maps.Keys((&meter{}).functions(nil)))
 
 // functions of a template beside the builtins. They have the names and the order of arguments of
@@ -84,7 +83,7 @@ func (m *meter) functions(patterns map[string]*Pattern) template.FuncMap {
 		},
 
 		"replace": m.replace,
-		"repeat":  repeat, // what uses its result pays for it
+		"repeat":  repeat, // the function that uses its result spends the budget
 		"trunc":   func(n int, s string) (string, error) { return trunc(n, s), m.spend(s) },
 		"substr":  func(start, end int, s string) (string, error) { return substr(start, end, s), m.spend(s) },
 		"b64dec":  m.b64dec,
@@ -112,17 +111,17 @@ func (m *meter) functions(patterns map[string]*Pattern) template.FuncMap {
 	}
 }
 
-// part is a function that gives one of two texts, or a part of it.
+// part wraps a function that returns one of two texts, or a part of it.
 func (m *meter) part(f func(a, s string) string) func(a, s string) (string, error) {
 	return func(a, s string) (string, error) { return f(a, s), m.spend(s) }
 }
 
-// has is a question about a text.
+// has wraps a function that tests a text.
 func (m *meter) has(f func(s, part string) bool) func(part, s string) (bool, error) {
 	return func(part, s string) (bool, error) { return f(s, part), m.spend(s) }
 }
 
-// text makes a function of one that can give a longer text than it gets.
+// text wraps a function that can return a longer text than its argument.
 func (m *meter) text(f func(string) string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		if err := m.spend(s); err != nil {
@@ -132,7 +131,7 @@ func (m *meter) text(f func(string) string) func(string) (string, error) {
 	}
 }
 
-// inWords is [meter.text] for a function of the words of a text.
+// inWords is like [meter.text] for a function of the words of a text.
 func (m *meter) inWords(f func([]string) string) func(string) (string, error) {
 	in := m.text(func(s string) string { return f(words(s)) })
 	return func(s string) (string, error) {
@@ -146,8 +145,8 @@ func (m *meter) inWords(f func([]string) string) func(string) (string, error) {
 	}
 }
 
-// short refuses a text that no name can have: without it, a line of variables
-// could double one a hundred times.
+// short refuses a text that is too long for a name. Otherwise, a line of variables could double a text a
+// hundred times.
 func short(s string) (string, error) {
 	if len(s) > maxName {
 		return "", errTooLong
@@ -183,8 +182,8 @@ func trunc(n int, s string) string {
 	return substr(0, n, s)
 }
 
-// substr is the characters from start to before end. A negative start is the
-// beginning, and a negative end the end.
+// substr returns the characters from start to before end. A negative start is the beginning, and a
+// negative end is the end of the text.
 func substr(start, end int, s string) string {
 	r := []rune(s)
 	if end < 0 || end > len(r) {
@@ -194,14 +193,14 @@ func substr(start, end int, s string) string {
 	return string(r[start:end])
 }
 
-// b64dec fails where sprig returns the text of its error.
+// b64dec returns an error. Sprig's b64dec returns the text of the error.
 func (m *meter) b64dec(s string) (string, error) {
 	if err := m.spend(s); err != nil {
 		return "", err
 	}
 	out, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
-		return "", callError{reason: "b64dec gets what is not base64"}
+		return "", callError{reason: "the argument of b64dec is not base64"}
 	}
 	return string(out), nil
 }
@@ -224,7 +223,7 @@ func printf(format string, args ...any) (string, error) {
 	return short(fmt.Sprintf(format, args...))
 }
 
-// verb of printf, or what would be read as one.
+// verb matches a verb of printf, or a text that looks like one.
 var verb = regexp.MustCompile(`(?s)%.?`)
 
 var errPrintf = callError{"printf must have one argument for each verb, " +
@@ -249,10 +248,9 @@ func camelcase(words []string) string {
 	return out.String()
 }
 
-// words of a name: runs of letters and digits, cut before a capital that follows
-// a small letter or a digit, and before the last capital of several that a small
-// letter follows: dbURLPath is db, URL, Path. Digits belong to the word before
-// them; sprig's have rules of their own.
+// words returns the words of a name: runs of letters and digits, split before a capital that follows a
+// small letter or a digit, and before the last of several capitals if a small letter follows it: dbURLPath
+// is db, URL, Path. Digits belong to the word before them. Sprig has other rules for digits.
 func words(s string) []string {
 	var out []string
 	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

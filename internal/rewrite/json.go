@@ -12,23 +12,22 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/budget"
 )
 
-// maxDepth is how deep JSON may nest: each level may have to be sorted, and so
-// to be copied.
+// maxDepth is the maximum number of levels of JSON. Each level may need sorting, which copies it.
 const maxDepth = 100
 
-// tokenFuel of a value inside of JSON: reading it, with its name, and writing it.
+// tokenFuel is the cost of reading and writing a value in JSON, with its name.
 const tokenFuel = 6
 
-// validWeighs is how many bytes that are copied one weighs that is looked at first.
+// validWeighs is the cost of validating a byte, in copied bytes.
 const validWeighs = 2
 
-// Why a value cannot be merged, as the end of a sentence. Nothing of it is in
-// there: errors of encoding/json quote what they read.
+// Why a value cannot be merged, as the end of a sentence. The texts contain no part of the value, unlike
+// errors of encoding/json, which quote it.
 var (
 	errNotObject  = errors.New("is not a JSON object")
-	errNotText    = errors.New("has a string that is not Unicode text: it could not be kept as it is")
+	errNotText    = errors.New("has a string that is not Unicode text: it cannot be kept unchanged")
 	errTooDeep    = errors.New("nests JSON deeper than " + strconv.Itoa(maxDepth) + " levels")
-	errDuplicates = errors.New("has an object with two members of one name: which one is meant is not defined")
+	errDuplicates = errors.New("has an object with two members of the same name: the result would be undefined")
 )
 
 // parseObject returns the members of a JSON object as canonical JSON: compact,

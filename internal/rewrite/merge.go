@@ -28,7 +28,7 @@ type Merge struct {
 	Priority []string
 
 	// PriorityPolicy is Strict or IgnoreNotFound. Empty is Strict: each key of
-	// Priority has to be there.
+	// Priority must exist.
 	PriorityPolicy string
 
 	// ConflictPolicy is Error or Ignore. Empty is Error: a member that two keys have
@@ -39,7 +39,7 @@ type Merge struct {
 func (m *Merge) compile(path string) (apply, diagnostic.List) {
 	all := oneOf(path+".strategy", m.Strategy, "Extract", "JSON")
 	if m.Strategy == "JSON" && m.Into == "" {
-		all = append(all, wrong(path+".into", "must be set, for strategy JSON puts the merged object there"))
+		all = append(all, wrong(path+".into", "must be set, because strategy JSON writes the merged object there"))
 	}
 	for i, name := range m.Priority {
 		if slices.Contains(m.Priority[:i], name) {
@@ -57,8 +57,8 @@ func (m *Merge) compile(path string) (apply, diagnostic.List) {
 func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) {
 	if m.Strategy == "JSON" {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == m.Into }); i >= 0 {
-			return nil, failed(path+".into", "cannot put the merged object into %s: "+
-				"%s has that name already; choose another one", quote(m.Into), keys[i].name())
+			return nil, failed(path+".into", "cannot write the merged object into %s: "+
+				"%s already has this name; choose another one", quote(m.Into), keys[i].name())
 		}
 	}
 	ordered, err := m.order(path, keys)
@@ -146,7 +146,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 		return merged, nil
 	}
 	slices.Sort(conflicts)
-	return nil, failed(path, "a member of one name is in %s: remove one of them, or set conflictPolicy to Ignore",
+	return nil, failed(path, "a member with the same name is in %s: remove one of them, or set conflictPolicy to Ignore",
 		several(slices.Compact(conflicts), "; "))
 }
 

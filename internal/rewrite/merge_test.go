@@ -35,7 +35,7 @@ func TestMerge(t *testing.T) {
 			reason: "into would overwrite a key",
 			rule:   Merge{Strategy: "JSON", Into: "b", ConflictPolicy: "Ignore"},
 			in:     two,
-			err:    `rewrite[0].merge.into: cannot put the merged object into "b": "b" of "redis" has that name already; choose another one`,
+			err:    `rewrite[0].merge.into: cannot write the merged object into "b": "b" of "redis" already has this name; choose another one`,
 		},
 		"JSONOfNothing": {
 			reason: "an optional find that finds nothing exports nothing",
@@ -51,12 +51,12 @@ func TestMerge(t *testing.T) {
 		"Conflict": {
 			reason: "both keys are named, the member is not",
 			in:     two,
-			err:    `rewrite[0].merge: a member of one name is in "a" of "mongo" and "b" of "redis": remove one of them, or set conflictPolicy to Ignore`,
+			err:    `rewrite[0].merge: a member with the same name is in "a" of "mongo" and "b" of "redis": remove one of them, or set conflictPolicy to Ignore`,
 		},
 		"EqualConflict": {
 			reason: "equal values are one, too; each pair is named once, with the first that has it",
 			in:     []Key{key("db", "c", `{"p":1,"q":1}`), key("db", "a", `{"p":1,"q":1}`), key("db", "b", `{"p":1}`)},
-			err:    `rewrite[0].merge: a member of one name is in "a" of "db" and "b" of "db"; "a" of "db" and "c" of "db": remove one of them, or set conflictPolicy to Ignore`,
+			err:    `rewrite[0].merge: a member with the same name is in "a" of "db" and "b" of "db"; "a" of "db" and "c" of "db": remove one of them, or set conflictPolicy to Ignore`,
 		},
 		"Ignore": {
 			reason: "the last one wins, in alphabetical order",
@@ -89,7 +89,7 @@ func TestMerge(t *testing.T) {
 			want:   map[string]string{"x": "1", "y": "m"},
 		},
 		"Case":      {reason: "members are told apart by case", in: []Key{key("db", "a", `{"x":1,"X":2}`)}, want: map[string]string{"x": "1", "X": "2"}},
-		"EmptyName": {reason: "a member without a name is an empty key", in: []Key{key("db", "a", `{"":1}`)}, err: `rewrite[0].merge: gives an empty name to "a" of "db": a key needs a name of at least one character`},
+		"EmptyName": {reason: "a member without a name is an empty key", in: []Key{key("db", "a", `{"":1}`)}, err: `rewrite[0].merge: produces an empty name for "a" of "db": a key needs a name of at least one character`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,12 +138,12 @@ func TestErrorsBehindAMerge(t *testing.T) {
 		"OneKey": {
 			reason: "members of one key look alike from outside",
 			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[pq].*", "x")},
-			want:   `rewrite[1].regexp: gives one name to 2 members of "a" of "db": keep them apart`,
+			want:   `rewrite[1].regexp: produces the same name for 2 members of "a" of "db": give them different names`,
 		},
 		"TwoKeys": {
 			reason: "those of two keys do not",
 			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[rp].*", "x")},
-			want:   `rewrite[1].regexp: gives one name to "a" of "db" and "b" of "web": keep them apart`,
+			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and "b" of "web": give them different names`,
 		},
 		"Twice": {
 			reason: "a later merge calls members by the key that they were in",
@@ -153,7 +153,7 @@ func TestErrorsBehindAMerge(t *testing.T) {
 		"Merged": {
 			reason: "a merged object comes from all",
 			rules:  []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^al*$", "x")},
-			want:   `rewrite[1].regexp: gives one name to "a" of "db" and ("a" of "db" + "b" of "web"): keep them apart`,
+			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and ("a" of "db" + "b" of "web"): give them different names`,
 		},
 		"Missing": {
 			reason: "what is listed is known from the input",

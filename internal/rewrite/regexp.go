@@ -97,7 +97,7 @@ func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) 
 	out, end := make([]byte, 0, len(text)+len(by)), 0
 	for _, m := range matches {
 		if len(out) > maxBytes {
-			break // which is refused
+			break // it is refused
 		}
 		out = p.re.ExpandString(append(out, text[end:m[0]]...), by, text, m)
 		end = m[1]
@@ -139,10 +139,9 @@ func syntaxMessage(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
-// errorOffset finds where a regular expression is wrong. The parser says only
-// what: it is at the end of the shortest beginning that has the same error. An
-// error of the whole, as a parenthesis that is alone, is after the longest
-// beginning that has none.
+// errorOffset finds the position of an error in a regular expression, because the parser does not report it. The
+// position is the end of the shortest prefix that has the same error. If only the whole expression has the error,
+// for example an unmatched parenthesis, it is after the longest prefix without an error.
 func errorOffset(source string, err error) int {
 	var want *syntax.Error
 	if !errors.As(err, &want) {
@@ -165,9 +164,9 @@ func errorOffset(source string, err error) int {
 	return good
 }
 
-// checkReferences refuses references to groups that the source does not have:
-// they would be replaced by nothing. Source of the algorithm: expand and extract
-// of Go's regexp package, which keep a dollar that refers to nothing as it is.
+// checkReferences refuses references to groups that the source does not have, because they would be replaced by
+// nothing. The algorithm follows expand and extract of Go's regexp package, which keep a dollar sign that is not
+// part of a reference.
 func checkReferences(path, target string, re *regexp.Regexp) diagnostic.List {
 	var all diagnostic.List
 	for _, m := range reference.FindAllStringSubmatchIndex(target, -1) {
@@ -197,17 +196,17 @@ func hasGroup(re *regexp.Regexp, name string) bool {
 	return n <= re.NumSubexp()
 }
 
-// missingGroup says what is wrong with a reference, and what was meant: the
-// longest beginning of the name that is a group.
+// missingGroup returns the message for a reference to a missing group. It suggests the longest prefix of the name
+// that is a group.
 func missingGroup(re *regexp.Regexp, name string) string {
-	text := fmt.Sprintf("$%s means the group named %q, which source does not have", name, name)
+	text := fmt.Sprintf("$%s refers to the group %q, which source does not have", name, name)
 	for i := len(name) - 1; i > 0; i-- {
 		if hasGroup(re, name[:i]) {
-			return fmt.Sprintf("%s, and gives nothing: write ${%[2]s}%[3]s for the group %[2]s and the text %[3]s",
+			return fmt.Sprintf("%s, and is replaced by nothing: write ${%[2]s}%[3]s for the group %[2]s and the text %[3]s",
 				text, name[:i], name[i:])
 		}
 	}
-	text += ", and gives nothing"
+	text += ", and is replaced by nothing"
 	if meant := suggest.Nearest(name, re.SubexpNames()); meant != "" {
 		return text + suggest.DidYouMean("${"+meant+"}")
 	}

@@ -1,20 +1,16 @@
-// Package rewrite gives keys other names: regexp, merge and transform rules,
-// then the conversion of what no object can have in a key, and at last the
-// decoding of values. It is External Secrets' dataFrom without its store.
+// Package rewrite renames keys: it applies regexp, merge and transform rules, then converts characters that
+// are invalid in a key, and finally decodes values. It implements External Secrets' dataFrom without its
+// stores.
 //
-// Rules come in once, as [Options], and are compiled; keys come in with their
-// values and with the [Origin] of each, and go out renamed, sorted by name. The
-// order in which they come in changes nothing, not even an error.
+// [Compile] compiles the rules in [Options] once. [Rewriter.Apply] renames keys with their values and their
+// [Origin], and returns them sorted by name. The order of its arguments changes neither results nor errors.
 //
-// No key is ever lost or overwritten on the way: two that end on one name, at
-// whatever step and even with equal values, are an error that names both
-// originals. (A merge with the conflictPolicy Ignore overwrites members, for
-// that is what it asks for.) No text made here holds a value, a member of one,
-// or a name that was computed: all of these may be secret data. Keys are called
-// by their origins.
+// No key is ever lost or overwritten: if two keys have the same name after any step, even with equal values,
+// the error names both original keys. (Only a merge with the conflictPolicy Ignore overwrites members.) No
+// text of this package contains a value, a member of a value, or a computed name, because all of these may be
+// secret data. Messages name keys by their origins.
 //
-// Whether an object can have the keys that go out is judged where objects are
-// made.
+// This package does not check whether the resulting keys are valid in an object.
 package rewrite
 
 import (
@@ -30,20 +26,20 @@ import (
 )
 
 const (
-	// maxKeys of one rewrite, after any step. The keys of a 1 MiB object would have
-	// to be shorter than 100 bytes, values and all, to be more.
+	// maxKeys of one rewrite, after any step. A 1 MiB object can only have more keys if each key with its value
+	// is shorter than 100 bytes.
 	maxKeys = 10_000
 
-	// maxBytes of names and values together, after any step: a source of the
-	// size that fits into an object, and what a merge makes of it beside it.
+	// maxBytes of names and values together, after any step: a source of the size of an object, together with the
+	// result of a merge.
 	maxBytes = 2 * limits.ResultBytes
 
-	// maxName is how long a name may be on its way, in bytes. A key has 253 at
-	// most; what a store calls it, with its path, may be longer.
+	// maxName is the maximum length of a name between steps, in bytes. A key has at most 253 bytes, but the name
+	// of a find, with its path, may be longer.
 	maxName = 4 << 10
 )
 
-// Options are what one entry of dataFrom asks for.
+// Options are the options of one entry of dataFrom.
 type Options struct {
 	// Rules are applied in their order.
 	Rules []Rule
@@ -52,8 +48,7 @@ type Options struct {
 	// is Default.
 	Conversion string
 
-	// Decoding of the values, at the end: a merge sees them as they came. None,
-	// Base64, Base64URL or Auto. Empty is None.
+	// Decoding of the values at the end, after any merge: None, Base64, Base64URL or Auto. Empty is None.
 	Decoding string
 }
 
@@ -66,15 +61,15 @@ type Rule struct {
 
 // An Origin is a key as it was before all rules.
 type Origin struct {
-	// Input that gave the key, for example a composed resource's name.
+	// Input of the key, for example the name of a composed resource.
 	Input string
 
-	// Key in that input. Errors show it, so it must not hold data of a secret: what
-	// was a member of a value has the key of that value here.
+	// Key in that input. Errors show it, so it must not contain data of a secret: for a member of a value, it is
+	// the key of that value.
 	Key string
 }
 
-// A Key is a name, its value and where both came from.
+// A Key is a name with its value and the origins of both.
 type Key struct {
 	// Name of the key.
 	Name string
@@ -82,21 +77,21 @@ type Key struct {
 	// Value is never shown.
 	Value sensitive.Bytes
 
-	// Origins are sorted, and at least one. Several keys may have the same ones.
+	// Origins are sorted. There is at least one. Several keys may have the same origins.
 	// They are shared between keys: do not modify them.
 	Origins []Origin
 }
 
-// Failed is the error of a step that cannot be done. It holds no value.
+// Failed is the error of a step. It contains no value.
 type Failed struct {
-	// Path of the rule below the options, for example rewrite[1].regexp, or empty
-	// for what is wrong with the keys that came in.
+	// Path of the rule below the options, for example rewrite[1].regexp. It is empty for an error of the original
+	// keys.
 	Path string
 
 	// Reason, and a hint what to do.
 	Reason string
 
-	// Missing is set if a key that a rule wants is not there: it may still come.
+	// Missing is set if a key that a rule requires does not exist yet.
 	Missing bool
 
 	// Cause is the error of a [Transform.Key], or nil.
@@ -121,14 +116,14 @@ func (f *Failed) Unwrap() error { return f.Cause }
 // A Rewriter is compiled options. It is immutable, and safe for concurrent use.
 type Rewriter struct{ steps []step }
 
-// A step makes keys of keys. It gets a slice of its own, sorted by name, and may
-// change it; the order in which it returns them is free.
+// A step computes keys from keys. Its argument is sorted by name. The step may change the slice, and return keys in
+// any order.
 type step struct {
 	path string
 	run  apply
 }
 
-// What a step does is paid for by the budget of the request.
+// Each step spends the budget of the request.
 type apply func(*budget.Budget, []Key) ([]Key, *Failed)
 
 // Compile compiles the options, or returns all their diagnostics in the order of the
@@ -168,9 +163,8 @@ func (r Rule) compile(at string) (path string, run apply, all diagnostic.List) {
 	return path, run, all
 }
 
-// Apply renames the keys that come in. It does not change them, and returns all
-// of them or an error, which is a [*Failed]. What the budget does not pay for is not
-// done.
+// Apply renames keys. It does not change its argument. It returns all keys, or an error, which is a [*Failed]. It
+// stops if the budget is spent.
 func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 	keys := slices.Clone(in)
 	if f := check(b, "", keys); f != nil {
@@ -188,18 +182,18 @@ func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 	return keys, nil
 }
 
-// check sorts the keys that a step made, and refuses too many or too large ones,
-// empty names, and a name that several of them have.
+// check sorts the keys of a step. It refuses too many or too large keys, empty names, and names that several keys
+// have.
 func check(b *budget.Budget, path string, keys []Key) *Failed {
 	if len(keys) > maxKeys {
-		return failed(path, "gives %d keys, over the limit of %d: export fewer", len(keys), maxKeys)
+		return failed(path, "produces %d keys, over the limit of %d: export fewer", len(keys), maxKeys)
 	}
 	size := 0
 	for _, k := range keys {
 		size += len(k.Name) + k.Value.Len()
 	}
 	if size > maxBytes {
-		return failed(path, "gives %d bytes of keys and values, over the limit of %d: export fewer", size, maxBytes)
+		return failed(path, "produces %d bytes of keys and values, over the limit of %d: export fewer", size, maxBytes)
 	}
 	if err := b.Spend(budget.Counted(len(keys), 0)); err != nil {
 		return spent(path, err)
@@ -225,15 +219,15 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 	}
 	switch { // the worst first
 	case len(empty) > 0:
-		return failed(path, "gives an empty name to %s: a key needs a name of at least one character", several(empty, "; "))
+		return failed(path, "produces an empty name for %s: a key needs a name of at least one character", several(empty, "; "))
 	case len(long) > 0:
-		return failed(path, "gives a name over the limit of %d bytes to %s", maxName, several(long, "; "))
+		return failed(path, "produces a name over the limit of %d bytes for %s", maxName, several(long, "; "))
 	case len(shared) > 0:
-		hint := "keep them apart"
+		hint := "give them different names"
 		if path == "conversionStrategy" {
 			hint = "rename one of them, or use Unicode"
 		}
-		return failed(path, "gives one name to %s: %s", several(shared, "; and one to "), hint)
+		return failed(path, "produces the same name for %s: %s", several(shared, "; and the same name for "), hint)
 	}
 	return nil
 }
@@ -242,8 +236,7 @@ func compareKeys(a, b Key) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), slices.CompareFunc(a.Origins, b.Origins, compareOrigins))
 }
 
-// rename is the step that gives each key the name that f makes of its name. It
-// stops as soon as the names are too large: all of them may become longer.
+// rename returns the step that renames each key with f. It stops as soon as the names together are too large.
 func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) apply {
 	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		size := 0
@@ -253,7 +246,7 @@ func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) appl
 				return nil, err
 			}
 			if size += len(name); size > maxBytes {
-				return nil, failed(path, "gives keys of more than %d bytes together: export fewer", maxBytes)
+				return nil, failed(path, "produces keys of more than %d bytes together: export fewer", maxBytes)
 			}
 			keys[i].Name = name
 		}
@@ -261,7 +254,7 @@ func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) appl
 	}
 }
 
-// spent says that the budget does not pay for a step.
+// spent returns the error of a step that exceeds the budget.
 func spent(path string, err error) *Failed {
 	return failed(path, "was stopped: %s: export fewer keys, or use fewer and simpler rules", err)
 }

@@ -36,42 +36,42 @@ func TestApplyRefuses(t *testing.T) {
 		"TwoInputs": {
 			reason: "two inputs may have one key, and then nothing is exported",
 			in:     []Key{key("web", "port", "1"), key("db", "port", "1")},
-			want:   `gives one name to "port" of "db" and "port" of "web": keep them apart`,
+			want:   `produces the same name for "port" of "db" and "port" of "web": give them different names`,
 		},
 		"Regexp": {
 			reason: "each group is told, sorted, by original names, with equal values, too",
 			rules:  []Rule{regexpRule("^", "x"), regexpRule("[0-9]", "")},
 			in:     []Key{key("db", "b2", "v"), key("db", "a1", "v"), key("db", "b1", "v"), key("db", "c", "v"), key("db", "a2", "v")},
-			want:   `rewrite[1].regexp: gives one name to "a1" of "db" and "a2" of "db"; and one to "b1" of "db" and "b2" of "db": keep them apart`,
+			want:   `rewrite[1].regexp: produces the same name for "a1" of "db" and "a2" of "db"; and the same name for "b1" of "db" and "b2" of "db": give them different names`,
 		},
 		"RegexpThenApart": {
 			reason: "a conflict on the way stays one: which is which cannot be told afterwards",
 			rules:  []Rule{regexpRule("^.*$", "k"), regexpRule("k", "l")},
 			in:     []Key{key("db", "a", "1"), key("db", "b", "2")},
-			want:   `rewrite[0].regexp: gives one name to "a" of "db" and "b" of "db": keep them apart`,
+			want:   `rewrite[0].regexp: produces the same name for "a" of "db" and "b" of "db": give them different names`,
 		},
 		"Empty": {
 			reason: "an empty key says which rule made it",
 			rules:  []Rule{regexpRule("x", "y"), regexpRule("^db.*", "")},
 			in:     []Key{key("db", "db-host", "v"), key("db", "db-port", "v"), key("db", "user", "v")},
-			want:   `rewrite[1].regexp: gives an empty name to "db-host" of "db" and "db-port" of "db": a key needs a name of at least one character`,
+			want:   `rewrite[1].regexp: produces an empty name for "db-host" of "db" and "db-port" of "db": a key needs a name of at least one character`,
 		},
 		"EmptyGroup": {
 			reason: "a group that takes no part is nothing, which only the keys show",
 			rules:  []Rule{regexpRule("a|(b)", "$1")},
 			in:     []Key{key("db", "a", "v")},
-			want:   `rewrite[0].regexp: gives an empty name to "a" of "db": a key needs a name of at least one character`,
+			want:   `rewrite[0].regexp: produces an empty name for "a" of "db": a key needs a name of at least one character`,
 		},
 		"EmptyInput": {
 			reason: "no rule is to blame for one that came in",
 			rules:  []Rule{regexpRule("^", "y")},
 			in:     []Key{key("db", "", "v")},
-			want:   `gives an empty name to "" of "db": a key needs a name of at least one character`,
+			want:   `produces an empty name for "" of "db": a key needs a name of at least one character`,
 		},
 		"Conversion": {
 			reason: "two that only differ in what no key can have",
 			in:     []Key{key("db", "a/b", "v"), key("db", "a_b", "v")},
-			want:   `conversionStrategy: gives one name to "a/b" of "db" and "a_b" of "db": rename one of them, or use Unicode`,
+			want:   `conversionStrategy: produces the same name for "a/b" of "db" and "a_b" of "db": rename one of them, or use Unicode`,
 		},
 		"Letter": {
 			reason: "the API server would refuse it",
@@ -81,61 +81,61 @@ func TestApplyRefuses(t *testing.T) {
 		"Many": {
 			reason: "the number of keys is bounded",
 			in:     many,
-			want:   `gives 10001 keys, over the limit of 10000: export fewer`,
+			want:   `produces 10001 keys, over the limit of 10000: export fewer`,
 		},
 		"ManyNamed": {
 			reason: "a message stays readable",
 			rules:  []Rule{regexpRule(".*", "a")},
 			in:     many[:2000],
-			want: `rewrite[0].regexp: gives one name to "0" of "db" and "1" of "db" and "10" of "db" and "100" of "db" and "1000" of "db" and "1001" of "db"` +
-				` and "1002" of "db" and "1003" of "db" and "1004" of "db" and "1005" of "db" and 1990 more: keep them apart`,
+			want: `rewrite[0].regexp: produces the same name for "0" of "db" and "1" of "db" and "10" of "db" and "100" of "db" and "1000" of "db" and "1001" of "db"` +
+				` and "1002" of "db" and "1003" of "db" and "1004" of "db" and "1005" of "db" and 1990 more: give them different names`,
 		},
 		"Large": {
 			reason: "so is their size, names counted",
 			in:     []Key{key("db", "a", strings.Repeat("x", maxBytes))},
-			want:   `gives 2097153 bytes of keys and values, over the limit of 2097152: export fewer`,
+			want:   `produces 2097153 bytes of keys and values, over the limit of 2097152: export fewer`,
 		},
 		"Doubled": {
 			reason: "rules cannot double a name for ever",
 			rules:  slices.Repeat([]Rule{regexpRule("^.*$", "$0$0")}, 64),
 			in:     []Key{key("db", "a", "v")},
-			want:   `rewrite[12].regexp: gives a name over the limit of 4096 bytes to "a" of "db"`,
+			want:   `rewrite[12].regexp: produces a name over the limit of 4096 bytes for "a" of "db"`,
 		},
 		"SlowRegexp": {
 			reason: "what a regular expression looks at is bounded as it is in CEL",
 			rules:  []Rule{regexpRule("(a?){180}b", "")},
 			in:     long(50),
-			want:   `rewrite[0].regexp: was stopped: it is over the limit of what one request may do: export fewer keys, or use fewer and simpler rules`,
+			want:   `rewrite[0].regexp: was stopped: it exceeds the limit of work for one request: export fewer keys, or use fewer and simpler rules`,
 		},
 		"Template": {
 			reason: "the reason is that of the function, and names the place",
 			rules:  []Rule{templateRule("\n{{ .value | b64dec }}")},
 			in:     []Key{key("db", "us", "v")},
-			want:   `rewrite[0].transform.template:2:13: cannot rename "us" of "db": b64dec gets what is not base64`,
+			want:   `rewrite[0].transform.template:2:13: cannot rename "us" of "db": the argument of b64dec is not base64`,
 		},
 		"TemplateLong": {
 			reason: "a line of variables could double a text a hundred times",
 			rules:  []Rule{templateRule(`{{ $x := .value }}` + strings.Repeat(`{{ $x = replace "a" "aaaaaaaaaaaaaaaa" $x }}`, 20) + `{{ $x }}`)},
 			in:     []Key{key("db", "a", "v")},
-			want:   `rewrite[0].transform.template:1:159: cannot rename "a" of "db": it gives a text over the limit of 4096 bytes`,
+			want:   `rewrite[0].transform.template:1:159: cannot rename "a" of "db": it returns a text over the limit of 4096 bytes`,
 		},
 		"TemplateOutput": {
 			reason: "nor is the output unbounded",
 			rules:  []Rule{templateRule(`{{ repeat 4096 .value }}x`)},
 			in:     []Key{key("db", "a", "v")},
-			want:   `rewrite[0].transform.template: cannot rename "a" of "db": it gives a text over the limit of 4096 bytes`,
+			want:   `rewrite[0].transform.template: cannot rename "a" of "db": it returns a text over the limit of 4096 bytes`,
 		},
 		"TemplateEmpty": {
 			reason: "a template can forget a key as a regular expression can",
 			rules:  []Rule{templateRule(`{{ if hasPrefix "db" .value }}{{ .value }}{{ end }}`)},
 			in:     []Key{key("db", "user", "v")},
-			want:   `rewrite[0].transform: gives an empty name to "user" of "db": a key needs a name of at least one character`,
+			want:   `rewrite[0].transform: produces an empty name for "user" of "db": a key needs a name of at least one character`,
 		},
 		"TemplateWork": {
 			reason: "many keys and a large template",
 			rules:  []Rule{templateRule(strings.Repeat("{{.value}}", 50))},
 			in:     many[:maxKeys],
-			want:   `rewrite[0].transform.template: was stopped: it is over the limit of what one request may do: export fewer keys, or use fewer and simpler rules`,
+			want:   `rewrite[0].transform.template: was stopped: it exceeds the limit of work for one request: export fewer keys, or use fewer and simpler rules`,
 		},
 	}
 	for name, tc := range cases {
@@ -177,7 +177,7 @@ func TestKeyExpression(t *testing.T) {
 		t.Errorf("want %q, which waits, got %q", want, message(err))
 	}
 	_, err = run(Options{Rules: []Rule{{Transform: upper}}}, []Key{key("db", "b", "v"), key("db", "B", "v")})
-	if !strings.Contains(message(err), `gives one name to "B" of "db" and "b" of "db"`) {
+	if !strings.Contains(message(err), `produces the same name for "B" of "db" and "b" of "db"`) {
 		t.Errorf("a conflict is one here, too: %v", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestMissing(t *testing.T) {
 func TestLongNamesAreCut(t *testing.T) {
 	name := strings.Repeat("x", maxQuoted-1) + "ä" + strings.Repeat("y", 1000)
 	_, err := run(Options{Rules: []Rule{regexpRule(".*", "")}}, []Key{key("db", name, "v"), {Name: "n"}})
-	want := `rewrite[0].regexp: gives an empty name to "` + strings.Repeat("x", maxQuoted-1) + `"… of "db" and a key: a key needs a name of at least one character`
+	want := `rewrite[0].regexp: produces an empty name for "` + strings.Repeat("x", maxQuoted-1) + `"… of "db" and a key: a key needs a name of at least one character`
 	if diff := cmp.Diff(want, message(err)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -218,7 +218,7 @@ func TestConvertAndDecode(t *testing.T) {
 		"AutoFooled": {conversion: "None", decoding: "Auto", value: "1234", want: map[string]string{"größe/²": "\xd7\x6d\xf8"}},
 		"AutoEmpty":  {conversion: "None", decoding: "Auto", want: map[string]string{"größe/²": ""}},
 		"Lines":      {conversion: "None", decoding: "Base64", value: "Ym\nFy\n", want: map[string]string{"größe/²": "bar"}},
-		"Unpadded":   {conversion: "None", decoding: "Base64URL", value: canary, err: `decodingStrategy: the value of "größe/²" of "db" is not Base64URL with padding: use None or Auto, or export it by itself`},
+		"Unpadded":   {conversion: "None", decoding: "Base64URL", value: canary, err: `decodingStrategy: the value of "größe/²" of "db" is not Base64URL with padding: use None or Auto, or export the key separately`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -29,15 +29,14 @@ const (
 	templateName = "template"
 )
 
-// Transform makes each name anew. It has exactly one of the fields.
+// Transform computes each name from the previous one. It has exactly one of the fields.
 type Transform struct {
-	// Template is a Go template over .value, the name as the rules before this one
-	// leave it. It has sprig's functions that are for strings and always give the
-	// same, conditions, variables and with; but no loops and no templates inside.
+	// Template is a Go template with .value, the name after the previous rules. It may use the deterministic string
+	// functions of sprig, conditions, variables and with, but no loops and no other templates.
 	Template string
 
-	// Key is the same in another language, compiled: it must give the same for the
-	// same, its errors must hold no data, and the budget pays for it.
+	// Key is a compiled function in another language. It must be deterministic, its errors must not contain data,
+	// and it must spend the budget.
 	Key func(key string, b *budget.Budget) (string, error)
 }
 
@@ -79,8 +78,7 @@ type compiled struct {
 	programs sync.Pool // of *program
 }
 
-// A program is a template whose functions pay for what they look at: one execution at
-// a time has it.
+// A program is a template whose functions spend the budget. Only one execution uses it at a time.
 type program struct {
 	*template.Template
 	meter *meter
@@ -124,7 +122,7 @@ func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 // errNoProgram is a defect: the same tree was compiled before.
 var errNoProgram = callError{"cannot be compiled", true}
 
-// execute returns the name that a template makes of a key.
+// execute returns the name that a template computes for a key.
 func (c *compiled) execute(b *budget.Budget, key string) (string, error) {
 	if err := b.Spend(budget.Counted(c.nodes, len(key))); err != nil {
 		return "", err
@@ -143,7 +141,7 @@ func (c *compiled) execute(b *budget.Budget, key string) (string, error) {
 	return out.String(), nil
 }
 
-// bounded is a buffer that takes as much as a name may have.
+// bounded is a buffer with the maximum length of a name.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -153,17 +151,17 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// publicReason is what may be shown of an error of a template: its text may hold
-// the key, that of our own functions never does.
+// publicReason returns a safe message for an error of a template. The text of an error may contain the key. Errors
+// of our own functions never do.
 func publicReason(err error) string {
 	var own callError
 	if errors.As(err, &own) {
 		return own.reason
 	}
-	return "the template fails on it"
+	return "the template fails for this key"
 }
 
-// dependsOnData reports whether another key may have no such error.
+// dependsOnData reports whether the error may not occur for another key.
 func dependsOnData(err error) bool {
 	var own callError
 	return errors.As(err, &own) && !own.always
@@ -172,7 +170,7 @@ func dependsOnData(err error) bool {
 // errorText has a line, for an error at run time the column in bytes from 0, and the message.
 var errorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?::(\d+): executing .*?>)?: (.*)$`)
 
-// diagnostic is an error of a template that has seen no data.
+// diagnostic returns the diagnostic for an error of a template that has read no data.
 func (c *compiled) diagnostic(path string, err error, prefix string) *diagnostic.Diagnostic {
 	d, message := c.place(path, err)
 	var own callError

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
-// A walker checks each node of a template before it runs. It refuses loops, nodes that it does not
-// know, and all that reads anything but .value.
+// A walker checks each node of a template before the template runs. It refuses loops, unknown nodes, and fields
+// other than .value.
 type walker struct {
 	path, source string
 	nodes        int
@@ -27,11 +27,11 @@ func (w *walker) refuse(offset int, format string, args ...any) {
 // single refuses templates that are defined inside of the one.
 func (w *walker) single(tree *parse.Tree, all map[string]*parse.Tree) {
 	if len(w.wrong) > 0 {
-		return // block is told already
+		return // block is already reported
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if t := all[name]; t != tree {
-			w.refuse(int(t.Root.Pos), "must not define templates: it is a single one")
+			w.refuse(int(t.Root.Pos), "must not define other templates")
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (w *walker) node(n parse.Node) {
 	case *parse.RangeNode:
 		w.refuse(int(n.Pos), "must not use range: a key is one text")
 	case *parse.TemplateNode:
-		w.refuse(int(n.Pos), "must not use template or block: it is a single template")
+		w.refuse(int(n.Pos), "must not use template or block, because there are no other templates")
 	default:
 		w.refuse(int(n.Position()), "must not use %s", quote(n.String()))
 	}
@@ -111,8 +111,8 @@ func (w *walker) identifier(n *parse.IdentifierNode) {
 	w.refuse(int(n.Pos), "there is no function %s: use one of %s", quote(n.Ident), strings.Join(known, ", "))
 }
 
-// pattern compiles the regular expression of a call. It has to be a literal:
-// one that is computed would be compiled for each key.
+// pattern compiles the regular expression of a call. It must be a literal, because a computed one would be
+// compiled for each key.
 func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
 	if !slices.Contains(patternNames, f.Ident) {
 		return
@@ -134,7 +134,7 @@ func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
 	}
 }
 
-// literal is an argument that is a text, or nil.
+// literal returns an argument that is a literal text, or nil.
 func literal(args []parse.Node, i int) *parse.StringNode {
 	if i >= len(args) {
 		return nil

@@ -1,7 +1,6 @@
-// Package suggest finds the name that a wrong one was meant to be.
+// Package suggest finds the known name that is meant by a misspelt name.
 //
-// A wrong name and the known ones come in; the nearest known one, or nothing,
-// comes out. Nothing is remembered here.
+// The package has no state.
 package suggest
 
 import (
@@ -9,16 +8,16 @@ import (
 	"strings"
 )
 
-// mostCompared is how many pairs of letters are compared for one suggestion: those of
-// a hundred names or more, which is what an author may have meant.
+// mostCompared is the largest number of pairs of letters that are compared for one suggestion. It is
+// enough for a hundred names or more.
 const mostCompared = 1 << 16
 
-// Fuel is what a suggestion takes, in units of a request's budget.
+// Fuel is the cost of a suggestion, in units of a request's budget.
 const Fuel = 1_000
 
-// Nearest of the known names to a wrong one, if one is near: at most a third of
-// its letters away, or one of two. Of several that are equally near it is the first.
-// Of very many, or very long ones, only the first are looked at.
+// Nearest returns the known name that is nearest to a wrong one, if the difference is at most a third
+// of its letters, or one of two letters. If several are equally near, it returns the first. If there
+// are very many names or very long ones, it only compares the first names.
 func Nearest(wrong string, known []string) string {
 	best, least := "", len(wrong)/3+1
 	if len(wrong) == 2 {
@@ -26,7 +25,7 @@ func Nearest(wrong string, known []string) string {
 	}
 	lower, compared := strings.ToLower(wrong), 0
 	for _, k := range known {
-		if compared++; len(k)-len(wrong) >= least || len(wrong)-len(k) >= least { // so many are to be inserted, or removed
+		if compared++; len(k)-len(wrong) >= least || len(wrong)-len(k) >= least { // at least this many must be inserted or removed
 			continue
 		}
 		if compared += len(wrong) * len(k); compared > mostCompared {
@@ -39,7 +38,7 @@ func Nearest(wrong string, known []string) string {
 	return best
 }
 
-// DidYouMean is the end of a message that suggests a name. It is empty for none.
+// DidYouMean returns the end of a message that suggests a name. It is empty without a name.
 func DidYouMean(name string) string {
 	if name == "" {
 		return ""
@@ -47,11 +46,11 @@ func DidYouMean(name string) string {
 	return fmt.Sprintf(": did you mean %s?", name)
 }
 
-// namesListed are so many that a reader finds the one that was meant.
+// namesListed is the number of names in a list. A reader can still find the right one.
 const namesListed = 12
 
-// ThereAre is the end of a message about a name that does not exist: the one that was
-// meant, or those that do.
+// ThereAre returns the end of a message about a name that does not exist: the name that was probably
+// meant, or the names that exist.
 func ThereAre(wrong string, known []string) string {
 	switch meant := Nearest(wrong, known); {
 	case meant != "":
@@ -64,7 +63,7 @@ func ThereAre(wrong string, known []string) string {
 	return ": there are " + List(known)
 }
 
-// List joins names, and counts those that are too many to read.
+// List joins the first names, and counts the rest.
 func List(names []string) string {
 	if more := len(names) - namesListed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:namesListed], ", "), more)
@@ -72,7 +71,7 @@ func List(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// distance is the number of letters to insert, remove, replace or swap with the
+// distance returns the number of letters to insert, remove, replace or swap with the
 // next one (optimal string alignment).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
