@@ -203,7 +203,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-func TestReadFaults(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	pt := func(fields string) string {
 		return pipeline("{apiVersion: pt.fn.crossplane.io/v1beta1, " + fields + "}")
 	}

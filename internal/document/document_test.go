@@ -88,9 +88,9 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestFaults: one for each document that cannot be read, with the line and column in
+// TestDiagnostics: one for each document that cannot be read, with the line and column in
 // the file, and without a word of it.
-func TestFaults(t *testing.T) {
+func TestDiagnostics(t *testing.T) {
 	const secret = "hunter2"
 	cases := map[string]struct {
 		reason string

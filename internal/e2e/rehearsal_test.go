@@ -23,7 +23,7 @@ const (
 	// clockVariable names the file that such a function takes its time from.
 	clockVariable = "FUNCTION_EXPORT_NOW"
 
-	// faultVariable names the rule that the variant Faults breaks.
+	// faultVariable names the rule that the variant faults breaks.
 	faultVariable = "FUNCTION_EXPORT_FAULT"
 
 	// anyTime is when an example is that has no time of its own.

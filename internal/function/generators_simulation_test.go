@@ -222,7 +222,7 @@ type simulation struct {
 	valueAt map[string]string // by key of what is stored
 	named   map[string]string // composition resource names by key
 	newest  map[string]int    // order of the newest value, by export and generator
-	lost    map[string]bool   // keys of generations that nobody could know of any more
+	lost    map[string]bool   // keys of generations that can no longer be known
 	kinds   bool              // the kind of a generator changed
 
 	changed bool // by the last reconcile
@@ -293,7 +293,7 @@ func TestSimulation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	was := debug.SetGCPercent(400) // a third of the time, else
+	was := debug.SetGCPercent(400) // otherwise a third of the time
 	t.Cleanup(func() { debug.SetGCPercent(was) })
 	first, _ := strconv.ParseUint(os.Getenv("SIM_FIRST"), 10, 64)
 	for shard := range uint64(simulationShards) {
@@ -616,7 +616,7 @@ func (s *simulation) fumble() {
 			s.Stored[name] = o
 		}
 	default:
-		// 6 and 7 annotations, 8 labels, 9 both, 10 what is Crossplane's, too
+		// 6 and 7 annotations, 8 labels, 9 both, 10 also what belongs to Crossplane
 		v.stripped = true
 		o := proto.Clone(s.Stored[key]).(*structpb.Struct)
 		m := o.GetFields()["metadata"].GetStructValue().GetFields()
@@ -788,7 +788,7 @@ func (s *simulation) own() bool {
 	return did
 }
 
-// judge an object that may be accepted: what is forged is deleted.
+// judge an object that may be accepted: forged objects are deleted.
 func (s *simulation) judge(key string, v *simulatedValue) bool {
 	uid, was := functiontest.Meta(s.Stored[key], "uid"), functiontest.Meta(s.latest().xr, "annotations", functiontest.Prefix+"accept-generation")
 	switch {
@@ -1108,8 +1108,8 @@ func (s *simulation) isExported(value string) bool {
 				continue
 			}
 			if said := annotation(o, "generated"); (said == "" || strings.Contains(said, "forged")) && !s.input.has(g) {
-				// Of a held export whose annotation people took away nobody knows what it has of
-				// a generator that left the input.
+				// If people removed the annotation of a kept export, its values of a generator that
+				// left the input are unknown.
 				continue
 			}
 			return true

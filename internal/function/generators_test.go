@@ -19,12 +19,12 @@ import (
 func TestRotationWithOverlap(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
 	c.Reconcile()
-	c.Wants("made", "shop-admin-1", `Waiting Secret "connection" is not created: waiting: key "password" for generated.admin (its generation 1 is to be stored)`)
+	c.Wants("made", "shop-admin-1", `Waiting Secret "connection" is not created: waiting: key "password" for generated.admin (its generation 1 is not stored yet)`)
 	if c.TTL() != 0 {
 		t.Errorf("a response with a password that was just made has TTL %s: Crossplane may keep it", c.TTL())
 	}
 	c.Reconcile()
-	c.Wants("stored", "shop-admin-1", `Waiting Secret "connection" is not created: waiting: key "password" for generated.admin (its generation 1 is to be adopted)`)
+	c.Wants("stored", "shop-admin-1", `Waiting Secret "connection" is not created: waiting: key "password" for generated.admin (its generation 1 is not adopted yet)`)
 	c.Reconcile()
 	c.Wants("adopted", "shop-admin-1 shop-connection", "Available")
 	first := c.Value("shop-connection", "password")
@@ -443,7 +443,7 @@ secrets:
   dataFrom: [{extract: {key: generated.tls}}]
 `)
 	c.Reconcile()
-	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" is not created: waiting: secrets[0].dataFrom[0] for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is to be stored`)
+	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" is not created: waiting: secrets[0].dataFrom[0] for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is not stored yet`)
 	c.Settle()
 	c.Wants("made", "shop-ca-1 shop-server shop-tls-1", "Available")
 	c.Wait(1440*time.Hour - time.Minute)
@@ -534,7 +534,7 @@ configMaps:
   data: [{key: a, value: generated.a.publicKey, nonSensitive: [generated.a.publicKey]}]
 `)
 	c.Reconcile()
-	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" is not created: waiting: key "a" for generated.a (its generation 1 is to be stored); key "b" for generated.b (its turn, because generating a key of that type takes long); ConfigMap "keys-public" is not created: waiting: key "a" for generated.a (its generation 1 is to be stored)`)
+	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet); key "b" for generated.b (its turn, because generating a key of that type takes long); ConfigMap "keys-public" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
 }

@@ -5,9 +5,9 @@
 //
 //	go run ./internal/jsonschema package/input/export.fn.crossplane.io_exports.yaml package/schema internal/definition/exports.json
 //
-// The schemas are of draft-07, which yaml-language-server reads. They never refuse an input that
-// the definition accepts. They contain the rules that draft-07 can express simply: required fields,
-// and the allowed texts of a field. The function checks the other rules.
+// The schemas use draft-07, which yaml-language-server reads. They never refuse an input that the
+// definition accepts. They contain the rules that draft-07 can express simply: required fields, and the
+// allowed texts of a field. The function checks the other rules.
 package main
 
 import (

@@ -42,8 +42,8 @@ const (
 type counterKey struct{ metric, label, state string }
 
 // Metrics counts what the function does. Labels never contain the name of a resource, a key or a
-// composite, because their number has no bound. For the same reason unknown labels are not counted.
-// A nil *Metrics counts nothing. Metrics is safe for concurrent use.
+// composite, because their number has no bound. Unknown labels are not counted, for the same reason. A
+// nil *Metrics counts nothing. Metrics is safe for concurrent use.
 type Metrics struct {
 	counters map[counterKey]prometheus.Counter // complete from the start, and only read afterwards
 }

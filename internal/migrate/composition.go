@@ -104,7 +104,7 @@ func (s *step) resources(list decode.Value, where, step string) []template {
 			if step != "" {
 				needed(r.Get("name"))
 			}
-			// So does Crossplane's own converter to mode Pipeline.
+			// Crossplane's own converter to mode Pipeline does the same.
 			t.name = fmt.Sprintf("resource-%d", i)
 		}
 		s.taken[t.name] = true

@@ -192,7 +192,7 @@ spec:
 }
 
 // A diagnostic has the position of its field, if the caller knows the position.
-func TestFaultAt(t *testing.T) {
+func TestDiagnosticAt(t *testing.T) {
 	d := parse(t, "f", external+"spec: {data: [{secretKey: a, remoteRef: {key: b}}, {secretKey: a}], target: {template: {metadata: {labels: {a.b: 1}}}}}")[0]
 	d.At = func(path ...any) string { return fmt.Sprintf("%v", path) }
 	_, faults := migrate.Migrate(context.Background(), env, []migrate.Document{d})

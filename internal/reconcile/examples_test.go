@@ -59,17 +59,17 @@ func exampleObjects(t *testing.T, file string) []*structpb.Struct {
 	return out
 }
 
-// An exampleWorld is an example: its plans, and what they observe.
-type exampleWorld struct {
+// An exampleScene is an example: its plans, and what they observe.
+type exampleScene struct {
 	plans   []*plan.Plan
 	req     Request
 	cluster []wire.Struct
 }
 
-func loadExample(t *testing.T, env *expression.Environment, dir string) exampleWorld {
+func loadExample(t *testing.T, env *expression.Environment, dir string) exampleScene {
 	t.Helper()
 	compositions := exampleObjects(t, filepath.Join(dir, "composition.yaml"))
-	w := exampleWorld{}
+	w := exampleScene{}
 	for _, c := range append(exampleObjects(t, filepath.Join(dir, "required.yaml")), exampleObjects(t, filepath.Join(dir, "observed.yaml"))...) {
 		w.cluster = append(w.cluster, wire.Of(c))
 	}
@@ -115,7 +115,7 @@ func loadExample(t *testing.T, env *expression.Environment, dir string) exampleW
 }
 
 // sessionOf is the session of exports, or nil for an input with a mistake that is the example's point.
-func (w exampleWorld) sessionOf(t *testing.T, p *plan.Plan) *session {
+func (w exampleScene) sessionOf(t *testing.T, p *plan.Plan) *session {
 	t.Helper()
 	in := w.req
 	in.Found = map[string][]wire.Struct{}

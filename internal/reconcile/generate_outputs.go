@@ -155,11 +155,11 @@ func waits(step generator.Step, unready map[int]string, why reasons) string {
 	case !why.empty():
 		return why.text()
 	case step.Make > 0:
-		return fmt.Sprintf("its generation %d is to be stored", step.Make)
+		return fmt.Sprintf("its generation %d is not stored yet", step.Make)
 	case unready[step.Pending] != "":
 		return fmt.Sprintf("its generation %d is not ready: it waits for %s", step.Pending, unready[step.Pending])
 	case step.Pending > 0:
-		return fmt.Sprintf("its generation %d is to be adopted", step.Pending)
+		return fmt.Sprintf("its generation %d is not adopted yet", step.Pending)
 	}
 	return "its next generation"
 }

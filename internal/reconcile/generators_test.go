@@ -988,7 +988,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 		"ExtractNothingYet": {
 			reason:   "what is not stored is not exported",
 			dataFrom: `{extract: {key: generated.admin}}`, objects: none,
-			want: waits + "generated.admin (its generation 1 is to be stored)",
+			want: waits + "generated.admin (its generation 1 is not stored yet)",
 		},
 		"ExtractOptionalNothingYet": {
 			reason:   "it is left out, as its author says",
@@ -1038,7 +1038,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 		"FindNothingYet": {
 			reason:   "what is not stored is not exported, and not left out either",
 			dataFrom: `{find: {path: generated.admin/}, optional: true}`, objects: none,
-			want: waits + "generated.admin (its generation 1 is to be stored)",
+			want: waits + "generated.admin (its generation 1 is not stored yet)",
 		},
 		"FindByName": {
 			reason:   "who wants the keys of all resources does not mean each password beside them",

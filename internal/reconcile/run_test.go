@@ -518,7 +518,7 @@ seeded:
 	}
 }
 
-func TestRunFaults(t *testing.T) {
+func TestRunRefusesInputs(t *testing.T) {
 	const cluster = "composite: {metadata: {name: xr}}\n"
 	for name, c := range map[string]struct {
 		reason  string

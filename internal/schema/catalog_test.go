@@ -193,7 +193,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-func TestAddFaults(t *testing.T) {
+func TestAddErrors(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		file   string

@@ -266,7 +266,7 @@ func TestServeCodecsRecoverPanics(t *testing.T) {
 	log := &functiontest.Log{}
 	f := lazyTestFunction{testFunction{do: func(context.Context) error { panic("canary-7f3a") }}}
 	forEachCodec(t, f, log, func(t *testing.T, s testServer, conn *grpc.ClientConn) {
-		for range 2 { // the second time, too
+		for range 2 { // also the second time
 			for _, method := range []string{functiontest.RunV1, runV1Beta1} {
 				_, err := callRaw(t, conn, method, functiontest.CodecRequest(t, "tag", 0))
 				if status.Code(err) != codes.Internal || status.Convert(err).Message() != "the function panicked; its log has the stack" {

@@ -316,7 +316,7 @@ func (m *maker) kind() []byte {
 }
 
 // The generator of messages is useless if most messages are refused, or if none are.
-func TestMakerMakesEveryForm(t *testing.T) {
+func TestGeneratorMakesEveryForm(t *testing.T) {
 	got := map[form]int{}
 	for n := range 2000 {
 		r, err := Decode(newMaker(noise(100+n, byte(n))).request())

@@ -53,7 +53,7 @@ func TestSARIF(t *testing.T) {
 			if err := (&checked{Diagnostics: tc.diagnostics}).printSARIF(&b); err != nil {
 				t.Fatal(err)
 			}
-			if why := sarifFault(b.Bytes(), tc.diagnostics); why != "" {
+			if why := sarifError(b.Bytes(), tc.diagnostics); why != "" {
 				t.Errorf("%s\n%s\n%s", tc.reason, why, b.String())
 			}
 			v, err := jsonschema.UnmarshalJSON(&b)
@@ -71,8 +71,8 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// sarifFault says what the text lacks of that which code scanning needs.
-func sarifFault(text []byte, want []files.Diagnostic) string {
+// sarifError says what the text lacks of that which code scanning needs.
+func sarifError(text []byte, want []files.Diagnostic) string {
 	var log sarifLog
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

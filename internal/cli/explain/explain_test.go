@@ -159,7 +159,7 @@ func TestExplainClusterRole(t *testing.T) {
 	}
 }
 
-func TestExplainFaults(t *testing.T) {
+func TestExplainErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		text    string

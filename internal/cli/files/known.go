@@ -117,7 +117,7 @@ func (k *Knowledge) LearnSchemas(steps []Step) error {
 	return nil
 }
 
-// learnConfig notes an EnvironmentConfig. If two differ, neither is known, because no file says
+// learnConfig notes an EnvironmentConfig. If two differ, both are unknown, because no file says
 // which one is in the cluster.
 func (k *Knowledge) learnConfig(object map[string]any) {
 	apiVersion, _ := object["apiVersion"].(string)

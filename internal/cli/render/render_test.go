@@ -130,7 +130,7 @@ func TestRenderSteps(t *testing.T) {
 			rsp.Context.Fields = map[string]*structpb.Value{}
 		}
 		rsp.Context.Fields["calls"] = structpb.NewNumberValue(float64(call))
-		// Nobody should see this.
+		// This must not be printed.
 		req.Observed.Composite.Resource.Fields["spec"] = structpb.NewStringValue("spoilt")
 		req.Input.Fields["n"] = structpb.NewStringValue("spoilt")
 		return rsp, nil

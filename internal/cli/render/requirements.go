@@ -26,9 +26,9 @@ type key struct {
 	apiVersion, kind, namespace, name string
 }
 
-// A store stands in for the cluster: it has all objects of the files. It answers requirements as
-// the in-memory client of Crossplane's render engine does, so it also has the composite and its
-// observed resources.
+// A store simulates the cluster: it has all objects of the files. It answers requirements as the
+// in-memory client of Crossplane's render engine does, so it also has the composite and its observed
+// resources.
 type store map[key]stored
 
 // A stored is an object, with its form in a request.

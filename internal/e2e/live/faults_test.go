@@ -138,7 +138,7 @@ type ward struct {
 
 	mu    sync.Mutex
 	away  map[*live.Process]int // by how many it is kept from running
-	heals sync.WaitGroup        // faults that end by themselves
+	heals sync.WaitGroup        // ends by itself
 }
 
 // A source that a composite's export reads.
@@ -481,14 +481,14 @@ func ran() int {
 // TestFaults hurts the live system at random while credentials are rotated all the time,
 // and looks at each version of each Secret that the API server ever had.
 //
-// LIVE_FAULTS is how many faults, and LIVE_SEED which ones. What comes of a seed depends
-// on the machine, too.
+// LIVE_FAULTS is how many faults, and LIVE_SEED which ones. The result of a seed also depends on
+// the machine.
 func TestFaults(t *testing.T) {
 	seed := setting(t, "LIVE_SEED", uint64(time.Now().UnixNano()))
 	n := int(setting(t, "LIVE_FAULTS", 200))
 	t.Logf("LIVE_SEED=%d LIVE_FAULTS=%d", seed, n)
 
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // what is stopped stays so
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // stopped processes stay stopped
 	defer stop()
 
 	calls := ran()

@@ -193,7 +193,7 @@ func (f *Function) Stop() {
 	}
 
 	if f.service != nil {
-		_ = f.service.lis.Close() // nobody needs it any more
+		_ = f.service.lis.Close() // it is no longer needed
 	}
 }
 

@@ -77,7 +77,7 @@ func run(m *testing.M) int {
 	finished := make(chan struct{})
 	defer close(finished)
 
-	go func() { // an interrupted test must not leave a control plane behind
+	go func() { // an interrupted test must not leave a control plane running
 		select {
 		case <-finished:
 		case <-ctx.Done():

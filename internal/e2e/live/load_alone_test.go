@@ -104,7 +104,7 @@ func (l *loader) soak(t *testing.T, pid int) {
 		long.Minutes(), loadClients, len(took), float64(len(took))/long.Seconds(), mebibytes(begin), mebibytes(end), mebibytes(peak)))
 }
 
-// growth that is none: the load is random, and the garbage collector has its own pace.
+// growth that is noise: the load is random, and the garbage collector has its own pace.
 const (
 	growthFactor = 1.2
 	growthSlack  = 24 << 20
@@ -264,8 +264,8 @@ func (rawCodec) Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// call the function as one of the clients, with an input that nobody else sends: that of
-// number n, or the one that the request has, if n is negative.
+// call calls the function as one of the clients, with an input that no other client sends: that of
+// number n, or the input of the request if n is negative.
 func (l *loader) call(t *testing.T, client int, request []byte, n int) {
 	t.Helper()
 

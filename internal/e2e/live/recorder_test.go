@@ -114,7 +114,7 @@ func record(ctx context.Context, t *testing.T, name string) *recorder {
 	return r
 }
 
-// endpointOf a function that is installed, and where that stands.
+// endpointOf returns the endpoint of an installed function, and the object that has it.
 func endpointOf(ctx context.Context, t *testing.T, name string) (live.Ref, string) {
 	t.Helper()
 

@@ -148,7 +148,7 @@ func together() map[string]Case {
 	}
 }
 
-// lists returns lists that are too long, too large, or not lists.
+// lists returns lists that are too large or too long, or that are not lists.
 func lists() map[string]Case {
 	return merge(wrongTypes(), map[string]Case{
 		"10,000 entries":               {Exports: in(secrets, each(10_000, "e-0", "'v'")...)},
