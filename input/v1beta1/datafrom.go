@@ -56,7 +56,8 @@ type DataFrom struct {
 	DecodingStrategy string `json:"decodingStrategy,omitempty"`
 
 	// If true, the entry is left out while its input is missing or has no keys. If it is not set, the whole
-	// object is kept as it is.
+	// object is kept as it is. In both cases, the object is kept while the composed resource is not ready, or has
+	// a `writeConnectionSecretToRef` and no connection details yet.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }

@@ -184,6 +184,7 @@ secrets:
   - extract: {key: db}
   - extract: {key: db, property: config.users}
   - {extract: {key: ca}, optional: true}
+  - {extract: {key: cache}, optional: true}
   - extract: {key: generated.admin}
   - find: {path: cache/, name: {regexp: "port|host"}, tags: {env: dev}}
   - find: {path: generated.admin/}
@@ -194,11 +195,13 @@ configMaps: [{name: m, dataFrom: [{extract: {key: zone}}, {extract: {key: enviro
 				"secrets[0].dataFrom[0]: all keys of secrets.db = secrets.db required secret, resources.db to be ready",
 				"secrets[0].dataFrom[1]: all members of the JSON value secrets.db.config.users = secrets.db required secret, resources.db to be ready",
 				"secrets[0].dataFrom[2]: all keys of secrets.ca (optional) = secrets.ca required secret",
-				"secrets[0].dataFrom[3]: all keys of generated.admin = generated.admin required secret",
-				`secrets[0].dataFrom[4]: each key <input>/<key> that begins with "cache/", and matches "port|host" after that, and belongs to an input with the label env=dev = secrets.cache conditional secret, each composed resource in its path to be ready and to have connection details`,
-				`secrets[0].dataFrom[5]: each key <input>/<key> that begins with "generated.admin/" = generated.admin required secret, each composed resource in its path to be ready and to have connection details`,
-				`secrets[0].dataFrom[6]: each key <input>/<key> that begins with "c" = secrets.ca required secret, secrets[*] conditional secret, each composed resource in its path to be ready and to have connection details`,
-				"secrets[0].dataFrom[7]: x+renamed by rewrite = secret.x required secret",
+				"secrets[0].dataFrom[3]: all keys of secrets.cache (optional) = secrets.cache required secret, " +
+					"resources.cache to be ready if it exists, and to have connection details if it has a writeConnectionSecretToRef",
+				"secrets[0].dataFrom[4]: all keys of generated.admin = generated.admin required secret",
+				`secrets[0].dataFrom[5]: each key <input>/<key> that begins with "cache/", and matches "port|host" after that, and belongs to an input with the label env=dev = secrets.cache conditional secret, each composed resource in its path to be ready and to have connection details`,
+				`secrets[0].dataFrom[6]: each key <input>/<key> that begins with "generated.admin/" = generated.admin required secret, each composed resource in its path to be ready and to have connection details`,
+				`secrets[0].dataFrom[7]: each key <input>/<key> that begins with "c" = secrets.ca required secret, secrets[*] conditional secret, each composed resource in its path to be ready and to have connection details`,
+				"secrets[0].dataFrom[8]: x+renamed by rewrite = secret.x required secret",
 				"configMaps[0].dataFrom[0]: all keys of sources.zone = sources.zone required",
 				"configMaps[0].dataFrom[1]: all keys of environment.a.b = environment.a.b required",
 			},

@@ -157,15 +157,19 @@ func (x *explainer) dataFrom(b plan.DataFrom) ExplainedKey {
 		if len(b.Property) > 0 {
 			k.Others = fmt.Sprintf("all members of the JSON value %s", expression.PathText(b.Value.Source().Text, b.Property...))
 		}
-		if b.Input != expression.Composite && x.isComposed(b.Input) {
-			k.Waits = []string{expression.PathText(expression.Resources, b.Input) + " to be ready"}
+		if b.Resource != "" {
+			ready := expression.PathText(expression.Resources, b.Resource) + " to be ready"
+			if b.Optional {
+				ready += " if it exists, and to have connection details if it has a writeConnectionSecretToRef"
+			}
+			k.Waits = []string{ready}
 		}
 	}
 	k.Path = b.Path
 	return x.optional(k, b.Optional)
 }
 
-// isComposed reports whether the input of an extract can be a composed resource.
+// isComposed reports whether the input in the path of a find can be a composed resource.
 func (x *explainer) isComposed(input string) bool {
 	_, name, generated := plan.GeneratedInput(input)
 	return input != expression.Env && (!generated || x.plan.Generator(name) == nil) &&

@@ -21,6 +21,7 @@ type DataFrom struct {
 	Path     string // of the entry
 	Optional bool
 	Input    string                 // that extract names
+	Resource string                 // the same, if it is a composed resource
 	Value    *expression.Expression // of extract and valueMap
 	Spelled  []string               // keys of value that a message may show; nil for all keys
 	Object   bool                   // the input is a ConfigMap source
@@ -103,6 +104,8 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 		s.Text = expression.PathText(expression.Secrets, e.Key)
 		if variable, name, ok := GeneratedInput(e.Key); ok && len(c.declaredGenerators) > 0 {
 			s.Text = expression.PathText(variable, name) // compile refuses it if it does not exist
+		} else if i < 0 {
+			b.Resource = e.Key
 		}
 	}
 	b.Value = c.output(s)

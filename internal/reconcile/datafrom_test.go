@@ -168,6 +168,57 @@ func TestRunDataFrom(t *testing.T) {
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
 			want:    `Available | port=canary`,
 		},
+		"ExtractOptionalNotReady": {
+			reason: "an optional entry is not left out while its resource is not ready: the Secret keeps its keys",
+			world: `resources:
+  a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, type: Opaque, data: {port: Y2FuYXJ5}}}
+  cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}`,
+			input: `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:  `Held | Secret "a" is kept unchanged: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+		},
+		"ExtractOptionalNotReadyProperty": {
+			reason: "nor are the members of one of its values",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: Unknown}]}}, details: {config: '{"a": "b"}'}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache, property: config}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+		},
+		"ExtractOptionalObservedToCome": {
+			reason: "nor while the connection details of an observed resource do not exist",
+			world:  `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}, status: {conditions: [{type: Ready, status: "False"}]}}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready, secrets.cache`,
+		},
+		"ExtractOptionalSecretGone": {
+			reason: "nor while their Secret does not exist",
+			world:  `resources: {cache: {object: {kind: Cache, metadata: {name: c, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}}, details: {port: canary}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for Secret team/c, which holds the connection details of resource "cache"`,
+		},
+		"ExtractOptionalToCome": {
+			reason: "nor before a resource that an earlier step composes with connection details is observed again",
+			world: `desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}
+resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, type: Opaque, data: {port: Y2FuYXJ5}}}}`,
+			input: `secrets: [{name: a, dataFrom: [{extract: {key: queue}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:  `Held | Secret "a" is kept unchanged: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+		},
+		"ExtractOptionalNeverToCome": {
+			reason: "an optional entry is left out if the resource writes no connection details",
+			world:  "resources: {cache: {object: {kind: Cache}}}\ndesired: {cache: {kind: Cache}, queue: {kind: Queue}}",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}, {extract: {key: queue}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:   `Available | k=v`,
+		},
+		"ExtractOptionalReady": {
+			reason: "and added if the resource is ready",
+			world:  `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "True"}]}}, details: {port: canary}}}`,
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:   `Available | k=v port=canary`,
+		},
+		"ExtractSourceOfOneName": {
+			reason: "a ConfigMap source does not wait for the composed resource that has its name",
+			world:  `{resources: {cfg: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}, status: {conditions: [{type: Ready, status: "False"}]}}}}, cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}}]}`,
+			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:   `Available | mode=fast`,
+		},
 		"FindToComeElsewhere": {
 			reason:  "but not those that the path leaves out",
 			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",

@@ -73,14 +73,14 @@ func (ex exporter) collect(e plan.Export) *collect.Collection {
 
 // collectFrom adds the keys of an entry of dataFrom to the collection.
 func (ex exporter) collectFrom(c *collect.Collection, d plan.DataFrom, from string) {
-	in := collect.Entry{Path: d.Path, Optional: d.Optional}
 	var keys []rewrite.Key
-	ok := true
-	var err error
+	ok, err := true, ex.complete(d.Path, d.Resource)
 	if d.Find != nil {
 		keys, err = ex.find(d)
-		in.Optional = d.Optional && err == nil // an object must not lose keys while an input is missing
-	} else {
+	}
+	// An object must not lose keys while an input is incomplete.
+	in := collect.Entry{Path: d.Path, Optional: d.Optional && err == nil}
+	if d.Find == nil && err == nil {
 		keys, ok, err = ex.extract(d, from)
 	}
 	if d.Input != "" || d.Find != nil { // an empty value has no name
@@ -130,24 +130,24 @@ func stopped(d plan.DataFrom, err error) error {
 }
 
 func (f *finder) resources() error {
-	for _, name := range plan.SortedKeys(f.observed.Resources) {
-		o := f.observed.Resources[name]
-		var w *expression.Waiting
-		switch {
-		case !f.reaches(name, o.Object):
-		case errors.As(o.Withheld, &w):
-			f.waiting = append(f.waiting, w.Inputs...)
-		case o.Withheld != nil:
-			return failed(f.Path, "%s", o.Withheld.Error())
-		default:
-			f.take(name, o.Object, o.Details)
-		}
-	}
+	names := plan.SortedKeys(f.observed.Resources)
 	for _, name := range plan.SortedKeys(f.desired) {
 		_, observed := f.observed.Resources[name]
-		_, _, generation := plan.ParseGeneration(name) // of an earlier step
-		if !observed && !generation && f.reaches(name, f.desired[name]) {
-			f.take(name, f.desired[name], nil)
+		if _, _, generation := plan.ParseGeneration(name); !observed && !generation { // of an earlier step
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		o := f.composed(name)
+		if !f.reaches(name, o.Object) {
+			continue
+		}
+		f.take(name, o.Details)
+		var w *expression.Waiting
+		if err := f.complete(f.DataFrom.Path, name); errors.As(err, &w) {
+			f.waiting = append(f.waiting, w.Inputs...)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func (f *finder) reaches(input string, o wire.Struct) bool {
 const findCost = 4
 
 // take adds the keys of an input that the find selects.
-func (f *finder) take(input string, o wire.Struct, d observation.Details) {
+func (f *finder) take(input string, d observation.Details) {
 	if f.stopped == nil {
 		f.stopped = f.budget.Spend(budget.Counted(findCost+2*len(d), 0))
 	}
@@ -183,24 +183,39 @@ func (f *finder) take(input string, o wire.Struct, d observation.Details) {
 			f.keys = append(f.keys, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: origins})
 		}
 	}
-	if len(d) == 0 && writesDetails(o) {
-		f.waiting = append(f.waiting, expression.PathText(expression.Secrets, input))
-	}
-	var w *expression.Waiting
-	if errors.As(f.ready(input), &w) {
-		f.waiting = append(f.waiting, w.Inputs...)
-	}
 }
 
-// ready waits for a composed resource that says it is not ready. The names of the connection
-// details are unknown. The resource is not ready before all of them exist.
-func (ex exporter) ready(input string) error {
-	for _, c := range ex.observed.Resources[input].Object.At("status", "conditions").List().All() {
+// composed returns a composed resource, also one of an earlier step that is not observed yet.
+func (ex exporter) composed(name string) observation.Resource {
+	if res, observed := ex.observed.Resources[name]; observed {
+		return res
+	}
+	return observation.Resource{Object: ex.desired[name]}
+}
+
+// complete waits for a composed resource that may not have all of its connection details yet. Their names are
+// unknown. The resource is not ready before all of them exist.
+func (ex exporter) complete(path, name string) error {
+	res := ex.composed(name)
+	var missing []string
+	var w *expression.Waiting
+	switch {
+	case errors.As(res.Withheld, &w):
+		return w
+	case res.Withheld != nil:
+		return failed(path, "%s", res.Withheld.Error())
+	case len(res.Details) == 0 && writesDetails(res.Object):
+		missing = append(missing, expression.PathText(expression.Secrets, name))
+	}
+	for _, c := range res.Object.At("status", "conditions").List().All() {
 		if c := c.Struct(); c.Get("type").Is("Ready") && !c.Get("status").Is("True") {
-			return expression.NewWaiting(expression.PathText(expression.Resources, input) + " to be ready")
+			missing = append(missing, expression.PathText(expression.Resources, name)+" to be ready")
 		}
 	}
-	return nil
+	if len(missing) == 0 {
+		return nil
+	}
+	return expression.NewWaiting(missing...)
 }
 
 func (f *finder) generators() {
@@ -210,7 +225,7 @@ func (f *finder) generators() {
 			f.waiting = append(f.waiting, expression.PathText(expression.Generated, name)+" ("+g.Waits+")")
 			continue
 		}
-		f.take(expression.Generated+"."+name, wire.Struct{}, g.Outputs)
+		f.take(expression.Generated+"."+name, g.Outputs)
 	}
 }
 
@@ -225,7 +240,7 @@ func (f *finder) sources() error {
 		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
 			f.waiting = append(f.waiting, spelled)
 		case len(s.Objects) > 0 && f.reaches(name, s.Objects[0]):
-			f.take(name, s.Objects[0], s.Details)
+			f.take(name, s.Details)
 		}
 	}
 	return nil
@@ -238,9 +253,6 @@ func (ex exporter) extract(d plan.DataFrom, from string) ([]rewrite.Key, bool, e
 	}
 	type data = map[string]sensitive.Bytes
 	m, ok, err := valueOf(ex.session, d.Value, ex.scope(from), func(v ref.Val, b *budget.Budget) (data, bool, error) {
-		if err := ex.ready(d.Input); err != nil {
-			return nil, false, err
-		}
 		switch {
 		case d.Object:
 			m, err := ex.dataOf(d)
