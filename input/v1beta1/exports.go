@@ -24,7 +24,7 @@ const (
 	Kind       = "Exports"
 )
 
-// Exports declares which values leave a composition, and in which objects.
+// Exports declares which values a Composition exports, and to which objects.
 //
 // An Exports is never stored. Crossplane passes it to the function as it is in the Composition, without
 // validation, so the function checks it against this schema itself.
@@ -41,9 +41,9 @@ type Exports struct {
 	// environment that earlier steps left in the context.
 	//
 	// All fields except `set` are the fields of function-environment-configs, so that its `spec` can be used
-	// here without a change. An EnvironmentConfig that is listed later wins over an earlier one, all of them win
-	// over the environment of earlier steps, and that wins over `defaultData`. Objects are merged. Any other
-	// value is replaced.
+	// here without a change. If several EnvironmentConfigs set the same field, the one that is listed last wins.
+	// EnvironmentConfigs win over the environment of earlier steps, and this environment wins over
+	// `defaultData`. Objects are merged. Any other value is replaced.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
@@ -173,8 +173,8 @@ type Source struct {
 	Scope SourceScope `json:"scope,omitempty"`
 
 	// The namespace of the object. If it is not set, it is the composite's own namespace, or the namespace of
-	// its claim if it has one. For a Secret, a cluster scoped composite must set it, even if it has a claim: the
-	// composite's author could otherwise choose the namespace by writing a claim reference.
+	// its claim if it has one. For a Secret and a cluster scoped composite, it is required, even if the composite
+	// has a claim. Otherwise the composite author could choose the namespace by writing a claim reference.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	Namespace string `json:"namespace,omitempty"`

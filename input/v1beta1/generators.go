@@ -63,7 +63,8 @@ type Generator struct {
 	// +optional
 	SSHKey *SSHKeyGenerator `json:"sshKey,omitempty"`
 
-	// Creates a certificate and its key. The outputs are `tls.crt`, `tls.key` and `ca.crt`.
+	// Creates a certificate and its key. The outputs are `tls.crt`, `tls.key` and `ca.crt`. The certificate is
+	// renewed only if `refreshPolicy` is `OnChange` or `Periodic`.
 	// +optional
 	Certificate *CertificateGenerator `json:"certificate,omitempty"`
 
@@ -240,8 +241,8 @@ type CertificateGenerator struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// The time before the certificate expires at which a new generation is created, unless the refresh policy is
-	// `CreatedOnce`. If it is not set, it is a third of the duration.
+	// How long before the certificate expires a new generation is created. Only the refresh policies `OnChange`
+	// and `Periodic` create one. If it is not set, it is a third of the duration.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('876000h')",message="must be from 5m to 876000h"

@@ -70,13 +70,13 @@ const (
 	// StateBytes is the size of all annotations of a generation. It is the API server's limit.
 	StateBytes = 256 << 10
 
-	// SlowGenerations is how many generations with an RSA key one request creates. One takes up to some seconds of
-	// the 10 that Crossplane waits.
+	// SlowGenerations is how many generations with an RSA key one request creates. One can take some of the 10
+	// seconds that Crossplane waits.
 	SlowGenerations = 1
 )
 
-// Limits of the text of an expression. Checking grows faster than linearly with the text and cannot be
-// interrupted: a 22 KB list of 1,600 comprehensions takes seconds and gigabytes.
+// Limits of the text of an expression. The time of a check grows faster than linearly with the text, and a check
+// cannot be interrupted: a 22 KB list of 1,600 comprehensions takes seconds and gigabytes.
 const (
 	// ExpressionCharacters is the length of an expression. Together with the limits below, it keeps the slowest
 	// check at 110 ms.
@@ -135,7 +135,7 @@ const (
 	// checked again within 100 ms.
 	PieceFuel = 100_000
 
-	// EvaluationTime is the time of one evaluation. It decides only where the fuel does not know what a call costs.
+	// EvaluationTime is the time of one evaluation. It matters only if a call takes longer than its fuel suggests.
 	// It is long because a container that has used up its share of the CPU pauses for most of 100 ms, and no usual
 	// expression may fail because of that.
 	EvaluationTime = 500 * time.Millisecond
@@ -143,7 +143,7 @@ const (
 	// RequestTime is the time of all expressions, which is half of the 10 s that Crossplane waits for a function.
 	RequestTime = 5 * time.Second
 
-	// CallVisits is how many nodes and bytes one call may visit, which is what the fuel of an expression pays for.
+	// CallVisits is how many nodes and bytes one call may visit, which is as much as the fuel of an expression allows.
 	CallVisits = 8 * Fuel
 
 	// CallBytes is how many bytes one call may produce. Nothing larger fits into an object.
@@ -173,21 +173,21 @@ const (
 	ResultBytes = 1 << 20
 )
 
-// Limits of composite authors. A composite author is one of many and not the author of the Composition. These limits
-// hold for one composite. All of its exports together must compile and evaluate within a second on a busy machine, so
-// they get a part of what a Composition may do.
+// Limits of composite authors. They are lower than the limits of a Composition, because there can be many composite
+// authors. These limits hold for one composite: all of its exports together must compile and evaluate within a second
+// on a busy machine.
 const (
 	// AuthorEntries is how many entries all lists may have together.
 	AuthorEntries = 64
 
-	// AuthorCharacters is the length of all expressions together, as much as two of the largest have. Checking
-	// takes the longest, and grows faster than linearly.
+	// AuthorCharacters is the length of all expressions together, which is twice the length of the largest one.
+	// Checking takes most of the time, which grows faster than linearly with the length.
 	AuthorCharacters = 2 * ExpressionCharacters
 
 	// AuthorFuel is the cost of one expression. Usual expressions need a twentieth of it.
 	AuthorFuel = 50_000
 
-	// AuthorRequestFuel is the cost of all expressions. Other composites and the Composition have their own.
+	// AuthorRequestFuel is the cost of all expressions. Other composites and the Composition have separate budgets.
 	AuthorRequestFuel = 200_000
 
 	// AuthorTime is the time of all evaluations. Fuel decides before it, except on a busy machine.

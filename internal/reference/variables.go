@@ -63,11 +63,13 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	},
 	{
 		Name: expression.Generated, Secret: "yes", uses: []string{"generated.uuid.uuid"}, key: "generated.uuid.uuid",
-		Does: "`generated.<name>` is the outputs of a generator: those of the generation in use.",
+		Does: "`generated.<name>` is the outputs of a generator, from its generation in use. If the name of an output is not " +
+			"an identifier, write `generated.server['tls.crt']`.",
 	},
 	{
 		Name: expression.Previous, Secret: "yes", uses: []string{"previous.uuid.uuid"}, key: "previous.uuid.uuid",
-		Does: "`previous.<name>` is the outputs of the generation before the one in use, until its grace period ends.",
+		Does: "`previous.<name>` is the outputs of the generation before the one in use, until its grace period ends. Often " +
+			"there is none, so read it as `previous.?admin.?password`.",
 	},
 	{
 		Name: expression.Generation, uses: []string{"generation.id"},
