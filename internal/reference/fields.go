@@ -117,6 +117,9 @@ func (w *walk) add(o *Object, s *definition.Schema, t reflect.Type) {
 		}
 		path := strings.TrimPrefix(o.Path+"."+name, ".")
 		out := Field{ID: strings.TrimPrefix(o.id+"."+name, "."), Name: name, Does: below.Description}
+		if below.Default != nil {
+			out.Does = withoutDefault(out.Does, fmt.Sprint(below.Default))
+		}
 		required := slices.Contains(s.Required, name)
 		isObject := w.describe(&out, path, below, f.Type)
 		if required {
@@ -135,6 +138,14 @@ func (w *walk) add(o *Object, s *definition.Schema, t reflect.Type) {
 			w.object(path+suffix, below, isObject)
 		}
 	}
+}
+
+// withoutDefault returns a description without the sentence about the default, which the column of values has.
+func withoutDefault(text, value string) string {
+	for _, v := range []string{value, "`" + value + "`"} {
+		text = strings.TrimSuffix(text, " If it is not set, it is "+v+".")
+	}
+	return text
 }
 
 // describe a field by its type and values. It returns the type of the object that it holds, if any.
