@@ -33,22 +33,22 @@ var deletions = []deletionRow{
 	},
 	{
 		"secret", "the exported Secret",
-		"It is created again with the same values, if all of its inputs are there.",
+		"If all of its inputs exist, it is created again with the same values.",
 		deletesSecret,
 	},
 	{
 		"held", "the exported Secret, while it is kept",
-		"It is not created until its inputs are back. The values that it kept are lost, except generated values.",
+		"It is not created until its inputs exist again. The values that it kept are lost, except generated values.",
 		deletesHeldSecret,
 	},
 	{
 		"key", "one key of a source",
-		"The Secret keeps all of its values. It follows the source again when the key is back.",
+		"The Secret keeps all of its values. It follows the source again when the key exists again.",
 		deletesKey,
 	},
 	{
 		"source", "a source, or the connection Secret of a composed resource",
-		"The Secret keeps all of its values. It follows the source again when the source is back.",
+		"The Secret keeps all of its values. It follows the source again when the source exists again.",
 		deletesSource,
 	},
 	{
@@ -63,7 +63,7 @@ var deletions = []deletionRow{
 	},
 	{
 		"former", "a former generation",
-		"Its grace period ends at once: `previous.<name>` is gone. The generation in use stays.",
+		"Its grace period ends immediately, and `previous.<name>` has no value. The generation in use stays.",
 		deletesFormerGeneration,
 	},
 	{
@@ -72,8 +72,8 @@ var deletions = []deletionRow{
 		deletesExport,
 	},
 	{
-		"generator", "the generator from the input, with all that uses it",
-		"Its generations are deleted after their grace period. If the generator comes back before that, they are in use again.",
+		"generator", "the generator and everything that uses it, from the input",
+		"Its generations are deleted after their grace period. If you add the generator again before that, they are in use again.",
 		deletesGenerator,
 	},
 	{
@@ -83,7 +83,7 @@ var deletions = []deletionRow{
 	},
 	{
 		"environment", "an EnvironmentConfig that the input requires",
-		"Nothing changes: every object stays as it is. The condition is `InvalidInput` until the EnvironmentConfig is back.",
+		"Nothing changes: every object stays as it is. The condition is `InvalidInput` until the EnvironmentConfig exists again.",
 		deletesEnvironmentConfig,
 	},
 	{
@@ -93,17 +93,17 @@ var deletions = []deletionRow{
 	},
 	{
 		"composition", "the Composition",
-		"Nothing changes: every object stays as it is. The composite is not `Synced` until the Composition is back.",
+		"Nothing changes: every object stays as it is. The composite is not `Synced` until the Composition exists again.",
 		deletesComposition,
 	},
 	{
 		"function", "the function",
-		"Nothing changes: every object stays as it is. The composite is not `Synced` until the function is back.",
+		"Nothing changes: every object stays as it is. The composite is not `Synced` until the function exists again.",
 		deletesFunction,
 	},
 	{
 		"value", "a value of the exported Secret",
-		"Crossplane restores it in the next reconcile. Until then applications read what you wrote.",
+		"Crossplane restores it in the next reconcile. Until then, applications read your value.",
 		editsValue,
 	},
 	{
