@@ -127,7 +127,7 @@ func (m *mutator) input(t testing.TB) (any, []mutation) {
 // more than the structure of a value.
 var beyond = regexp.MustCompile(strings.Join([]string{
 	`^[^ ]*:\d+:\d+: `, // of an expression
-	"there is no generator", "names a certificate that is no CA", "must be one of allow.secrets", "secret data, which flows",
+	"there is no generator", "names a certificate that is not a CA", "must be one of allow.secrets", "secret data, which flows",
 	"must be set for the environment", "over the length of", "there shall be 4 symbols", "must be an object whose values are strings",
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
 	// Rules that compare several fields:
