@@ -23,7 +23,7 @@ func TestReadmeIsShort(t *testing.T) {
 // The example of a diagnostic in the README is what the step above it would show.
 func TestReadmeDiagnostic(t *testing.T) {
 	text := functiontest.README(t)
-	shown := regexp.MustCompile("(?m)^secrets\\[0\\].*$").FindString(text)
+	shown := regexp.MustCompile(`(?m)^secrets\[0\].*$`).FindString(text)
 	step := regexp.MustCompile("(?s)```yaml\n(- step:.*?)```").FindStringSubmatch(text)
 	if shown == "" || step == nil {
 		t.Fatal("want a step and a diagnostic")

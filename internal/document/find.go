@@ -8,8 +8,8 @@ type Place struct {
 	// it is the start of the item or the value.
 	Key Position
 
-	// Value is the start of the value, after its anchor and tag. For an alias it is the value of
-	// its anchor, and for a missing value the place where it would be.
+	// Value is the start of the value, after its anchor and tag. The start of an alias is the start
+	// of the value of its anchor. The start of a missing value is the place where it would be.
 	Value Position
 }
 

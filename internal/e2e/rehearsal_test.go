@@ -23,10 +23,10 @@ const (
 	// clockVariable names the file that such a function takes its time from.
 	clockVariable = "FUNCTION_EXPORT_NOW"
 
-	// faultVariable names the rule that the variant faults breaks.
+	// faultVariable names the rule that the variant `faults` breaks.
 	faultVariable = "FUNCTION_EXPORT_FAULT"
 
-	// anyTime is when an example is that has no time of its own.
+	// anyTime is the time of an example that does not set one.
 	anyTime = "2026-01-01T00:00:00Z"
 
 	// generatorStateKey is where the function leaves the state of its generators in the

@@ -109,7 +109,7 @@ func TestCompileNothing(t *testing.T) {
 	}
 }
 
-// What a lookup was compiled from may change later.
+// A lookup does not change if the input that it was compiled from changes later.
 func TestLookupIsImmutable(t *testing.T) {
 	in := fromYAML[*v1beta1.Environment](t, `{
 		defaultData: {a: 1},

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
-// section is where the environment lies in the input.
+// section is the path of the environment in the input.
 var section = field.NewPath("environment")
 
 // A conformanceCase, as the header of testdata/conformance.yaml explains it.

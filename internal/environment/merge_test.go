@@ -104,7 +104,7 @@ func TestMergerCopiesOnce(t *testing.T) {
 	}
 }
 
-// What is merged may be in use by others, and so may the lookup.
+// Several goroutines may use a lookup, and the data that it merges, at the same time.
 func TestMergeAtOnce(t *testing.T) {
 	l, selectors := merging(t, 2, "{a: {b: {c: 1}}, z: 1}")
 	before := fields(t, "{a: {b: {d: 1}}}")

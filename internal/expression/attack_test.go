@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// What an attack may take at most. Each is far over what any takes on an idle
-// machine, which the test logs: a failure is a hole, not noise.
+// The time and memory that an attack may use. The limits are far above what any attack uses on an
+// idle machine, which the test logs. A failure therefore is a hole, not noise.
 const (
 	attackTime  = 10 * time.Second
 	attackBytes = 256 << 20

@@ -156,8 +156,8 @@ func asoCases(t testing.TB) []asoCase {
 	return file.Cases
 }
 
-// What is stopped for what its source alone has it do is estimated over the limit, and
-// what its source keeps small is not.
+// If an expression reaches the cost limit with any data, its estimated cost is above the limit. If
+// its source keeps its cost small, the estimate is below the limit.
 func TestCostAndLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

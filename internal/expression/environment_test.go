@@ -18,10 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// What an expression may say is a promise: a function, a macro or a variable that
-// comes or goes with a new version of cel-go, or with its overloads, shows here
-// first. A new function also needs a look at what it costs, in the table of
-// checks.
+// The vocabulary of expressions is a promise. This test fails if a new version of cel-go adds or
+// removes a function, an overload or a macro, or if a variable is added or removed. The cost of a
+// new function must also be added to the table of checks.
 func TestEnvironmentIsFrozen(t *testing.T) {
 	const golden = "testdata/environment.txt"
 	got := describe(t, env.CEL())
@@ -39,7 +38,7 @@ func TestEnvironmentIsFrozen(t *testing.T) {
 	}
 }
 
-// A tenant's environment lacks variables, and nothing else.
+// The environment of a composite author lacks some variables. Everything else is the same.
 func TestTenantsEnvironmentIsFrozen(t *testing.T) {
 	lacks := []string{
 		"variable context: map(string, dyn)", "variable sources: map(string, dyn)", "variable variables: map(string, dyn)",
@@ -66,8 +65,8 @@ func differ(t *testing.T, all, some *cel.Env, lacks []string) {
 	}
 }
 
-// Who sees what of generators: a variable that is not there is a fault when the input
-// is compiled, at its place.
+// Each scope has its own variables of generators. If a scope does not have a variable, its use is
+// a diagnostic at its position when the input is compiled.
 func TestVariablesOfGenerators(t *testing.T) {
 	const (
 		tenants = "the variables are composite, environment, resource, resources, secret, secrets, self"

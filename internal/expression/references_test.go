@@ -326,8 +326,8 @@ func secretObservation(t testing.TB, password string) (*observation.Observation,
 	return o, observation.Map(func(name string) (ref.Val, bool) { v, ok := values[name]; return v, ok }, func() []string { return []string{"map", "text"} })
 }
 
-// The law that all else rests on: if what an expression gives depends on a
-// secret, a value or whether it is there, then a reference to it is found.
+// Everything else relies on this law: If the result of an expression depends on the value or on the
+// existence of a secret, a reference to the secret is found.
 func FuzzSecretDependenceIsFound(f *testing.F) {
 	for i := range uint64(500) {
 		f.Add(i, uint8(i%5))

@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
 
-// What CEL's parser and checker say is said in words, once, and at the mistake.
+// Each message of CEL's parser and checker becomes one plain sentence, at the position of the mistake.
 func TestFaultsInWords(t *testing.T) {
 	cases := map[string]struct {
 		reason, text string
@@ -75,8 +75,8 @@ func TestFaultsInWords(t *testing.T) {
 // celPhrases are what CEL's parser and checker say themselves.
 var celPhrases = []string{"mismatched input", "no matching overload", "(in container", "extraneous input", "token recognition"}
 
-// FuzzFaultsInWords holds that whatever does not compile has a fault with words, which
-// are not those of CEL.
+// FuzzFaultsInWords checks that each expression that does not compile has a diagnostic, and that
+// the diagnostic does not contain CEL's own phrases.
 func FuzzFaultsInWords(f *testing.F) {
 	for _, s := range []string{"'a' +", "${a}", "if a", "a.map(", "'\\d'", "r'", "((", "]", "a ?? b", "\u00a0", "'''a", "a..b", "b'\\", "/", "1.", ".1.2"} {
 		f.Add(s)

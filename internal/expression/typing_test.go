@@ -123,7 +123,7 @@ func TestTypingFinds(t *testing.T) {
 	}
 }
 
-// What works at run time, or may, is no fault.
+// An expression that works at run time, or that may work, has no diagnostic.
 func TestTypingLetsBe(t *testing.T) {
 	for _, text := range []string{
 		"composite.spec.size == 'small' && 'large' != composite.spec.size",
@@ -169,7 +169,7 @@ func TestTypingLetsBe(t *testing.T) {
 	}
 }
 
-// What an expression gives is held against what is wanted of it.
+// The type of an expression is compared with the type that is wanted.
 func TestTypingResult(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string

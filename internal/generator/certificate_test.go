@@ -251,7 +251,7 @@ func TestCertificateFaultOfCA(t *testing.T) {
 	}
 }
 
-// What the caller does to the input afterwards does not matter.
+// The caller may change the input after it is compiled.
 func TestCertificateKeepsNoInput(t *testing.T) {
 	in := certificateInput(t, `{subject: {commonName: a, organizations: [b]}, dnsNames: [c], ipAddresses: [10.0.0.1]}`)
 	c, faults := CompileCertificate(nil, in)

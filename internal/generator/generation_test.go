@@ -422,7 +422,7 @@ func graced(d time.Duration) func(g *generator.Generation) {
 	return func(g *generator.Generation) { g.GracePeriod = d }
 }
 
-// What people write into a state does not let a generation go before its time.
+// If a user edits a state, its generation is still not removed before its grace period ends.
 func TestReadRecordOfANegativeGracePeriod(t *testing.T) {
 	r := generator.ReadRecord(map[string]string{"export.fn.crossplane.io/generator-state": `{"state":{"kind":"uuid","gracePeriod":"-1h"}}`})
 	if r.Kind != "uuid" || r.GracePeriod != 0 {

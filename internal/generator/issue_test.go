@@ -326,7 +326,7 @@ func TestCertificateIssuedBy(t *testing.T) {
 	}
 }
 
-// What was tampered with is an error, and no error holds anything of it.
+// A changed certificate or key is an error, and the error does not quote it.
 func TestParseIssuerErrors(t *testing.T) {
 	const canary = "hunter2canary"
 	root, other := mustMake(t, certificate(t, rootInput), noon, nil), mustMake(t, certificate(t, rootInput), noon, nil)
@@ -377,7 +377,8 @@ func TestParseIssuerErrors(t *testing.T) {
 	}
 }
 
-// What signs certificates says twice that it may. What was made here does.
+// An issuer needs both the key usage for signing and the basic constraint of a CA. Generated CA
+// certificates have both.
 func TestParseIssuerThatMayNotSign(t *testing.T) {
 	for name, change := range map[string]func(*x509.Certificate){
 		"Usage": func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageCRLSign },
@@ -522,7 +523,7 @@ func BenchmarkCertificateMake(b *testing.B) {
 	}
 }
 
-// What each reconcile does for a certificate that is there.
+// The work that each reconcile does for an existing certificate.
 func BenchmarkCertificateLook(b *testing.B) {
 	for _, keyType := range []string{"ecdsa", "ed25519", "rsa"} {
 		root := mustMake(b, certificate(b, strings.Replace(rootInput, "{", "{keyType: "+keyType+", ", 1)), noon, nil)

@@ -46,7 +46,7 @@ func machine() function { return function{next: generator.Next, trust: generator
 
 // A setting says what may happen in a history.
 type setting struct {
-	// skew is how far the clocks of replicas lie from the true time.
+	// skew is the largest difference between the clock of a replica and the true time.
 	skew time.Duration
 
 	// lag is how old the composite may be that Crossplane has in its cache.
@@ -152,7 +152,7 @@ type cluster struct {
 	names    int // made up
 
 	impostors int       // reconciles that were paused
-	disturbed bool      // somebody did to a generation what nobody should
+	disturbed bool      // somebody changed a generation in a way that is not supported
 	known     bool      // an export had recorded a generation before this reconcile
 	current   int       // the value that generated gave last
 	basis     version   // of the generation that was made last
@@ -163,8 +163,8 @@ type cluster struct {
 	log    *[]string
 }
 
-// An event in a history. Its seed decides all that is random in it, so that a history
-// without some of its events is a history, too.
+// An event in a history. Its seed decides everything that is random in it. A history without some
+// of its events therefore also is a history.
 type event struct {
 	name string
 	seed uint64
@@ -653,7 +653,7 @@ func (w *cluster) remove(s *stored) {
 	w.changed()
 }
 
-// changed remembers how the generations are by now.
+// changed records the present state of the generations.
 func (w *cluster) changed() {
 	if w.cached {
 		w.past = append(w.past, moment{w.now, w.live()})
@@ -1303,7 +1303,7 @@ func (w *cluster) checkDrop(s *stored) {
 	switch {
 	case w.isExported(s.value):
 		w.fail("value %d of %d is dropped, and still exported", s.value, s.Number)
-	case s.forged, s.again, !s.wasAdopted: // nobody used it
+	case s.forged, s.again, !s.wasAdopted: // it was never in use
 	case s.flagged.IsZero():
 		w.expect("%d is dropped, and was not flagged", s.Number)
 	case early(s.flagged):
@@ -1321,7 +1321,7 @@ func (w *cluster) checkReason(v version) {
 	case w.made == 0, w.lost, w.disturbed, v.asked != w.basis.asked:
 	case v.want.Rotation != "" && v.want.Rotation != w.basis.want.Rotation:
 	case policy != v1beta1.CreatedOnce && v.edits != w.basis.edits:
-	case v.want.SpecHash != w.basis.want.SpecHash && w.neverUsed(): // it may be mended
+	case v.want.SpecHash != w.basis.want.SpecHash && w.neverUsed(): // it may be replaced
 	case policy == v1beta1.Periodic && !w.now.Before(w.madeAt.Add(v.want.Interval-2*maxSkew)):
 	default:
 		w.expect("a generation is made, and nobody asked for it")
@@ -1434,7 +1434,7 @@ func (w *cluster) checkEnd() {
 	slices.SortFunc(w.stored, func(a, b *stored) int { return a.Number - b.Number })
 	var left []int
 	for i, s := range w.stored {
-		if i == 0 || !s.stripped || !s.never { // else nobody knows whether it was in use
+		if i == 0 || !s.stripped || !s.never { // otherwise it is unknown whether it was in use
 			left = append(left, s.Number)
 		}
 	}

@@ -51,7 +51,7 @@ func seeded(seed uint64) io.Reader {
 	return mathrand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24), byte(seed >> 32)})
 }
 
-// always is entropy that is none.
+// always is a source of entropy that always returns the same byte.
 type always byte
 
 func (a always) Read(b []byte) (int, error) {
@@ -482,8 +482,8 @@ func wrong(in *v1beta1.PasswordGenerator, password string) string {
 	return ""
 }
 
-// chiSquared fails if what was observed is as far from what was expected as it is once
-// in 300,000 fair experiments. The quantile is Wilson and Hilferty's.
+// chiSquared fails if the observed counts differ from the expected ones by so much that it happens
+// once in 300,000 fair experiments. The quantile is Wilson and Hilferty's.
 func chiSquared(t *testing.T, what string, observed map[string]int, expected map[string]float64) {
 	t.Helper()
 	const z = 4.5
@@ -729,8 +729,8 @@ func decodedPassword(encoding, text string) (string, error) {
 	return string(b), err
 }
 
-// Whatever compiles makes passwords of just its shape, from any entropy, or fails
-// with that; whatever does not compile says where.
+// From any entropy, a password that compiles generates passwords of exactly its form, or returns
+// the error of the entropy. A password that does not compile has a diagnostic with a path.
 func FuzzPasswordKeepsItsShape(f *testing.F) {
 	f.Add(uint64(24), uint64(6), uint64(6), defaultSymbols, byte(0), "", "", "raw", "password", uint64(1), []byte("entropy"))
 	f.Add(uint64(92), uint64(10), uint64(30), defaultSymbols, byte(0x3c), "<", ">", "base64", "b,a", uint64(2), []byte{})

@@ -65,8 +65,8 @@ func TestForgedFlag(t *testing.T) {
 	}
 }
 
-// Whatever people write, reading it does not fail, and what was read is written the same
-// each time.
+// Reading a record never fails, whatever users wrote into it. A record that was read is written
+// the same way each time.
 func FuzzRecordIsStable(f *testing.F) {
 	f.Add("2026-11-21T12:00:00.5Z", "2026-11-21T12:00:00+01:00", "s", "k", `{"resource":{"a":"<"},"state":{"kind":"x","gracePeriod":"1h","flagged":true}}`)
 	f.Add("tomorrow", "", "", "", `{"resource":null,"state":{"gracePeriod":"-1h"}}`)

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 )
 
-// What is found depends on what is known.
+// The diagnostics depend on the schemas that are known.
 func TestTypesKnown(t *testing.T) {
 	configMap := plan.Kind{APIVersion: "v1", Kind: "ConfigMap"}
 	schemaOf := func(k *inspect.Known, kind plan.Kind, text string) {
@@ -245,7 +245,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is known is not changed.
+// The check does not change the known schemas.
 func TestTypesChangeNothing(t *testing.T) {
 	k := known(t)
 	typed(t, "{secrets: [{name: out, data: [{key: k, value: \"'v'\"}]}]}", k)

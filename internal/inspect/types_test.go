@@ -87,7 +87,7 @@ func known(t testing.TB) *inspect.Known {
 	}
 }
 
-// typed are the faults that types find in an input that compiles.
+// typed are the diagnostics of the types of an input that compiles.
 func typed(t testing.TB, input string, k *inspect.Known) []string {
 	t.Helper()
 	p, faults := plantest.Compile(t, plantest.Exports(input))
@@ -324,7 +324,7 @@ func TestTypesFind(t *testing.T) {
 	}
 }
 
-// What works at run time, or may, is no fault.
+// An expression that works at run time, or that may work, has no diagnostic.
 func TestTypesLetBe(t *testing.T) {
 	for _, expression := range []string{
 		"resource.status.atProvider.endpoint + resource.metadata.annotations['a/b'] + resource.kind",
@@ -453,7 +453,7 @@ func TestTypesEnvironment(t *testing.T) {
 	}
 }
 
-// What an input leaves of an environment is known if all that it takes is.
+// The environment after an input is known if everything that the input reads for it is known.
 func TestEnvironmentAfter(t *testing.T) {
 	configs := map[string]*structpb.Struct{
 		"eu":  plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu}, data: {region: eu, net: {a: 1}}}"),

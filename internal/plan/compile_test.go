@@ -185,7 +185,7 @@ secrets:
 	}
 }
 
-// duplicates are the faults of secrets[from] to secrets[to-1], all named as
+// duplicates are the diagnostics of secrets[from] to secrets[to-1], all of which have the name of
 // secrets[2].
 func duplicates(from, to int) []string {
 	var out []string
@@ -542,8 +542,8 @@ func TestCompileLimits(t *testing.T) {
 	}
 }
 
-// A variable that uses another one many times, which does so as well, reads each
-// secret once: the test would not end otherwise.
+// A variable uses another variable many times, and that variable uses a third one many times. Each
+// secret is read once. Otherwise the test would not end.
 func TestCompileManyReadings(t *testing.T) {
 	body := "variables:\n- {name: v0, value: secret.a}\n"
 	for i := 1; i < 12; i++ {
@@ -565,8 +565,8 @@ func TestCompileCancelled(t *testing.T) {
 	}
 }
 
-// FuzzCompileNeverPanics takes any JSON as an input: there is a plan or there are
-// faults, each with a path, and both are the same a second time.
+// FuzzCompileNeverPanics compiles any JSON as an input. The result is a plan or a list of
+// diagnostics, each with a path, and it is the same the second time.
 func FuzzCompileNeverPanics(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, `{"secrets": [null, 1, "a", [], {"data": [null, {"value": "secret"}]}]}`, `{"secrets": {"0": {}}}`,

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire/wiretest"
 )
 
-// FuzzDigestTellsInputsApart takes two inputs: equal ones have one digest, as
-// bytes too, and others two, or a plan would be run for another input than its own.
+// FuzzDigestTellsInputsApart compares two inputs. Equal inputs have the same digest, also as bytes,
+// and different inputs have different ones. Otherwise a plan could run for another input.
 func FuzzDigestTellsInputsApart(f *testing.F) {
 	for _, pair := range [][2]string{
 		{`{"a": "b"}`, `{"a": "b"}`},

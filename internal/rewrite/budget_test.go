@@ -20,7 +20,7 @@ func numbered(n int, format string) []Key {
 	return out
 }
 
-// What people do takes a small part of what one request may do.
+// Typical inputs use a small part of the budget of a request.
 func TestHonestWorkIsCheap(t *testing.T) {
 	r, faults := Compile(Options{Rules: []Rule{{Regexp: &benchRules[0]}, {Regexp: &benchRules[1]}, {Regexp: &benchRules[2]}}})
 	if faults != nil {

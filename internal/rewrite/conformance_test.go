@@ -96,7 +96,7 @@ func texts(keys []Key) map[string]string {
 	return out
 }
 
-// run compiles and applies. Faults are an error here.
+// run compiles and applies. It returns diagnostics as an error.
 func run(o Options, in []Key) ([]Key, error) {
 	r, faults := Compile(o)
 	if len(faults) > 0 {

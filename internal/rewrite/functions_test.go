@@ -74,7 +74,7 @@ func TestFunctionsAreBounded(t *testing.T) {
 	}
 }
 
-// What text/template says of a run is not known to be free of data.
+// Run-time errors of text/template may contain data.
 func TestPublicReason(t *testing.T) {
 	if got := publicReason(errors.New(canary)); strings.Contains(got, canary) {
 		t.Errorf("an error is passed on: %s", got)

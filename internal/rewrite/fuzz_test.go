@@ -186,7 +186,7 @@ func assertAdded(t *testing.T, m *Merge, before, after []Key) {
 	assertSame(t, before, slices.Delete(slices.Clone(after), i, i+1))
 	var origins []Origin
 	want := map[string]any{}
-	last := slices.SortedStableFunc(slices.Values(before), func(a, b Key) int { // what is listed is last
+	last := slices.SortedStableFunc(slices.Values(before), func(a, b Key) int { // listed keys are last
 		return slices.Index(m.Priority, a.Name) - slices.Index(m.Priority, b.Name)
 	})
 	for _, k := range last {
@@ -251,7 +251,7 @@ func FuzzErrorsHoldNoValue(f *testing.F) {
 	})
 }
 
-// Compile finds faults in anything, and never panics; nor does what it compiled.
+// Compile returns diagnostics for any text and never panics. A compiled Rewriter also never panics.
 func FuzzCompileNeverPanics(f *testing.F) {
 	f.Add("{{ define `x` }}{{ end }}", "(a)", "$1")
 	f.Add("{{ $x := .value }}{{ range $x }}{{ end }}", "(?U)[a", "${x}")

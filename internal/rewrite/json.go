@@ -34,8 +34,8 @@ var (
 // members sorted, numbers as they are written, and '<', '>' and '&' not escaped.
 // null has no members.
 //
-// What encoding/json would change silently is refused: two members of one name,
-// of which it takes the last, and strings that are not Unicode, which it changes.
+// An object is refused if encoding/json would change it silently. If two members have the same
+// name, encoding/json uses the last one. It also changes strings that are not Unicode.
 func parseObject(b *budget.Budget, raw []byte) (map[string][]byte, error) {
 	raw = bytes.Trim(raw, " \t\r\n") // the white space of JSON
 	if err := b.Spend(budget.Counted(1, validWeighs*len(raw))); err != nil {

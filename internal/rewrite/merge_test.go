@@ -104,7 +104,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// What is no object, or would not stay what it is, is refused by its key.
+// A value that is not an object, or that a merge would change, is refused. The error names its key.
 func TestMergeRefusesValues(t *testing.T) {
 	cases := map[string]error{
 		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `1`: errNotObject, `{`: errNotObject, `{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,

@@ -184,7 +184,7 @@ func TestKeyExpression(t *testing.T) {
 
 var errWaiting = errors.New("waiting for resources.db")
 
-// What may still come is told from what will not.
+// A key that may still appear is distinguished from a key that will not.
 func TestMissing(t *testing.T) {
 	for want, rule := range map[bool]Merge{true: {Priority: []string{"b"}}, false: {}} {
 		_, err := run(Options{Rules: []Rule{mergeRule(rule)}}, []Key{key("db", "a", "1")})
@@ -234,7 +234,7 @@ func TestConvertAndDecode(t *testing.T) {
 	}
 }
 
-// What comes in is not changed, and one Rewriter serves many.
+// Apply does not change its input, and several goroutines may use one Rewriter.
 func TestApplyKeepsItsInput(t *testing.T) {
 	r, faults := Compile(Options{Rules: []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^", "x")}, Decoding: "Auto"})
 	if faults != nil {

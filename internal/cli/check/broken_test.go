@@ -30,7 +30,7 @@ type mistake struct {
 
 type mistakeFile struct{ name, text string }
 
-// readMistake reads a file in txtar's format: lines -- name -- begin files. A comment "faults: 2"
+// readMistake reads a file in txtar's format: lines -- name -- begin files. A comment `faults: 2`
 // marks a case that must have two diagnostics.
 func readMistake(t *testing.T, path string) mistake {
 	t.Helper()

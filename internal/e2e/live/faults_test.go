@@ -245,7 +245,7 @@ func (w *ward) lose(ctx context.Context, s *source, d time.Duration) {
 	})
 }
 
-// later does what ends a fault.
+// later calls do, which repairs what the test broke, after the duration d.
 func (w *ward) later(d time.Duration, do func()) {
 	w.heals.Go(func() { time.Sleep(d); do() })
 }
@@ -478,11 +478,11 @@ func ran() int {
 	return n
 }
 
-// TestFaults hurts the live system at random while credentials are rotated all the time,
-// and looks at each version of each Secret that the API server ever had.
+// TestFaults breaks parts of the live system at random while credentials are rotated all the time.
+// It checks each version of each Secret that the API server ever had.
 //
-// LIVE_FAULTS is how many faults, and LIVE_SEED which ones. The result of a seed also depends on
-// the machine.
+// LIVE_FAULTS is the number of failures, and LIVE_SEED selects them. The result of a seed also
+// depends on the machine.
 func TestFaults(t *testing.T) {
 	seed := setting(t, "LIVE_SEED", uint64(time.Now().UnixNano()))
 	n := int(setting(t, "LIVE_FAULTS", 200))
