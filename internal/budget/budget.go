@@ -1,8 +1,8 @@
 // Package budget limits the work of the function for one request.
 //
 // Each piece of work spends fuel before it begins. A unit of fuel is about the work of one call in an expression. In
-// measurements with rules, a unit took up to 0.7 microseconds of CPU. Fuel does not depend on the machine: the same request
-// always stops at the same point. When the context of the request is done, the budget returns no more fuel.
+// measurements with rules, a unit took up to 0.7 microseconds of CPU. Fuel does not depend on the machine: the same
+// request always stops at the same point. When the context of the request is done, the budget returns no more fuel.
 //
 // A budget limits work, not memory, and does not depend on the kind of work.
 package budget
@@ -18,16 +18,16 @@ import (
 // ErrSpent is the error for a request that exceeds its budget.
 var ErrSpent = errors.New("it exceeds the limit of work for one request")
 
-// A Budget is the remaining budget of one request. It is not safe for concurrent use, because the work of a request has a
-// fixed order.
+// A Budget is the remaining budget of one request. It is not safe for concurrent use, because the work of a request has
+// a fixed order.
 type Budget struct {
 	ctx context.Context
 
-	fuel  int64         // of all work
-	grant int64         // of one expression
-	time  time.Duration // of all expressions
+	fuel  int64         // for all work
+	grant int64         // for one expression
+	time  time.Duration // for all expressions
 
-	// Waiting, Failed and OK count the evaluations of expressions by how they ended.
+	// Waiting, Failed and OK count the evaluations of expressions by their outcome.
 	OK, Waiting, Failed int
 }
 
@@ -47,7 +47,7 @@ func (b *Budget) Context() context.Context { return b.ctx }
 // Left returns the remaining fuel.
 func (b *Budget) Left() int64 { return b.fuel }
 
-// Can returns nil if a piece of work of n units may begin, or otherwise an error. It spends nothing.
+// Can returns nil if a piece of work of n units may begin, and an error otherwise. It spends nothing.
 func (b *Budget) Can(n int64) error {
 	if err := b.ctx.Err(); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (b *Budget) Can(n int64) error {
 	return nil
 }
 
-// Spend takes n units for work that is about to begin, or returns an error. Refused work spends nothing: a smaller piece
-// may still be done.
+// Spend spends n units for work that is about to begin, or returns an error. Refused work spends nothing, and a smaller
+// piece of work may still be done.
 func (b *Budget) Spend(n int64) error {
 	err := b.Can(n)
 	if err == nil {
@@ -68,11 +68,11 @@ func (b *Budget) Spend(n int64) error {
 	return err
 }
 
-// Take n units for work that is already done, because its cost was not known before.
+// Take spends n units for work that is already done, because its cost was not known before.
 func (b *Budget) Take(n int64) { b.fuel = max(0, b.fuel-n) }
 
-// Grant returns the fuel and the time that one expression may take, or an error if nothing is left. If most is not
-// zero, the fuel is at most that.
+// Grant returns the fuel and the time that one expression may use, or an error if nothing is left. If most is not zero,
+// it is an upper limit of the fuel.
 func (b *Budget) Grant(most int64) (fuel int64, left time.Duration, err error) {
 	fuel = min(b.fuel, b.grant)
 	if most > 0 {
@@ -87,24 +87,25 @@ func (b *Budget) Grant(most int64) (fuel int64, left time.Duration, err error) {
 	return fuel, min(b.time, limits.EvaluationTime), nil
 }
 
-// Evaluated takes the part of its grant that an expression used.
+// Evaluated spends the part of its grant that an expression used.
 func (b *Budget) Evaluated(fuel int64, took time.Duration) {
 	b.Take(fuel)
 	b.time -= took
 }
 
-// Counted returns the cost of n things, for example keys, with the given number of bytes. A thing costs as much as 64
-// bytes. Copying, comparing or encoding 64 bytes takes much less than a unit. Escaping or parsing them takes about a unit.
+// Counted returns the cost of n items, for example keys, with the given number of bytes. An item costs as much as 64
+// bytes. Copying, comparing or encoding 64 bytes takes much less than a unit. Escaping or parsing them takes about a
+// unit.
 func Counted(n, bytes int) int64 { return int64(n) + int64(bytes)/64 }
 
-// Copied returns the cost of n things with the given number of bytes that are only copied or encoded.
+// Copied returns the cost of n items with the given number of bytes that are only copied or encoded.
 func Copied(n, bytes int) int64 { return Counted(n, bytes/4) }
 
 // decodedPerUnit is the number of bytes that are decoded in the time of a unit, if their fields are small.
 const decodedPerUnit = 12
 
-// Decode takes the cost of decoding so many bytes of protobuf into objects, and of keeping them. It is one piece of
-// work however many bytes there are: a request has no more than a few MiB.
+// Decode spends the cost of decoding the given number of bytes of protobuf into objects, and of keeping these. It is
+// always one piece of work, because a request has only a few MiB.
 func (b *Budget) Decode(bytes int) error {
 	n := 1 + int64(bytes)/decodedPerUnit
 	if err := b.Spend(min(n, limits.PieceFuel)); err != nil {

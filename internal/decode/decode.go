@@ -1,5 +1,5 @@
-// Package decode reads the fields of a decoded object that may be of any type. It reports a field
-// that is of another type than asked for, with its path, and never shows a value.
+// Package decode reads the fields of a decoded object whose types are not known. It reports the path of
+// each field that does not have the requested type, and never shows a value.
 package decode
 
 import (
@@ -16,8 +16,8 @@ type Path []any
 // A Key of a map. It is in brackets in the text of a path.
 type Key string
 
-// String is the path as it is written, for example spec.pipeline[0].step. A field with dots is
-// quoted, because it is unclear where it ends otherwise.
+// String returns the path as it is written, for example spec.pipeline[0].step. A field that contains
+// dots is quoted. Otherwise its end would be unclear.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, step := range p {
@@ -40,14 +40,14 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// A Value is a part of an object as encoding/json decodes it. A value that is absent, or is below
-// one that is absent or of another type, is empty.
+// A Value is a part of an object as encoding/json decodes it. An absent value is empty. A value below
+// an absent value, or below a value of another type, is also empty.
 type Value struct {
 	Raw    any
 	Path   Path
 	Report func(at Path, message string)
 
-	lost bool // a value above it is of another type, which is reported
+	lost bool // a value above it has another type, and that is already reported
 }
 
 // Refuse reports what is wrong with the value.

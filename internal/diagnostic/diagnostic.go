@@ -1,6 +1,6 @@
-// Package diagnostic holds the one type that says what is wrong with an input, and where. The
-// compiler makes diagnostics, a result of the function lists them, and the commands print them
-// with the line of the file below.
+// Package diagnostic defines the type that says what is wrong with an input, and where. The compiler
+// returns diagnostics, a result of the function lists them, and the commands print them with the line
+// of the file.
 package diagnostic
 
 import (
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// A Rule is the class of rules that a diagnostic belongs to.
+// A Rule is a class of rules. Each diagnostic belongs to one class.
 type Rule string
 
 // The classes of rules.
@@ -24,21 +24,22 @@ type Diagnostic struct {
 	// Path of the field in the input, for example secrets[0].data[1].value.
 	Path string
 
-	// Line and Column of the place in the text of the field. Both count from 1, columns in
-	// characters. They are 0 if the whole field is meant, and Column is 0 if the whole line is.
+	// Line and Column are the position in the text of the field. Both count from 1, and columns count
+	// characters. Both are 0 if the diagnostic is about the whole field. Column is 0 if it is about
+	// the whole line.
 	Line, Column int
 
-	// Key says that the key of the field is meant, and not its value.
+	// Key is set if the diagnostic is about the key of the field and not about its value.
 	Key bool
 
-	// Rule is the class of the rule that is broken.
+	// Rule is the class of the rule that the input breaks.
 	Rule Rule
 
 	// Message says what is wrong, and what to write instead.
 	Message string
 }
 
-// Place returns the path, with :line:column as far as they are known.
+// Place returns the path, followed by :line:column if they are known.
 func (d *Diagnostic) Place() string {
 	switch {
 	case d.Line == 0:
@@ -52,7 +53,7 @@ func (d *Diagnostic) Place() string {
 // Error returns the place and the message.
 func (d *Diagnostic) Error() string { return d.Place() + ": " + d.Message }
 
-// A List is what is wrong with an input, in the order of its fields.
+// A List is the diagnostics of an input, in the order of its fields.
 type List []*Diagnostic
 
 // Error joins the diagnostics of the list, or returns nil if it is empty.

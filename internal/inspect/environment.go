@@ -11,9 +11,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// EnvironmentAfter is the environment after the step, if it is known from files: config finds
-// an EnvironmentConfig by its name. If one is selected by labels, nothing is known. A field
-// whose value an expression returns is null.
+// EnvironmentAfter returns the environment after the step, if files determine it. config finds an
+// EnvironmentConfig by its name. If the input selects one by labels, the environment is unknown. A
+// field whose value an expression returns is null.
 func EnvironmentAfter(
 	p *plan.Plan, before *structpb.Struct, config func(name string) *structpb.Struct,
 ) (after *structpb.Struct, known bool) {

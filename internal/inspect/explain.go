@@ -1,5 +1,5 @@
-// Package inspect says what a plan reads and makes before there is any data, and checks its
-// expressions against the schemas of the objects that they read.
+// Package inspect explains which objects a plan reads and creates, before there is any data. It also
+// checks the expressions of a plan against the schemas of the objects that they read.
 package inspect
 
 import (
@@ -11,30 +11,30 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// An Explanation says what a plan reads and makes: what is known before there is any
-// data. Lists are in the order of the input.
+// An Explanation says which objects a plan reads and creates, as far as this is known before there is
+// any data. Lists are in the order of the input.
 type Explanation struct {
 	// Objects are the Secrets, and then the ConfigMaps, that are exported.
 	Objects []ExplainedObject `json:"objects,omitempty"`
 
-	// Status fields, and fields of the environment that are set.
+	// Status and Environment are the fields that the plan sets there.
 	Status      []ExplainedKey `json:"status,omitempty"`
 	Environment []ExplainedKey `json:"environment,omitempty"`
 
 	Generators []ExplainedGenerator `json:"generators,omitempty"`
 
-	// Variables by themselves. Expressions that use one also have its inputs.
+	// Variables are listed on their own. An expression that uses a variable also has its inputs.
 	Variables []ExplainedKey `json:"variables,omitempty"`
 
-	// FromComposite is nil if composite authors may ask for nothing.
+	// FromComposite is nil if composite authors cannot request exports.
 	FromComposite *ExplainedAuthors `json:"fromComposite,omitempty"`
 
-	// Asks are all requirements that Crossplane may get, and Unused the sources that are not
-	// among them, because no expression uses them.
+	// Asks are all requirements that the function may return to Crossplane. Unused are the sources
+	// that are never required, because no expression uses them.
 	Asks   []Ask    `json:"asks,omitempty"`
 	Unused []string `json:"unused,omitempty"`
 
-	// Rules that Crossplane needs for it.
+	// Rules are the RBAC rules that Crossplane needs.
 	Rules []Rule `json:"rules,omitempty"`
 
 	// Fuel of one request.
@@ -45,7 +45,7 @@ type Explanation struct {
 type RequestCost struct {
 	expression.Cost
 
-	// Path of the expression that may take the most, and Share of the fuel that it may take.
+	// Path is the expression that may use the most fuel, and Share is the share that it may use.
 	Path  string `json:"path,omitempty"`
 	Share int64  `json:"share,omitempty"`
 }
@@ -53,14 +53,14 @@ type RequestCost struct {
 // An ExplainedObject is an object that is exported.
 type ExplainedObject struct {
 	Kind string `json:"kind"`
-	Name string `json:"name"` // in the pipeline
+	Name string `json:"name"` // the composition resource name
 	Path string `json:"path"`
 
-	// Namespace and ObjectName say where it is in the cluster.
+	// Namespace and ObjectName are its namespace and its name in the cluster.
 	Namespace  Spelling `json:"namespace"`
 	ObjectName Spelling `json:"objectName"`
 
-	// Metadata are the expressions of its names, labels and annotations.
+	// Metadata are the expressions of its name, namespace, labels and annotations.
 	Metadata []ExplainedKey `json:"metadata,omitempty"`
 	Keys     []ExplainedKey `json:"keys,omitempty"`
 
@@ -73,27 +73,26 @@ type ExplainedKey struct {
 	// Path of the expression in the input.
 	Path string `json:"path"`
 
-	// Names of the keys, as far as the input spells them. A field has one. Those of Maybe may
-	// be left out.
+	// Names are the keys that the input spells. A field has one. Keys in Maybe may be left out.
 	Names []string `json:"names,omitempty"`
 	Maybe []string `json:"maybe,omitempty"`
 
 	// Others describes keys whose names are not known before run time.
 	Others string `json:"others,omitempty"`
 
-	// Optional is set if it is left out while an input is missing.
+	// Optional is set if the key is left out while an input is missing.
 	Optional bool `json:"optional,omitempty"`
 
 	Inputs []Input `json:"inputs,omitempty"`
 
-	// Own is set if resource, self and secret among the inputs are of the generation that
-	// the expression is about.
+	// Own is set if resource, self and secret among the inputs belong to the generation that the
+	// expression is about.
 	Own bool `json:"own,omitempty"`
 
 	// Waits are other conditions that must be met.
 	Waits []string `json:"waits,omitempty"`
 
-	// Fuel is nil where there is no expression.
+	// Fuel is nil if there is no expression.
 	Fuel *expression.Cost `json:"fuel,omitempty"`
 }
 
@@ -104,17 +103,18 @@ func (k ExplainedKey) Secret() bool {
 
 // An Input is a path that is read.
 type Input struct {
-	// Name of the path in CEL's words.
+	// Name is the path in the syntax of CEL.
 	Name string `json:"name"`
 
-	// Secret is set for connection details, Secrets and outputs of generators. NonSensitive is
-	// set if the input says that it may flow out of Secrets.
+	// Secret is set for connection details, Secrets and outputs of generators. NonSensitive is set if
+	// the input allows its use outside of Secrets.
 	Secret       bool `json:"secret,omitempty"`
 	NonSensitive bool `json:"nonSensitive,omitempty"`
 
 	Need expression.Need `json:"need"`
 
-	// Through are the variables that lead to it, beginning with the one that is used.
+	// Through are the variables that lead to it. The first one is the variable that the expression
+	// uses.
 	Through []string `json:"through,omitempty"`
 }
 
@@ -131,52 +131,53 @@ type ExplainedGenerator struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 
-	// Type is the field that it has, for example password.
+	// Type is the field of the generator that is set, for example password.
 	Type string `json:"type"`
 
-	// Makes is the kind of a generation, or empty if none is stored.
+	// Makes is the kind of a generation. It is empty if generations are not stored.
 	Makes string `json:"makes,omitempty"`
 
 	// Outputs that are known before the first generation. Others describes the rest.
 	Outputs []string `json:"outputs,omitempty"`
 	Others  string   `json:"others,omitempty"`
 
-	// Renewed says when another generation is made.
+	// Renewed says when another generation is created.
 	Renewed []string `json:"renewed,omitempty"`
 
-	// Grace is how long the previous generation stays.
+	// Grace is how long the previous generation is kept.
 	Grace string `json:"grace,omitempty"`
 
 	// SignedBy is the generator of the CA.
 	SignedBy string `json:"signedBy,omitempty"`
 
-	// Expressions of its keepers, manifest, outputs and so on.
+	// Expressions are those of its keepers, manifest, outputs and so on.
 	Expressions []ExplainedKey `json:"expressions,omitempty"`
 }
 
-// ExplainedAuthors says what composite authors may ask for.
+// ExplainedAuthors says what composite authors may export.
 type ExplainedAuthors struct {
-	// FieldPath in the composite, below which they ask.
+	// FieldPath is the field of the composite with their exports.
 	FieldPath string `json:"fieldPath"`
 
-	// Secret is the input that secret means, if any.
+	// Secret is the input that the variable secret reads, if any.
 	Secret string `json:"secret,omitempty"`
 
 	Secrets     []string `json:"secrets,omitempty"`
 	Resources   []string `json:"resources,omitempty"`
 	Environment bool     `json:"environment,omitempty"`
 
-	// Labels and Annotations that their objects may have, and prefixes of them.
+	// Labels and Annotations are the keys, and prefixes of keys, that their objects may have.
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
 
-	// Fuel of each of their expressions, and RequestFuel of all of them, at most.
+	// Fuel is the limit of each of their expressions, and RequestFuel the limit of all of them.
 	Fuel        int64 `json:"fuel"`
 	RequestFuel int64 `json:"requestFuel"`
 }
 
-// Explain a plan. The explanation holds no data, only texts of the input and what follows
-// from them. plural returns the resource of a kind, or empty if it is unknown; it may be nil.
+// Explain explains a plan. The explanation contains no data, only texts of the input and facts that
+// follow from them. plural returns the resource of a kind, or an empty string if it is unknown. It
+// may be nil.
 func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 	x := &explainer{plan: p, variables: map[string][]Input{}}
 	out := &Explanation{}
@@ -255,8 +256,8 @@ func (x *explainer) Object(e plan.Export) ExplainedObject {
 	return out
 }
 
-// ownNamespaceSpelling is the namespace if the input leaves it out. Only the composite shows
-// whether it has one, or is a legacy one with a claim.
+// ownNamespaceSpelling is the namespace if the input does not set it. Only the composite shows
+// whether it is namespaced, or is a legacy composite with a claim.
 var ownNamespaceSpelling = Spelling{Words: "namespace of the composite or its claim"} //nolint:gochecknoglobals // a constant
 
 func defaultName(name string) Spelling {

@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// status refuses a field that the composite does not have: Crossplane would fail to write
-// all of the status, after it has applied everything else.
+// status refuses a field that the composite does not have. With such a field, Crossplane would apply
+// everything else and then fail to write the whole status.
 func (c *typeCheck) status(s plan.StatusField) {
 	want := c.fieldAt(c.composite, s.At.Child("fieldPath").String(), append([]string{"status"}, s.Segments...))
 	if want != nil && s.Value != nil {
@@ -19,7 +19,7 @@ func (c *typeCheck) status(s plan.StatusField) {
 	}
 }
 
-// manifest refuses fields of set that the kind does not have.
+// manifest refuses fields in set that the kind does not have.
 func (c *typeCheck) manifest(m plan.Generator) {
 	r, ok := m.Makes.(*plan.Manifest)
 	if !ok {
@@ -38,7 +38,7 @@ func (c *typeCheck) manifest(m plan.Generator) {
 	}
 }
 
-// fieldAt is the type of a field, or nil if it is unknown, or was refused.
+// fieldAt returns the type of a field. It returns nil if the type is unknown or the field was refused.
 func (c *typeCheck) fieldAt(t *types.Type, at string, segments []string) *types.Type {
 	for _, s := range segments {
 		switch {
@@ -67,10 +67,10 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	c.report(x.Source().Path, "%s", expression.Typing{Objects: c.types}.Misfit(have, name, want))
 }
 
-// isFit reports whether a value may have a type, as far as is known.
+// isFit reports whether a value of one type may fit another type. Unknown types fit.
 func isFit(have, want *types.Type) bool {
 	if have.Kind() == types.OpaqueKind && len(have.Parameters()) == 1 {
-		have = have.Parameters()[0] // an optional
+		have = have.Parameters()[0] // an optional value
 	}
 	isObject := func(t *types.Type) bool { return t.Kind() == types.StructKind || t.Kind() == types.MapKind }
 	open := func(t *types.Type) bool {
@@ -82,7 +82,7 @@ func isFit(have, want *types.Type) bool {
 		return true
 	case have.Kind() == types.ListKind && want.Kind() == types.ListKind:
 		return isFit(have.Parameters()[0], want.Parameters()[0])
-	case have.Kind() == types.DoubleKind && want.Kind() == types.IntKind: // a whole one is
+	case have.Kind() == types.DoubleKind && want.Kind() == types.IntKind: // a whole number fits
 		return true
 	case have.Kind() == types.UintKind:
 		return want.Kind() == types.IntKind

@@ -10,15 +10,15 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// An explainer follows expressions to what they read.
+// An explainer finds the inputs that expressions read.
 type explainer struct {
 	plan      *plan.Plan
-	names     []string           // of the variables so far
-	variables map[string][]Input // what they read
+	names     []string           // names of the variables so far
+	variables map[string][]Input // the inputs of each variable
 	cost      RequestCost
 }
 
-// expression is what an expression of the field or key name reads.
+// expression explains the expression of the field or key with this name.
 func (x *explainer) expression(e *expression.Expression, name string) ExplainedKey {
 	cost := e.Cost()
 	if cost.Max > x.cost.Share {
@@ -34,8 +34,8 @@ func (x *explainer) optional(k ExplainedKey, optional bool) ExplainedKey {
 	return k
 }
 
-// declared marks the inputs of an expression outside of Secrets: the plan refuses secret
-// ones that are not declared nonSensitive.
+// declared marks the inputs of an expression outside of Secrets as nonSensitive. The plan refuses
+// secret inputs that are not declared nonSensitive.
 func (x *explainer) declared(k ExplainedKey) ExplainedKey {
 	for i := range k.Inputs {
 		k.Inputs[i].NonSensitive = k.Inputs[i].Secret
@@ -43,7 +43,7 @@ func (x *explainer) declared(k ExplainedKey) ExplainedKey {
 	return k
 }
 
-// keys are those of an expression that returns several.
+// keys explains an expression that returns several keys.
 func (x *explainer) keys(e *expression.Expression) ExplainedKey {
 	k := x.expression(e, "")
 	k.Names = nil
@@ -61,8 +61,8 @@ func (x *explainer) keys(e *expression.Expression) ExplainedKey {
 	return k
 }
 
-// inputs of an expression, and of the variables that it uses. Each is listed once for each
-// variable that leads to it.
+// inputs returns the inputs of an expression and of the variables that it uses. An input is listed
+// once for each variable that leads to it.
 func (x *explainer) inputs(e *expression.Expression) []Input {
 	var out []Input
 	for _, r := range e.Reads() {
@@ -80,8 +80,8 @@ func (x *explainer) inputs(e *expression.Expression) []Input {
 	return out
 }
 
-// through are the inputs of the variables that r names. If a variable waits for an input, an
-// expression that uses it also waits, even if it uses it as optional.
+// through returns the inputs of the variables that r names. If a variable waits for an input, an
+// expression that uses the variable also waits, even if it uses the variable as optional.
 func (x *explainer) through(r expression.Read) []Input {
 	names := []string{plan.StepName(r.Reference, 0)}
 	if names[0] == plan.Anything {
@@ -102,8 +102,8 @@ func (x *explainer) through(r expression.Read) []Input {
 	return out
 }
 
-// source is an input that must exist even for an optional step below it: a source that is
-// not optional, or a generator.
+// source returns an input that must exist even if a step below it is optional: a source that is not
+// optional, or a generator.
 func (x *explainer) source(r expression.Read) (Input, bool) {
 	name := plan.StepName(r.Reference, 0)
 	if r.Need != expression.Optional || name == plan.Anything {
@@ -140,7 +140,7 @@ func addInput(list []Input, in Input) []Input {
 	return list
 }
 
-// dataFrom is an entry of dataFrom.
+// dataFrom explains an entry of dataFrom.
 func (x *explainer) dataFrom(b plan.DataFrom) ExplainedKey {
 	var k ExplainedKey
 	switch {
@@ -176,7 +176,7 @@ func (x *explainer) isComposed(input string) bool {
 		!slices.ContainsFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == input })
 }
 
-// find is an entry of dataFrom that finds keys.
+// find explains an entry of dataFrom that finds keys.
 func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	f := b.Find
 	k := ExplainedKey{Others: "each key <input>/<key>" + describeFind(*f)}
@@ -199,7 +199,7 @@ func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	return k
 }
 
-// describeFind says what a find finds.
+// describeFind describes which keys a find finds.
 func describeFind(f plan.Find) string {
 	var out []string
 	if f.Path != "" {
@@ -224,7 +224,7 @@ func needOf(s v1beta1.Source) expression.Need {
 	return expression.Required
 }
 
-// generator with its expressions.
+// generator explains a generator and its expressions.
 func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 	out := ExplainedGenerator{Name: m.Name, Path: m.Path.String(), Type: m.Kind, Outputs: m.Keys, Renewed: renewed(m)}
 	if m.Grace > 0 {
@@ -255,7 +255,7 @@ func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 	return out
 }
 
-// renewed says when another generation is made. A totp has no generations.
+// renewed says when another generation is created. A totp has no generations.
 func renewed(m *plan.Generator) []string {
 	if !m.HasGenerations() {
 		return nil

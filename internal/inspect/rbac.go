@@ -11,20 +11,20 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// A Rule of a ClusterRole. It has no resourceNames: Crossplane watches all objects of a kind
-// that it reads, which no rule with names allows.
+// A Rule is a rule of a ClusterRole. It has no resourceNames. Crossplane watches all objects of each
+// kind that it reads, and a rule with names does not allow that.
 type Rule struct {
 	APIGroup string   `json:"apiGroup"`
 	Resource string   `json:"resource"`
 	Verbs    []string `json:"verbs"`
 
-	// Kind that the resource was guessed from, empty if the resource is known.
+	// Kind is the kind that the resource was guessed from. It is empty if the resource is known.
 	Kind string `json:"kind,omitempty"`
 
 	// Installed is set if Crossplane's own role already has the rule.
 	Installed bool `json:"installed,omitempty"`
 
-	// For are the paths in the input that need it.
+	// For are the paths in the input that need the rule.
 	For []string `json:"for"`
 }
 
@@ -33,7 +33,7 @@ var (
 	composeVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 )
 
-// rulesOf requirements, and of what generators compose, sorted.
+// rulesOf returns the sorted rules for requirements and for the objects that generators compose.
 func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) string) []Rule {
 	by := map[string]*Rule{}
 	add := func(apiVersion, kind string, verbs []string, path string) {
@@ -45,7 +45,7 @@ func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) str
 			by[key] = r
 		}
 		if rule.Kind == "" {
-			r.Kind = "" // known of one of its versions
+			r.Kind = "" // the resource of another version is known
 		}
 		if len(verbs) > len(r.Verbs) {
 			r.Verbs = verbs
@@ -74,9 +74,9 @@ func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) str
 	return out
 }
 
-// ruleOf a kind, without its verbs.
+// ruleOf returns the rule for a kind, without verbs.
 func ruleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
-	gv, _ := schema.ParseGroupVersion(k.APIVersion) // else refused by validate
+	gv, _ := schema.ParseGroupVersion(k.APIVersion) // validate refuses an invalid version
 	out := Rule{APIGroup: gv.Group, Resource: guessPlural(k.Kind), Kind: k.Kind}
 	out.Installed = gv.Group == "" && (k.Kind == string(object.Secret) || k.Kind == string(object.ConfigMap)) ||
 		k.APIVersion == plan.EnvironmentConfigAPIVersion && k.Kind == plan.EnvironmentConfigKind
@@ -89,16 +89,16 @@ func ruleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
 	return out
 }
 
-// Endings of nouns and of their plurals, as the generators of CustomResourceDefinitions have
-// them. The first that fits counts.
+// Endings of nouns and of their plurals, as the generators of CustomResourceDefinitions use them. The
+// first one that matches is used.
 var endings = []struct{ one, many string }{ //nolint:gochecknoglobals // a constant
 	{"index", "indices"}, {"vertex", "vertices"}, {"matrix", "matrices"}, {"ysis", "yses"},
 	{"ay", "ays"}, {"ey", "eys"}, {"iy", "iys"}, {"oy", "oys"}, {"uy", "uys"}, {"y", "ies"},
-	{"as", "ases"}, {"ss", "sses"}, {"us", "uses"}, {"s", "s"}, // settings, endpoints and so on are many as they are
+	{"as", "ases"}, {"ss", "sses"}, {"us", "uses"}, {"s", "s"}, // settings, endpoints and so on are already plural
 	{"x", "xes"}, {"z", "zes"}, {"ch", "ches"}, {"sh", "shes"}, {"data", "data"}, {"", "s"},
 }
 
-// guessPlural is the usual name of the resource of a kind.
+// guessPlural returns the usual name of the resource of a kind.
 func guessPlural(kind string) string {
 	name := strings.ToLower(kind)
 	for _, e := range endings {

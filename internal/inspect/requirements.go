@@ -12,26 +12,26 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// An Ask is a requirement that Crossplane may get: an object, or all objects with labels.
+// An Ask is a requirement that the function may return: an object, or all objects with some labels.
 type Ask struct {
-	// Path in the input, or several, with commas, and Why it is needed.
+	// Path is one path in the input, or several with commas. Why says why the object is needed.
 	Path string `json:"path"`
 	Why  string `json:"why"`
 
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 
-	// Namespace is empty for a cluster scoped kind.
+	// Namespace is empty for a cluster-scoped kind.
 	Namespace Spelling `json:"namespace,omitzero"`
 
-	// Name or Labels is set. Both are empty for names that only a composite has.
+	// Name or Labels is set. Both are empty if the name depends on the composite.
 	Name   Spelling   `json:"name,omitzero"`
 	Labels []AskLabel `json:"labels,omitempty"`
 
-	// Optional is set if it need not exist.
+	// Optional is set if the object does not have to exist.
 	Optional bool `json:"optional,omitempty"`
 
-	// Inputs of the expression that names it.
+	// Inputs are those of the expression that returns its name.
 	Inputs []Input `json:"inputs,omitempty"`
 }
 
@@ -41,7 +41,7 @@ type AskLabel struct {
 	Value Spelling `json:"value"`
 }
 
-// ask lists all requirements. Those that others may depend on are first.
+// ask lists all requirements. Requirements that others may depend on are first.
 func (x *explainer) ask(out *Explanation) {
 	out.Asks = x.environmentAsks()
 	used := map[string]bool{}
@@ -130,7 +130,7 @@ func (x *explainer) sourceAsk(s plan.Source) Ask {
 	return a
 }
 
-// connectionAsks are for the Secrets that hold the connection details that expressions use.
+// connectionAsks are the requirements for Secrets with connection details that expressions use.
 func (x *explainer) connectionAsks() []Ask {
 	var out []Ask
 	add := func(path, of string) {
@@ -169,7 +169,7 @@ func (x *explainer) connectionAsks() []Ask {
 	return out
 }
 
-// generationAsks are for objects that may have the name of the next generation.
+// generationAsks are the requirements for objects that may have the name of the next generation.
 func generationAsks(m *plan.Generator) []Ask {
 	object := m.Makes.Object()
 	a := Ask{Path: m.Path.String(), APIVersion: object.APIVersion, Kind: object.Kind, Optional: true}
@@ -186,7 +186,7 @@ func generationAsks(m *plan.Generator) []Ask {
 	return []Ask{a}
 }
 
-// addAsks adds requirements. Equal ones share an item with both paths.
+// addAsks adds requirements. Equal requirements become one item with both paths.
 func addAsks(list, asks []Ask) []Ask {
 	for _, a := range asks {
 		i := slices.IndexFunc(list, func(o Ask) bool {

@@ -19,37 +19,37 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// Known is what is known about the objects that an input reads. All of it is optional:
-// nothing is refused about unknown objects.
+// Known describes the objects that an input reads. All fields are optional: the check does not refuse
+// anything about unknown objects.
 type Known struct {
 	// Composite is its kind. ClusterScoped says that it has no namespace, and no claim.
 	Composite     plan.Kind
 	ClusterScoped bool
 
-	// Resources are the kinds of what the other steps of the pipeline compose, by name. A zero
-	// kind is unknown. Closed says that they compose no others.
+	// Resources are the kinds of the composed resources of the other steps of the pipeline, by
+	// composition resource name. A zero kind is unknown. Closed says that there are no others.
 	Resources map[string]plan.Kind
 	Closed    bool
 
-	// Required are the names of the Composition's own required resources for the step;
-	// nil if they are not known.
+	// Required are the names of the Composition's own required resources for the step. It is nil if
+	// they are not known.
 	Required []string
 
-	// Environment is what expressions see of it, null where a value is not known; nil if
-	// it may have any field. See EnvironmentAfter.
+	// Environment is the environment that expressions see. An unknown value is null. It is nil if the
+	// environment may have any field. See EnvironmentAfter.
 	Environment *structpb.Struct
 
-	// ConnectionKeys are the keys of connection details, by the name of the composed
-	// resource, or composite.
+	// ConnectionKeys are the keys of connection details, by composition resource name, or by the name
+	// composite for those of the composite.
 	ConnectionKeys map[string][]string
 
-	// Schema finds the OpenAPI v3 schema of a kind, or nil. It may be nil.
+	// Schema returns the OpenAPI v3 schema of a kind, or nil if it is unknown. The function may be nil.
 	Schema func(plan.Kind) *structpb.Struct
 
 	Stopped error // why an existing schema is unknown
 }
 
-// KindsRead are the kinds of sources and manifests, in the order of their first use.
+// KindsRead returns the kinds of sources and manifests, in the order of their first use.
 func KindsRead(p *plan.Plan) []plan.Kind {
 	var out []plan.Kind
 	add := func(k plan.Kind) {
@@ -70,8 +70,8 @@ func KindsRead(p *plan.Plan) []plan.Kind {
 	return out
 }
 
-// Check returns the diagnostics of plan.Compile and of CheckTypes, those of types also for the
-// valid parts of an invalid input. known says what is known about a plan, which may be partial.
+// Check returns the diagnostics of plan.Compile and of CheckTypes. It also checks the types of the
+// valid parts of an invalid input. known returns what is known about a plan, which may be partial.
 func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known) diagnostic.List {
 	if _, size := plan.DigestOf(wire.Of(input)); size > limits.InputBytes {
 		return plan.TooLarge(size)
@@ -83,9 +83,10 @@ func Check(ctx context.Context, env *expression.Environment, input *structpb.Str
 	return append(diagnostics, CheckTypes(p, known(p))...)
 }
 
-// CheckTypes finds what can never work in the input, given what is known about the objects that
-// it reads: a field that they do not have, a string instead of a number, a comparison that is
-// never true, an unknown key of connection details. Diagnostics are in the order of the input.
+// CheckTypes finds expressions that can never work, given what is known about the objects that the
+// input reads. Examples are a field that does not exist, a string instead of a number, a comparison
+// that is never true, and an unknown key of connection details. Diagnostics are in the order of the
+// input.
 func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
 	diagnostics, _ := CheckTypesWithin(nil, p, known)
 	return diagnostics
@@ -129,7 +130,7 @@ func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.
 	return slices.CompactFunc(c.diagnostics, func(a, b *diagnostic.Diagnostic) bool { return *a == *b }), cmp.Or(spent, known.Stopped)
 }
 
-// pay for the check of one expression, which grows with the square of it at worst.
+// pay spends the cost of checking one expression. At worst, it grows with the square of its size.
 func pay(b *budget.Budget, x plan.Compiled) error {
 	if b == nil {
 		return nil

@@ -22,12 +22,12 @@ type typeCheck struct {
 	*Known
 
 	plan        *plan.Plan
-	composed    map[string]plan.Kind // by all steps
+	composed    map[string]plan.Kind // composed resources of all steps
 	types       *schema.Types
 	composite   *types.Type
 	resources   *types.Type
 	sources     *types.Type
-	variables   map[string]*types.Type // those above
+	variables   map[string]*types.Type // variables declared above
 	results     map[*expression.Expression]*types.Type
 	diagnostics diagnostic.List
 }
@@ -57,7 +57,7 @@ func (c *typeCheck) kind(k plan.Kind) *types.Type {
 	return types.DynType
 }
 
-// names refuses names that would mean two things.
+// names refuses names that would be ambiguous.
 func (c *typeCheck) names() {
 	if c.composed == nil {
 		c.composed = map[string]plan.Kind{}
@@ -97,7 +97,7 @@ func (c *typeCheck) containers() {
 		t := c.kind(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
 		switch {
 		case len(s.MatchLabels) > 0 && s.MatchName+s.NameExpression != "":
-			t = types.DynType // which is a diagnostic
+			t = types.DynType // it already has a diagnostic
 		case len(s.MatchLabels) > 0:
 			t = types.NewListType(t)
 		}
@@ -115,7 +115,7 @@ func (c *typeCheck) containers() {
 	c.sources = c.types.Container(expression.Sources, members, noSource)
 }
 
-// notComposed says that no step composes a resource.
+// notComposed returns the message that no step composes a resource.
 func (c *typeCheck) notComposed(name string) string {
 	names := plan.SortedKeys(c.composed)
 	return fmt.Sprintf("no step of the pipeline composes a resource named %s%s", name, suggest.ThereAre(name, names))
@@ -130,7 +130,7 @@ func (c *typeCheck) isComposed(at expression.Place, name string) bool {
 	return ok || !c.Closed
 }
 
-// typing is what is known about the variables of one expression.
+// typing returns the known types of the variables of one expression.
 func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 	about := c.composite
 	switch from := x.Source().From; {
@@ -155,7 +155,7 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 	}}
 }
 
-// values are the strings that a reference can read, if they are enumerated.
+// values returns the strings that a reference can read, if the schema enumerates them.
 func (c *typeCheck) values(x plan.Compiled, r expression.Reference) []string {
 	path := make([]any, 0, len(r.Path))
 	for _, s := range r.Path {
@@ -202,8 +202,7 @@ func isSynthetic(path string) bool {
 	return strings.HasSuffix(path, ".extract.key") || strings.HasSuffix(path, ".extract.property")
 }
 
-// connectionKeys refuses a key that is not among the connection details of what it is
-// read from.
+// connectionKeys refuses a key that the connection details of a resource do not have.
 func (c *typeCheck) connectionKeys(x plan.Compiled) {
 	for _, r := range x.References() {
 		input, key := x.Source().From, plan.StepName(r, 0)

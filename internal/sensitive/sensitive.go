@@ -1,8 +1,8 @@
-// Package sensitive holds bytes that are not shown by accident.
+// Package sensitive holds bytes that are never shown by mistake.
 //
-// Only [Bytes.Reveal] returns a secret value. Every other way out (fmt in all its verbs, loggers,
-// encoders, templates, a struct or a map that holds it) gets [Redacted] or an error, so that a request
-// that is logged by mistake shows no password.
+// Only [Bytes.Reveal] returns a secret value. Everything else (fmt with any verb, loggers, encoders,
+// templates, a struct or a map that contains it) gets [Redacted] or an error. If a request is logged
+// by mistake, the log therefore contains no password.
 //
 // The package does not encrypt, wipe memory or hide the length of a value.
 package sensitive
@@ -20,19 +20,19 @@ import (
 // Redacted is printed and encoded instead of a value.
 const Redacted = "[redacted]"
 
-// errBinary is why a value has no binary form: a redacted one would look like a value.
+// errBinary explains why a value has no binary form: a redacted form would look like a value.
 var errBinary = errors.New("cannot encode a sensitive value: use Reveal")
 
-// Bytes is an immutable secret value. The zero value is the empty one.
+// Bytes is an immutable secret value. The zero value is empty.
 //
 // Its content is in a closure, because fmt prints unexported fields inside of other unexported fields by
-// reflection: of a function it can only print the address. A func also makes Bytes incomparable, so ==
-// does not compile; use [Bytes.Equal].
+// reflection. It can only print the address of a function. Because of the function, Bytes also cannot be
+// compared with ==. Use [Bytes.Equal].
 type Bytes struct {
 	reveal func() []byte
 }
 
-// New keeps a copy of b, which its caller may change afterwards.
+// New returns a value with a copy of b. The caller may change b afterwards.
 func New(b []byte) Bytes {
 	if len(b) == 0 {
 		return Bytes{}
@@ -41,7 +41,7 @@ func New(b []byte) Bytes {
 	return Bytes{reveal: func() []byte { return own }}
 }
 
-// FromString is [New] for a string. It is shared, because it cannot change.
+// FromString is like [New] for a string. It does not copy the string, because strings do not change.
 func FromString(s string) Bytes {
 	if s == "" {
 		return Bytes{}
@@ -50,8 +50,8 @@ func FromString(s string) Bytes {
 	return Bytes{reveal: func() []byte { return own }}
 }
 
-// Reveal returns the value itself, not a copy: its caller must not modify it. An
-// empty value is nil. Search for this name to find every place that sees a secret.
+// Reveal returns the value itself, not a copy. The caller must not modify it. An empty value is nil.
+// To find all code that sees a secret, search for this name.
 func (b Bytes) Reveal() []byte {
 	if b.reveal == nil {
 		return nil
@@ -62,9 +62,8 @@ func (b Bytes) Reveal() []byte {
 // Len is the length of the value in bytes.
 func (b Bytes) Len() int { return len(b.Reveal()) }
 
-// Equal compares two values in a time that depends on their lengths only. It is
-// also what cmp.Equal and cmp.Diff use; reflect.DeepEqual finds any two
-// non-empty values different.
+// Equal compares two values in a time that depends only on their lengths. cmp.Equal and cmp.Diff also
+// use it. reflect.DeepEqual reports that two values differ, unless both are empty.
 func (b Bytes) Equal(other Bytes) bool {
 	return subtle.ConstantTimeCompare(b.Reveal(), other.Reveal()) == 1
 }

@@ -1,4 +1,4 @@
-// Package suggest finds the known name that is meant by a misspelt name.
+// Package suggest finds the known name that a misspelled name means.
 //
 // The package has no state.
 package suggest
@@ -15,9 +15,9 @@ const mostCompared = 1 << 16
 // Fuel is the cost of a suggestion, in units of a request's budget.
 const Fuel = 1_000
 
-// Nearest returns the known name that is nearest to a wrong one, if the difference is at most a third
-// of its letters, or one of two letters. If several are equally near, it returns the first. If there
-// are very many names or very long ones, it only compares the first names.
+// Nearest returns the known name that is nearest to a wrong one, if at most a third of its letters
+// differ, or one of two letters. If several names are equally near, it returns the first. If there are
+// very many names, or very long ones, it compares only the first names.
 func Nearest(wrong string, known []string) string {
 	best, least := "", len(wrong)/3+1
 	if len(wrong) == 2 {
@@ -25,7 +25,7 @@ func Nearest(wrong string, known []string) string {
 	}
 	lower, compared := strings.ToLower(wrong), 0
 	for _, k := range known {
-		if compared++; len(k)-len(wrong) >= least || len(wrong)-len(k) >= least { // at least this many must be inserted or removed
+		if compared++; len(k)-len(wrong) >= least || len(wrong)-len(k) >= least { // at least this number of letters must be inserted or removed
 			continue
 		}
 		if compared += len(wrong) * len(k); compared > mostCompared {
@@ -38,7 +38,7 @@ func Nearest(wrong string, known []string) string {
 	return best
 }
 
-// DidYouMean returns the end of a message that suggests a name. It is empty without a name.
+// DidYouMean returns the end of a message that suggests a name. It is empty if there is no name.
 func DidYouMean(name string) string {
 	if name == "" {
 		return ""
@@ -49,8 +49,8 @@ func DidYouMean(name string) string {
 // namesListed is the number of names in a list. A reader can still find the right one.
 const namesListed = 12
 
-// ThereAre returns the end of a message about a name that does not exist: the name that was probably
-// meant, or the names that exist.
+// ThereAre returns the end of a message about a name that does not exist. It suggests the nearest
+// name, or lists the names that exist.
 func ThereAre(wrong string, known []string) string {
 	switch meant := Nearest(wrong, known); {
 	case meant != "":
@@ -71,8 +71,8 @@ func List(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// distance returns the number of letters to insert, remove, replace or swap with the
-// next one (optimal string alignment).
+// distance returns the smallest number of letters that must be inserted, removed, replaced or swapped
+// with the next one (optimal string alignment).
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
