@@ -1,14 +1,14 @@
-# Both base images are build arguments: a mirror, a digest or a stand-in goes here.
+# Both base images are build arguments. Set them to use a mirror, a digest or another image.
 ARG GO_IMAGE=golang:1.26
 ARG RUNTIME_IMAGE=gcr.io/distroless/static-debian12:nonroot
 
-# Build on the machine's own platform. Go crosses to the target faster than an emulator runs.
+# Build on the machine's own platform. Cross-compiling with Go is faster than an emulator.
 FROM --platform=${BUILDPLATFORM} ${GO_IMAGE} AS build
 WORKDIR /src
 ENV CGO_ENABLED=0
 
-# The source is mounted, not copied: at an absolute path, since buildah refuses ".".
-# Modules are downloaded in a step of their own, which the target platform does not repeat.
+# The source is mounted instead of copied. The path is absolute, because buildah refuses ".".
+# Modules are downloaded in a separate step, which is shared by all target platforms.
 RUN --mount=type=bind,target=/src \
     --mount=type=cache,target=/go/pkg/mod \
     go mod download

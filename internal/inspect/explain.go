@@ -41,11 +41,11 @@ type Explanation struct {
 	Fuel RequestCost `json:"fuel"`
 }
 
-// A RequestCost is the fuel that one request may take.
+// A RequestCost is the fuel that one request may use.
 type RequestCost struct {
 	expression.Cost
 
-	// Path is the expression that may use the most fuel, and Share is the share that it may use.
+	// Path is the expression that may use the most fuel, and Share is that fuel.
 	Path  string `json:"path,omitempty"`
 	Share int64  `json:"share,omitempty"`
 }

@@ -45,7 +45,7 @@ func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) str
 			by[key] = r
 		}
 		if rule.Kind == "" {
-			r.Kind = "" // the resource of another version is known
+			r.Kind = "" // the resource of one version is known
 		}
 		if len(verbs) > len(r.Verbs) {
 			r.Verbs = verbs

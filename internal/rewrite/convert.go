@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// compileConversion compiles External Secrets' conversionStrategy. As in its design, and unlike in
-// its code, names are converted also after rules. Letters outside of ASCII pass there, and the API
-// server refuses them. Here Unicode converts them, and Default refuses them: '_' for each would
-// make a name that cannot be read.
+// compileConversion compiles External Secrets' conversionStrategy. Names are also converted after
+// rules, as in the design of External Secrets, but not in its code. External Secrets does not convert
+// letters outside of ASCII, and the API server refuses them. Here Unicode converts them. Default
+// refuses them, because a name with '_' for each of them would be unreadable.
 func compileConversion(path, strategy string) (string, apply, diagnostic.List) {
 	if wrong := oneOf(path, strategy, "Default", "Unicode", "None"); wrong != nil || strategy == "None" {
 		return path, keep, wrong
@@ -38,15 +38,14 @@ func compileConversion(path, strategy string) (string, apply, diagnostic.List) {
 
 func keep(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
 
-// charactersWeigh is how many bytes that are copied a character weighs that is looked at.
+// charactersWeigh is the cost of inspecting a character, in copied bytes.
 const charactersWeigh = 4
 
-// numbersWeigh is the same for one that is replaced by its number.
+// numbersWeigh is the cost of replacing a character by its number, in copied bytes.
 const numbersWeigh = 20
 
-// convertName replaces each character that no key can have: by '_', or by '_U',
-// its number in hexadecimal and '_'. It fails on a letter that it does not
-// replace.
+// convertName replaces each character that is invalid in a key by '_', or by '_U', its hexadecimal
+// number and '_'. It fails on a letter that it does not replace.
 func convertName(name string, byNumber bool) (string, bool) {
 	if strings.IndexFunc(name, isForeign) < 0 {
 		return name, true
@@ -71,8 +70,8 @@ func isForeign(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
 }
 
-// compileDecoding compiles External Secrets' decodingStrategy. As there, line
-// breaks inside of base64 are skipped, and padding is required.
+// compileDecoding compiles External Secrets' decodingStrategy. As in External Secrets, line breaks
+// inside of base64 are skipped, and padding is required.
 func compileDecoding(path, strategy string) (string, apply, diagnostic.List) {
 	wrong := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
 	if len(encodings[strategy]) == 0 {
@@ -84,7 +83,7 @@ func compileDecoding(path, strategy string) (string, apply, diagnostic.List) {
 				return nil, spent(path, err)
 			}
 			value, ok := decode(k.Value, strategy)
-			if !ok { // the error of the decoder says where, and so how much of it is base64
+			if !ok { // the error of the decoder is not shown: its offset says how much of the value is base64
 				return nil, failed(path, "the value of %s is not %s with padding: "+
 					"use None or Auto, or export the key separately", k.name(), strategy)
 			}
@@ -94,8 +93,8 @@ func compileDecoding(path, strategy string) (string, apply, diagnostic.List) {
 	}, nil
 }
 
-// decode decodes a value. Auto keeps what it cannot decode; what only looks like
-// base64, as 1234, is decoded.
+// decode decodes a value. Auto keeps a value that it cannot decode. It also decodes a value that only
+// looks like base64, for example 1234.
 func decode(v sensitive.Bytes, strategy string) (sensitive.Bytes, bool) {
 	for _, e := range encodings[strategy] {
 		out := make([]byte, e.DecodedLen(v.Len()))

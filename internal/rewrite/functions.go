@@ -19,7 +19,7 @@ import (
 // A callError is the reason why a function of a template fails. It contains no argument.
 type callError struct {
 	reason string
-	always bool // for each key
+	always bool // the function fails for each key
 }
 
 func (e callError) Error() string { return e.reason }
@@ -50,12 +50,12 @@ var patternNames = []string{"regexMatch", "regexReplaceAll"}
 // functionNames are all functions except the builtins.
 var functionNames = slices.Sorted(maps.Keys((&meter{}).functions(nil)))
 
-// functions of a template beside the builtins. They have the names and the order of arguments of
-// sprig's. Sprig itself is not used: it would add 14 packages and 1 MB, it spends no budget
-// before it works, and it differs on keys: trunc cuts a character in two, substr and repeat fail
-// on some arguments, and b64dec returns the text of its error as the key. Here all functions
-// count characters, and return no more than a name may have. printf knows %s, %d and %v
-// without flags.
+// functions returns the functions of a template, except the builtins. They have sprig's names, and
+// sprig's order of arguments. Sprig itself is not used. It would add 14 packages and 1 MB, and its
+// functions do not spend the budget before they work. Some of them also produce wrong keys: trunc cuts
+// a character in two, substr and repeat fail on some arguments, and b64dec returns the text of its
+// error as the key. Here all functions count characters, and their results are never longer than a
+// name. printf supports %s, %d and %v without flags.
 func (m *meter) functions(patterns map[string]*Pattern) template.FuncMap {
 	return template.FuncMap{
 		"upper":     m.text(strings.ToUpper),
@@ -99,7 +99,7 @@ func (m *meter) functions(patterns map[string]*Pattern) template.FuncMap {
 			if len(s) > costlyText {
 				return "", errCostly
 			}
-			if (len(s)+1)*(len(by)+1) > 16*maxName { // more than all matches, or all references, can give
+			if (len(s)+1)*(len(by)+1) > 16*maxName { // more than all matches, or all references, can produce
 				return "", errTooLong
 			}
 			out, err := patterns[pattern].replaceAll(m.budget, s, by)
@@ -131,7 +131,7 @@ func (m *meter) text(f func(string) string) func(string) (string, error) {
 	}
 }
 
-// inWords is like [meter.text] for a function of the words of a text.
+// inWords is like [meter.text] for a function that splits a text into words.
 func (m *meter) inWords(f func([]string) string) func(string) (string, error) {
 	in := m.text(func(s string) string { return f(words(s)) })
 	return func(s string) (string, error) {
@@ -248,9 +248,10 @@ func camelcase(words []string) string {
 	return out.String()
 }
 
-// words returns the words of a name: runs of letters and digits, split before a capital that follows a
-// small letter or a digit, and before the last of several capitals if a small letter follows it: dbURLPath
-// is db, URL, Path. Digits belong to the word before them. Sprig has other rules for digits.
+// words returns the words of a name, which are runs of letters and digits. A run is split before a capital
+// that follows a small letter or a digit, and before the last of several capitals if a small letter follows
+// it. For example, dbURLPath becomes db, URL, Path. Digits belong to the word before them. Sprig has other
+// rules for digits.
 func words(s string) []string {
 	var out []string
 	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

@@ -30,9 +30,8 @@ var (
 	errDuplicates = errors.New("has an object with two members of the same name: the result would be undefined")
 )
 
-// parseObject returns the members of a JSON object as canonical JSON: compact,
-// members sorted, numbers as they are written, and '<', '>' and '&' not escaped.
-// null has no members.
+// parseObject returns the members of a JSON object as canonical JSON. Canonical JSON is compact, its
+// members are sorted, numbers are unchanged, and '<', '>' and '&' are not escaped. null has no members.
 //
 // An object is refused if encoding/json would change it silently. If two members have the same
 // name, encoding/json uses the last one. It also changes strings that are not Unicode.
@@ -58,7 +57,7 @@ func parseObject(b *budget.Budget, raw []byte) (map[string][]byte, error) {
 	return parseMembers(b, d, 1)
 }
 
-// parseMembers reads the members of an object after its brace, and the closing brace.
+// parseMembers reads the members of an object and its closing brace. The opening brace is already read.
 func parseMembers(b *budget.Budget, d *json.Decoder, depth int) (map[string][]byte, error) {
 	members := map[string][]byte{}
 	for d.More() {
@@ -77,7 +76,7 @@ func parseMembers(b *budget.Budget, d *json.Decoder, depth int) (map[string][]by
 	return members, parseEnd(d)
 }
 
-// parseEnd reads the brace or the bracket at an end.
+// parseEnd reads a closing brace or bracket.
 func parseEnd(d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
 		return errNotObject
@@ -154,28 +153,28 @@ func appendString(out []byte, s string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// plain is canonical JSON as the value of a key: the text of a string, nothing
-// for null, and everything else as it is.
+// plain returns the value of a key for canonical JSON: the text of a string, an empty value for null,
+// and any other JSON unchanged.
 func plain(raw []byte) []byte {
 	switch {
 	case string(raw) == "null":
 		return nil
 	case raw[0] == '"':
 		var s string
-		_ = json.Unmarshal(raw, &s) // it was made by appendString
+		_ = json.Unmarshal(raw, &s) // it is valid, because appendString wrote it
 		return []byte(s)
 	}
 	return raw
 }
 
-// hasLoneSurrogate reports whether valid JSON escapes one half of a UTF-16 pair
-// alone, as \ud800 does. It stands for no character.
+// hasLoneSurrogate reports whether valid JSON escapes only one half of a UTF-16 pair, for example
+// \ud800. Such a half is not a character.
 func hasLoneSurrogate(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
 			continue
 		}
-		i++ // on what is escaped
+		i++ // to the escaped character
 		switch half := surrogate(raw[i:]); half {
 		case 0:
 		case low:
@@ -196,7 +195,7 @@ const (
 	low  = 0xdc00 >> 10
 )
 
-// surrogate is which half of a pair follows a backslash: high, low or 0.
+// surrogate returns which half of a pair follows a backslash: high, low, or 0 for neither.
 func surrogate(raw []byte) int {
 	if raw[0] != 'u' {
 		return 0

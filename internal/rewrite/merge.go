@@ -10,29 +10,27 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// Merge opens up values that are JSON objects, and merges their members.
+// Merge merges the members of values that are JSON objects.
 //
-// Keys are merged in alphabetical order, then those of Priority in the order of the list: the last
-// one wins. Numbers are kept as they are written.
+// Keys are merged in alphabetical order, followed by the keys of Priority in the order of the list. The
+// last key wins. Numbers are kept as they are written.
 type Merge struct {
-	// Strategy is Extract or JSON. Empty is Extract: the members become the keys,
-	// strings as they are, null as an empty value, objects and arrays as compact
-	// JSON with sorted members. JSON keeps the keys and adds one.
+	// Strategy is Extract or JSON. Empty means Extract: the members become the keys. Strings are
+	// unchanged, null becomes an empty value, and objects and arrays become compact JSON with sorted
+	// members. JSON keeps the keys and adds one.
 	Strategy string
 
-	// Into names the key that JSON adds. Extract ignores it, as External Secrets
-	// does.
+	// Into is the name of the key that JSON adds. Extract ignores it, as in External Secrets.
 	Into string
 
-	// Priority lists names of keys, as the rules before this one leave them.
+	// Priority lists names of keys after the previous rules.
 	Priority []string
 
-	// PriorityPolicy is Strict or IgnoreNotFound. Empty is Strict: each key of
-	// Priority must exist.
+	// PriorityPolicy is Strict or IgnoreNotFound. Empty means Strict: each key of Priority must exist.
 	PriorityPolicy string
 
-	// ConflictPolicy is Error or Ignore. Empty is Error: a member that two keys have
-	// is refused, even with equal values. Ignore overwrites it.
+	// ConflictPolicy is Error or Ignore. Empty means Error: a member that two keys have is refused, even
+	// if its values are equal. Ignore overwrites it.
 	ConflictPolicy string
 }
 
@@ -67,7 +65,7 @@ func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) 
 	}
 	merged, err := m.merge(b, path, ordered)
 	if err != nil || len(keys) == 0 {
-		return nil, err // an object of nothing comes from nowhere
+		return nil, err // a merged object without keys would have no origin
 	}
 	if m.Strategy == "JSON" {
 		object, err := m.object(b, keys, merged)
@@ -83,7 +81,7 @@ func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) 
 	return out, nil
 }
 
-// order of the keys, which are sorted by name, in which they are merged.
+// order returns the keys, which are sorted by name, in the order in which they are merged.
 func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 	byName := make(map[string]Key, len(m.Priority))
 	out := make([]Key, 0, len(keys))
@@ -112,7 +110,7 @@ func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 // A member of the merged object.
 type member struct {
 	raw     []byte   // as canonical JSON
-	origins []Origin // of all that wrote it
+	origins []Origin // of all keys that have it
 }
 
 func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]member, *Failed) {
@@ -150,7 +148,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 		several(slices.Compact(conflicts), "; "))
 }
 
-// object is the key that strategy JSON adds. It comes from all keys.
+// object returns the key that the strategy JSON adds. Its origins are those of all keys.
 func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (Key, error) {
 	members := make(map[string][]byte, len(merged))
 	for name, member := range merged {

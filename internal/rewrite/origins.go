@@ -11,21 +11,21 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// maxQuoted is how many bytes of a name a text shows.
+// maxQuoted is the number of bytes of a name that a message shows.
 const maxQuoted = 80
 
 func compareOrigins(a, b Origin) int {
 	return cmp.Or(strings.Compare(a.Input, b.Input), strings.Compare(a.Key, b.Key))
 }
 
-// union is all origins, sorted, each once.
+// union returns all origins, sorted and without duplicates.
 func union(all ...[]Origin) []Origin {
 	out := slices.Concat(all...)
 	slices.SortFunc(out, compareOrigins)
 	return slices.Compact(out)
 }
 
-// String is the origin in words.
+// String describes the origin.
 func (o Origin) String() string {
 	if o.Input == "" {
 		return quote(o.Key)
@@ -33,7 +33,7 @@ func (o Origin) String() string {
 	return quote(o.Key) + " of " + quote(o.Input)
 }
 
-// name is a key in words: its origins, never its name.
+// name describes a key by its origins, never by its name.
 func (k Key) name() string {
 	switch len(k.Origins) {
 	case 0:
@@ -51,8 +51,8 @@ func (k Key) name() string {
 	return "(" + strings.Join(names, " + ") + ")"
 }
 
-// describe names the keys, sorted. Those that one original key was opened up
-// into look alike, and are counted.
+// describe lists the descriptions of the keys, sorted. Keys that are members of the same original key
+// have equal descriptions, and are counted.
 func describe(keys []Key) string {
 	counts := map[string]int{}
 	for _, k := range keys {
@@ -69,7 +69,7 @@ func describe(keys []Key) string {
 	return several(names, " and ")
 }
 
-// several joins names, and counts those that are over the limit of a message.
+// several joins names, and counts the names that exceed the limit of a message.
 func several(names []string, sep string) string {
 	if more := len(names) - limits.MessageItems; more > 0 {
 		names = append(slices.Clone(names[:limits.MessageItems]), fmt.Sprintf("%d more", more))
@@ -88,7 +88,7 @@ func quote(name string) string {
 	return fmt.Sprintf("%q…", name[:n])
 }
 
-// oneOf refuses a word that is not known. An empty one means the first of them.
+// oneOf refuses an unknown word. An empty word means the first known one.
 func oneOf(path, got string, known ...string) diagnostic.List {
 	if got == "" || slices.Contains(known, got) {
 		return nil
@@ -98,12 +98,12 @@ func oneOf(path, got string, known ...string) diagnostic.List {
 	return diagnostic.List{wrong(path, "must be %s or %s, not %s", others, known[last], quote(got))}
 }
 
-// wrong is a diagnostic about a field.
+// wrong returns a diagnostic about a field.
 func wrong(path, format string, args ...any) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
 }
 
-// wrongAt is a diagnostic at a byte in the text of a field.
+// wrongAt returns a diagnostic at a byte in the text of a field.
 func wrongAt(path, text string, offset int, format string, args ...any) *diagnostic.Diagnostic {
 	d := wrong(path, format, args...)
 	d.Line, d.Column = position(text, offset)
@@ -111,7 +111,7 @@ func wrongAt(path, text string, offset int, format string, args ...any) *diagnos
 	return d
 }
 
-// position of a byte in a text.
+// position returns the line and the column of a byte in a text.
 func position(text string, offset int) (line, column int) {
 	before := text[:min(max(offset, 0), len(text))]
 	last := before[strings.LastIndexByte(before, '\n')+1:]

@@ -8,12 +8,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// Open takes the members of the JSON object in the value of a key, below the
-// members that path names, as keys: strings as they are, numbers as they are
-// written, objects and lists as compact JSON, null as the empty text. They have
-// the origins of the key, and are sorted by no order.
+// Open returns the members of a JSON object as keys. The object is in the value of a key, below the
+// members in path. Strings and numbers are unchanged, objects and lists become compact JSON, and null
+// becomes an empty text. The returned keys have the origins of the key, and their order is not defined.
 //
-// The error is a [*Failed]. It names the path, which the input spells.
+// The error is a [*Failed]. It names the path, which is part of the input.
 func Open(b *budget.Budget, k Key, path []string) ([]Key, error) {
 	raw := k.Value.Reveal()
 	for i := 0; ; i++ {
@@ -39,7 +38,7 @@ func Open(b *budget.Budget, k Key, path []string) ([]Key, error) {
 	}
 }
 
-// below is a member of a key's value in words.
+// below describes a member of the value of a key.
 func (k Key) below(path []string) string {
 	if len(path) == 0 {
 		return k.name()
@@ -47,5 +46,5 @@ func (k Key) below(path []string) string {
 	return quote(strings.Join(path, ".")) + " in " + k.name()
 }
 
-// String is the key in words: where it came from, never its name or value.
+// String describes the key by its origins, never by its name or value.
 func (k Key) String() string { return k.name() }

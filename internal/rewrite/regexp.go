@@ -14,14 +14,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
-// Regexp replaces what Source matches by Target: every match, anywhere in the
-// name, as regexp.ReplaceAllString does.
+// Regexp replaces each match of Source by Target, anywhere in the name, as regexp.ReplaceAllString does.
 type Regexp struct {
 	// Source is a regular expression in RE2 syntax.
 	Source string
 
-	// Target may refer to groups of the source: $1 or ${1}, $name or ${name}, and
-	// $0 for the whole match. $$ is a dollar. It may be empty.
+	// Target may refer to groups of the source with $1 or ${1} and $name or ${name}, and to the whole
+	// match with $0. $$ is a dollar sign. Target may be empty.
 	Target string
 }
 
@@ -49,14 +48,14 @@ type Pattern struct {
 	instructions int
 }
 
-// String is its source.
+// String returns its source.
 func (p *Pattern) String() string { return p.re.String() }
 
-// stepsPerUnit are how many steps of a regular expression take as long as a unit of the
-// budget has: one for each instruction and character.
+// stepsPerUnit is the number of steps of a regular expression that take as long as one unit of the
+// budget. Each instruction takes one step for each character.
 const stepsPerUnit = 64
 
-// search is what looking for one match in a text takes at worst.
+// search returns the highest cost of looking for one match in a text.
 func (p *Pattern) search(text string) int64 {
 	return 1 + int64(len(text)+1)*int64(p.instructions)/stepsPerUnit
 }
@@ -69,13 +68,13 @@ func (p *Pattern) Match(b *budget.Budget, text string) (bool, error) {
 	return p.re.MatchString(text), nil
 }
 
-// matchesAtOnce are looked for before it is seen whether there are more: so many are
-// paid for at worst that were not there to be found.
+// matchesAtOnce is the number of matches that are searched for first. The budget must allow for all of
+// them, even if there are fewer.
 const matchesAtOnce = 8
 
-// replaceAll is ReplaceAllString of package regexp, which searches again after each match: a pattern
-// that reads all that follows takes the square of the text, or of its matches. It is paid for by
-// matches, and not begun if it could take more than may be spent.
+// replaceAll is like ReplaceAllString of package regexp, which searches again after each match. If a
+// pattern reads the whole rest of the text, the cost grows with the square of the text. Each match
+// spends the budget. A search does not begin if it could exceed the budget.
 func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) {
 	search := p.search(text)
 	var matches [][]int
@@ -97,7 +96,7 @@ func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) 
 	out, end := make([]byte, 0, len(text)+len(by)), 0
 	for _, m := range matches {
 		if len(out) > maxBytes {
-			break // it is refused
+			break // check refuses the result
 		}
 		out = p.re.ExpandString(append(out, text[end:m[0]]...), by, text, m)
 		end = m[1]
@@ -108,8 +107,8 @@ func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) 
 	return string(append(out, text[end:]...)), nil
 }
 
-// CompilePattern compiles a regular expression that is matched against names, within the
-// limits of those of rules. The path is that of its diagnostics.
+// CompilePattern compiles a regular expression that is matched against names. It has the same limits as
+// the expressions of rules. path is the path of its diagnostics.
 func CompilePattern(path, source string) (*Pattern, diagnostic.List) {
 	refuse := func(format string, args ...any) (*Pattern, diagnostic.List) {
 		return nil, diagnostic.List{wrong(path, format, args...)}

@@ -113,7 +113,7 @@ func (f *Failed) Error() string {
 // Unwrap returns the cause.
 func (f *Failed) Unwrap() error { return f.Cause }
 
-// A Rewriter is compiled options. It is immutable, and safe for concurrent use.
+// A Rewriter is the result of compiling options. It is immutable, and safe for concurrent use.
 type Rewriter struct{ steps []step }
 
 // A step computes keys from keys. Its argument is sorted by name. The step may change the slice, and return keys in
@@ -217,7 +217,7 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 		}
 		i += n
 	}
-	switch { // the worst first
+	switch { // the worst error is first
 	case len(empty) > 0:
 		return failed(path, "produces an empty name for %s: a key needs a name of at least one character", several(empty, "; "))
 	case len(long) > 0:

@@ -17,15 +17,14 @@ import (
 )
 
 const (
-	// templateCharacters is what a template may have. Those that rewrite a key are
-	// a line.
+	// templateCharacters is the maximum length of a template. A typical template is one line.
 	templateCharacters = 1024
 
-	// costlyText is how long a text may be that a template matches or cuts into
-	// words, in bytes: that takes many steps for each of them.
+	// costlyText is the maximum length of a text that a template matches or splits into words, in bytes.
+	// These functions take many steps for each byte.
 	costlyText = 1 << 10
 
-	// templateName is what errors of text/template call each template.
+	// templateName is the name of each template in errors of text/template.
 	templateName = "template"
 )
 
@@ -84,8 +83,8 @@ type program struct {
 	meter *meter
 }
 
-// compileTemplate parses a template, checks all its nodes, and runs it once:
-// text/template finds wrong arguments only then.
+// compileTemplate parses a template, checks all its nodes, and runs it once, because text/template finds
+// wrong arguments only when it runs.
 func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	if n := utf8.RuneCountInString(source); n > templateCharacters {
 		return nil, diagnostic.List{wrong(path, "has %d characters, over the limit of %d: split it into several rules",
@@ -93,7 +92,7 @@ func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	}
 	trees := map[string]*parse.Tree{}
 	tree := parse.New(templateName)
-	tree.Mode = parse.SkipFuncCheck // walker knows where they are
+	tree.Mode = parse.SkipFuncCheck // walker checks them, and knows their positions
 	if _, err := tree.Parse(source, "", "", trees); err != nil {
 		return nil, diagnostic.List{(&compiled{source: source}).diagnostic(path, err, "cannot be parsed: ")}
 	}
@@ -161,13 +160,14 @@ func publicReason(err error) string {
 	return "the template fails for this key"
 }
 
-// dependsOnData reports whether the error may not occur for another key.
+// dependsOnData reports whether another key may not cause the error.
 func dependsOnData(err error) bool {
 	var own callError
 	return errors.As(err, &own) && !own.always
 }
 
-// errorText has a line, for an error at run time the column in bytes from 0, and the message.
+// errorText matches the text of an error. Its groups are the line, the column in bytes from 0, which only
+// run-time errors have, and the message.
 var errorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?::(\d+): executing .*?>)?: (.*)$`)
 
 // diagnostic returns the diagnostic for an error of a template that has read no data.
@@ -181,8 +181,8 @@ func (c *compiled) diagnostic(path string, err error, prefix string) *diagnostic
 	return d
 }
 
-// place is where a template failed, and the message of text/template. Only the text of the error
-// has them.
+// place returns the position at which a template failed, and the message of text/template. Only the text
+// of the error contains them.
 func (c *compiled) place(path string, err error) (*diagnostic.Diagnostic, string) {
 	m := errorText.FindStringSubmatch(err.Error())
 	if m == nil {

@@ -24,7 +24,7 @@ func (w *walker) refuse(offset int, format string, args ...any) {
 	w.wrong = append(w.wrong, wrongAt(w.path, w.source, offset, format, args...))
 }
 
-// single refuses templates that are defined inside of the one.
+// single refuses templates that are defined inside of the template.
 func (w *walker) single(tree *parse.Tree, all map[string]*parse.Tree) {
 	if len(w.wrong) > 0 {
 		return // block is already reported
@@ -122,7 +122,7 @@ func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
 		w.refuse(int(f.Pos), "%s must have a literal regular expression as its first argument", f.Ident)
 		return
 	}
-	// A position inside of a quoted text is not one in the template.
+	// A position inside of a quoted text is not a position in the template.
 	at := source.Pos
 	p, wrong := CompilePattern("", source.Text)
 	w.patterns[source.Text] = p
@@ -134,7 +134,7 @@ func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
 	}
 }
 
-// literal returns an argument that is a literal text, or nil.
+// literal returns an argument if it is a literal text, and nil otherwise.
 func literal(args []parse.Node, i int) *parse.StringNode {
 	if i >= len(args) {
 		return nil
