@@ -23,15 +23,13 @@ const (
 	requestMemory = 120 << 20
 	requestSize   = 4 << 20
 
-	// goneCPU is what the server may take for a request once its caller has gone away: it is
-	// many times what it takes on an idle machine, and a quarter of what all of the request
-	// may take.
+	// goneCPU is the CPU time that the server may use for a request after its caller is gone. It is many
+	// times the time on an idle machine, and a quarter of the limit for the whole request.
 	goneAfter, goneCPU = 20 * time.Millisecond, 250 * time.Millisecond
 )
 
-// The law of requests: whatever a Composition asks for, and whatever the cluster holds, a
-// request takes no more than this, is answered, and is not worked on for longer than
-// somebody waits for it.
+// The law of requests: With any Composition and any data in the cluster, a request stays within these
+// limits and is answered. The server stops its work soon after the caller is gone.
 func TestAttackRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, and attacks it")
@@ -44,9 +42,9 @@ func TestAttackRequests(t *testing.T) {
 			if size > requestSize {
 				t.Fatalf("a request of %d KiB is refused: the attack is none", size>>10)
 			}
-			s := serveAttacked(t) // of its own, so that memory of other requests neither counts nor hides anything
+			s := serveAttacked(t) // a separate server, so that the memory of other requests does not count
 			s.rest(t)
-			s.compile(t, req) // whose plan counts
+			s.compile(t, req) // the memory of the plan counts
 			cost, rsp := s.attackOnce(t, req)
 			cost.name, cost.size = name, size
 			condition := rsp.GetConditions()[0]
@@ -62,7 +60,7 @@ func TestAttackRequests(t *testing.T) {
 	}
 }
 
-// compile the input of a request, which is done once and bounded by itself.
+// compile makes the server compile the input of a request. This happens once, and has its own limits.
 func (s *attacked) compile(t *testing.T, req *fnv1.RunFunctionRequest) {
 	t.Helper()
 	bare := &fnv1.RunFunctionRequest{Meta: req.GetMeta(), Input: req.GetInput(), Observed: &fnv1.State{Composite: &fnv1.Resource{
@@ -77,7 +75,7 @@ func (s *attacked) compile(t *testing.T, req *fnv1.RunFunctionRequest) {
 	}
 }
 
-// attackOnce sends a request, and returns what it took.
+// attackOnce sends a request, and returns its cost.
 func (s *attacked) attackOnce(t *testing.T, req *fnv1.RunFunctionRequest) (attackCost, *fnv1.RunFunctionResponse) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
@@ -91,13 +89,13 @@ func (s *attacked) attackOnce(t *testing.T, req *fnv1.RunFunctionRequest) (attac
 	return attackCost{cpu: s.cpu(t) - cpu, memory: s.status(t, "VmHWM") - s.resting, clock: time.Since(start), calls: 1}, rsp
 }
 
-// abandon a request, and return the CPU time that the server takes after that.
+// abandon cancels a request, and returns the CPU time that the server uses afterwards.
 func (s *attacked) abandon(t *testing.T, req *fnv1.RunFunctionRequest) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), goneAfter)
 	defer cancel()
 	if _, err := s.client.RunFunction(ctx, req); err == nil {
-		return 0 // it was answered before
+		return 0 // it was already answered
 	}
 	gone := s.cpu(t)
 	for quiet := 0; quiet < 5; {

@@ -27,8 +27,7 @@ func TestCasesAreComposites(t *testing.T) {
 	}
 }
 
-// stored is how many bytes a value has as JSON without spaces, which protojson puts
-// at random.
+// stored returns the size of a value as JSON without spaces. protojson adds spaces at random.
 func stored(v *structpb.Value) int {
 	switch k := v.GetKind().(type) {
 	case *structpb.Value_StructValue:
@@ -48,7 +47,7 @@ func stored(v *structpb.Value) int {
 	}
 	b, err := v.MarshalJSON()
 	if err != nil {
-		return 0 // nothing at all
+		return 0 // there is no value
 	}
 	return len(b)
 }

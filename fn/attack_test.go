@@ -35,53 +35,50 @@ import (
 
 // The limits of the server's work for one reconcile of a hostile composite.
 const (
-	// attackCPU counts all threads, the collection of garbage among them, and what
-	// the neighbour's requests take meanwhile. It is no time on a clock: a busy
-	// machine makes an attack last longer, and hardly dearer.
+	// attackCPU is the CPU time of all threads. It includes garbage collection, and the requests of the
+	// neighbor during the attack. It is not elapsed time: on a busy machine, an attack takes longer, but
+	// hardly more CPU time.
 	attackCPU = time.Second
 
-	// attackMemory is resident memory at its highest, over what the server has after a few peaceful
-	// requests. No attack has a server of its own: the memory of one attack counts for the next
-	// one.
+	// attackMemory is the peak of the resident memory, minus the memory after a few harmless requests.
+	// The attacks share a server, so memory that one attack keeps also counts for the next one.
 	attackMemory = 100 << 20
 
 	// attackLatency is the longest wait of another request for its answer, on a machine that also
 	// runs the tests of other packages. It is hundreds of times the wait on an idle machine.
 	attackLatency = 5 * time.Second
 
-	// Of the attacks that take longer than longAttack, though they are no large
-	// requests, attackServed is how many answers the neighbour has to get during each,
-	// on average. It gets some 30; if it had to wait for the attack to end it would get
-	// one or two.
+	// attackServed is the number of answers that the neighbor must get, on average, during an attack that
+	// takes longer than longAttack and is not a largeRequest. It gets about 30. If it had to wait for the
+	// end of the attack, it would get one or two.
 	longAttack, largeRequest, attackServed = 200 * time.Millisecond, 512 << 10, 8
 
-	// attackText is how much a composite's author can have the server say, in
-	// messages and in the context.
+	// attackText is the maximum size of the messages and of the context that a composite author can cause.
 	attackText = 256 << 10
 
-	// attackAnswer is the largest answer that is received. Crossplane accepts less.
+	// attackAnswer is the largest response that the test receives. Crossplane accepts less.
 	attackAnswer = 64 << 20
 
-	// attackObjects is how much all objects of one author's may have together, in
-	// base64, with all that is around it.
+	// attackObjects is the maximum size of all objects of one author together, in base64 and with all
+	// other fields.
 	attackObjects = 2 << 20
 
-	// growths is how often an author asks for one more.
+	// growths is the number of times that an author adds an object.
 	growths = 5
 
-	// hoards is how many composites ask for other expressions each.
+	// hoards is the number of composites, each with different expressions.
 	hoards = 20
 )
 
-// The values in the secrets that the composite author may read, and in those that the author must
-// not read.
+// The values in Secrets that the composite author may read, and in Secrets that the author must not
+// read.
 const (
 	allowedCanary = "canary-allowed-51a7c3"
 	deniedCanary  = "canary-denied-93f2e8"
 )
 
-// attackInput exports a Secret of its own, and lets the composite's author read db, and
-// have the labels and annotations that the attacks have.
+// attackInput exports a Secret. It allows the composite author to read db, and to use the labels and
+// annotations of the attacks.
 const attackInput = `
 input:
   apiVersion: export.fn.crossplane.io/v1beta1
@@ -96,9 +93,9 @@ input:
     allow: {secrets: [db], resources: [db], labels: [ALLOWEDKEYS], annotations: [ALLOWEDKEYS]}
 `
 
-// attackState is a request without its input and the composite's spec. Values that the author must
-// not read contain the canary. The Secret of another owner also contains it, and is found if the
-// author exports a Secret with its name.
+// attackState is a request without an input and without the spec of the composite. Values that the author
+// must not read contain the canary. The Secret of another owner also contains the canary. The function
+// finds it if the author exports a Secret with its name.
 const attackState = `
 observed:
   composite:
@@ -206,8 +203,8 @@ func TestAttacks(t *testing.T) {
 	summarize(t, all)
 }
 
-// summarize logs the attacks that took most, and looks whether the neighbour was
-// served during those that took long.
+// summarize logs the most expensive attacks. It checks that the neighbor was served during the longest
+// ones.
 func summarize(t *testing.T, all []attackCost) {
 	t.Helper()
 	var long, served int64
@@ -230,7 +227,7 @@ func summarize(t *testing.T, all []attackCost) {
 	}
 }
 
-// judge an answer: what it makes, what it asks for, and what it says.
+// judge checks the composed resources, the requirements and the messages of a response.
 func judge(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
 	asked := askedFor(req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue().GetFields()["operatorSpec"])
@@ -264,14 +261,14 @@ func judge(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.
 	judgeWords(t, a, req, rsp)
 }
 
-// reservedKeys are what Crossplane finds by what it composed.
+// reservedKeys are the labels and annotations by which Crossplane finds composed resources.
 var reservedKeys = map[string][]string{
 	"labels":      {"crossplane.io/composite", "crossplane.io/claim-name", "crossplane.io/claim-namespace"},
 	"annotations": {"crossplane.io/composition-resource-name"},
 }
 
-// judgeObject that the author asked for, by this name and with these keys, or with
-// those that an expression gives.
+// judgeObject checks an object that the author exports. It must have this name, and these keys or the
+// keys that an expression returns.
 func judgeObject(t *testing.T, kind, name string, keys map[string]bool, o, observed *structpb.Struct) {
 	t.Helper()
 	f := o.GetFields()
@@ -313,7 +310,7 @@ func judgeObject(t *testing.T, kind, name string, keys map[string]bool, o, obser
 	}
 }
 
-// judgeWords of an answer: no secret is in them, and they are not many.
+// judgeWords checks the texts of a response. They must not contain a secret or exceed the limit.
 func judgeWords(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
 	said := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
@@ -348,8 +345,7 @@ func judgeWords(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *
 	}
 }
 
-// holds reports whether a text has the canary, be it in base64 with anything before
-// it.
+// holds reports whether a text contains the canary, also in base64 with any text before it.
 func holds(text []byte, canary string) bool {
 	if bytes.Contains(text, []byte(canary)) {
 		return true
@@ -363,17 +359,17 @@ func holds(text []byte, canary string) bool {
 	return false
 }
 
-// asked is what an author spells: by composed resource, and by kind and name, the
-// other one, and the keys of each.
+// asked describes the exports of an author. It maps composition resource names to kinds with names, these
+// back to composition resource names, and objects to their keys.
 type asked struct {
 	names map[string]string
 	keys  map[string]map[string]bool
 }
 
-// anyKey stands for those that an expression gives.
+// anyKey stands for the keys that an expression returns.
 const anyKey = "\x00any"
 
-// find the object that a composed resource is, if the author asked for it.
+// find returns the object of a composed resource, if the author exports it.
 func (a asked) find(composed string) (kind, name string, ok bool) {
 	for object, c := range a.names {
 		if c == composed {
@@ -384,7 +380,7 @@ func (a asked) find(composed string) (kind, name string, ok bool) {
 	return "", "", false
 }
 
-// askedFor reads the lists once more, in a way of its own.
+// askedFor reads the lists again, independently of the function.
 func askedFor(asks *structpb.Value) asked {
 	out := asked{names: map[string]string{}, keys: map[string]map[string]bool{}}
 	for field, list := range asks.GetStructValue().GetFields() {
@@ -410,7 +406,7 @@ func askedFor(asks *structpb.Value) asked {
 	return out
 }
 
-// attackRequest is a request with a composite of its author's.
+// attackRequest returns a request with the composite of an attack.
 func attackRequest(t testing.TB, a attack.Case) *fnv1.RunFunctionRequest {
 	t.Helper()
 	req := functiontest.Request(t, canaries(attackState+attackInput))
@@ -430,8 +426,8 @@ func attackRequest(t testing.TB, a attack.Case) *fnv1.RunFunctionRequest {
 	return req
 }
 
-// deepest is how deep a list in the composite's spec may nest for protobuf to read
-// it. Objects nest two thirds as deep.
+// deepest is the maximum depth of a list in the spec of the composite that protobuf can read. The maximum
+// depth of objects is two thirds of it.
 func deepest(t *testing.T) int {
 	t.Helper()
 	reads := func(n int) bool {
@@ -442,16 +438,16 @@ func deepest(t *testing.T) int {
 	return sort.Search(10_000, func(n int) bool { return !reads(n + 1) })
 }
 
-// An attackCost is what a reconcile took of the server.
+// An attackCost is the cost of a reconcile for the server.
 type attackCost struct {
 	name   string
 	cpu    time.Duration
-	memory int64 // at its highest, over the server at rest
-	before int64 // over the server at rest, before it began
+	memory int64 // peak, minus the memory at rest
+	before int64 // before the attack, minus the memory at rest
 	clock  time.Duration
 	calls  int
 	size   int   // of the request
-	served int64 // how often the neighbour was meanwhile
+	served int64 // answers that the neighbor got during the attack
 }
 
 func (c attackCost) String() string {
@@ -466,7 +462,7 @@ func (c attackCost) judge(t *testing.T, reason string) {
 	}
 }
 
-// An attacked is the built program, which serves.
+// An attacked is a running server of the built program.
 type attacked struct {
 	cmd     *exec.Cmd
 	log     *attackedLog
@@ -491,7 +487,7 @@ func (l *attackedLog) String() string {
 	return l.buf.String()
 }
 
-// builtFunction is the program, built once for all tests that serve it.
+// builtFunction is the program. It is built once for all tests.
 type builtProgram struct {
 	once sync.Once
 	dir  string
@@ -512,15 +508,15 @@ func (b *builtProgram) path() (string, error) {
 	return filepath.Join(b.dir, "fn"), b.err
 }
 
-// remove the program, if it was built.
+// remove deletes the program, if it was built.
 func (b *builtProgram) remove() {
 	if b.dir != "" {
 		_ = os.RemoveAll(b.dir)
 	}
 }
 
-// serveAttacked builds the program, and serves it with the flags that it has in a
-// cluster, but for TLS, and with a log that says more. env is added to its environment.
+// serveAttacked builds the program and starts it with the flags that it has in a cluster, except for TLS,
+// and with a debug log. env is added to its environment.
 func serveAttacked(t *testing.T, env ...string) *attacked {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
@@ -541,13 +537,13 @@ func serveAttacked(t *testing.T, env ...string) *attacked {
 	return s
 }
 
-// dial the server, at the address that its log says.
+// dial connects to the server at the address in its log.
 func (s *attacked) dial(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	t.Helper()
 	return fnv1.NewFunctionRunnerServiceClient(s.connect(t))
 }
 
-// connect anew.
+// connect opens a new connection.
 func (s *attacked) connect(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	var address string
@@ -566,7 +562,7 @@ func (s *attacked) connect(t *testing.T) *grpc.ClientConn {
 	return conn
 }
 
-// end the server as Kubernetes does. Nothing secret is in its log.
+// end stops the server as Kubernetes does. It checks that the log contains no secret.
 func (s *attacked) end(t *testing.T) {
 	t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -581,7 +577,7 @@ func (s *attacked) end(t *testing.T) {
 	}
 }
 
-// reconciled is what became of a request.
+// reconciled is the result of a request.
 type reconciled struct {
 	answers []*fnv1.RunFunctionResponse
 	cost    attackCost
@@ -589,7 +585,7 @@ type reconciled struct {
 
 func (r reconciled) last() *fnv1.RunFunctionResponse { return r.answers[len(r.answers)-1] }
 
-// reconcile calls as Crossplane does: until nothing more is required.
+// reconcile calls the function as Crossplane does, until it requires nothing more.
 func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconciled {
 	t.Helper()
 	before, cpu, start := s.resident(t), s.cpu(t), time.Now()
@@ -622,7 +618,7 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 	return out
 }
 
-// rest lets the server serve a few peaceful requests, and notes what it has then.
+// rest sends a few harmless requests, and records the memory of the server afterwards.
 func (s *attacked) rest(t *testing.T) {
 	t.Helper()
 	for range 50 {
@@ -632,8 +628,8 @@ func (s *attacked) rest(t *testing.T) {
 	t.Logf("at rest the server has %d MiB", s.resting>>20)
 }
 
-// grow reconciles again and again, with what was composed before. It does not grow
-// with each.
+// grow reconciles repeatedly, each time with the previous composed resources. The response must not grow
+// each time.
 func (s *attacked) grow(t *testing.T, nth func(n int) attack.Case) {
 	t.Helper()
 	observed := map[string]*fnv1.Resource{}
@@ -656,8 +652,8 @@ func (s *attacked) grow(t *testing.T, nth func(n int) attack.Case) {
 	}
 }
 
-// peace serves peaceful requests, and logs what the server has then. That it is
-// bounded over all attacks was seen with each.
+// peace sends harmless requests, and logs the memory of the server afterwards. Each attack already checked
+// that it is limited.
 func (s *attacked) peace(t *testing.T) {
 	t.Helper()
 	before := s.resident(t) - s.resting
@@ -687,15 +683,15 @@ func (s *attacked) status(t *testing.T, field string) int64 {
 	return kB << 10
 }
 
-// cpu is the time that all threads of the process took, those that ended among
-// them: user and system time, in hundredths of a second.
+// cpu returns the user and system time of all threads of the process, including threads that ended. The
+// kernel reports it in hundredths of a second.
 func (s *attacked) cpu(t *testing.T) time.Duration {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
 		t.Fatalf("the server is gone: %v\n%s", err, s.log)
 	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // from the third on
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the third field and all later ones
 	var total time.Duration
 	for _, f := range fields[11:13] {
 		n, err := strconv.ParseInt(f, 10, 64)
@@ -707,26 +703,26 @@ func (s *attacked) cpu(t *testing.T) time.Duration {
 	return total
 }
 
-// A neighbour is another composite of the same Composition, whose requests come on
-// a connection of its own, one after another.
+// A neighbour is another composite of the same Composition. It sends its requests over a separate
+// connection, one after another.
 type neighbour struct {
 	client fnv1.FunctionRunnerServiceClient
 	req    *fnv1.RunFunctionRequest
 	want   *fnv1.RunFunctionResponse
 
-	during atomic.Pointer[string] // which attack
+	during atomic.Pointer[string] // the present attack
 	served atomic.Int64
 
 	end  context.CancelFunc
 	done chan struct{}
 
-	// For when it is done.
+	// These are read after it has stopped.
 	failed      []string
 	worst       time.Duration
 	worstDuring string
 }
 
-// neighbour begins to send requests.
+// neighbour starts to send requests.
 func (s *attacked) neighbour(t *testing.T) *neighbour {
 	t.Helper()
 	n := &neighbour{client: s.dial(t), done: make(chan struct{})}
@@ -770,7 +766,7 @@ func (n *neighbour) run(ctx context.Context) {
 	}
 }
 
-// stop it: it was served all the time, what it asked for.
+// stop stops the neighbor. It checks that all its requests were answered correctly.
 func (n *neighbour) stop(t *testing.T) {
 	t.Helper()
 	n.end()

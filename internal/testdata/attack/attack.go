@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// shared is a chain of binds. Each holds the one before it n times, so a short text makes a
+// shared returns a chain of binds. Each bind contains the previous one n times, so a short text builds a
 // structure of n^depth leaves.
 func shared(depth, n int, literal, use string) string {
 	var b strings.Builder
@@ -28,7 +28,7 @@ func shared(depth, n int, literal, use string) string {
 	return b.String()
 }
 
-// doubled binds a literal and adds it to itself n times.
+// doubled returns an expression that binds a literal and adds it to itself n times.
 func doubled(n int, literal, use string) string {
 	var b strings.Builder
 	last := literal
@@ -42,8 +42,8 @@ func doubled(n int, literal, use string) string {
 	return b.String()
 }
 
-// summed binds a list and adds an element to it 40 times. It repeats that as often as the
-// characters allow, but at most 15 times.
+// summed returns an expression that binds a list and adds an element to it 40 times. It repeats this as
+// often as the characters allow, but at most 15 times.
 func summed(characters int, literal, use string) string {
 	var b strings.Builder
 	last, n := literal, 0
@@ -57,9 +57,9 @@ func summed(characters int, literal, use string) string {
 	return b.String()
 }
 
-// Expressions returns hostile expressions by what they do, in a new map. They read the composite
-// as self, and connection details in secrets. An expression that gets worse with its length has
-// nearly the given number of characters.
+// Expressions returns hostile expressions in a new map. The keys say what the expressions do. They read
+// the composite as self, and connection details in secrets. If a longer expression is a worse attack, it
+// has nearly the given number of characters.
 func Expressions(characters int) map[string]string {
 	space := characters - 96
 	filled := func(e string) string { return strings.Repeat(e, space/len(e)) }
@@ -67,7 +67,7 @@ func Expressions(characters int) map[string]string {
 		n := space / (len(before) + len(after))
 		return strings.Repeat(before, n) + middle + strings.Repeat(after, n)
 	}
-	// listOf is a list literal with e as often as fits.
+	// listOf returns a list literal that contains e as often as the characters allow.
 	listOf := func(before, e, after string) string {
 		return before + "[" + repeated(e, (space-len(before)-len(after))/(len(e)+1)) + "]" + after
 	}
@@ -249,7 +249,7 @@ func Expressions(characters int) map[string]string {
 	return out
 }
 
-// numbered returns n parts, each with its number, separated by commas.
+// numbered returns n numbered parts, separated by commas.
 func numbered(n int, format string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -258,13 +258,13 @@ func numbered(n int, format string) string {
 	return strings.Join(parts, ",")
 }
 
-// large are the large fields of the composite. etcd stores a composite with one of them at most.
-// The first has the most fields.
+// large are the large fields of the composite. etcd stores a composite with at most one of them. The
+// first one has the most fields.
 var large = []string{"fake", "whole", "big"}
 
-// compositeFor is the part of the composite that the expression reads and that etcd stores, which
-// is 1.5 MiB of JSON. It has the large field that the expression names, or the first one if the
-// expression reads the whole composite.
+// compositeFor returns the part of the composite that an expression reads. It fits into etcd, which
+// stores 1.5 MiB of JSON. It has the large field that the expression names, or the first large field if
+// the expression reads the whole composite.
 func compositeFor(expression string) Maker {
 	named := ""
 	if strings.Contains(strings.ReplaceAll(expression, "self.", ""), "self") {
@@ -286,8 +286,8 @@ func compositeFor(expression string) Maker {
 	}
 }
 
-// Composite is the hostile composite that the expressions read, without metadata. All calls share
-// it: do not write to it.
+// Composite returns the hostile composite that the expressions read, without metadata. All calls return
+// the same value. Do not modify it.
 func Composite() *structpb.Struct { return composite() }
 
 var composite = sync.OnceValue(func() *structpb.Struct {

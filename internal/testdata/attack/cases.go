@@ -16,19 +16,18 @@ type Case struct {
 	// Reason says why it may do harm, if the name does not say so.
 	Reason string
 
-	// Exports makes the value of the field that the input reads the author's exports from. It
-	// may be nil.
+	// Exports returns the value of the field with the author's exports. It may be nil.
 	Exports Maker
 
-	// Composite makes an object with the other fields that the author writes. It may be nil.
+	// Composite returns an object with the other fields that the author writes. It may be nil.
 	Composite Maker
 
-	// Exist are the names of the author's Secrets that exist already. The first call evaluates
-	// their expressions and does not only compile them.
+	// Exist are the names of the author's Secrets that already exist. The first call compiles and also
+	// evaluates their expressions.
 	Exist []string
 
-	// Composes are composed resources that the response must have, because they are harmless.
-	// Nothing is promised about others.
+	// Composes are composed resources that the response must have, because they are harmless. The
+	// response may also have others.
 	Composes []string
 
 	// Refuses are composed resources that the response must not have, because another owner's
@@ -36,7 +35,7 @@ type Case struct {
 	Refuses []string
 }
 
-// A Maker makes a value when it is needed: a test should not hold all of them at once.
+// A Maker returns a value when it is needed. A test should not have all values in memory at once.
 type Maker func() *structpb.Value
 
 // The lists of Azure Service Operator, and those of its design.
@@ -50,7 +49,7 @@ const (
 // maxName is the longest name of an object.
 const maxName = 253
 
-// How many entries and labels one composite has.
+// The numbers of entries and labels of one composite.
 const (
 	maxEntries = min(limits.AuthorEntries, 256)
 	maxLabels  = min(limits.AuthorLabels, 128) // of one entry
@@ -62,8 +61,8 @@ const maxExpression = limits.ExpressionCharacters
 // storedBytes is the largest object that etcd stores, as JSON.
 const storedBytes = 1536 << 10
 
-// Cases returns attacks by group and name. deepest is how deep a list may nest. Each composite is
-// small enough for etcd. Calls share the values: do not write to them.
+// Cases returns attacks by group and name. deepest is the maximum depth of a list. Each composite is
+// small enough for etcd. Calls share the values. Do not modify them.
 func Cases(deepest int) map[string]Case {
 	out := map[string]Case{}
 	for group, cases := range map[string]map[string]Case{
@@ -83,9 +82,9 @@ func Cases(deepest int) map[string]Case {
 	return out
 }
 
-// expressions are all hostile expressions, each as often as one composite may have it, as the
-// value of a key and as a map of several keys. dyn hides the type, so that no expression is
-// refused for its type.
+// expressions returns all hostile expressions, each as often as one composite may have it. Each is the
+// value of a key, and also a map of several keys. dyn hides the type, so that no expression is refused
+// because of its type.
 func expressions() map[string]Case {
 	out := map[string]Case{}
 	for name, x := range Expressions(maxExpression) {
@@ -102,7 +101,7 @@ func expressions() map[string]Case {
 	return out
 }
 
-// together are values that share the limits of one composite.
+// together returns values that share the limits of one composite.
 func together() map[string]Case {
 	whole := compositeFor("self.whole")
 	keys := func(n int) Maker { return value(object("spec", object("many", many(object(), n, "")))) }
@@ -219,7 +218,7 @@ func wrongTypes() map[string]Case {
 	return out
 }
 
-// depth is data that nests as deep as protobuf reads it.
+// depth returns data that is nested as deep as protobuf can read.
 func depth(deepest int) map[string]Case {
 	spec := Deep(deepest)
 	objects := Deep(-deepest)
@@ -258,8 +257,8 @@ func depth(deepest int) map[string]Case {
 	})
 }
 
-// Deep is a composite with a spec.deep that nests so often: lists, or objects if n is
-// negative, two for three lists.
+// Deep returns a composite with a spec.deep of n nested lists. If n is negative, it consists of objects
+// instead of lists: two objects for three lists.
 func Deep(n int) *structpb.Struct {
 	v := structpb.NewStringValue("x")
 	for range n {
@@ -271,8 +270,8 @@ func Deep(n int) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"spec": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"deep": v}})}}
 }
 
-// Invalid names, and names that try to be in other namespaces. Names with a dot between two words
-// are valid, and nothing more than names.
+// Invalid names, and names that try to refer to other namespaces. Names with a dot between two words are
+// valid, and have no special meaning.
 func Names() []string {
 	return []string{
 		"kube-system/x", "/x", "x/", "a.b/../c", "../kube-system/x", "../../x", "..", ".", "a..b", ".a", "a.", "-a", "a-", "kube-system%2Fx", "%2e%2e%2fx", "kube-system%252fx", `kube-system\x`, "kube-system:x",
@@ -283,7 +282,7 @@ func Names() []string {
 	}
 }
 
-// Invalid keys, and keys that try to be other keys where they become file names.
+// Invalid keys, and keys that try to become other file names when they are mounted.
 func Keys() []string {
 	return []string{
 		"../x", "..", ".", "..x", "..data", "...", "../../etc/passwd", "/x", "a/b", "./x", "a/../b", `..\x`, `a\b`, "%2e%2e", "%2e%2e%2fx", "a%00", "k\x00", "\x00", "k\n", "k\nx: y", "k\r", "k\t", " k", "k ", " ", "k\u00a0", "k\u2028",
@@ -292,7 +291,7 @@ func Keys() []string {
 	}
 }
 
-// elsewhere are names that try to be in other namespaces, or somebody else's.
+// elsewhere returns names that try to refer to other namespaces, or to objects of other owners.
 func elsewhere() map[string]Case {
 	names := Names()
 	out := map[string]Case{}
@@ -335,7 +334,7 @@ func elsewhere() map[string]Case {
 	})
 }
 
-// reserved are entries with a label, or an annotation, of Crossplane's each.
+// reserved returns entries, each with a label or an annotation that Crossplane uses.
 func reserved(field, value string) []any {
 	var out []any
 	for _, key := range []string{
@@ -347,7 +346,7 @@ func reserved(field, value string) []any {
 	return out
 }
 
-// keys that try to be other keys: as they are, in a map, and computed.
+// keys returns keys that try to be other keys: written directly, in a map, and computed.
 func keys() map[string]Case {
 	var spelled, mapped, computed []any
 	for i, k := range Keys() {
@@ -367,8 +366,8 @@ func keys() map[string]Case {
 	}
 }
 
-// leaks try to read what is not allowed, or to take what is to where it must not
-// be.
+// leaks returns attacks that try to read data that is not allowed, or to copy allowed data to a place
+// where it is not allowed.
 func leaks() map[string]Case {
 	readers := []string{
 		"secrets.cache.password", "secrets['ca' + 'che'].password", "secrets[?'ca' + 'che'].?password.orValue('')", "json.encode(secrets)", "secrets.map(k, secrets[k].map(j, secrets[k][j]).join()).join()", "json.encode(resources)",
@@ -407,8 +406,8 @@ func leaks() map[string]Case {
 	}
 }
 
-// Hoard is what the author of the nth of many composites writes: expressions that
-// take little to compile, and much to keep, as long as one that is kept may be.
+// Hoard returns the exports of the nth of many composites. Their expressions are cheap to compile, but
+// take much memory in the cache. They have the maximum length of a cached expression.
 func Hoard(n int) Case {
 	return Case{Exist: []string{"e-0"}, Exports: in(secrets, list(min(maxEntries, limits.AuthorCharacters/limits.AuthorExpressionCharactersCached), func(i int) any {
 		before, after := fmt.Sprintf("cel.bind(s, dyn('%d-%d'), [", n, i), "].size() > 0 ? s : '')"
@@ -416,8 +415,8 @@ func Hoard(n int) Case {
 	})...)}
 }
 
-// Growth is what an author writes again and again, by what it does: the nth time one
-// more object of a megabyte, and nothing that has those before it dropped.
+// Growth returns exports that an author writes repeatedly, by the way in which they grow. The nth time,
+// they have one more object of a megabyte, and the earlier objects are not dropped.
 func Growth() map[string]func(n int) Case {
 	one := func(n int) map[string]any { return entry("e-"+strconv.Itoa(n), "k", "self.whole") }
 	return map[string]func(n int) Case{

@@ -9,12 +9,12 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// fine is an entry that means no harm.
+// fine is a harmless entry.
 var fine = entry("fine", "k", "'v'")
 
 var madeFine = []string{"fromComposite/Secret/fine"}
 
-// entry of a list. Without a key, value gives several.
+// entry returns an entry of a list. Without a key, value returns several keys.
 func entry(name, key, value string) map[string]any {
 	out := map[string]any{"name": name, "value": value}
 	if key != "" {
@@ -23,14 +23,14 @@ func entry(name, key, value string) map[string]any {
 	return out
 }
 
-// keyed is a copy of an entry, with another key.
+// keyed returns a copy of an entry with another key.
 func keyed(e map[string]any, n int) map[string]any {
 	e = maps.Clone(e)
 	e["key"] = fmt.Sprint("k-", n)
 	return e
 }
 
-// each is n entries of one value, with a key each, whose names may have the number.
+// each returns n entries with the same value. Each has a key, and their names may contain the number.
 func each(n int, name, value string) []any {
 	return list(n, func(i int) any {
 		named := name
@@ -41,28 +41,28 @@ func each(n int, name, value string) []any {
 	})
 }
 
-// most is each, as often as allowed.
+// most is like each, with as many entries as are allowed.
 func most(name, value string) []any { return each(maxEntries, name, value) }
 
-// eachOf is an entry for each value, in an object of its own.
+// eachOf returns an entry for each value, each in an object of its own.
 func eachOf(values []string) []any {
 	return list(len(values), func(i int) any { return entry(fmt.Sprint("e-", i), "k", values[i]) })
 }
 
-// labelled is an entry for each value, in an object of its own, with the value as a
-// label, or annotation.
+// labelled returns an entry for each value, each in an object of its own. The value is a label or an
+// annotation.
 func labelled(field string, values []string) []any {
 	return list(len(values), func(i int) any {
 		return object("name", fmt.Sprintf("%s-%d", field, i), "key", "k", "value", "'v'", field, object("x", values[i]))
 	})
 }
 
-// expressionsOf are n entries, each with another expression.
+// expressionsOf returns n entries, each with a different expression.
 func expressionsOf(n int) []any {
 	return list(n, func(i int) any { return entry("e-"+strconv.Itoa(i), "k", "string("+strconv.Itoa(i)+")") })
 }
 
-// severalOf takes the keys from entries, so that each value gives several.
+// severalOf removes the keys of entries, so that each value returns several keys.
 func severalOf(entries []any) []any {
 	for _, e := range entries {
 		delete(e.(map[string]any), "key")
@@ -70,7 +70,7 @@ func severalOf(entries []any) []any {
 	return entries
 }
 
-// valueMaps has what gives several keys in the field that the design has for it.
+// valueMaps moves expressions that return several keys to the field for such expressions.
 func valueMaps(entries []any) []any {
 	return list(len(entries), func(i int) any {
 		e := maps.Clone(entries[i].(map[string]any))
@@ -82,7 +82,7 @@ func valueMaps(entries []any) []any {
 	})
 }
 
-// described is an entry with as many labels and annotations as are allowed.
+// described returns an entry with as many labels and annotations as are allowed.
 func described(i int, value string) any {
 	return object("name", fmt.Sprint("e-", i), "key", "k", "value", "'v'", "labels", many(object(), maxLabels, value), "annotations", many(object(), maxLabels, value))
 }
@@ -95,7 +95,7 @@ func list(n int, element func(i int) any) []any {
 	return out
 }
 
-// object of keys and values in turn.
+// object returns an object. The arguments are alternating keys and values.
 func object(keysAndValues ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i < len(keysAndValues); i += 2 {
@@ -104,7 +104,7 @@ func object(keysAndValues ...any) map[string]any {
 	return out
 }
 
-// manyFields are those of an object, and n more of one value, which are made when
+// manyFields are the fields of an object, and n more fields with the same value, which are created when
 // they are needed.
 type manyFields struct {
 	of    map[string]any
@@ -112,7 +112,7 @@ type manyFields struct {
 	value any
 }
 
-// many adds n fields of one value to an object.
+// many adds n fields with the same value to an object.
 func many(o map[string]any, n int, value any) any { return manyFields{o, n, value} }
 
 func numberedNames(n int) []string {
@@ -123,7 +123,7 @@ func numberedNames(n int) []string {
 	return out
 }
 
-// numberedFrom is numbered, with numbers of one length.
+// numberedFrom is like numbered, but all numbers have the same length.
 func numberedFrom(n int, format string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -139,7 +139,7 @@ func merge(a, b map[string]Case) map[string]Case {
 	return a
 }
 
-// in is one list.
+// in returns an object with one list.
 func in(field string, entries ...any) Maker {
 	return exportsOf(map[string][]any{field: entries})
 }
@@ -152,21 +152,21 @@ func exportsOf(lists map[string][]any) Maker {
 	return value(all)
 }
 
-// value makes what is written as Go has it.
+// value returns a Maker of the value for a Go value.
 func value(v any) Maker {
 	return func() *structpb.Value {
 		out, err := structpb.NewValue(expand(v))
 		if err != nil {
-			panic(err) // what is written here is a value
+			panic(err) // all literals here are valid
 		}
 		return out
 	}
 }
 
-// made is a value that is there already.
+// made returns a Maker of an existing value.
 func made(v *structpb.Value) Maker { return func() *structpb.Value { return v } }
 
-// expand makes the fields that are many.
+// expand creates the fields of manyFields.
 func expand(v any) any {
 	switch v := v.(type) {
 	case []any:

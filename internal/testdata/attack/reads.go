@@ -43,11 +43,11 @@ func readAll(composite Maker, reason string, expressions ...string) Case {
 	return Case{Reason: reason, Composite: composite, Exist: numberedNames(len(expressions)), Exports: in(secrets, eachOf(expressions)...)}
 }
 
-// oneLetterFields are ninety, in less than a KiB.
+// oneLetterFields are ninety fields in less than 1 KiB.
 func oneLetterFields() map[string]any {
 	out := map[string]any{}
 	for c := ' '; len(out) < 90; c++ {
-		if !strings.ContainsRune(`"\<>&`, c) { // which JSON writes longer
+		if !strings.ContainsRune(`"\<>&`, c) { // JSON escapes these
 			out[string(c)] = ""
 		}
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
-// A Request makes a request of at most 4 MiB that asks for as much work, or as much
-// memory, as one request can: the author of a Composition wrote the input, and the rest
-// is what a cluster can hold.
+// A Request returns a request of at most 4 MiB that causes as much work, or uses as much memory, as one
+// request can. The author of a Composition wrote the input. The rest is data that a cluster can contain.
 type Request func() *fnv1.RunFunctionRequest
 
 // fields of an object, in JSON's types.
@@ -21,8 +20,8 @@ type fields = map[string]any
 
 const requestKeys = 9_900 // below the limit of a rewrite
 
-// Requests are attacks on what is not an expression by itself, by name. Each call of a
-// Request returns one of its own.
+// Requests returns attacks that are more than a single expression, by name. Each call of a Request
+// returns a new request.
 func Requests() map[string]Request {
 	extract := func(rules ...any) fields { return fields{"extract": fields{"key": "db"}, "rewrite": rules} }
 	prefix := func(i int) any { return fields{"regexp": fields{"source": "^", "target": fmt.Sprintf("p%d_", i)}} }
@@ -139,7 +138,7 @@ func requestOf(input fields, state func(*fnv1.RunFunctionRequest)) Request {
 			Desired:           &fnv1.State{Resources: map[string]*fnv1.Resource{}},
 			RequiredResources: map[string]*fnv1.Resources{},
 		}
-		for i := range 64 { // so that nothing is looked up first
+		for i := range 64 { // so that the first call requires nothing
 			for _, name := range []string{fmt.Sprint("s", i), fmt.Sprint("c", i)} {
 				kind := map[byte]string{'s': "Secret", 'c': "ConfigMap"}[name[0]]
 				req.Observed.Resources[name] = &fnv1.Resource{Resource: structOf(fields{"apiVersion": "v1", "kind": kind, "metadata": fields{"name": "xr-" + name, "namespace": "team"}})}
@@ -150,7 +149,7 @@ func requestOf(input fields, state func(*fnv1.RunFunctionRequest)) Request {
 	}
 }
 
-// structOf panics on what is no JSON: a defect of an attack.
+// structOf panics if the text is not JSON, which is a defect of an attack.
 func structOf(m fields) *structpb.Struct {
 	s, err := structpb.NewStruct(m)
 	if err != nil {
@@ -256,7 +255,7 @@ func withManyConfigs(req *fnv1.RunFunctionRequest) {
 	found(req, "apiextensions.crossplane.io/v1beta1/EnvironmentConfig//labels=a=b", all...)
 }
 
-// sourcesOf are 64 sources of one object.
+// sourcesOf returns 64 sources that read the same object.
 func sourcesOf(kind, variable string) fields {
 	sources := list(64, func(i int) any {
 		return fields{"name": fmt.Sprint("x", i), "apiVersion": "v1", "kind": kind, "matchName": "one"}
@@ -266,7 +265,7 @@ func sourcesOf(kind, variable string) fields {
 	})})}}
 }
 
-// configMapsOf has 4,096 entries that extract one object.
+// configMapsOf returns 4,096 entries that extract the same object.
 func configMapsOf() fields {
 	sources := []any{fields{"name": "s", "apiVersion": "v1", "kind": "ConfigMap", "matchName": "one"}}
 	return fields{"sources": sources, "configMaps": list(64, func(i int) any {
@@ -301,7 +300,7 @@ func misspeltKeys(n int) fields {
 	})})}}
 }
 
-// manyMisspelt are as many expressions as an input may have, each with some names.
+// manyMisspelt returns as many expressions as an input may have, each with some misspelled names.
 func manyMisspelt() fields {
 	return fields{"secrets": list(8, func(s int) any {
 		return secret(s, fields{"from": "db", "data": list(250, func(i int) any {
@@ -369,10 +368,10 @@ func mergesOf(entry fields, n int) fields {
 	return entry
 }
 
-// members of a JSON object, as many.
+// members returns a JSON object with the given number of members.
 func members(n int) string { return "{" + numbered(n, `"member-%d":1`) + "}" }
 
-// withManagers observes a Secret that many managers applied.
+// withManagers adds an observed Secret that many field managers applied.
 func withManagers(n int) func(*fnv1.RunFunctionRequest) {
 	return func(req *fnv1.RunFunctionRequest) {
 		o := structOf(fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"name": "xr-s0", "namespace": "team"}})
