@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/server"
 )
 
-// crowd sends requests at once, and says how many had which code.
+// crowd sends requests at once, and returns the number of responses with each code.
 func crowd(t *testing.T, n int, req *fnv1.RunFunctionRequest, conn func(i int) *grpc.ClientConn) map[codes.Code]int {
 	t.Helper()
 	sent := functiontest.Marshal(t, req)
@@ -44,8 +44,8 @@ func crowd(t *testing.T, n int, req *fnv1.RunFunctionRequest, conn func(i int) *
 	return out
 }
 
-// The memory that a replica of example/runtime has is enough for 200 requests of 3.5 MiB at
-// once, over one connection or as many, and small ones are answered meanwhile.
+// The memory of a replica in example/runtime is enough for 200 simultaneous requests of 3.5 MiB, over one
+// connection or over 200. Small requests are answered during that time.
 func TestCrowdsFitIntoMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -106,7 +106,7 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 	}
 }
 
-// resize the request to largeMessage with a field that is not read.
+// resize makes the request as large as largeMessage with a field that is not read.
 func resize(t *testing.T, req *fnv1.RunFunctionRequest) {
 	t.Helper()
 	for proto.Size(req) > functiontest.LargeMessage+64<<10 {
@@ -121,7 +121,7 @@ func resize(t *testing.T, req *fnv1.RunFunctionRequest) {
 	}
 }
 
-// whileServed sends small requests over a connection of their own while f runs.
+// whileServed sends small requests over a separate connection while f runs.
 func whileServed(t *testing.T, s *attacked, req *fnv1.RunFunctionRequest, f func()) (n int, worst time.Duration) {
 	t.Helper()
 	client, done, ended := s.dial(t), make(chan struct{}), make(chan struct{})
@@ -148,7 +148,7 @@ func whileServed(t *testing.T, s *attacked, req *fnv1.RunFunctionRequest, f func
 	return n, worst
 }
 
-// The limit is that of GOMEMLIMIT or of the cgroup, and never none.
+// The memory limit comes from GOMEMLIMIT or from the cgroup. There always is a limit.
 func TestMemoryLimit(t *testing.T) {
 	if got := server.MemoryLimit(); got < 1<<20 || got > 1<<45 {
 		t.Errorf("want the limit of the process, or what stands for none, got %d", got)
@@ -166,7 +166,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// One request of at most 4 MiB takes no more than this over the server at rest.
+// The memory that one request of at most 4 MiB may use, in addition to the memory of the server at rest.
 func TestOneRequestFitsIntoMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")

@@ -359,8 +359,8 @@ func holds(text []byte, canary string) bool {
 	return false
 }
 
-// asked describes the exports of an author. It maps composition resource names to kinds with names, these
-// back to composition resource names, and objects to their keys.
+// asked describes the exports of an author. names maps each composition resource name to the kind and name
+// of the object, and back. keys are the keys of each object.
 type asked struct {
 	names map[string]string
 	keys  map[string]map[string]bool

@@ -27,13 +27,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/server"
 )
 
-// benchServer names what this test binary serves instead of testing, in a process of its
-// own whose CPU time and memory can be told apart: this function with one of its codecs, or
-// one of these.
+// benchServer names the function that this test binary serves instead of running tests: this function with
+// one of its codecs, or one of the constants below. The server has a process of its own, so that its CPU
+// time and memory can be measured.
 const (
 	benchServer    = "FUNCTION_EXPORT_BENCH_SERVER"
-	benchEmpty     = "empty"     // what every function costs
-	benchTransport = "transport" // what no function can be below
+	benchEmpty     = "empty"     // the cost that every function has
+	benchTransport = "transport" // the lowest possible cost
 )
 
 func TestMain(m *testing.M) {
@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 // benchMost is above gRPC's 4 MiB, because one request is slightly larger than 4 MiB.
 const benchMost = 16 << 20
 
-// serveBench answers calls on loopback, and each line on stdin with a count of
-// allocations. It ends with stdin: no server outlives its benchmark.
+// serveBench answers calls on loopback, and answers each line on stdin with the number of allocations. It
+// stops when stdin is closed, so that no server runs longer than its benchmark.
 func serveBench(which string) error {
 	s, err := benchGRPC(which)
 	if err != nil {
@@ -95,7 +95,8 @@ func benchGRPC(which string) (*grpc.Server, error) {
 	return s.GRPC(health.NewServer()), nil
 }
 
-// emptyFunction is what every function costs: decode, pass on, encode.
+// emptyFunction only does the work of every function: it decodes a request, and encodes a response with the
+// same desired state.
 type emptyFunction struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 }
@@ -104,12 +105,12 @@ func (emptyFunction) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest
 	return response.To(req, response.DefaultTTL), nil
 }
 
-// thrownAway is a request that is received and not looked at.
+// thrownAway is a request that is received, but not read.
 type thrownAway struct{ encoding.CodecV2 }
 
 func (thrownAway) Unmarshal(mem.BufferSlice, any) error { return nil }
 
-// BenchmarkRunFunction is the function alone, without gRPC and protobuf.
+// BenchmarkRunFunction measures the function without gRPC and protobuf.
 func BenchmarkRunFunction(b *testing.B) {
 	for _, size := range benchRequests(b) {
 		b.Run(size.name, func(b *testing.B) {
@@ -128,7 +129,7 @@ func BenchmarkRunFunction(b *testing.B) {
 	}
 }
 
-// BenchmarkCodec is all but gRPC: from the bytes of a request to those of its response.
+// BenchmarkCodec measures everything except gRPC, from the bytes of a request to the bytes of its response.
 func BenchmarkCodec(b *testing.B) {
 	for _, size := range benchRequests(b) {
 		for codec, answer := range map[string]func(*testing.B, *function.Function, []byte){metrics.CodecProto: answerDecoded, metrics.CodecLazy: answerBytes} {
@@ -148,13 +149,13 @@ type benchRequest struct {
 	request []byte
 }
 
-// benchState is what a request has beside five exports: so many bytes in the status of the
-// resource that they read, and in the desired state, and resources of 2 KiB each that are
-// both observed and desired.
+// benchState describes a request with five exports: the number of bytes in the status of the resource that
+// they read, the number of bytes in the desired state, and the number of further resources of 2 KiB that
+// are both observed and desired.
 type benchState struct{ observed, desired, resources int }
 
-// benchRequests have 2 KiB, 500 KiB, 500 KiB and the same size desired, and 51 observed resources
-// of 2 KiB each, of which 50 are also desired.
+// benchRequests are four requests: with 2 KiB, with 500 KiB, with 500 KiB and the same size desired, and
+// with 51 observed resources of 2 KiB, 50 of which are also desired.
 func benchRequests(b *testing.B) []benchRequest {
 	b.Helper()
 	return []benchRequest{
@@ -165,8 +166,8 @@ func benchRequests(b *testing.B) []benchRequest {
 	}
 }
 
-// benchRequestOf is the second call of a reconcile, and every one after the first
-// reconcile: all is created, and observed.
+// benchRequestOf returns the request of the second call of a reconcile, or of any later reconcile: all
+// objects are created and observed.
 func benchRequestOf(b *testing.B, state benchState) []byte {
 	b.Helper()
 	req := functiontest.Request(b, functiontest.ObservedDatabase+benchInput)

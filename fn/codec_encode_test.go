@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// structsIn a request are all objects in it, in the same order each time.
+// structsIn returns all objects in a request, always in the same order.
 func structsIn(m proto.Message) []*structpb.Struct {
 	var out []*structpb.Struct
 	var walk func(m protoreflect.Message)
@@ -47,9 +47,8 @@ func structsIn(m proto.Message) []*structpb.Struct {
 	return out
 }
 
-// encode encodes a request in valid protobuf that no encoder writes: maps are in any order, an
-// entry may occur twice, of which the last one counts, and a field may occur twice and is then
-// merged.
+// encode encodes a request in valid protobuf that no encoder writes. Maps are in any order. An entry of a
+// map may occur twice, and then the last one counts. A field may occur twice, and then both are merged.
 func (s *codecScript) encode(req *fnv1.RunFunctionRequest) []byte {
 	var sent []byte
 	if s.pick(8) == 1 {
@@ -64,7 +63,7 @@ func (s *codecScript) encode(req *fnv1.RunFunctionRequest) []byte {
 }
 
 func (s *codecScript) message(b []byte, m protoreflect.Message) []byte {
-	if !m.IsValid() { // nil, which is written as an empty one
+	if !m.IsValid() { // nil is written as an empty message
 		return b
 	}
 	fields := m.Descriptor().Fields()
@@ -110,7 +109,7 @@ func (s *codecScript) entries(b []byte, f protoreflect.FieldDescriptor, m protor
 		return protowire.AppendBytes(protowire.AppendTag(b, f.Number(), protowire.BytesType), e)
 	}
 	for i, k := range keys {
-		if s.pick(12) == 1 { // the value of another one, which does not count
+		if s.pick(12) == 1 { // a value of another field of the oneof, which does not count
 			b = entry(b, k, keys[len(keys)-1-i])
 		}
 		b = entry(b, k, k)
@@ -123,7 +122,7 @@ func (s *codecScript) field(b []byte, f protoreflect.FieldDescriptor, v protoref
 		return protowire.AppendBytes(protowire.AppendTag(b, f.Number(), protowire.BytesType), s.message(nil, v.Message()))
 	}
 	kinds := map[protoreflect.Kind]protowire.Type{protoreflect.DoubleKind: protowire.Fixed64Type, protoreflect.StringKind: protowire.BytesType, protoreflect.BytesKind: protowire.BytesType}
-	return s.scalar(protowire.AppendTag(b, f.Number(), kinds[f.Kind()]), f, v) // others are varints
+	return s.scalar(protowire.AppendTag(b, f.Number(), kinds[f.Kind()]), f, v) // other kinds are varints
 }
 
 func (s *codecScript) scalar(b []byte, f protoreflect.FieldDescriptor, v protoreflect.Value) []byte {

@@ -24,10 +24,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// FuzzCodec answers any bytes as the server does with each codec: the refusals and the
-// answers are the same. If the bytes are a request, one is changed as the script says, so
-// that what comes is still one that means something. Each is asked for twice, for the
-// second time finds what was compiled for the first.
+// FuzzCodec answers any bytes as the server does, with each codec. The errors and the responses must be the
+// same. If the bytes are a request, the script changes it, so that the result is still a meaningful
+// request. Each request is answered twice, because the second call finds the plan of the first one.
 func FuzzCodec(f *testing.F) {
 	for i, sent := range codecSeeds(f) {
 		f.Add(sent, []byte(nil))
@@ -67,8 +66,8 @@ func TestCodecDecodesNoRequests(t *testing.T) {
 	}
 }
 
-// readWhereItLies reports whether nothing of a request is decoded: then what protobuf has
-// of it is made anew each time.
+// readWhereItLies reports whether no part of a request is decoded. In that case, each call decodes its
+// protobuf messages again.
 func readWhereItLies(t *testing.T, sent []byte) bool {
 	t.Helper()
 	req, err := wire.Decode(bytes.Clone(sent))
@@ -78,7 +77,7 @@ func readWhereItLies(t *testing.T, sent []byte) bool {
 	return !req.Input.Exists() || req.Input.Proto() != req.Input.Proto() //nolint:staticcheck // each call decodes anew, unless it is kept
 }
 
-// TestCodecOfChangedRequests runs FuzzCodec's law over each of its seeds, many times.
+// TestCodecOfChangedRequests checks FuzzCodec's law with each of its seeds, many times.
 func TestCodecOfChangedRequests(t *testing.T) {
 	lying, all := 0, 0
 	decoded, lazy := functiontest.Fixed(t), functiontest.Fixed(t)
@@ -118,12 +117,12 @@ func binaryScript(seed int) []byte {
 	return out
 }
 
-// A codecScript changes requests as its bytes say, until there are none.
+// A codecScript changes requests. Its bytes decide each change, and it stops when there are no more.
 type codecScript struct {
 	rest []byte
 }
 
-// pick a number below n. It is 0 at the end.
+// pick returns a number below n. At the end of the script, it returns 0.
 func (s *codecScript) pick(n int) int {
 	if len(s.rest) == 0 || n == 0 {
 		return 0
@@ -134,7 +133,7 @@ func (s *codecScript) pick(n int) int {
 }
 
 func (s *codecScript) change(req *fnv1.RunFunctionRequest) {
-	for steps := 0; len(s.rest) > 24 && steps < 8; steps++ { // some is left for the encoding
+	for steps := 0; len(s.rest) > 24 && steps < 8; steps++ { // the other bytes are for the encoding
 		switch s.pick(10) {
 		case 0, 1, 2, 3:
 			s.changeStruct(req)
@@ -156,7 +155,7 @@ func (s *codecScript) change(req *fnv1.RunFunctionRequest) {
 	}
 }
 
-// changeStruct drops, renames, doubles or exchanges a field of an object somewhere.
+// changeStruct removes, renames, duplicates or replaces a field of any object.
 func (s *codecScript) changeStruct(req *fnv1.RunFunctionRequest) {
 	all := structsIn(req)
 	if len(all) == 0 {
@@ -191,7 +190,7 @@ func (s *codecScript) changeStruct(req *fnv1.RunFunctionRequest) {
 	}
 }
 
-// value of any kind, some of which are copies of what is elsewhere.
+// value returns a value of any kind. Some values are copies of other values of the request.
 func (s *codecScript) value(from *structpb.Struct) *structpb.Value {
 	numbers := []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 3e9, 1 << 53, 1e300, math.NaN(), math.Inf(-1), 5e-324}
 	texts := []string{"", "x", "ready", "1", "\x00", "é\U0010ffff", "YQ==", "2026-11-21T12:00:00Z", strings.Repeat("long", 40)}
@@ -209,7 +208,7 @@ func (s *codecScript) value(from *structpb.Struct) *structpb.Value {
 	case 5:
 		return structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewNullValue(), structpb.NewStructValue(proto.CloneOf(from))}})
 	case 6:
-		return &structpb.Value{} // of no kind, which protobuf takes
+		return &structpb.Value{} // a value without a kind, which protobuf accepts
 	}
 	if names := slices.Sorted(maps.Keys(from.GetFields())); len(names) > 0 {
 		return proto.CloneOf(from.GetFields()[names[s.pick(len(names))]])
@@ -217,7 +216,7 @@ func (s *codecScript) value(from *structpb.Struct) *structpb.Value {
 	return structpb.NewStructValue(proto.CloneOf(from))
 }
 
-// changeContext at what this function and others leave there.
+// changeContext changes the data of this function and of others in the context.
 func (s *codecScript) changeContext(req *fnv1.RunFunctionRequest) {
 	if req.GetContext().GetFields() == nil {
 		req.Context = &structpb.Struct{Fields: map[string]*structpb.Value{}}
@@ -245,7 +244,7 @@ func (s *codecScript) changeContext(req *fnv1.RunFunctionRequest) {
 	}
 }
 
-// state that is there from then on.
+// state returns the desired or the observed state, and creates it if there is none.
 func (s *codecScript) state(of **fnv1.State) *fnv1.State {
 	if *of == nil {
 		*of = &fnv1.State{}
@@ -284,7 +283,7 @@ func (s *codecScript) changeState(state *fnv1.State, req *fnv1.RunFunctionReques
 	}
 }
 
-// changeFound is what Crossplane looked up.
+// changeFound changes the required objects that Crossplane found.
 func (s *codecScript) changeFound(req *fnv1.RunFunctionRequest) {
 	names := slices.Sorted(maps.Keys(req.GetRequiredResources()))
 	if len(names) == 0 {
@@ -322,8 +321,8 @@ func (s *codecScript) changeDetails(req *fnv1.RunFunctionRequest) {
 	}
 }
 
-// runLazily answers bytes as the server does: with the codec, which gets gRPC's buffers,
-// one or two of them, and gives them back before the function runs.
+// runLazily answers bytes as the server does. The codec gets one or two buffers of gRPC, and returns them
+// before the function runs.
 func runLazily(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
 	buffer, req := bytes.Clone(sent), &wire.Request{}
 	buffers := mem.BufferSlice{mem.SliceBuffer(buffer)}

@@ -17,16 +17,16 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// lying is a request in memory of its own, which counts when it is gone. Whatever looks
-// into any part of it keeps all of it.
+// lying returns a request in memory of its own. The counter is increased when the memory is collected. A
+// reference to any part of the request keeps all of it in memory.
 func lying(sent []byte, gone *atomic.Int32) []byte {
-	own := make([]byte, len(sent), len(sent)+1<<10) // never a tiny object, which shares its block
+	own := make([]byte, len(sent), len(sent)+1<<10) // tiny objects share a block of memory, and this one must not
 	copy(own, sent)
 	runtime.AddCleanup(&own[:1][0], func(struct{}) { gone.Add(1) }, struct{}{})
 	return own
 }
 
-// answerOnce answers a request, and drops both.
+// answerOnce answers a request, and keeps neither the request nor the response.
 //
 //go:noinline
 func answerOnce(t *testing.T, f *function.Function, sent []byte, gone *atomic.Int32) {
@@ -52,12 +52,12 @@ func collected(gone *atomic.Int32, want int) int {
 	return int(gone.Load())
 }
 
-// The law: the bytes of a request live as long as the call and its response, whatever is
-// compiled or remembered of it.
+// The law: The bytes of a request stay in memory as long as the call and its response. Compiled and cached
+// data does not keep them.
 func TestRequestIsNotKept(t *testing.T) {
 	seeds := codecSeeds(t)
 	f, gone := functiontest.Fixed(t), &atomic.Int32{}
-	for range 2 { // compiled, and found again
+	for range 2 { // the second call finds the compiled plan
 		for _, sent := range seeds {
 			answerOnce(t, f, sent, gone)
 		}
@@ -69,7 +69,7 @@ func TestRequestIsNotKept(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// Many composite authors and inputs: each is compiled again, and kept.
+// There are many composite authors and inputs. Each is compiled, and kept in the cache.
 func TestRequestsOfManyAuthorsAreNotKept(t *testing.T) {
 	f, gone := functiontest.Fixed(t), &atomic.Int32{}
 	const n = 50
@@ -87,7 +87,7 @@ func TestRequestsOfManyAuthorsAreNotKept(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// A test of the tests: a request that is kept in memory, even by its smallest part, is detected.
+// This checks the test itself: it detects a request that even a small reference keeps in memory.
 func TestKeptRequestsAreSeen(t *testing.T) {
 	sent := functiontest.CodecRequest(t, "tag", 1)
 	holds := map[string]func(req *wire.Request, rsp *wire.Response) any{
@@ -136,7 +136,7 @@ func TestKeptRequestsAreSeen(t *testing.T) {
 	runtime.KeepAlive(texts)
 }
 
-// allocated is how many bytes a call of f takes.
+// allocated returns the number of bytes that a call of f allocates.
 func allocated(t *testing.T, f func()) uint64 {
 	t.Helper()
 	const calls = 20
@@ -153,7 +153,7 @@ func allocated(t *testing.T, f func()) uint64 {
 // Repeated and unread parts of a request are not copied: the memory for an answer does not depend
 // on the size of the request.
 func TestCarryingOnCopiesNothing(t *testing.T) {
-	const size, most = 500 << 10, 128 << 10 // the race detector needs some of it
+	const size, most = 500 << 10, 128 << 10 // this includes memory of the race detector
 	large := structpb.NewStringValue(strings.Repeat("x", size))
 	cases := map[string]struct {
 		reason string

@@ -15,11 +15,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
-// codecSeeds are requests of all calls of reconciles that use everything that there is.
+// codecSeeds returns the requests of all calls of reconciles that together use all features.
 func codecSeeds(t testing.TB) [][]byte {
 	t.Helper()
 	var asked []*fnv1.RunFunctionRequest
-	f := &functiontest.Function{Function: functiontest.Fixed(t), Asked: &asked} // in one form: the other is what the seeds are for
+	f := &functiontest.Function{Function: functiontest.Fixed(t), Asked: &asked} // only one codec is used here
 	canary := strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", "Y2FuYXJ5") + functiontest.CanaryInput
 	ca := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: Y2FuYXJ5}}"}
 	const foreign = "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"
@@ -44,7 +44,7 @@ func codecSeeds(t testing.TB) [][]byte {
 	}
 	for _, s := range texts {
 		rsp := functiontest.Reconcile(t, f, functiontest.Request(t, s.text), s.found)
-		second := functiontest.Request(t, s.text) // of another step, and then with all composed
+		second := functiontest.Request(t, s.text) // a request of another step, and later one with all composed resources
 		second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
 		functiontest.Reconcile(t, f, second, s.found)
 		for name, r := range rsp.GetDesired().GetResources() {
@@ -58,7 +58,7 @@ func codecSeeds(t testing.TB) [][]byte {
 	codecSeedsOfSchemas(t, f)
 	for _, dir := range functiontest.ExampleDirs(t) {
 		f := &functiontest.Function{Function: functiontest.ExampleFunction(t, dir).Function, Asked: &asked}
-		_ = (&render.Command{Paths: []string{dir}}).RunWith(t.Context(), f, io.Discard, io.Discard) // some are refused
+		_ = (&render.Command{Paths: []string{dir}}).RunWith(t.Context(), f, io.Discard, io.Discard) // some inputs are refused
 	}
 	for _, name := range []string{"a", "b"} {
 		asked = append(asked, attackRequest(t, attack.Case{Exist: []string{name}}))
@@ -74,7 +74,7 @@ func codecSeeds(t testing.TB) [][]byte {
 	return out
 }
 
-// codecSeedsOfGenerators rotates, and lets a generator go.
+// codecSeedsOfGenerators returns requests in which generations rotate, and in which a generator is removed.
 func codecSeedsOfGenerators(t testing.TB, asked *[]*fnv1.RunFunctionRequest) {
 	t.Helper()
 	const keys = `
@@ -101,7 +101,7 @@ secrets: [{name: server, type: kubernetes.io/tls, dataFrom: [{extract: {key: gen
 	}
 }
 
-// codecSeedsOfSchemas are refused by a schema, and are not.
+// codecSeedsOfSchemas returns requests with inputs that a schema refuses, and with inputs that it accepts.
 func codecSeedsOfSchemas(t testing.TB, f *functiontest.Function) {
 	t.Helper()
 	for _, mode := range []string{"Warn", "Strict"} {

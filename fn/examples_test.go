@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/pages"
 )
 
-// TestExamplesHavePages wants a page in each folder of an example. example/README.md links to it, or a
-// page that example/README.md links to.
+// TestExamplesHavePages checks that each folder of an example has a page. example/README.md must link to the
+// page, or to a page that links to it.
 func TestExamplesHavePages(t *testing.T) {
 	const index = "example/README.md"
 	all := readPages(t, "..")

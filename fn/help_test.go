@@ -10,13 +10,13 @@ import (
 	"github.com/willabides/kongplete"
 )
 
-// TestHelp reads each command's help as a person would who has never seen it: what it
-// does, examples, and a word about each flag.
+// TestHelp checks the help of each command. It must say what the command does, show examples, and describe
+// each flag.
 func TestHelp(t *testing.T) {
 	parser := newParser()
 	for _, node := range parser.Model.Leaves(true) {
 		if node.Name == "completions" {
-			continue // of a library
+			continue // a library defines it
 		}
 		t.Run(node.Name, func(t *testing.T) {
 			if node.Help == "" {
@@ -63,7 +63,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
-// words of a command line with single quotes.
+// words splits a command line that may have single quotes.
 func words(line string) []string {
 	var out []string
 	for i, part := range strings.Split(line, "'") {
@@ -114,7 +114,8 @@ func predict(t *testing.T, command complete.Command, line string) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// A shell that has no completion is told so, and the others get a line to source.
+// For a shell without completion, the command returns an error. For other shells, it prints a line to
+// source.
 func TestCompletions(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {

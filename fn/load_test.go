@@ -22,10 +22,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/metrics"
 )
 
-// BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback. One
-// iteration is a round in which each server has its turn: what else the machine does meanwhile
-// comes and goes, and so a figure is the median of the rounds, and a ratio that of the rounds'
-// ratios.
+// BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback. One iteration is a
+// round in which each server has its turn. Because the other load of the machine varies, each figure is the
+// median of all rounds, and each ratio is the median of the ratios of all rounds.
 func BenchmarkLoad(b *testing.B) {
 	for _, r := range benchRequests(b) {
 		for _, clients := range []int{1, 8} {
@@ -45,8 +44,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkUnread is what it costs to be sent what no expression reads. One iteration is a
-// round, as above.
+// BenchmarkUnread measures the cost of data in a request that no expression reads. One iteration is a round,
+// as in BenchmarkLoad.
 func BenchmarkUnread(b *testing.B) {
 	for _, kib := range []int{1, 4, 16, 64, 100, 256, 1024, 4096} {
 		b.Run(fmt.Sprintf("%dKiB", kib), func(b *testing.B) {
@@ -61,7 +60,7 @@ func BenchmarkUnread(b *testing.B) {
 	}
 }
 
-// reportRatios of all servers to the first one.
+// reportRatios reports the ratio of each server to the first one.
 func reportRatios(b *testing.B, servers []*benchProcess) {
 	b.Helper()
 	first := servers[0]
@@ -72,10 +71,10 @@ func reportRatios(b *testing.B, servers []*benchProcess) {
 		}
 		b.ReportMetric(median(ratios), s.name+"/"+first.name+"-cpu")
 	}
-	b.ReportMetric(0, "ns/op") // of a round, which says nothing
+	b.ReportMetric(0, "ns/op") // the time of a round has no meaning
 }
 
-// A turn is so many requests at least, and goes on for so long at least.
+// A turn has a minimum number of requests and a minimum duration.
 type turn struct {
 	request  []byte
 	clients  int
@@ -86,14 +85,14 @@ type turn struct {
 // figures of one turn, in microseconds.
 type figures struct{ cpu, p50, p99, allocs float64 }
 
-// measure each server once in each round, and let another one begin each time.
+// measure measures each server once in each round. Each round begins with another server.
 func measure(b *testing.B, servers []*benchProcess, t turn) {
 	b.Helper()
 	if testing.Short() {
 		t.requests, t.time = 2*int64(t.clients), 0
 	}
 	for _, s := range servers {
-		s.take(b, t) // compile the input, and grow what grows
+		s.take(b, t) // compile the input, and let buffers grow
 	}
 	for round := 0; b.Loop(); round++ {
 		for i := range servers {
@@ -142,7 +141,7 @@ func startBench(b *testing.B, names ...string) []*benchProcess {
 	return servers
 }
 
-// connect to the address that the server begins with.
+// connect connects to the address that the server prints first.
 func (s *benchProcess) connect(b *testing.B) {
 	b.Helper()
 	address, err := s.answer.ReadString('\n')
@@ -157,7 +156,7 @@ func (s *benchProcess) connect(b *testing.B) {
 	b.Cleanup(func() { _ = s.conn.Close() })
 }
 
-// take the server's turn.
+// take runs one turn of the server.
 func (s *benchProcess) take(b *testing.B, t turn) figures {
 	b.Helper()
 	var (
@@ -189,7 +188,7 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 	return figures{cpu / n, quantile(all, 50), quantile(all, 99), allocs / n}
 }
 
-// mallocs are the allocations that the process has made, as it says itself.
+// mallocs returns the number of allocations that the process reports.
 func (s *benchProcess) mallocs(b *testing.B) float64 {
 	b.Helper()
 	if _, err := fmt.Fprintln(s.ask); err != nil {
@@ -206,7 +205,7 @@ func (s *benchProcess) mallocs(b *testing.B) float64 {
 	return n
 }
 
-// cpu is what the process has used, as Linux counts it, in microseconds.
+// cpu returns the CPU time of the process in microseconds, as counted by Linux.
 func (s *benchProcess) cpu(b *testing.B) float64 {
 	b.Helper()
 	var total float64
@@ -228,7 +227,7 @@ func (s *benchProcess) cpu(b *testing.B) float64 {
 	return total
 }
 
-// peakMiB is the most memory that the process has had.
+// peakMiB returns the peak of the memory of the process.
 func (s *benchProcess) peakMiB(b *testing.B) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
@@ -253,7 +252,7 @@ func (s *benchProcess) median(of func(figures) float64) float64 {
 
 func median(all []float64) float64 { return quantile(slices.Sorted(slices.Values(all)), 50) }
 
-// quantile is the least value that so many percent of them do not exceed.
+// quantile returns the smallest value that the given percentage of the values does not exceed.
 func quantile(sorted []float64, percent int) float64 {
 	return sorted[(len(sorted)*percent+99)/100-1]
 }

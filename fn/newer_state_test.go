@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// TestNewerState rolls the function back: a newer version has written state that this one does
-// not know, and sealed it. The exports and the generations stay as they are.
+// TestNewerState checks a rollback of the function. A newer version has written and sealed state that this
+// version does not know. The exports and the generations stay unchanged.
 func TestNewerState(t *testing.T) {
 	const example = "../example/rotation/04-exported"
 	was, err := os.ReadFile(filepath.Join(example, "observed.yaml"))
@@ -56,7 +56,7 @@ func TestNewerState(t *testing.T) {
 	}
 }
 
-// sealed is a document whose seal fits its state.
+// sealed returns a document with a valid seal of its state.
 func sealed(t *testing.T, text string) string {
 	t.Helper()
 	var o unstructured.Unstructured
@@ -79,7 +79,7 @@ func sealed(t *testing.T, text string) string {
 	return regexp.MustCompile(`(?m)^(    `+generator.AnnotationSeal+`: )\w+$`).ReplaceAllString(text, "${1}"+seal)
 }
 
-// renderedAt is what a folder renders to at the time of the example.
+// renderedAt returns the output of render for a folder, at the time of the example.
 func renderedAt(t *testing.T, dir string) string {
 	t.Helper()
 	f, err := function.New(logging.NewNopLogger(), nil)

@@ -19,10 +19,9 @@ var (
 	shownCondition = regexp.MustCompile("(?ms)^```text condition (\\S+)\n(.*?)^```")
 )
 
-// TestPagesOfExamples compares what the pages of examples show of other files. A block "yaml step" is
-// the pipeline step of that name in the composition.yaml beside the page. A block "text condition
-// FOLDER" is the message of ExportsReady in that example's expected.yaml. With -update the pages are
-// rewritten.
+// TestPagesOfExamples compares blocks in the pages of examples with other files. A block "yaml step" is the
+// pipeline step of that name in the composition.yaml beside the page. A block "text condition FOLDER" is the
+// message of ExportsReady in the expected.yaml of that example. With -update, it rewrites the pages.
 func TestPagesOfExamples(t *testing.T) {
 	all, err := pages.Read(filepath.Join("..", "example"))
 	if err != nil {

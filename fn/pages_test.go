@@ -47,8 +47,8 @@ var notRun = map[string]string{
 	".ci/run":    "it runs this test",
 }
 
-// TestPages runs what each page of the documentation shows. With -update it writes the
-// output of commands into the pages.
+// TestPages runs the code blocks of each page of the documentation. With -update, it writes the output of
+// commands into the pages.
 func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -91,8 +91,7 @@ func checkLines(t *testing.T, p pages.Page) {
 	}
 }
 
-// checkLinks wants each file and each heading that a page links to. Links to other hosts are only
-// parsed.
+// checkLinks checks that each linked file and heading exists. Links to other hosts are only parsed.
 func checkLinks(t *testing.T, root string, p pages.Page, all []pages.Page) {
 	t.Helper()
 	for _, l := range p.Links() {
@@ -126,8 +125,8 @@ func checkLinks(t *testing.T, root string, p pages.Page, all []pages.Page) {
 	}
 }
 
-// A runner runs commands in a folder of its own, which has links to what the repository has
-// at its top: what a command writes is gone with the test.
+// A runner runs commands in a temporary folder with links to the top level of the repository. Files that a
+// command writes are removed with the test.
 type runner struct {
 	root, bin, dir string
 	env            *expression.Environment
@@ -174,7 +173,7 @@ func (r runner) in(t *testing.T) runner {
 
 func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 	t.Helper()
-	printed := "" // by the command of the block before
+	printed := "" // by the command of the previous block
 	ran := false
 	for _, b := range p.Blocks {
 		place := fmt.Sprintf("%s:%d", p.Path, b.Line)
@@ -189,7 +188,7 @@ func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 			}
 			t.Errorf("%s: -page, +printed:\n%s", place, cmp.Diff(b.Text, printed))
 		case b.Output:
-			// The output of a command that runs elsewhere.
+			// This is the output of a command that another test runs.
 		case b.Lang == "shell":
 			commands := pages.Commands(b)
 			for _, c := range commands {
@@ -216,7 +215,7 @@ func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 	}
 }
 
-// replace the first block that has the text.
+// replace replaces the first block that has the text.
 func replace(t *testing.T, file, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -228,7 +227,7 @@ func replace(t *testing.T, file, from, to string) {
 	}
 }
 
-// run a command, if it is one of this program. It returns what it printed.
+// run runs a command if it belongs to this program. It returns its output.
 func (r runner) run(t *testing.T, page string, c pages.Command) (string, bool) {
 	t.Helper()
 	place := fmt.Sprintf("%s:%d", page, c.Line)
@@ -261,7 +260,7 @@ func (r runner) run(t *testing.T, page string, c pages.Command) (string, bool) {
 	return out.String(), true
 }
 
-// checkGo wants the packages, tests and benchmarks that a go command names.
+// checkGo checks that the packages, tests and benchmarks of a go command exist.
 func (r runner) checkGo(t *testing.T, place, text string) {
 	t.Helper()
 	var folders, names []string
@@ -317,8 +316,8 @@ func (r runner) checkGo(t *testing.T, place, text string) {
 	}
 }
 
-// checkYAML wants complete documents: inputs that compile, and objects that Kubernetes and
-// Crossplane decode, unless only somebody else has their kinds.
+// checkYAML checks that a block consists of complete documents. Inputs must compile. Objects of kinds of
+// Kubernetes and Crossplane must decode. The kinds of other projects are not decoded.
 func (r runner) checkYAML(ctx context.Context, text string) error {
 	if strings.HasPrefix(withoutComments(text), "- step:") {
 		var steps []struct {
@@ -370,7 +369,7 @@ func (r runner) checkDocument(ctx context.Context, text string) error {
 	switch {
 	case o.Kind == "Exports":
 		return r.compile(ctx, text)
-	case o.Jobs != nil || o.Repos != nil: // a workflow of GitHub, or the hooks of pre-commit
+	case o.Jobs != nil || o.Repos != nil: // a GitHub workflow, or hooks of pre-commit
 		return nil
 	case o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "":
 		return errors.New("want a complete document, with apiVersion, kind and metadata.name")
@@ -384,7 +383,7 @@ func (r runner) checkDocument(ctx context.Context, text string) error {
 	return nil
 }
 
-// check a Composition as the command does.
+// check checks a Composition as the command check does.
 func (r runner) check(ctx context.Context, text string) error {
 	file := filepath.Join(r.dir, "shown.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -398,7 +397,7 @@ func (r runner) check(ctx context.Context, text string) error {
 	return nil
 }
 
-// compile an input.
+// compile compiles an input.
 func (r runner) compile(ctx context.Context, text string) error {
 	j, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {

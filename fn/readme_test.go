@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/pages"
 )
 
-// TestReadmeIsShort holds the README to what can be read in three minutes.
+// TestReadmeIsShort checks that the README can be read in three minutes.
 func TestReadmeIsShort(t *testing.T) {
 	const limit = 15 << 10
 	if size := len(functiontest.README(t)); size > limit {
@@ -20,7 +20,7 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// The example of a diagnostic in the README is what the step above it would show.
+// The diagnostic in the README is the diagnostic of the step above it.
 func TestReadmeDiagnostic(t *testing.T) {
 	text := functiontest.README(t)
 	shown := regexp.MustCompile(`(?m)^secrets\[0\].*$`).FindString(text)
@@ -34,7 +34,7 @@ func TestReadmeDiagnostic(t *testing.T) {
 	}
 }
 
-// The exports of composite authors on pages are exported.
+// The function exports the exports of composite authors that pages show.
 func TestPageOfCompositeAuthors(t *testing.T) {
 	all := readPages(t, "..")
 	shown := 0
@@ -77,7 +77,7 @@ func TestReadmeTestCommand(t *testing.T) {
 	}
 }
 
-// Each page is found by somebody who starts at the README.
+// Links lead from the README to each page.
 func TestPagesAreLinked(t *testing.T) {
 	all := readPages(t, "..")
 	linked := map[string]bool{"README.md": true}

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
-// TestFlagTables compares the tables of arguments and flags in README.md with those that the
-// parser has. With -update it writes them into the page.
+// TestFlagTables compares the tables of arguments and flags in README.md with the parser. With -update, it
+// writes the tables into the page.
 func TestFlagTables(t *testing.T) {
 	const page = "README.md"
 	b, err := os.ReadFile(page)
@@ -24,7 +24,7 @@ func TestFlagTables(t *testing.T) {
 	text := string(b)
 	for _, node := range newParser().Model.Leaves(true) {
 		if node.Name == "completions" {
-			continue // it has one flag, which belongs to a library
+			continue // its only flag belongs to a library
 		}
 		table := regexp.MustCompile(`(?s)(<!-- flags of ` + node.Name + ` -->\n).*?(<!-- end -->)`)
 		parts := table.FindStringSubmatch(text)
@@ -48,7 +48,7 @@ func TestFlagTables(t *testing.T) {
 	}
 }
 
-// flagTable is a Markdown table of the arguments and flags of a command.
+// flagTable returns a Markdown table of the arguments and flags of a command.
 func flagTable(node *kong.Node) string {
 	var b strings.Builder
 	b.WriteString("| argument or flag | default | meaning |\n|---|---|---|\n")

@@ -13,8 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
-// TestRenderProgram runs the program itself: command line, exit code, and the
-// real function.
+// TestRenderProgram runs the program itself, with a command line, an exit code and the real function.
 func TestRenderProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -59,7 +58,7 @@ type: Opaque
 		args   []string
 		exit   int
 		stdout string
-		stderr string // a regular expression, for all of it
+		stderr string // a regular expression for the whole output
 	}{
 		"Folder": {
 			args: []string{"."}, stdout: printed,

@@ -16,15 +16,14 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// BenchmarkTypeChecking is one reconcile in which nothing is wrong, with the requests as
-// they come over the wire: by default there is one call, and Strict has another, with
-// the schemas of the composite and of a composed resource, which many expressions may
-// ask for.
+// BenchmarkTypeChecking measures one reconcile of a correct input, with encoded requests. By default, there
+// is one call. Strict needs a second call with the schemas of the composite and of a composed resource, which
+// many expressions may read.
 func BenchmarkTypeChecking(b *testing.B) {
 	for _, mode := range []struct {
 		name        string
-		kib         int // of the composed resource's schema, 0 for none
-		expressions int // that read it, beside three others
+		kib         int // size of the schema of the composed resource, 0 without a schema
+		expressions int // expressions that read the resource, in addition to three others
 	}{{"Warn", 0, 0}, {"Strict/20KiB", 20, 0}, {"Strict/150KiB", 150, 0}, {"Strict/400KiB", 400, 0}, {"Strict/400KiB/60", 400, 60}} {
 		calls := typedCalls(b, mode.kib, mode.expressions)
 		for _, codec := range []struct {
@@ -45,7 +44,7 @@ func BenchmarkTypeChecking(b *testing.B) {
 	}
 }
 
-// answerDecoded answers a request as protobuf decodes it.
+// answerDecoded answers a request that protobuf decodes.
 func answerDecoded(b *testing.B, f *function.Function, sent []byte) {
 	b.Helper()
 	req := &fnv1.RunFunctionRequest{}
@@ -134,7 +133,8 @@ func marshalled(b *testing.B, m proto.Message) []byte {
 	return out
 }
 
-// padded is a schema with so many KiB of further fields, described as providers do.
+// padded returns a schema with the given number of KiB of further fields. Their descriptions are like those of
+// providers.
 func padded(b *testing.B, kib int, text string) *structpb.Struct {
 	b.Helper()
 	s := functiontest.Parse(b, text)

@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the scripts in testdata/script against the program itself: each is a text with
-// its files after it. `exits 1 fn check a.yaml` says with which code the program must end.
+// TestScripts runs the scripts in testdata/script with the program itself. Each script is a text that is
+// followed by its files. `exits 1 fn check a.yaml` says that the exit code must be 1.
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -41,8 +41,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a program that has to end with a code. A script's own exec knows only
-// whether it is zero.
+// exits runs a program that must end with an exit code. The built-in exec of scripts only checks whether the
+// code is zero.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE PROGRAM ARGUMENTS...")
@@ -62,7 +62,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// crlf ends the lines of files as Windows does, which no script can hold itself.
+// crlf changes the line ends of files to those of Windows, which a script cannot contain.
 func crlf(ts *testscript.TestScript, _ bool, files []string) {
 	for _, f := range files {
 		text := strings.ReplaceAll(ts.ReadFile(f), "\n", "\r\n")
@@ -70,7 +70,7 @@ func crlf(ts *testscript.TestScript, _ bool, files []string) {
 	}
 }
 
-// cut takes the last bytes off a file.
+// cut removes the last bytes of a file.
 func cut(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: cut BYTES FILE")

@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
 )
 
-// TestUsageErrorsHaveNoValue gives every flag of every command a value in every way that a command line
-// or the environment can, and a command values that belong nowhere.
+// TestUsageErrorsHaveNoValue checks that errors do not quote values. It sets every flag of every command in
+// every way that a command line or the environment allows, and adds values that belong to no flag.
 func TestUsageErrorsHaveNoValue(t *testing.T) {
-	const value = "zunter2" // begins with no short flag
+	const value = "zunter2" // it does not begin with a short flag
 	refused := 0
 	try := func(args ...string) {
 		t.Helper()
@@ -36,7 +36,7 @@ func TestUsageErrorsHaveNoValue(t *testing.T) {
 		for _, flags := range node.AllFlags(false) {
 			for _, f := range flags {
 				if f.Name == "help" || f.Name == "version" || node.Name == "completions" {
-					continue // they end the program
+					continue // these flags end the program
 				}
 				name := "--" + f.Name
 				try(node.Name, name)

@@ -123,7 +123,7 @@ func numberedNames(n int) []string {
 	return out
 }
 
-// numberedFrom is like numbered, but all numbers have the same length.
+// numberedFrom is like numbered, but the numbers begin at 100, so that they have the same length.
 func numberedFrom(n int, format string) string {
 	parts := make([]string, n)
 	for i := range parts {
