@@ -247,7 +247,7 @@ func (c *script) endsEarly(noColon bool) string {
 	case open.text != "":
 		return fmt.Sprintf("ends too early: %s: write %s", c.notClosed(open), open.closedBy())
 	case noColon:
-		return "ends too early: write : other after condition ? one"
+		return "ends too early: write condition ? one : other"
 	}
 	return "ends too early: something is missing at its end"
 }

@@ -223,7 +223,7 @@ func (c *passwordCompiler) symbols() {
 			"because a password has them in addition to its symbols", others[0])
 	}
 	if len(hidden) > 0 {
-		c.refuse(at, "has invisible characters, the first is %U: leave them out", hidden[0])
+		c.refuse(at, "has invisible, combining or invalid characters, the first is %U: leave them out", hidden[0])
 	}
 	if text == "" && c.out.symbols > 0 {
 		c.refuse(at, "is empty, but the password must have %s: set symbols to 0", c.symbolsText())

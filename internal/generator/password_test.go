@@ -200,18 +200,18 @@ func TestCompilePasswordFaults(t *testing.T) {
 			in:     `{symbolCharacters: "!é\u0301\u0007"}`,
 			want: []string{
 				"symbolCharacters: has letters or digits, the first is 'é': leave them out, because a password has them in addition to its symbols",
-				"symbolCharacters: has invisible characters, the first is U+0301: leave them out",
+				"symbolCharacters: has invisible, combining or invalid characters, the first is U+0301: leave them out",
 			},
 		},
 		"ControlCharacters": {
 			reason: "nobody can type one",
 			in:     `{symbolCharacters: "!\u0007"}`,
-			want:   []string{"symbolCharacters: has invisible characters, the first is U+0007: leave them out"},
+			want:   []string{"symbolCharacters: has invisible, combining or invalid characters, the first is U+0007: leave them out"},
 		},
 		"ReplacementCharacter": {
 			reason: "it stands for what was not UTF-8",
 			in:     `{symbolCharacters: "!\uFFFD"}`,
-			want:   []string{"symbolCharacters: has invisible characters, the first is U+FFFD: leave them out"},
+			want:   []string{"symbolCharacters: has invisible, combining or invalid characters, the first is U+FFFD: leave them out"},
 		},
 		"TooLong": {
 			reason: "nobody holds an input against its schema before; characters, not bytes",

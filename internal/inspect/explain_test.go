@@ -190,6 +190,7 @@ secrets:
   - find: {path: generated.admin/}
   - find: {path: c}
   - valueMap: "{'x': secret.x}"
+  - find: {name: {regexp: port}}
 configMaps: [{name: m, dataFrom: [{extract: {key: zone}}, {extract: {key: environment, property: a.b}}]}]`,
 			want: []string{
 				"secrets[0].dataFrom[0]: all keys of secrets.db = secrets.db required secret, resources.db to be ready",
@@ -198,10 +199,11 @@ configMaps: [{name: m, dataFrom: [{extract: {key: zone}}, {extract: {key: enviro
 				"secrets[0].dataFrom[3]: all keys of secrets.cache (optional) = secrets.cache required secret, " +
 					"resources.cache to be ready if it exists, and to have connection details if it has a writeConnectionSecretToRef",
 				"secrets[0].dataFrom[4]: all keys of generated.admin = generated.admin required secret",
-				`secrets[0].dataFrom[5]: each key <input>/<key> that begins with "cache/", and matches "port|host" after that, and belongs to an input with the label env=dev = secrets.cache conditional secret, each composed resource in its path to be ready and to have connection details`,
-				`secrets[0].dataFrom[6]: each key <input>/<key> that begins with "generated.admin/" = generated.admin required secret, each composed resource in its path to be ready and to have connection details`,
-				`secrets[0].dataFrom[7]: each key <input>/<key> that begins with "c" = secrets.ca required secret, secrets[*] conditional secret, each composed resource in its path to be ready and to have connection details`,
+				`secrets[0].dataFrom[5]: each key <input>/<key> that begins with "cache/", and matches "port|host" after that, and belongs to an input with the label env=dev = secrets.cache conditional secret, each matching composed resource to be ready and to have connection details`,
+				`secrets[0].dataFrom[6]: each key <input>/<key> that begins with "generated.admin/" = generated.admin required secret, each matching composed resource to be ready and to have connection details`,
+				`secrets[0].dataFrom[7]: each key <input>/<key> that begins with "c" = secrets.ca required secret, secrets[*] conditional secret, each matching composed resource to be ready and to have connection details`,
 				"secrets[0].dataFrom[8]: x+renamed by rewrite = secret.x required secret",
+				`secrets[0].dataFrom[9]: each key <input>/<key> that matches "port" = secrets.ca required secret, secrets[*] conditional secret, each matching composed resource to be ready and to have connection details`,
 				"configMaps[0].dataFrom[0]: all keys of sources.zone = sources.zone required",
 				"configMaps[0].dataFrom[1]: all keys of environment.a.b = environment.a.b required",
 			},
@@ -320,7 +322,7 @@ secrets:
 				"sources[0]: v1 Secret " + own + "/ca",
 				connection("secrets[1]", "each composed resource"),
 				connection("secrets[0], status[1]", "resources.db"),
-				connection("secrets[1]", "each composed resource in its path"),
+				connection("secrets[1]", "each composed resource that the find matches"),
 				"secrets[0]: v1 Secret team/s (optional)",
 				"secrets[1]: v1 Secret team/t (optional)",
 			},

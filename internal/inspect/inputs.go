@@ -195,7 +195,7 @@ func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	} else if !whole && len(f.Generators) == 0 {
 		k.Inputs = append(k.Inputs, Input{Name: expression.Secrets + "[*]", Secret: true, Need: expression.Conditional})
 	}
-	k.Waits = []string{"each composed resource in its path to be ready and to have connection details"}
+	k.Waits = []string{"each matching composed resource to be ready and to have connection details"}
 	return k
 }
 
@@ -205,8 +205,11 @@ func describeFind(f plan.Find) string {
 	if f.Path != "" {
 		out = append(out, fmt.Sprintf("begins with %q", f.Path))
 	}
-	if f.Name != nil {
+	switch {
+	case f.Name != nil && f.Path != "":
 		out = append(out, fmt.Sprintf("matches %q after that", f.Name))
+	case f.Name != nil:
+		out = append(out, fmt.Sprintf("matches %q", f.Name))
 	}
 	for _, t := range plan.SortedKeys(f.Tags) {
 		out = append(out, fmt.Sprintf("belongs to an input with the label %s=%s", t, f.Tags[t]))

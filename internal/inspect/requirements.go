@@ -153,7 +153,7 @@ func (x *explainer) connectionAsks() []Ask {
 		add(strings.Join(inputs[name], ", "), of)
 	}
 	for _, b := range x.plan.Details.Finds {
-		add(plan.EntryOf(b.Path), "each composed resource in its path")
+		add(plan.EntryOf(b.Path), "each composed resource that the find matches")
 	}
 	for i := range x.plan.Generators {
 		m := &x.plan.Generators[i]

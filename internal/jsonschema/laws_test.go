@@ -127,8 +127,8 @@ func (m *mutator) input(t testing.TB) (any, []mutation) {
 // more than the structure of a value.
 var beyond = regexp.MustCompile(strings.Join([]string{
 	`^[^ ]*:\d+:\d+: `, // of an expression
-	"there is no generator", "names a certificate that is not a CA", "must be one of allow.secrets", "secret data, which flows",
-	"must be set for the environment", "over the length of", "there shall be 4 symbols", "must be an object whose values are strings",
+	"there is no generator", "names a certificate that is not a CA", "must be one of allow.secrets", "secret data, which may flow",
+	"must be set for the environment", "over the length of", "the password must have 4 symbols", "must be an object whose values are strings",
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
 	// Rules that compare several fields:
 	"for type rsa", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "for totp", "together with valueMap", "together with the nameExpression",

@@ -78,7 +78,7 @@ func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct)
 		g.write(c.target(), plan.GenerationName(w.Name, c.number)) // so that the author's object is deleted
 		return waitingFor("%s, which the composite's author asked for, to be deleted", c.at)
 	case own && g.isGeneration(o):
-		return failing("%s: returns the name of generation %s has: use generation.number or generation.id, "+
+		return failing("%s: returns the name that generation %s has: use generation.number or generation.id, "+
 			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
 	case own || plan.MetadataOf(o).At("labels", generator.LabelGenerator).Is(w.Name):
 		return failing("%s: %s looks like a generation, but the composite does not list it, so it is left unchanged. "+

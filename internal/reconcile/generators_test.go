@@ -294,8 +294,8 @@ generators:
 			reason: "it would wait for ever",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}}}, {name: b, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}}]`,
 			want: []string{
-				at + "readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(secret.token) for a Secret",
-				"generators[1].resource.readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: for example has(secret.token) for a Secret",
+				at + "readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
+				"generators[1].resource.readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
 			},
 		},
 		"TooLarge": {
