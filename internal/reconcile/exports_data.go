@@ -24,7 +24,8 @@ type quoted string
 
 func (q quoted) String() string { return strconv.Quote(string(q)) }
 
-// A quota is how many keys and bytes the objects of a composite author can still have together. A nil quota
+// A quota is how many keys and bytes the objects of a composite author can still have together. A nil
+// quota has no limit.
 type quota struct{ bytes, keys int }
 
 func (s *quota) exceeded() bool { return s != nil && (s.bytes < 0 || s.keys < 0) }
