@@ -21,6 +21,9 @@ type Resource struct {
 	Object  wire.Struct
 	Details Details
 
+	// Published reports whether the Secret that holds its connection details was found.
+	Published bool
+
 	// Withheld is the reason why its connection details cannot be used: *expression.Waiting,
 	// *expression.Failed or nil.
 	Withheld error

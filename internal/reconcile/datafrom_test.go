@@ -29,6 +29,11 @@ environment: {region: eu, deep: {a: x, num: 5, o: {k: v}}}
 `
 
 func TestRunDataFrom(t *testing.T) {
+	// emptied is a ready resource with a connection Secret without data.
+	const emptied = `
+cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: c, ownerReferences: [{kind: Cache, name: c-1, uid: u-c, controller: true}]}, data: {}}]
+resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: c-1, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}, status: {conditions: [{type: Ready, status: "True"}]}}}}
+`
 	// want is the state and the data, or the message.
 	cases := map[string]struct {
 		reason  string
@@ -193,6 +198,48 @@ func TestRunDataFrom(t *testing.T) {
 			objects: `resources: {cache: {object: {kind: Cache, metadata: {name: c, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}}, details: {port: canary}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
 			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for Secret team/c, which holds the connection details of resource "cache"`,
+		},
+		"ExtractOptionalSecretEmpty": {
+			reason:  "an optional entry is left out if the resource is ready and its Secret is empty: it has no connection details",
+			objects: emptied,
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:    `Available | k=v`,
+		},
+		"ExtractSecretEmpty": {
+			reason:  "without optional it waits for a key",
+			objects: emptied,
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}], data: [{key: k, value: "'v'"}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
+		},
+		"ExtractOptionalEmptyNotReady": {
+			reason:  "its keys may still come while it is not ready",
+			objects: strings.Replace(emptied, `"True"`, `"False"`, 1),
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready, secrets.cache`,
+		},
+		"ExtractOptionalEmptyUnknown": {
+			reason:  "also while it has no condition",
+			objects: strings.Replace(emptied, "type: Ready", "type: Synced", 1),
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
+		},
+		"ExtractOptionalReadyNoSecret": {
+			reason:  "also while its Secret does not exist, because the provider creates it again",
+			objects: strings.Replace(emptied, "name: c, owner", "name: other, owner", 1),
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
+		},
+		"FindEmpty": {
+			reason:  "a find does not wait for a ready resource without connection details",
+			objects: emptied,
+			input:   `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:    `Available | k=v`,
+		},
+		"FindEmptyNotReady": {
+			reason:  "but before it is ready",
+			objects: strings.Replace(emptied, `"True"`, `"False"`, 1),
+			input:   `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready, secrets.cache`,
 		},
 		"ExtractOptionalToCome": {
 			reason: "nor before a resource that an earlier step composes with connection details is observed again",

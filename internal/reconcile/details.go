@@ -118,6 +118,7 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 	case !a.read:
 		res.Withheld = expression.NewWaiting("the lookup of " + required.String())
 	case len(a.objects) > 0:
+		res.Published = true
 		res.Details, res.Withheld = d.in(a.objects[0])
 	case len(d.Details) > 0:
 		what := fmt.Sprintf("%s, which holds the connection details of %s %q", required, d.what, d.name)

@@ -195,7 +195,7 @@ func (ex exporter) composed(name string) observation.Resource {
 }
 
 // complete waits for a composed resource that may not have all of its connection details yet. Their names are
-// unknown. The resource is not ready before all of them exist.
+// unknown. The resource is not ready before all of them exist. If it is ready and its Secret is empty, it has none.
 func (ex exporter) complete(path, name string) error {
 	res := ex.composed(name)
 	var missing []string
@@ -205,13 +205,20 @@ func (ex exporter) complete(path, name string) error {
 		return w
 	case res.Withheld != nil:
 		return failed(path, "%s", res.Withheld.Error())
-	case len(res.Details) == 0 && writesDetails(res.Object):
-		missing = append(missing, expression.PathText(expression.Secrets, name))
 	}
+	ready := false
 	for _, c := range res.Object.At("status", "conditions").List().All() {
-		if c := c.Struct(); c.Get("type").Is("Ready") && !c.Get("status").Is("True") {
+		c := c.Struct()
+		switch {
+		case !c.Get("type").Is("Ready"):
+		case c.Get("status").Is("True"):
+			ready = true
+		default:
 			missing = append(missing, expression.PathText(expression.Resources, name)+" to be ready")
 		}
+	}
+	if len(res.Details) == 0 && writesDetails(res.Object) && (!ready || !res.Published) {
+		missing = append(missing, expression.PathText(expression.Secrets, name))
 	}
 	if len(missing) == 0 {
 		return nil
