@@ -109,7 +109,7 @@ func (s *codecScript) entries(b []byte, f protoreflect.FieldDescriptor, m protor
 		return protowire.AppendBytes(protowire.AppendTag(b, f.Number(), protowire.BytesType), e)
 	}
 	for i, k := range keys {
-		if s.pick(12) == 1 { // a value of another field of the oneof, which does not count
+		if s.pick(12) == 1 { // the value of another key, which does not count
 			b = entry(b, k, keys[len(keys)-1-i])
 		}
 		b = entry(b, k, k)

@@ -19,7 +19,7 @@ import (
 func codecSeeds(t testing.TB) [][]byte {
 	t.Helper()
 	var asked []*fnv1.RunFunctionRequest
-	f := &functiontest.Function{Function: functiontest.Fixed(t), Asked: &asked} // only one codec is used here
+	f := &functiontest.Function{Function: functiontest.Fixed(t), Asked: &asked} // only one form is needed, because the seeds test the other one
 	canary := strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", "Y2FuYXJ5") + functiontest.CanaryInput
 	ca := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: Y2FuYXJ5}}"}
 	const foreign = "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"

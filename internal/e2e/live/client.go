@@ -24,15 +24,15 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// fieldManager is whom the tests apply as.
+// fieldManager is the field manager of the tests.
 const fieldManager = "live"
 
-// A Client reads and writes any objects. It is safe for concurrent use.
+// A Client reads and writes objects of any kind. It is safe for concurrent use.
 type Client struct {
 	dynamic dynamic.Interface
 	rest    rest.Interface
 
-	mu     sync.Mutex // the mapper forgets what it knows when a kind is new
+	mu     sync.Mutex // the mapper is reset if a kind is unknown
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 }
 
@@ -55,12 +55,12 @@ func newClient(config *rest.Config) (*Client, error) {
 // A Ref names an object.
 type Ref struct{ APIVersion, Kind, Namespace, Name string }
 
-// RefOf an object.
+// RefOf returns the reference of an object.
 func RefOf(o *unstructured.Unstructured) Ref {
 	return Ref{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName()}
 }
 
-// String is the kind and the name.
+// String returns the kind and the name.
 func (r Ref) String() string { return r.Kind + " " + r.Namespace + "/" + r.Name }
 
 func (c *Client) resource(apiVersion, kind, namespace string) (dynamic.ResourceInterface, error) {
@@ -90,7 +90,7 @@ func (c *Client) resource(apiVersion, kind, namespace string) (dynamic.ResourceI
 	return c.dynamic.Resource(m.Resource), nil
 }
 
-// Get an object. An error for which IsNotFound is true says that it is not there.
+// Get returns an object. If it does not exist, IsNotFound is true for the error.
 func (c *Client) Get(ctx context.Context, r Ref) (*unstructured.Unstructured, error) {
 	res, err := c.resource(r.APIVersion, r.Kind, r.Namespace)
 	if err != nil {
@@ -100,10 +100,10 @@ func (c *Client) Get(ctx context.Context, r Ref) (*unstructured.Unstructured, er
 	return res.Get(ctx, r.Name, metav1.GetOptions{})
 }
 
-// IsNotFound reports whether an object is not there.
+// IsNotFound reports whether an error says that an object does not exist.
 func IsNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
-// List all objects of a kind with labels, which may be empty.
+// List returns all objects of a kind with some labels, which may be empty.
 func (c *Client) List(ctx context.Context, apiVersion, kind, namespace, labels string) ([]unstructured.Unstructured, error) {
 	res, err := c.resource(apiVersion, kind, namespace)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *Client) List(ctx context.Context, apiVersion, kind, namespace, labels s
 	return l.Items, nil
 }
 
-// Apply objects of YAML documents, server side.
+// Apply applies the objects of YAML documents with server-side apply.
 func (c *Client) Apply(ctx context.Context, text string) error {
 	objects, err := Parse(text)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *Client) Apply(ctx context.Context, text string) error {
 	return nil
 }
 
-// ApplyObject applies one object, server side.
+// ApplyObject applies one object with server-side apply.
 func (c *Client) ApplyObject(ctx context.Context, o *unstructured.Unstructured, subresources ...string) error {
 	res, err := c.resource(o.GetAPIVersion(), o.GetKind(), o.GetNamespace())
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Client) ApplyObject(ctx context.Context, o *unstructured.Unstructured, 
 	return nil
 }
 
-// Patch an object with a JSON merge patch.
+// Patch changes an object with a JSON merge patch.
 func (c *Client) Patch(ctx context.Context, r Ref, patch string, subresources ...string) error {
 	res, err := c.resource(r.APIVersion, r.Kind, r.Namespace)
 	if err != nil {
@@ -165,7 +165,8 @@ func (c *Client) Patch(ctx context.Context, r Ref, patch string, subresources ..
 	return nil
 }
 
-// Delete an object, and all that it owns in the background. One that is gone is no error.
+// Delete deletes an object. The objects that it owns are deleted in the background. If the object does not
+// exist, this is not an error.
 func (c *Client) Delete(ctx context.Context, r Ref) error {
 	res, err := c.resource(r.APIVersion, r.Kind, r.Namespace)
 	if err != nil {
@@ -180,8 +181,8 @@ func (c *Client) Delete(ctx context.Context, r Ref) error {
 	return nil
 }
 
-// Watch a kind in all namespaces. do gets each event, in their order, until the context
-// ends; it must not block for long.
+// Watch watches a kind in all namespaces. It calls do for each event, in order, until the context ends. do
+// must not block for long.
 func (c *Client) Watch(ctx context.Context, apiVersion, kind string, do func(event string, o *unstructured.Unstructured)) error {
 	res, err := c.resource(apiVersion, kind, "")
 	if err != nil {
@@ -207,7 +208,7 @@ func (c *Client) Watch(ctx context.Context, apiVersion, kind string, do func(eve
 	return nil
 }
 
-// Data of a Secret, decoded.
+// Data returns the decoded data of a Secret.
 func (c *Client) Data(ctx context.Context, namespace, name string) (map[string]string, error) {
 	o, err := c.Get(ctx, Ref{"v1", "Secret", namespace, name})
 	if err != nil {
@@ -217,23 +218,23 @@ func (c *Client) Data(ctx context.Context, namespace, name string) (map[string]s
 	return DataOf(o), nil
 }
 
-// DataOf a Secret, decoded.
+// DataOf returns the decoded data of a Secret.
 func DataOf(o *unstructured.Unstructured) map[string]string {
 	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
 	out := make(map[string]string, len(data))
 
 	for k, v := range data {
-		b, _ := base64.StdEncoding.DecodeString(v) // which the API server has encoded
+		b, _ := base64.StdEncoding.DecodeString(v) // the API server encoded it
 		out[k] = string(b)
 	}
 
 	return out
 }
 
-// A Condition is one of an object's status.
+// A Condition is a condition in the status of an object.
 type Condition struct{ Status, Reason, Message string }
 
-// ConditionOf an object, or the zero value.
+// ConditionOf returns a condition of an object, or the zero value.
 func ConditionOf(o *unstructured.Unstructured, kind string) Condition {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, e := range list {
@@ -246,7 +247,7 @@ func ConditionOf(o *unstructured.Unstructured, kind string) Condition {
 	return Condition{}
 }
 
-// Parse YAML documents.
+// Parse parses YAML documents.
 func Parse(text string) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 

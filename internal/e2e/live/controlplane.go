@@ -30,16 +30,16 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 )
 
-// namespace that Crossplane runs in.
+// namespace is the namespace of Crossplane.
 const namespace = "crossplane-system"
 
-// A ControlPlane is one that runs.
+// A ControlPlane is a running control plane.
 type ControlPlane struct {
 	*Client
 
 	Etcd, APIServer, ControllerManager, Registry, Crossplane, RBACManager *Process
 
-	// RegistryAddress is where packages are pushed to.
+	// RegistryAddress is the address of the registry for packages.
 	RegistryAddress string
 
 	dir      string
@@ -85,21 +85,21 @@ func Start(ctx context.Context, dir string, peers e2e.Peers, programs e2e.Contro
 	return c, nil
 }
 
-// processes that were created, in the order in which they stop.
+// processes returns the created processes, in the order in which they are stopped.
 func (c *ControlPlane) processes() []*Process {
 	all := []*Process{c.Crossplane, c.RBACManager, c.Registry, c.ControllerManager, c.APIServer, c.Etcd}
 
 	return slices.DeleteFunc(all, func(p *Process) bool { return p == nil })
 }
 
-// Stop all of it.
+// Stop stops all processes.
 func (c *ControlPlane) Stop() {
 	for _, p := range c.processes() {
 		p.Stop(2 * time.Second)
 	}
 }
 
-// Logs are the last lines of each process, and whether it runs.
+// Logs returns the last lines of the log of each process, and whether it runs.
 func (c *ControlPlane) Logs() string {
 	var all strings.Builder
 
@@ -118,8 +118,8 @@ func (c *ControlPlane) path(name string) string { return filepath.Join(c.dir, na
 
 func (c *ControlPlane) address(port string) string { return "127.0.0.1:" + strconv.Itoa(c.ports[port]) }
 
-// users are the users of the API server, with the subjects of their certificates. With the name of
-// a service account its bindings apply, and no token must be mounted.
+// users are the users of the API server, with the subjects of their certificates. If the name is the name of
+// a service account, its bindings apply, and no token is needed.
 func users() map[string]pkix.Name {
 	account := func(name string) pkix.Name {
 		return pkix.Name{
@@ -188,7 +188,7 @@ func (c *ControlPlane) writeKubeconfig(name string, subject pkix.Name) error {
 	return nil
 }
 
-// Kubeconfig is the path of an administrator's.
+// Kubeconfig returns the path of the kubeconfig of an administrator.
 func (c *ControlPlane) Kubeconfig() string { return c.path("admin.kubeconfig") }
 
 func (c *ControlPlane) startEtcd(ctx context.Context) error {
@@ -204,7 +204,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context) error {
 	return until(ctx, 30*time.Second, "etcd", func(ctx context.Context) error { return healthy(ctx, client+"/health") })
 }
 
-// healthy wants an answer of 200.
+// healthy returns an error unless the status of the response is 200.
 func healthy(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -248,7 +248,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 	return c.WaitForAPIServer(ctx)
 }
 
-// WaitForAPIServer until it is ready, the first time or after it was killed.
+// WaitForAPIServer waits until the API server is ready, at the start or after it was killed.
 func (c *ControlPlane) WaitForAPIServer(ctx context.Context) error {
 	return until(ctx, 90*time.Second, "the API server", func(ctx context.Context) error {
 		return c.rest.Get().AbsPath("/readyz").Do(ctx).Error()
@@ -280,7 +280,7 @@ func (c *ControlPlane) startControllers(ctx context.Context) error {
 	})
 }
 
-// applyChart installs what Crossplane's chart does, but for what runs in containers.
+// applyChart installs the objects of Crossplane's chart, except those that run containers.
 func (c *ControlPlane) applyChart(ctx context.Context) error {
 	chart := exec.CommandContext(ctx, c.programs.Chart, filepath.Join(c.programs.CrossplaneSource, "cluster", "charts", "crossplane"), namespace) //nolint:gosec // Built for this.
 	chart.Stderr = os.Stderr
@@ -325,7 +325,7 @@ func (c *ControlPlane) applyChart(ctx context.Context) error {
 	})
 }
 
-// applyCRDs before Crossplane does: it does not wait for them to be served.
+// applyCRDs applies the CRDs before Crossplane does, because Crossplane does not wait until they are served.
 func (c *ControlPlane) applyCRDs(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(c.programs.CrossplaneSource, "cluster", "crds", "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -363,7 +363,7 @@ func (c *ControlPlane) applyCRDs(ctx context.Context) error {
 	return nil
 }
 
-// WaitForCondition until an object has a condition that is true.
+// WaitForCondition waits until a condition of an object is true.
 func (c *ControlPlane) WaitForCondition(ctx context.Context, within time.Duration, r Ref, condition string) error {
 	return until(ctx, within, fmt.Sprintf("%s to be %s", r, condition), func(ctx context.Context) error {
 		o, err := c.Get(ctx, r)
@@ -379,7 +379,7 @@ func (c *ControlPlane) WaitForCondition(ctx context.Context, within time.Duratio
 	})
 }
 
-// startCrossplane does what the init container does, and then what the others do.
+// startCrossplane does the work of the init container, and then starts Crossplane and its RBAC manager.
 func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 	env := []string{
 		"KUBECONFIG=" + c.path("crossplane.kubeconfig"), "POD_NAMESPACE=" + namespace, "POD_SERVICE_ACCOUNT=crossplane", "ENABLE_WEBHOOKS=false",
@@ -406,7 +406,7 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 		return err
 	}
 
-	for name, text := range client { // what the kubelet would mount
+	for name, text := range client { // the kubelet would mount these
 		if err := writeFile(c.path("client"), name, []byte(text)); err != nil {
 			return err
 		}
@@ -416,7 +416,7 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 		"--package-runtime=External", "--enable-webhooks=false", "--metrics-port="+strconv.Itoa(c.ports["metrics"]), "--health-probe-port="+strconv.Itoa(c.ports["health"]),
 		"--xpkg-cache-dir="+c.path("xpkg-cache"), "--xfn-cache-dir="+c.path("xfn-cache"),
 		"--tls-client-certs-dir="+c.path("client"), "--tls-client-secret-name=crossplane-tls-client",
-		// A test writes more in a second than its users do in a minute.
+		// A test writes more objects in a second than users write in a minute.
 		"--circuit-breaker-burst=100000", "--circuit-breaker-refill-rate=1000", "--max-reconcile-rate=100")
 	c.RBACManager = c.process("rbac-manager", c.peers.Core, []string{"KUBECONFIG=" + c.path("rbac-manager.kubeconfig")},
 		"rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions")
@@ -434,11 +434,11 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 	return c.WaitForCrossplane(ctx)
 }
 
-// rbacManagerPort is one that it always takes, at all addresses. No flag changes that.
+// rbacManagerPort is the port that the RBAC manager always uses, on all addresses. No flag changes it.
 const rbacManagerPort = ":8080"
 
-// waitForRBACManager until it is up. Another one on this machine may have its port: without
-// it Crossplane would wait for its rights, and say nothing.
+// waitForRBACManager waits until the RBAC manager runs. Another RBAC manager on this machine may use its port.
+// Without an RBAC manager, Crossplane would wait for its rights without a message.
 func (c *ControlPlane) waitForRBACManager(ctx context.Context) error {
 	err := until(ctx, time.Minute, "port "+rbacManagerPort+", which Crossplane's RBAC manager needs: end what else has it", func(ctx context.Context) error {
 		lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", rbacManagerPort)
@@ -461,8 +461,7 @@ func (c *ControlPlane) waitForRBACManager(ctx context.Context) error {
 	})
 }
 
-// WaitForCrossplane until it is ready. It is started if it does not run, as the kubelet
-// would.
+// WaitForCrossplane waits until Crossplane is ready. If it does not run, it is started, as the kubelet would do.
 func (c *ControlPlane) WaitForCrossplane(ctx context.Context) error {
 	return until(ctx, time.Minute, "Crossplane", func(ctx context.Context) error {
 		if err := c.Crossplane.Start(); err != nil {
@@ -473,7 +472,7 @@ func (c *ControlPlane) WaitForCrossplane(ctx context.Context) error {
 	})
 }
 
-// CrossplaneMetrics is where Crossplane's own metrics are.
+// CrossplaneMetrics returns the address of Crossplane's own metrics.
 func (c *ControlPlane) CrossplaneMetrics() string {
 	return "http://" + c.address("metrics") + "/metrics"
 }

@@ -22,20 +22,20 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// annotations, below which the function keeps its state.
+// annotations is the prefix of the annotations in which the function keeps its state.
 const annotations = "export.fn.crossplane.io/"
 
-// A version of a Secret, as the API server gave it.
+// A version is a version of a Secret, as the API server returned it.
 type version struct {
-	// seen counts versions and asks, in the order in which they came.
+	// seen numbers versions and asks in the order in which they arrived.
 	seen int
 	at   time.Time
 
 	event     string // ADDED, MODIFIED or DELETED, or LISTED
-	revision  int64  // of etcd: it orders versions of all Secrets
+	revision  int64  // the revision of etcd, which orders the versions of all Secrets
 	name, uid string
 	composite string
-	export    string // the name in the pipeline
+	export    string // the composition resource name
 	data      map[string]string
 
 	// Of a generation.
@@ -80,14 +80,14 @@ func (v version) String() string {
 	return fmt.Sprintf("%s of revision %d (%s)", v.name, v.revision, v.event)
 }
 
-// An ask for another moment of a generator, or of what is exported from a source.
+// An ask is a request for another generation of a generator, or a change of a source.
 type ask struct {
 	seen            int
 	composite, what string
 }
 
-// A history is what happened to all Secrets of all composites. It is safe for concurrent
-// use until it is judged.
+// A history records the changes of all Secrets of all composites. It is safe for concurrent use until it is
+// judged.
 type history struct {
 	exports    map[string]shape
 	generators map[string]rotates
@@ -100,7 +100,7 @@ type history struct {
 	asks     []ask
 	known    map[string]bool
 
-	// final are the Secrets that there were when all had settled.
+	// final are the Secrets that existed after the system had become stable.
 	final []version
 }
 
@@ -109,10 +109,10 @@ type shape struct {
 	// generated and former are the keys that have outputs of generators.
 	generated, former map[string]output
 
-	// keys that it has beside them.
+	// keys are its other keys.
 	keys []string
 
-	// whole says whether keys belong together.
+	// whole reports whether the values of the keys belong together.
 	whole func(data map[string]string) error
 
 	// source is what its moment is asked for as, and moment the number of it.
@@ -122,7 +122,7 @@ type shape struct {
 
 type output struct{ generator, name string }
 
-// rotates is when a generator does, beside when it is asked to.
+// rotates says when a generator rotates, in addition to explicit requests.
 type rotates struct {
 	with  string // with another generator
 	every time.Duration
@@ -133,7 +133,7 @@ func (h *history) add(v version) {
 	defer h.mu.Unlock()
 
 	id := fmt.Sprint(v.uid, v.revision, v.event == "DELETED")
-	if h.known[id] { // seen before the API server was restarted
+	if h.known[id] { // it was seen before the API server was restarted
 		return
 	}
 
@@ -155,7 +155,7 @@ func (h *history) ask(composite, what string) {
 	h.asks = append(h.asks, ask{h.seen, composite, what})
 }
 
-// asked counts what was asked for before a version was seen.
+// asked counts the asks before a version was seen.
 func (h *history) asked(v version, what ...string) int {
 	n := 0
 
@@ -168,8 +168,8 @@ func (h *history) asked(v version, what ...string) int {
 	return n
 }
 
-// lives are the versions of each Secret of composites, by name, in the order in which the
-// API server wrote them.
+// lives returns the versions of each Secret of composites, by name, in the order in which the API server wrote
+// them.
 type lives struct {
 	*history
 	exported, generations map[string][]version
@@ -199,7 +199,7 @@ func (h *history) lives() lives {
 	return l
 }
 
-// generation returns the generation of a value, or the zero value.
+// generation returns the generation with a value, or the zero value.
 func (l lives) generation(composite string, o output, value string) version {
 	if g := l.generations[l.values[composite+" "+o.generator+" "+o.name+" "+value]]; len(g) > 0 {
 		return g[0]
@@ -208,7 +208,7 @@ func (l lives) generation(composite string, o output, value string) version {
 	return version{}
 }
 
-// has reports whether something exported had a value of a generation at a revision.
+// has reports whether an export had a value of a generation at a revision.
 func (l lives) has(g version, revision int64) (version, bool) {
 	for _, versions := range l.exported {
 		var last version
@@ -233,7 +233,7 @@ func (l lives) has(g version, revision int64) (version, bool) {
 	return version{}, false
 }
 
-// eachExport version that holds data.
+// eachExport calls a function for each version of an export that has data.
 func (l lives) eachExport(do func(v, before version, s shape)) {
 	for _, name := range slices.Sorted(maps.Keys(l.exported)) {
 		var before version
@@ -254,8 +254,8 @@ func (l lives) eachGeneration(do func(versions []version)) {
 	}
 }
 
-// laws of what may happen to Secrets, whatever happens to those who write them. Each
-// gives what broke it.
+// laws say how Secrets may change, whatever happens to the processes that write them. Each law returns the
+// events that broke it.
 var laws = map[string]func(l lives) []string{
 	"what is exported is of one moment":                         whole,
 	"what is exported was stored and adopted before":            stored,
@@ -280,7 +280,7 @@ func whole(l lives) (out []string) {
 
 			g := l.generation(v.composite, o, v.data[key])
 			if g.uid == "" {
-				continue // of which another law speaks
+				continue // another law checks it
 			}
 
 			if first, ok := of[o.generator]; ok && first != g.uid {
@@ -517,7 +517,7 @@ func settled(l lives) (out []string) {
 	return out
 }
 
-// judge a history: what broke which law.
+// judge checks a history. It returns the broken laws, and what broke them.
 func (h *history) judge() map[string][]string {
 	out := map[string][]string{}
 	l := h.lives()
@@ -531,7 +531,7 @@ func (h *history) judge() map[string][]string {
 	return out
 }
 
-// Wholes of what is exported.
+// The functions below check whether the values of an export belong together.
 
 func wholeDigest(data map[string]string) error {
 	sum := sha256.Sum256([]byte(data["password"]))
@@ -566,7 +566,7 @@ func wholeTLS(data map[string]string) error {
 	return nil
 }
 
-// moment of a user, which all keys of a source have.
+// moment checks the name of a user, which all keys of a source contain.
 func moment(data map[string]string) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(data["user"], "user-"))
 	return n
@@ -581,7 +581,7 @@ func wholeSource(data map[string]string) error {
 	return nil
 }
 
-// A story is a history that is made up, of one composite.
+// A story is an invented history of one composite.
 type story struct {
 	*history
 	start time.Time
@@ -604,7 +604,7 @@ func newStory() *story {
 	}
 }
 
-// write a version of a Secret so many seconds after the start.
+// write adds a version of a Secret, the given number of seconds after the start.
 func (s *story) write(second int, v version) {
 	v.composite, v.at, v.revision = "xr", s.start.Add(time.Duration(second)*time.Second), int64(len(s.versions)+1)
 	v.uid = cmp.Or(v.uid, "uid-of-"+v.name)
@@ -617,7 +617,7 @@ func (s *story) write(second int, v version) {
 	}
 }
 
-// end is when all has settled.
+// end ends the story, after the system has become stable.
 func (s *story) end() { s.final = slices.Collect(maps.Values(s.last)) }
 
 // generation of a state: stored, adopted, flagged so many seconds after the start.
@@ -652,7 +652,7 @@ func account(n int) version {
 	}}
 }
 
-// chapters of a story in which all is as it should be. A test puts others in their places.
+// chapters are the parts of a correct story. A test replaces some of them.
 func chapters() map[string]func(s *story) {
 	return map[string]func(s *story){
 		"01 stored":          func(s *story) { s.write(1, s.generation(1, false, 0)) },
@@ -683,7 +683,7 @@ func tell(changes map[string]func(s *story)) *story {
 	return s
 }
 
-// TestFaultChecks breaks each law of TestFaults, in histories that are made up.
+// TestFaultChecks breaks each law of TestFaults in invented histories.
 func TestFaultChecks(t *testing.T) {
 	type chapter = map[string]func(s *story)
 
@@ -693,7 +693,7 @@ func TestFaultChecks(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		changes chapter
-		want    []string // words of the laws that are broken
+		want    []string // parts of the names of the broken laws
 	}{
 		"Honest": {reason: "nothing is broken in what is as it should be"},
 		"TornValue": {

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// faultsNamespace is where the composites of TestFaults are.
+// faultsNamespace is the namespace of the composites of TestFaults.
 const faultsNamespace = "faults"
 
 const faultsDefinition = `
@@ -103,7 +103,7 @@ spec:
         - {key: both, value: "'%s:%s'.format([sources.config.data.user, sources.config.data.password])"}
 `
 
-// faultsHistory is what the Composition above exports, and how it rotates.
+// faultsHistory describes the exports of the Composition above, and their rotation.
 func faultsHistory(composites []string) *history {
 	admin, clock := output{"admin", "password"}, output{"clock", "password"}
 	source := func(name string) shape {
@@ -127,21 +127,21 @@ func faultsHistory(composites []string) *history {
 	}
 }
 
-// A ward is where patients are hurt: the composites, and those who change and hurt them.
+// A ward contains the composites, and everything that changes and breaks them.
 type ward struct {
 	*history
 	t *testing.T
 
-	sources   map[string]*source // by composite and name
+	sources   map[string]*source // keyed by composite and name
 	rotations atomic.Int64
 	writes    atomic.Int64
 
 	mu    sync.Mutex
-	away  map[*live.Process]int // by how many it is kept from running
-	heals sync.WaitGroup        // ends by itself
+	away  map[*live.Process]int // the number of callers that keep it from running
+	heals sync.WaitGroup        // repairs that are not yet done
 }
 
-// A source that a composite's export reads.
+// A source is an object that an export of a composite reads.
 type source struct {
 	composite, name, kind string
 
@@ -150,7 +150,7 @@ type source struct {
 	gone bool
 }
 
-// insist on what fails while the API server is away.
+// insist repeats a call that fails while the API server does not run.
 func (w *ward) insist(ctx context.Context, what string, do func(ctx context.Context) error) {
 	for start := time.Now(); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		err := func() error {
@@ -199,7 +199,7 @@ func (w *ward) create(ctx context.Context) error {
 	return nil
 }
 
-// write the next moment of a source.
+// write writes the next values of a source.
 func (w *ward) write(ctx context.Context, s *source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +223,7 @@ func (w *ward) write(ctx context.Context, s *source) {
 	})
 }
 
-// lose a source, and have its next moment after a while.
+// lose deletes a source, and writes its next values after some time.
 func (w *ward) lose(ctx context.Context, s *source, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +250,7 @@ func (w *ward) later(d time.Duration, do func()) {
 	w.heals.Go(func() { time.Sleep(d); do() })
 }
 
-// rotate asks for generations of a composite, by its annotation, again and again.
+// rotate repeatedly requests new generations of a composite with its annotation.
 func (w *ward) rotate(ctx context.Context, rng *rand.Rand) {
 	texts := map[string]map[string]int{}
 	generators := slices.Sorted(maps.Keys(w.generators))
@@ -289,7 +289,7 @@ func (w *ward) rewrite(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// keep processes running, as kubelets do.
+// keep keeps processes running, as kubelets do.
 func (w *ward) keep(ctx context.Context) {
 	for ctx.Err() == nil {
 		for _, p := range append([]*live.Process{plane.APIServer, plane.Crossplane}, function.Replicas...) {
@@ -306,7 +306,7 @@ func (w *ward) keep(ctx context.Context) {
 	}
 }
 
-// hold a process from being started again, for a while.
+// hold prevents for some time that a process is started again.
 func (w *ward) hold(d time.Duration, p ...*live.Process) {
 	hold := func(n int) {
 		w.mu.Lock()
@@ -376,7 +376,7 @@ func (w *ward) faults() []fault {
 	}
 }
 
-// hurt at random. Kinds take turns, each as often as its weight says.
+// hurt breaks something at random. The weight of a kind says how often it is chosen.
 func (w *ward) hurt(ctx context.Context, rng *rand.Rand, n int) map[string]int {
 	var turn []fault
 
@@ -405,7 +405,7 @@ func (w *ward) hurt(ctx context.Context, rng *rand.Rand, n int) map[string]int {
 	return counts
 }
 
-// rest until all is well: composites are ready, and the law of the end holds.
+// rest waits until the system is stable: all composites are ready, and the law of the end holds.
 func (w *ward) rest(ctx context.Context, within time.Duration) error {
 	for deadline := time.Now().Add(within); ; time.Sleep(300 * time.Millisecond) {
 		err := w.well(ctx)
@@ -451,7 +451,7 @@ func (w *ward) well(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// setting of the environment.
+// setting returns a number from an environment variable, or the default.
 func setting(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
 
@@ -468,7 +468,7 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// ran counts the calls of the function, by its logs.
+// ran counts the calls of the function in its logs.
 func ran() int {
 	n := 0
 	for _, p := range function.Replicas {
@@ -506,7 +506,7 @@ func TestFaults(t *testing.T) {
 	keeping, stopKeeping := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	rotating, stopRotating := context.WithCancel(ctx)
 
-	t.Cleanup(func() { // others need what was hurt here
+	t.Cleanup(func() { // other tests need the processes that this test stopped
 		stopRotating()
 		w.heals.Wait()
 		running.Wait()
@@ -559,7 +559,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// report the counts of a run.
+// report prints the counts of a run.
 func (w *ward) report(counts map[string]int, calls int) {
 	l := w.lives()
 
@@ -583,7 +583,7 @@ func (w *ward) report(counts map[string]int, calls int) {
 	w.t.Logf("%5d calls of the function were answered", calls)
 }
 
-// discharge the patients.
+// discharge deletes the composites.
 func (w *ward) discharge(ctx context.Context) {
 	w.insist(ctx, "delete the composites", func(ctx context.Context) error {
 		for _, c := range w.composites {

@@ -16,13 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A Function is one that is installed: replicas of a program behind a proxy, which plays
-// its Service.
+// A Function is an installed function. It consists of replicas of a program, and of a proxy that acts as its
+// Service.
 type Function struct {
 	Name     string
 	Replicas []*Process
 
-	// Metrics are the addresses of the replicas' metrics.
+	// Metrics are the addresses of the metrics of the replicas.
 	Metrics []string
 
 	service *service
@@ -30,8 +30,8 @@ type Function struct {
 	root    *authority
 }
 
-// Install a function that was pushed to the registry, with a program and its arguments for
-// each replica, as the Deployment of a package runtime would run it.
+// Install installs a function that was pushed to the registry. It runs a program with arguments for each
+// replica, as the Deployment of a package runtime would do.
 func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas int, program string, args []string, env ...string) (*Function, error) {
 	ca, err := c.Data(ctx, namespace, "crossplane-root-ca")
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas i
 	return f, c.register(ctx, f, pkg)
 }
 
-// register the function, and do what a runtime controller does for its revision.
+// register creates the Function, and does the work of a runtime controller for its revision.
 func (c *ControlPlane) register(ctx context.Context, f *Function, pkg string) error {
 	err := c.Apply(ctx, fmt.Sprintf(`{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: %s}, spec: {package: %q, packagePullPolicy: Always}}`, f.Name, pkg))
 	if err != nil {
@@ -90,9 +90,9 @@ func (c *ControlPlane) register(ctx context.Context, f *Function, pkg string) er
 	function := Ref{"pkg.crossplane.io/v1", "Function", "", f.Name}
 	revision := ""
 
-	// Crossplane waits for up to a minute after it could not fetch a package.
+	// If Crossplane cannot fetch a package, it waits for up to a minute.
 	err = until(ctx, 5*time.Minute, "a revision of "+pkg, func(ctx context.Context) error {
-		if err := c.Crossplane.Start(); err != nil { // as the kubelet would, if it ended
+		if err := c.Crossplane.Start(); err != nil { // the kubelet would start it again
 			return err
 		}
 
@@ -166,8 +166,8 @@ func (c *ControlPlane) publishCertificate(ctx context.Context, f *Function) erro
 	}})
 }
 
-// RotateCertificate of the function, signed by Crossplane's own CA. Replicas that run take
-// it up by themselves.
+// RotateCertificate replaces the certificate of the function. Crossplane's own CA signs the new one. Running
+// replicas load it by themselves.
 func (f *Function) RotateCertificate() error {
 	p, err := f.root.sign(pkix.Name{CommonName: f.Name}, "localhost", f.Name, f.Name+"."+namespace, f.Name+"."+namespace+".svc")
 	if err != nil {
@@ -183,10 +183,10 @@ func (f *Function) RotateCertificate() error {
 	return nil
 }
 
-// Delay what is sent to the function and back, from now on.
+// Delay delays all data that is sent to the function and back, from now on.
 func (f *Function) Delay(d time.Duration) { f.service.delay.Store(int64(d)) }
 
-// Stop it.
+// Stop stops the replicas and the proxy.
 func (f *Function) Stop() {
 	for _, p := range f.Replicas {
 		p.Stop(5 * time.Second)
@@ -197,8 +197,7 @@ func (f *Function) Stop() {
 	}
 }
 
-// A service sends each connection to one of its backends that takes it, in turn, as a
-// Service of Kubernetes does.
+// A service sends each connection to the next backend that accepts it, as a Service of Kubernetes does.
 type service struct {
 	port  int
 	lis   net.Listener
@@ -250,7 +249,7 @@ func (s *service) forward(conn net.Conn, backends []string, first int) {
 	}
 }
 
-// copy until one end is gone, and then be rid of both.
+// copy copies data in both directions until one end is closed, and then closes both.
 func (s *service) copy(to, from net.Conn) {
 	defer to.Close()   //nolint:errcheck // It is gone.
 	defer from.Close() //nolint:errcheck // It is gone.

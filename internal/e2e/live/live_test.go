@@ -16,20 +16,20 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// enabled is the environment variable that runs these tests: they build Kubernetes the
-// first time, and take minutes each time.
+// enabled is the environment variable that enables these tests. The first run builds Kubernetes, and each run
+// takes minutes.
 const enabled = "FUNCTION_EXPORT_LIVE"
 
-// codec is the environment variable of the codec that the function has in all of them, if
-// not the one that it has by itself.
+// codec is the environment variable that sets the codec of the function in all tests. If it is not set, the
+// function uses its default codec.
 const codec = "FUNCTION_EXPORT_CODEC"
 
 const root = "../../.."
 
-// functionName is what Compositions call the function.
+// functionName is the name of the function in Compositions.
 const functionName = "function-export"
 
-// What all tests share: one control plane, with one function of two replicas.
+// All tests share one control plane, with one function that has two replicas.
 var (
 	plane    *live.ControlPlane
 	function *live.Function
@@ -68,7 +68,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 
 		if plane != nil {
-			fmt.Fprintln(os.Stderr, plane.Logs()) // nothing secret is in the cluster yet
+			fmt.Fprintln(os.Stderr, plane.Logs()) // the cluster does not contain secret data yet
 		}
 
 		return 1
@@ -90,7 +90,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// say what goes on, with the time that it took so far.
+// say prints the progress and the elapsed time.
 func say() func(text string) {
 	start := time.Now()
 
@@ -147,7 +147,7 @@ func codecArgs() []string {
 	return nil
 }
 
-// push the package, as it is published, to the registry.
+// push pushes the package to the registry in its published form.
 func push(ctx context.Context, peers e2e.Peers, registry, dir string) (string, error) {
 	xpkg, reference := filepath.Join(dir, "function-export.xpkg"), registry+"/crossplane-contrib/function-export:v0.0.0"
 	if err := command(ctx, root, peers.CLI, "xpkg", "build", "-f", "package", "-e", "example", "-o", xpkg); err != nil {

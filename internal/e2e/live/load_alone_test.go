@@ -32,13 +32,13 @@ const (
 	loadRequests = 1000
 )
 
-// TestLoadAlone calls one process of the function from many clients at once, and then goes
-// on for as long as it is told to, to see that its memory does not grow.
+// TestLoadAlone calls one process of the function from many clients at once. It then continues for a configured
+// time, and checks that the memory does not grow.
 func TestLoadAlone(t *testing.T) {
 	process, address := serveAlone(t)
 	load := loadOn(t, address)
 
-	for n := range limits.Plans { // what it keeps has its full size from the beginning on
+	for n := range limits.Plans { // fill the cache of plans first
 		load.call(t, n%loadClients, load.mix[0], n)
 	}
 
@@ -104,14 +104,14 @@ func (l *loader) soak(t *testing.T, pid int) {
 		long.Minutes(), loadClients, len(took), float64(len(took))/long.Seconds(), mebibytes(begin), mebibytes(end), mebibytes(peak)))
 }
 
-// growth that is noise: the load is random, and the garbage collector has its own pace.
+// growth is the growth that counts as noise. The load is random, and the garbage collector runs at any time.
 const (
 	growthFactor = 1.2
 	growthSlack  = 24 << 20
 )
 
-// flat wants as much memory in the last tenth of the time as in the second one; before
-// that, it may grow to its size. Both are medians.
+// flat checks that the memory in the last tenth of the time is not larger than in the second tenth. The memory
+// may grow in the first tenth. Both values are medians.
 func flat(samples []uint64) (begin, end uint64, err error) {
 	tenth := len(samples) / 10
 	if tenth == 0 {
@@ -133,7 +133,7 @@ func flat(samples []uint64) (begin, end uint64, err error) {
 	return begin, end, err
 }
 
-// The check of the memory is one that can fail.
+// This checks that the check of the memory can fail.
 func TestFlat(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -158,7 +158,7 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// serveAlone starts the program that runs as the function, without TLS and all by itself.
+// serveAlone starts the program of the function without TLS and without a control plane.
 func serveAlone(t *testing.T) (*os.Process, string) {
 	t.Helper()
 
@@ -173,7 +173,7 @@ func serveAlone(t *testing.T) (*os.Process, string) {
 	}
 
 	address := lis.Addr().String()
-	_ = lis.Close() // the function listens there
+	_ = lis.Close() // the function will listen there
 
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--insecure", "--address=" + address, "--metrics-address="}, codecArgs()...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -192,7 +192,7 @@ func serveAlone(t *testing.T) (*os.Process, string) {
 		_ = cmd.Wait()
 	})
 
-	go func() { // what it logs must not fill the pipe
+	go func() { // its log must not fill the pipe
 		for s := bufio.NewScanner(stderr); s.Scan(); {
 			if !strings.Contains(s.Text(), "Serving") {
 				fmt.Println("function:", s.Text())
@@ -238,8 +238,8 @@ func loadOn(t *testing.T, address string) *loader {
 	return l
 }
 
-// rawCodec sends and receives bytes, so that the clients cost next to nothing: they are on
-// the machine that is measured.
+// rawCodec sends and receives bytes. The clients run on the machine that is measured, and therefore must be
+// cheap.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }
@@ -276,7 +276,7 @@ func (l *loader) call(t *testing.T, client int, request []byte, n int) {
 			return
 		}
 
-		request = slices.Concat(request, more) // which merges them, in protobuf
+		request = slices.Concat(request, more) // concatenated protobuf messages are merged
 	}
 
 	var size int
@@ -291,11 +291,11 @@ func (l *loader) call(t *testing.T, client int, request []byte, n int) {
 	}
 }
 
-// newInputs is how many requests come with one input that the function has never seen.
+// newInputs is the number of requests per request with a new input.
 const newInputs = 50
 
-// run requests for as long as more says, which gets the number of the next one, and return
-// how long each took.
+// run sends requests while more returns true, and returns how long each took. more gets the number of the next
+// request.
 func (l *loader) run(t *testing.T, more func(n int) bool) []time.Duration {
 	t.Helper()
 
@@ -369,8 +369,8 @@ input:
   - {name: settings, data: [{key: host, value: variables.host}]}
 `
 
-// allCreated is a request whose exports are all created and observed, as nearly all are, with
-// so many bytes of other state beside it.
+// allCreated returns a request whose exports are all created and observed, like most requests. It also has the
+// given number of bytes of other state.
 func allCreated(t *testing.T, conn *grpc.ClientConn, bytes int) *fnv1.RunFunctionRequest {
 	t.Helper()
 
@@ -394,7 +394,7 @@ func allCreated(t *testing.T, conn *grpc.ClientConn, bytes int) *fnv1.RunFunctio
 
 	var rsp *fnv1.RunFunctionResponse
 
-	for range 6 { // it asks for what has the names, is told that nothing does, and creates
+	for range 6 { // it looks up objects with the names, finds none, and creates the exports
 		if rsp, err = fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}

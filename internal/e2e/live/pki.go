@@ -48,7 +48,7 @@ func newAuthority() (*authority, error) {
 	return &authority{cert: cert, key: key, pem: pemOf("CERTIFICATE", der)}, nil
 }
 
-// parseAuthority is one that somebody else made.
+// parseAuthority returns an authority that another program created.
 func parseAuthority(cert, key []byte) (*authority, error) {
 	c, _ := pem.Decode(cert)
 
@@ -75,7 +75,7 @@ func parseAuthority(cert, key []byte) (*authority, error) {
 	return nil, errors.New("cannot parse the key of a CA")
 }
 
-// sign a new key. A certificate with names serves, one without is a client's.
+// sign signs a new key. A certificate with names is for a server, and one without names is for a client.
 func (a *authority) sign(subject pkix.Name, names ...string) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

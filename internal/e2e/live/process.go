@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A Process is a program that runs until it is stopped or killed, and can be started
-// again. It is safe for concurrent use.
+// A Process is a program that runs until it is stopped or killed. It can be started again. It is safe for
+// concurrent use.
 type Process struct {
 	Name string
 
@@ -27,10 +27,10 @@ type Process struct {
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
-	done chan struct{} // closed once cmd has ended
+	done chan struct{} // closed after cmd has ended
 }
 
-// Start it, unless it runs. It ends with this process.
+// Start starts the program, unless it runs. The program ends when this process ends.
 func (p *Process) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,14 +57,14 @@ func (p *Process) Start() error {
 	p.cmd, p.done = cmd, make(chan struct{})
 
 	go func(done chan struct{}) {
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // its log says how it ended
 		close(done)
 	}(p.done)
 
 	return nil
 }
 
-// running needs the lock.
+// running reports whether the program runs. The caller must hold the lock.
 func (p *Process) running() bool {
 	if p.cmd == nil {
 		return false
@@ -78,7 +78,7 @@ func (p *Process) running() bool {
 	}
 }
 
-// Running reports whether it runs.
+// Running reports whether the program runs.
 func (p *Process) Running() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *Process) Running() bool {
 	return p.running()
 }
 
-// PID is that of the process, or of the last one.
+// PID returns the ID of the process, or of the last process if none runs.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *Process) PID() int {
 	return p.cmd.Process.Pid
 }
 
-// Signal sends a signal, if it runs.
+// Signal sends a signal if the program runs.
 func (p *Process) Signal(s os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,10 +108,10 @@ func (p *Process) Signal(s os.Signal) {
 	}
 }
 
-// Kill it, as a machine that goes does, and wait until it is gone.
+// Kill kills the program, as the loss of its machine would, and waits until it has ended.
 func (p *Process) Kill() { p.end(syscall.SIGKILL, time.Minute) }
 
-// Stop stops it, and kills it if it does not stop in time.
+// Stop stops the program, and kills it if it does not stop in time.
 func (p *Process) Stop(within time.Duration) { p.end(syscall.SIGTERM, within) }
 
 func (p *Process) end(s os.Signal, within time.Duration) {
@@ -132,7 +132,7 @@ func (p *Process) end(s os.Signal, within time.Duration) {
 	}
 }
 
-// Log is what it wrote.
+// Log returns the output of the program.
 func (p *Process) Log() string {
 	b, err := os.ReadFile(p.log)
 	if err != nil {
@@ -142,18 +142,18 @@ func (p *Process) Log() string {
 	return string(b)
 }
 
-// tail is the last lines of its log.
+// tail returns the last lines of its log.
 func (p *Process) tail() string {
 	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
 
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
-// tailLines of a log are shown when a control plane does not start.
+// tailLines is the number of lines of a log that are shown if a control plane does not start.
 const tailLines = 30
 
-// ports are handed out once, from below those that the kernel gives to connections: one that
-// is free now could otherwise be a connection's when its server starts.
+// ports are used only once. They are below the ports that the kernel uses for connections. Otherwise, a
+// connection could use a port that is free now before its server starts.
 var ports = struct {
 	sync.Mutex
 
@@ -183,8 +183,8 @@ func freePort(ctx context.Context) (int, error) {
 	return 0, errors.New("cannot find a free port")
 }
 
-// until polls a condition every 50 ms. Its error has the last error of the condition that is
-// not about the time being over.
+// until polls a condition every 50 ms. Its error contains the last error of the condition that is not about
+// the end of the time.
 func until(ctx context.Context, within time.Duration, what string, ok func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
