@@ -115,7 +115,7 @@ type shape struct {
 	// whole reports whether the values of the keys belong together.
 	whole func(data map[string]string) error
 
-	// source is what its moment is asked for as, and moment the number of it.
+	// source is the name of the source in asks. moment returns the number of its values.
 	source string
 	moment func(data map[string]string) int
 }
@@ -566,7 +566,7 @@ func wholeTLS(data map[string]string) error {
 	return nil
 }
 
-// moment checks the name of a user, which all keys of a source contain.
+// moment returns the number in the name of the user. All keys of a source contain it.
 func moment(data map[string]string) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(data["user"], "user-"))
 	return n

@@ -306,7 +306,7 @@ func (w *ward) keep(ctx context.Context) {
 	}
 }
 
-// hold prevents for some time that a process is started again.
+// hold kills processes, and prevents for some time that they are started again.
 func (w *ward) hold(d time.Duration, p ...*live.Process) {
 	hold := func(n int) {
 		w.mu.Lock()
@@ -583,7 +583,7 @@ func (w *ward) report(counts map[string]int, calls int) {
 	w.t.Logf("%5d calls of the function were answered", calls)
 }
 
-// discharge deletes the composites.
+// discharge deletes the composites and their definition.
 func (w *ward) discharge(ctx context.Context) {
 	w.insist(ctx, "delete the composites", func(ctx context.Context) error {
 		for _, c := range w.composites {

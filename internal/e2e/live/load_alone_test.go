@@ -291,7 +291,7 @@ func (l *loader) call(t *testing.T, client int, request []byte, n int) {
 	}
 }
 
-// newInputs is the number of requests per request with a new input.
+// newInputs is the number of requests after which one request has a new input.
 const newInputs = 50
 
 // run sends requests while more returns true, and returns how long each took. more gets the number of the next

@@ -20,11 +20,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// How much load there is. The README names the values that its figures are measured with. CI has
-// time for less.
+// These environment variables set the load. The README names the values for its figures. CI uses a smaller load.
 const (
-	loadComposites = "LIVE_LOAD" // how many composites there are
-	loadSoak       = "LIVE_SOAK" // how long the function is watched for memory that it keeps
+	loadComposites = "LIVE_LOAD" // the number of composites
+	loadSoak       = "LIVE_SOAK" // the time for which the memory of the function is watched
 )
 
 const (
@@ -33,7 +32,7 @@ const (
 	// exportsEach are the Secrets and ConfigMaps of a composite.
 	exportsEach = 5
 
-	// loadTime bounds each stage. It is there for what hangs, and asserts no speed.
+	// loadTime is the time limit of each stage. It detects a stage that hangs, and does not check the speed.
 	loadTime = 10 * time.Minute
 )
 
@@ -111,9 +110,8 @@ func loadComposite(n int, host string) string {
 	return fmt.Sprintf("{apiVersion: load.example.org/v1, kind: Workload, metadata: {name: w%04d, namespace: %s}, spec: {host: %s, port: 5432}}", n, loadNamespace, host)
 }
 
-// TestLoadOfComposites creates many composites at once, and then changes all of them. It
-// measures what Crossplane sees of the function, and asserts that all of it ends well, and
-// within the memory that the runtime manifests allow.
+// TestLoadOfComposites creates many composites at once, and then changes all of them. It measures the function as
+// Crossplane sees it. It checks that all composites become ready within the memory limit of the runtime manifests.
 func TestLoadOfComposites(t *testing.T) {
 	count := loadNumber(t, loadComposites, 60)
 
@@ -160,7 +158,7 @@ func loadNumber(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// applyAll composites, as eight users at once.
+// applyAll applies all composites with eight concurrent users.
 func applyAll(t *testing.T, count int, host string) {
 	t.Helper()
 
@@ -180,8 +178,8 @@ func applyAll(t *testing.T, count int, host string) {
 	wg.Wait()
 }
 
-// waitForLoad asks every half a second: an answer lists thousands of objects, and what asks is
-// on the machine that is measured.
+// waitForLoad polls every half second, because a response lists thousands of objects, and the test runs on the
+// machine that is measured.
 func waitForLoad(t *testing.T, done func() error) {
 	t.Helper()
 
@@ -197,7 +195,7 @@ func waitForLoad(t *testing.T, done func() error) {
 	}
 }
 
-// allExported wants each composite ready, and the host in each of its exports.
+// allExported checks that each composite is ready, and that each of its exports contains the host.
 func allExported(ctx context.Context, count int, host string) error {
 	list, err := plane.List(ctx, "load.example.org/v1", "Workload", loadNamespace, "")
 	if err != nil {
@@ -243,7 +241,7 @@ func allExported(ctx context.Context, count int, host string) error {
 	return nil
 }
 
-// removeLoad again, or the next test shares its control plane with it.
+// removeLoad removes the load, because the next test uses the same control plane.
 func removeLoad(t *testing.T, definition live.Ref) {
 	t.Helper()
 
@@ -280,7 +278,7 @@ func removeLoad(t *testing.T, definition live.Ref) {
 	}
 }
 
-// A loadObserved is what the function had used, and Crossplane had seen of it, at a time.
+// A loadObserved is a snapshot of the resources that the function used, and of Crossplane's metrics of it.
 type loadObserved struct {
 	at    time.Time
 	usage []usage
@@ -302,7 +300,7 @@ func observeLoad(t *testing.T) loadObserved {
 	return o
 }
 
-// report what was used and seen since then, as figures.
+// report prints figures about the time since the snapshot.
 func (o loadObserved) report(t *testing.T, name, more string) {
 	t.Helper()
 
@@ -337,7 +335,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 func mebibytes(n uint64) float64 { return float64(n) / (1 << 20) }
 
-// A histogram of Prometheus: how many took at most so many seconds.
+// A histogram is a histogram of Prometheus: the number of calls that took at most the given number of seconds.
 type histogram struct {
 	buckets    map[float64]float64
 	count, sum float64
@@ -345,14 +343,14 @@ type histogram struct {
 
 var callsSample = regexp.MustCompile(`(?m)^function_run_function_seconds_(bucket|sum|count)\{([^}]*)\} (\S+)$`)
 
-// callsOf the function, as Crossplane has counted them.
+// callsOf returns the calls of the function that Crossplane counted.
 func callsOf(t *testing.T) histogram {
 	t.Helper()
 
 	return histogramOf(getText(t, plane.CrossplaneMetrics()), functionName)
 }
 
-// histogramOf the calls of a function, in the text of Crossplane's metrics.
+// histogramOf returns the histogram of the calls of a function from the text of Crossplane's metrics.
 func histogramOf(text, function string) histogram {
 	h := histogram{buckets: map[float64]float64{}}
 
@@ -393,8 +391,8 @@ func (h histogram) since(before histogram) histogram {
 	return out
 }
 
-// quantile is the bound of the first bucket that has so many of the calls, in seconds. It
-// does not guess where inside of the bucket they are.
+// quantile returns the upper bound of the first bucket that contains the given share of the calls, in seconds. It
+// does not interpolate inside of the bucket.
 func (h histogram) quantile(q float64) float64 {
 	bounds := make([]float64, 0, len(h.buckets))
 	for le := range h.buckets {
@@ -462,13 +460,13 @@ func getText(t *testing.T, url string) string {
 	return string(b)
 }
 
-// usage of a process: the CPU time of all its threads, its memory, and the most of it.
+// usage is the CPU time of all threads of a process, its memory, and the peak of its memory.
 type usage struct {
 	cpu       time.Duration
 	rss, peak uint64
 }
 
-// tick of the kernel's clock, in which it tells processes their CPU time.
+// tick is the unit in which the kernel reports CPU time.
 const tick = 10 * time.Millisecond
 
 func usageOf(t *testing.T, pid int) usage {
@@ -492,7 +490,7 @@ func usageOf(t *testing.T, pid int) usage {
 		return n
 	}
 
-	stat := proc("stat") // the name of the program is in parentheses, and may have blanks
+	stat := proc("stat") // the name of the program is in parentheses, and may contain spaces
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
 	u := usage{cpu: time.Duration(number(fields[11])+number(fields[12])) * tick}
 
@@ -508,7 +506,7 @@ func usageOf(t *testing.T, pid int) usage {
 	return u
 }
 
-// resetPeak makes the most memory of a process what it has now.
+// resetPeak sets the peak of the memory of a process to its present memory.
 func resetPeak(t *testing.T, pid int) {
 	t.Helper()
 
@@ -517,8 +515,8 @@ func resetPeak(t *testing.T, pid int) {
 	}
 }
 
-// inLimits wants what was used to be below the limit of the runtime manifests: with more,
-// Kubernetes kills a replica.
+// inLimits checks that the memory is below the limit of the runtime manifests. Kubernetes kills a replica that
+// exceeds it.
 func inLimits(t *testing.T, peak uint64) {
 	t.Helper()
 

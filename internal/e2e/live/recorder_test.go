@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// A call of the function, with what Crossplane told it and what it answered.
+// A call is a call of the function, with the request and the response.
 type call struct {
 	req          *fnv1.RunFunctionRequest
 	rsp          *fnv1.RunFunctionResponse
@@ -34,7 +34,7 @@ func (c call) namespace() string {
 	return cmp.Or(meta["namespace"].GetStringValue(), meta["labels"].GetStructValue().GetFields()["crossplane.io/claim-namespace"].GetStringValue(), meta["name"].GetStringValue())
 }
 
-// A recorder is between Crossplane and a function, and keeps their messages.
+// A recorder is a proxy between Crossplane and a function. It keeps their messages.
 type recorder struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
@@ -44,7 +44,7 @@ type recorder struct {
 	calls []call
 }
 
-// RunFunction lets the function do it.
+// RunFunction calls the function.
 func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	began := time.Now()
 	rsp, err := r.function.RunFunction(ctx, req)
@@ -57,7 +57,7 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	return rsp, err
 }
 
-// of a namespace, the calls since there were so many.
+// of returns the calls for a namespace after the first n.
 func (r *recorder) of(namespace string, since int) []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *recorder) of(namespace string, since int) []call {
 	return all[min(since, len(all)):]
 }
 
-// record installs the function once more, under a name, with a recorder before it.
+// record installs the function again under another name, with a recorder in front of it.
 func record(ctx context.Context, t *testing.T, name string) *recorder {
 	t.Helper()
 
@@ -90,7 +90,7 @@ func record(ctx context.Context, t *testing.T, name string) *recorder {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { _ = conn.Close() }) // the process ends before
+	t.Cleanup(func() { _ = conn.Close() }) // the process has already ended
 
 	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "localhost:0")
 	if err != nil {
@@ -143,7 +143,7 @@ func textAt(o map[string]any, path ...string) string {
 	return text
 }
 
-// keysOf a folder, as a package runtime mounts them.
+// keysOf returns the keys in a folder, as a package runtime mounts them.
 func keysOf(t *testing.T, dir string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 

@@ -27,8 +27,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// A rehearsal applies objects without leaving any, and refuses fields that the API server
-// does not know, as it does not by itself.
+// A rehearsal applies objects without creating them. It refuses fields that the API server does not know, which the
+// API server does not do by default.
 type rehearsal struct {
 	client *dynamic.DynamicClient
 	groups []*restmapper.APIGroupResources
@@ -82,7 +82,7 @@ func (r rehearsal) apply(t *testing.T, o *unstructured.Unstructured) error {
 	return err
 }
 
-// runtimeManifests are those of example/runtime, by kind.
+// runtimeManifests are the manifests of example/runtime, by kind.
 func runtimeManifests(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 
@@ -112,8 +112,7 @@ func runtimeManifests(t *testing.T) map[string]*unstructured.Unstructured {
 	return out
 }
 
-// TestRuntimeManifests has the real API server check the manifests that say how the
-// function is run.
+// TestRuntimeManifests checks the manifests that run the function with a real API server.
 func TestRuntimeManifests(t *testing.T) {
 	r, manifests := rehearse(t), runtimeManifests(t)
 
@@ -140,8 +139,8 @@ func TestRuntimeManifests(t *testing.T) {
 	}
 }
 
-// TestRuntimePods has the API server admit the pods of the manifests to a namespace that
-// enforces the restricted Pod Security Standard.
+// TestRuntimePods checks that the API server admits the pods of the manifests to a namespace that enforces the
+// restricted Pod Security Standard.
 func TestRuntimePods(t *testing.T) {
 	const enforcing = "runtime-restricted"
 
@@ -174,7 +173,7 @@ func TestRuntimePods(t *testing.T) {
 			}
 
 			container := spec["containers"].([]any)[0].(map[string]any)
-			// What Crossplane adds: see DeploymentRuntimeBuilder of its internal/controller/pkg/runtime.
+			// Crossplane adds these: see DeploymentRuntimeBuilder in its internal/controller/pkg/runtime.
 			container["image"] = "example.org/function-export:v0.0.0"
 			container["ports"] = []any{
 				map[string]any{"name": "grpc", "containerPort": int64(9443)},
@@ -197,8 +196,7 @@ func TestRuntimePods(t *testing.T) {
 	}
 }
 
-// TestRuntimeAgrees: the two Deployments run the same, and what the other manifests select
-// are their pods.
+// TestRuntimeAgrees checks that the two Deployments run the same pods, and that the other manifests select these pods.
 func TestRuntimeAgrees(t *testing.T) {
 	manifests := runtimeManifests(t)
 
@@ -283,8 +281,7 @@ type deploying struct {
 	manifests map[string]*unstructured.Unstructured
 }
 
-// deployingPlane is a control plane whose Crossplane has the package runtime that it has by
-// default.
+// deployingPlane starts a control plane whose Crossplane has the default package runtime.
 func deployingPlane(t *testing.T) deploying {
 	t.Helper()
 
@@ -300,7 +297,7 @@ func deployingPlane(t *testing.T) deploying {
 		t.Fatal(err)
 	}
 
-	// There is one port for the RBAC managers of a machine. The other tests wait meanwhile.
+	// All RBAC managers on a machine use the same port. The other tests wait in the meantime.
 	plane.RBACManager.Stop(10 * time.Second)
 	t.Cleanup(func() {
 		if err := plane.RBACManager.Start(); err != nil {
@@ -364,7 +361,7 @@ func (c deploying) until(t *testing.T, what string, done func() error) {
 	}
 }
 
-// checkService: pods that have the labels are reached by Crossplane, each for itself.
+// checkService checks that Crossplane reaches each pod that has the labels.
 func (c deploying) checkService(t *testing.T, function string, labels map[string]any) {
 	t.Helper()
 
@@ -395,8 +392,8 @@ func (c deploying) checkService(t *testing.T, function string, labels map[string
 	})
 }
 
-// checkPod: Crossplane keeps what the DeploymentRuntimeConfig says, and adds the ports that
-// its probes name.
+// checkPod checks that Crossplane keeps the fields of the DeploymentRuntimeConfig, and adds the ports that its probes
+// name.
 func (c deploying) checkPod(t *testing.T, deployment *unstructured.Unstructured) {
 	t.Helper()
 
@@ -428,8 +425,8 @@ func (c deploying) checkPod(t *testing.T, deployment *unstructured.Unstructured)
 	}
 }
 
-// checkScaling: the number of replicas is that of the DeploymentRuntimeConfig, even if another
-// client, such as a HorizontalPodAutoscaler, writes one.
+// checkScaling checks that the number of replicas comes from the DeploymentRuntimeConfig, even if another client, such
+// as a HorizontalPodAutoscaler, sets it.
 func (c deploying) checkScaling(t *testing.T, deployment live.Ref) {
 	t.Helper()
 
@@ -448,7 +445,7 @@ func (c deploying) checkScaling(t *testing.T, deployment live.Ref) {
 			return err
 		}
 
-		// Of two changes, one was there and one back.
+		// Two changes are a change and its reversal.
 		if n, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas"); n != 2 || o.GetGeneration() < before.GetGeneration()+2 {
 			return fmt.Errorf("there are %d replicas, after %d changes", n, o.GetGeneration()-before.GetGeneration())
 		}

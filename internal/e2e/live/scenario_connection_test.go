@@ -7,10 +7,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// The author of composite evil asks for the Secret that the Database of composite victim is to
-// write its connection details to, before there is one. The Database's provider does not write
-// to a Secret that another object controls, and says that it is ready all the same; Crossplane
-// reads the Secret as if it was the Database's.
+// The Database of the composite victim will write its connection details to a Secret. Before the Secret exists, the
+// author of the composite evil exports a Secret with its name. The provider of the Database does not write to a Secret
+// that another object controls, but still reports that the Database is ready. Crossplane reads the Secret as if it
+// belonged to the Database.
 func exportsOwnConnections(ctx context.Context, s scenario) error {
 	given, later := login(), login()
 	forged := map[string]string{"username": "attacker", "password": "forged"}

@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// TestRulesMatter plays a scenario with a function that lacks the rule which it is about.
-// It must see a promise broken, or it would prove nothing.
+// TestRulesMatter plays each scenario with a function that lacks the rule of the scenario. The scenario must detect a
+// broken promise. Otherwise it would prove nothing.
 func TestRulesMatter(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func storesFirst(ctx context.Context, s scenario) error {
 	)
 }
 
-// deny Secrets of a name, as a webhook or a quota might.
+// deny refuses Secrets with a name, as a webhook or a quota might do.
 func (s scenario) deny(ctx context.Context, name string) error {
 	const policy = `
 apiVersion: admissionregistration.k8s.io/v1
@@ -131,7 +131,7 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 
 	return eventually(ctx, soon, "the policy", func() error {
 		if s.write(ctx, "Secret", "probe", nil) != nil {
-			return nil //nolint:nilerr // The policy refuses it: that is what it waits for.
+			return nil //nolint:nilerr // The call waits until the policy refuses the object.
 		}
 
 		return errors.Join(errors.New("it is not in effect"), s.Delete(ctx, s.core("Secret", "probe")))

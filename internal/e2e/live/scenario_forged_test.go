@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// forge a Secret that looks like a generation of app in all that can be known without the
-// values: somebody who may create Secrets can do so.
+// forge creates a Secret that looks like a generation of app, as far as this is possible without the values. Any user
+// who may create Secrets can do this.
 func (s scenario) forge(ctx context.Context, name string, number int) error {
 	app, err := s.Get(ctx, s.app())
 	if err != nil {
@@ -37,7 +37,7 @@ data: {password: %[6]s}
 `, name, s.ns, number, app.GetUID(), group, base64Of("forged")))
 }
 
-// notForged is an error if what is exported ever had a forged value.
+// notForged returns an error if the exported Secret ever had a forged value.
 func (s scenario) notForged() error {
 	for _, e := range film.of(s.ns) {
 		if e.object.GetName() == "app-connection" && strings.Contains(fmt.Sprint(live.DataOf(e.object)), "forged") {
@@ -48,7 +48,7 @@ func (s scenario) notForged() error {
 	return nil
 }
 
-// Somebody who may create Secrets forges a generation, ahead of a rotation.
+// A user who may create Secrets forges a generation before a rotation.
 func refusesForgedGenerations(ctx context.Context, s scenario) error {
 	var made, next map[string]string
 
@@ -68,7 +68,7 @@ func refusesForgedGenerations(ctx context.Context, s scenario) error {
 		func() error { return s.applyApp(ctx) },
 		func() error { return s.says(ctx, s.app(), "Available") },
 		read(&made, "app-connection"),
-		func() error { return s.forge(ctx, "app-admin-2", 2) }, // ahead of a rotation
+		func() error { return s.forge(ctx, "app-admin-2", 2) }, // before a rotation
 		func() error { return s.force(ctx, s.app(), 5) },
 		func() error { return s.becomes(ctx, "Secret", "app-connection", made) },
 		func() error { return s.rotate(ctx, "admin", "1") },
@@ -99,8 +99,8 @@ func (s scenario) rest() error {
 	return nil
 }
 
-// A Database refers to the generation in use, in a step after the function that leaves it
-// out if there is none. Somebody deletes that generation.
+// A Database refers to the generation in use. A step after the function composes it, and leaves it out if there is no
+// generation. A user deletes that generation.
 func keepsReferences(ctx context.Context, s scenario) error {
 	var uid string
 
@@ -142,7 +142,7 @@ func keepsReferences(ctx context.Context, s scenario) error {
 		func() error { return s.applyApp(ctx) },
 		exists,
 		func() error { return refersTo("app-admin-1") },
-		s.rest, // otherwise a reconcile that has seen it puts it back, as another object
+		s.rest, // otherwise a running reconcile, which has seen it, creates it again as another object
 		func() error { return s.Delete(ctx, s.core("Secret", "app-admin-1")) },
 		func() error { return refersTo("app-admin-2") },
 		exists,

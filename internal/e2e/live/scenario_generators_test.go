@@ -34,12 +34,12 @@ secrets:
 `
 )
 
-// rotate asks for another generation.
+// rotate requests another generation.
 func (s scenario) rotate(ctx context.Context, generator, token string) error {
 	return s.Patch(ctx, s.app(), fmt.Sprintf(`{"metadata": {"annotations": {"export.fn.crossplane.io/rotate": "%s=%s"}}}`, generator, token))
 }
 
-// A password is made once, whatever is reconciled.
+// A password is generated once, however often the composite is reconciled.
 func generatesOnce(ctx context.Context, s scenario) error {
 	if err := first(
 		func() error {
@@ -98,10 +98,10 @@ secrets:
 	return nil
 }
 
-// rotated is what a watch saw of one rotation: positions in the film, -1 for never.
+// rotated contains the events of one rotation, as positions in the film. -1 means that an event did not happen.
 type rotated struct{ created, adopted, exported, flagged, dropped int }
 
-// rotation from a generation to the next one.
+// rotation returns the events of the rotation from a generation to the next one.
 func (s scenario) rotation(generator string, from int, password string) (rotated, []event) {
 	former, next := fmt.Sprintf("app-%s-%d", generator, from), fmt.Sprintf("app-%s-%d", generator, from+1)
 	out, events := rotated{-1, -1, -1, -1, -1}, film.of(s.ns)
@@ -124,8 +124,8 @@ func (s scenario) rotation(generator string, from int, password string) (rotated
 	return out, events
 }
 
-// A rotation, step by step: created, adopted and exported, flagged, and dropped after its
-// grace period, with the former value at hand until then.
+// The steps of a rotation: The next generation is created, adopted and exported. The previous one is flagged, and
+// dropped after its grace period. Its values are available until then.
 func rotatesByPassword(ctx context.Context, s scenario) error {
 	if err := first(
 		func() error { return s.open(ctx, "App", rotatingPassword) },
@@ -210,7 +210,7 @@ func (s scenario) rotateOnce(ctx context.Context, n int) error {
 	return nil
 }
 
-// wantText is an error unless it is so.
+// wantText returns an error if a text is not the wanted one.
 func wantText(ok bool, text string) error {
 	if ok {
 		return nil
@@ -219,8 +219,8 @@ func wantText(ok bool, text string) error {
 	return errors.New(text)
 }
 
-// A resource makes the credential: the next one is adopted when it is ready, and only then
-// is the former one dropped.
+// A resource creates the credential. The next resource is adopted when it is ready, and only then is the previous one
+// dropped.
 func generatesByResource(ctx context.Context, s scenario) error {
 	dbs := map[int]string{}
 	made := func(n int) error {
