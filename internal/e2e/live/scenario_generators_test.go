@@ -210,7 +210,7 @@ func (s scenario) rotateOnce(ctx context.Context, n int) error {
 	return nil
 }
 
-// wantText returns an error if a text is not the wanted one.
+// wantText returns an error with a text unless ok is true.
 func wantText(ok bool, text string) error {
 	if ok {
 		return nil

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// soon is within what time Crossplane does what is due, on a busy machine.
+	// soon is the time within which Crossplane acts, even on a busy machine.
 	soon = 45 * time.Second
 
-	// group is of the APIs of the stage.
+	// group is the API group of the stage.
 	group = "live.example.org/v1"
 
-	// reconcileAt is the annotation of a composite that Crossplane reconciles at once for,
-	// and handled what every scenario's input writes to the status: Crossplane has a field
-	// of its own for that, but loses it when a pipeline has run.
+	// reconcileAt is the annotation that makes Crossplane reconcile a composite at once. The input of every scenario
+	// writes the expression handled to the status. Crossplane has a field of its own for this, but loses it when a
+	// pipeline has run.
 	reconcileAt = "crossplane.io/reconcile-requested-at"
 	handled     = "composite.metadata.annotations['" + reconcileAt + "']"
 
@@ -36,23 +36,22 @@ const (
 	marker = "hush-"
 )
 
-// A scenario plays in a namespace of its own, with Compositions of its own. It reads the
-// API server.
+// A scenario runs in a namespace of its own, with Compositions of its own. It reads from the API server.
 type scenario struct {
 	*live.ControlPlane
 
-	function string // that its Compositions call
-	ns       string // its namespace, and what its cluster scoped objects are called
+	function string // the function that its Compositions call
+	ns       string // its namespace, and the name of its cluster-scoped objects
 }
 
-// broken is what a scenario says when a promise is, and not the control plane.
+// broken is the error of a scenario if a promise is broken, and not the control plane.
 type broken struct{ what string }
 
 func (b broken) Error() string { return "a promise is broken: " + b.what }
 
 func brokenf(format string, args ...any) error { return broken{fmt.Sprintf(format, args...)} }
 
-// eventually polls until there is no error. A promise that is broken ends it at once.
+// eventually polls until there is no error. A broken promise ends it at once.
 func eventually(ctx context.Context, within time.Duration, what string, ok func() error) error {
 	deadline := time.Now().Add(within)
 
@@ -81,7 +80,7 @@ func first(steps ...func() error) error {
 	return nil
 }
 
-// hush is a secret value that nothing else has.
+// hush returns a unique secret value.
 func hush() string {
 	b := make([]byte, 12)
 	_, _ = rand.Read(b) // never fails
@@ -89,7 +88,7 @@ func hush() string {
 	return marker + hex.EncodeToString(b)
 }
 
-// open the scenario: its namespace, and the Composition for composites of a kind.
+// open creates the namespace of the scenario, and the Composition for composites of a kind.
 func (s scenario) open(ctx context.Context, kind, input string, composed ...string) error {
 	if err := s.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+s.ns+"}}"); err != nil {
 		return err
@@ -98,8 +97,8 @@ func (s scenario) open(ctx context.Context, kind, input string, composed ...stri
 	return s.input(ctx, kind, input, composed...)
 }
 
-// input of the function in the Composition. A step before it composes what is given, or one
-// after it what refers to its generations.
+// input sets the input of the function in the Composition. A step before it composes the given resources. A step
+// after it composes resources that refer to its generations.
 func (s scenario) input(ctx context.Context, kind, input string, composed ...string) error {
 	in, err := live.Parse("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n" + input)
 	if err != nil {
@@ -153,19 +152,19 @@ func (s scenario) input(ctx context.Context, kind, input string, composed ...str
 	}})
 }
 
-// app is the composite of most scenarios.
+// app returns the composite of most scenarios.
 func (s scenario) app() live.Ref {
 	return live.Ref{APIVersion: group, Kind: "App", Namespace: s.ns, Name: "app"}
 }
 
-// applyApp with these fields of its spec, as YAML in flow style.
+// applyApp applies the composite with these fields of its spec, in YAML's flow style.
 func (s scenario) applyApp(ctx context.Context, fields ...string) error {
 	spec := strings.Join(append([]string{"crossplane: {compositionRef: {name: " + s.ns + "}}"}, fields...), ", ")
 
 	return s.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: app, namespace: %s}, spec: {%s}}", group, s.ns, spec))
 }
 
-// write an object with data that is a source, or a connection Secret, which has an owner.
+// write writes an object with data. It is a source, or a connection Secret, which has an owner.
 func (s scenario) write(ctx context.Context, kind, name string, data map[string]string, owner ...map[string]any) error {
 	values := make(map[string]any, len(data))
 
@@ -188,7 +187,7 @@ func (s scenario) core(kind, name string) live.Ref {
 	return live.Ref{APIVersion: "v1", Kind: kind, Namespace: s.ns, Name: name}
 }
 
-// data of a Secret or a ConfigMap, decoded. That of one which is not there is nil.
+// data returns the decoded data of a Secret or a ConfigMap. It returns nil if the object does not exist.
 func (s scenario) data(ctx context.Context, kind, name string) (map[string]string, error) {
 	o, err := s.Get(ctx, s.core(kind, name))
 	if live.IsNotFound(err) {
@@ -204,7 +203,7 @@ func (s scenario) data(ctx context.Context, kind, name string) (map[string]strin
 	return data, err
 }
 
-// becomes waits until an object has exactly these data, and none that it had not before.
+// becomes waits until an object has exactly these data. Before that, it must keep its previous data.
 func (s scenario) becomes(ctx context.Context, kind, name string, want map[string]string) error {
 	before, err := s.data(ctx, kind, name)
 	if err != nil {
@@ -230,13 +229,13 @@ func (s scenario) becomes(ctx context.Context, kind, name string, want map[strin
 	})
 }
 
-// says waits for the reason of ExportsReady, with some text in its message. The composite
-// is ready with Available, and only then.
+// says waits until ExportsReady has a reason, and a message with some text. The composite must be ready only if the
+// reason is Available.
 func (s scenario) says(ctx context.Context, r live.Ref, reason string, mentions ...string) error {
 	return eventually(ctx, soon, reason, func() error { return s.said(ctx, r, reason, mentions...) })
 }
 
-// saysOf is says, while an object must not be touched.
+// saysOf is like says. In the meantime, an object must not change.
 func (s scenario) saysOf(ctx context.Context, before *unstructured.Unstructured, reason string, mentions ...string) error {
 	return eventually(ctx, soon, reason, func() error {
 		if err := s.untouched(ctx, before); err != nil {
@@ -267,7 +266,7 @@ func (s scenario) said(ctx context.Context, r live.Ref, reason string, mentions 
 	return nil
 }
 
-// force as many reconciles, each of them to its end.
+// force causes the given number of reconciles, and waits for the end of each.
 func (s scenario) force(ctx context.Context, r live.Ref, times int) error {
 	for range times {
 		token := rand.Text()
@@ -295,7 +294,8 @@ func (s scenario) force(ctx context.Context, r live.Ref, times int) error {
 	return nil
 }
 
-// untouched since it was read: byte for byte, with its resource version.
+// untouched returns an error if an object has changed since it was read. It compares all bytes, including the
+// resource version.
 func (s scenario) untouched(ctx context.Context, before *unstructured.Unstructured) error {
 	after, err := s.Get(ctx, live.RefOf(before))
 	if live.IsNotFound(err) {
@@ -316,7 +316,7 @@ func (s scenario) untouched(ctx context.Context, before *unstructured.Unstructur
 	return nil
 }
 
-// provide plays the provider of a Database: connection details, and then the status.
+// provide acts as the provider of a Database. It writes the connection details, and then the status.
 func (s scenario) provide(ctx context.Context, name, details string, data map[string]string, status string) error {
 	return first(
 		func() error { return s.connect(ctx, name, details, data) },
@@ -328,8 +328,7 @@ func (s scenario) database(name string) live.Ref {
 	return live.Ref{APIVersion: group, Kind: "Database", Namespace: s.ns, Name: name}
 }
 
-// connect writes the connection details of a Database as its provider does: to a Secret that the
-// Database controls.
+// connect writes the connection details of a Database as its provider does, to a Secret that the Database controls.
 func (s scenario) connect(ctx context.Context, name, details string, data map[string]string) error {
 	return eventually(ctx, soon, name, func() error {
 		db, err := s.Get(ctx, s.database(name))
@@ -343,7 +342,7 @@ func (s scenario) connect(ctx context.Context, name, details string, data map[st
 	})
 }
 
-// readyStatus of a Database, with more fields in front.
+// readyStatus returns the status of a ready Database, with some other fields before it.
 func readyStatus(fields string) string {
 	return `{` + fields + ` "conditions": [{"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}`
 }

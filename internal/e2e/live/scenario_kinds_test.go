@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// A claim has its Secrets: the one that is exported, and its connection Secret.
+// A claim has two Secrets: the exported Secret and its connection Secret.
 func exportsToClaims(ctx context.Context, s scenario) error {
 	given, later := login(), login()
 	claim := live.Ref{APIVersion: group, Kind: "Order", Namespace: s.ns, Name: "order"}
@@ -50,8 +50,8 @@ secrets:
 		func() error { return both(given) },
 		func() error { return s.says(ctx, claim, "Available") },
 		func() error {
-			// Crossplane brings them to the claim when the time changes at which the
-			// composite had published some, and that has seconds.
+			// Crossplane copies them to the claim when the composite has a new time of publication, which has a
+			// resolution of seconds.
 			time.Sleep(1100 * time.Millisecond)
 			return nil
 		},
@@ -63,7 +63,7 @@ secrets:
 	)
 }
 
-// A cluster scoped composite exports to the namespace that its input names.
+// A cluster-scoped composite exports to the namespace that its input names.
 func exportsFromClusterScope(ctx context.Context, s scenario) error {
 	given, later := login(), login()
 	site := live.Ref{APIVersion: group, Kind: "Site", Name: s.ns}
@@ -187,7 +187,7 @@ secrets: [{name: connection, data: [{key: url, value: "'app://%s@%s'.format([sec
 	)
 }
 
-// A composite is deleted: all that was composed for it goes with it, and nothing else.
+// If a composite is deleted, all its composed resources are also deleted, and nothing else.
 func leavesNothing(ctx context.Context, s scenario) error {
 	given := login()
 
@@ -254,7 +254,7 @@ fromComposite: {fieldPath: spec.operatorSpec, allow: {resources: [db]}}
 	)
 }
 
-// everything of the scenario's namespace, but for events.
+// everything returns all objects of the scenario's namespace, except events.
 func (s scenario) everything(ctx context.Context) (map[live.Ref]*unstructured.Unstructured, error) {
 	out := map[live.Ref]*unstructured.Unstructured{}
 
@@ -265,7 +265,7 @@ func (s scenario) everything(ctx context.Context) (map[live.Ref]*unstructured.Un
 	})
 }
 
-// eachObject of a namespace, or of the whole API server if it is empty.
+// eachObject calls a function for each object of a namespace, or of the whole API server if the namespace is empty.
 func eachObject(ctx context.Context, namespace string, do func(o *unstructured.Unstructured)) error {
 	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig())
 	if err != nil {
@@ -302,7 +302,7 @@ func eachObject(ctx context.Context, namespace string, do func(o *unstructured.U
 
 			items, err := client.Resource(gv.WithResource(r.Name)).Namespace(namespace).List(ctx, metav1.ListOptions{})
 			if live.IsNotFound(err) {
-				continue // its CRD has gone meanwhile
+				continue // its CRD was deleted in the meantime
 			}
 
 			if err != nil {

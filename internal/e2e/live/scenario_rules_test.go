@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// What most scenarios compose, and what its provider and they themselves give.
+// The resources that most scenarios compose, and the values of their provider and of the scenarios.
 const (
 	database = `{apiVersion: live.example.org/v1, kind: Database, metadata: {name: $(name)-db}, spec: {writeConnectionSecretToRef: {name: $(name)-db-details}}}`
 
@@ -30,10 +30,10 @@ secrets:
 `
 )
 
-// login is a credential as a source, or a provider, gives it.
+// login is a credential of a source or of a provider.
 func login() map[string]string { return map[string]string{"username": hush(), "password": hush()} }
 
-// connection is what is exported of one.
+// connection is the exported data of a login.
 func connection(login map[string]string) map[string]string {
 	out := maps.Clone(login)
 	out["url"] = fmt.Sprintf("app://%s:%s@db", login["username"], login["password"])
@@ -41,7 +41,7 @@ func connection(login map[string]string) map[string]string {
 	return out
 }
 
-// A composite, a composed resource and a source: nothing is there before all is there.
+// A Secret is exported from a composite, a composed resource and a source only after all of these exist.
 func creates(ctx context.Context, s scenario) error {
 	given, ca := login(), hush()
 	want := connection(given)
@@ -85,7 +85,7 @@ secrets:
 	)
 }
 
-// versions that a Secret ever had are all among these.
+// versions returns an error if a Secret ever had data that are not among these.
 func (s scenario) versions(name string, allowed ...map[string]string) error {
 	seen := false
 
@@ -114,7 +114,7 @@ func (s scenario) versions(name string, allowed ...map[string]string) error {
 	return nil
 }
 
-// A source changes: its Secret does, all keys at once.
+// If a source changes, all keys of its Secret change at once.
 func updates(ctx context.Context, s scenario) error {
 	allowed := []map[string]string{}
 
@@ -139,7 +139,7 @@ func updates(ctx context.Context, s scenario) error {
 	)...)
 }
 
-// A key of a source goes, then the source: its Secret stays, and follows when it is back.
+// A key of a source is deleted, and then the source. Its Secret is kept, and is updated when the source exists again.
 func holds(ctx context.Context, s scenario) error {
 	given, later := login(), login()
 
@@ -180,7 +180,7 @@ func holds(ctx context.Context, s scenario) error {
 	)
 }
 
-// Somebody else has the name: theirs stays theirs, and we take the name once it is free.
+// Another owner has an object with the name. It is not changed. The Secret is created after that object is deleted.
 func conflicts(ctx context.Context, s scenario) error {
 	given := login()
 
@@ -210,7 +210,7 @@ func conflicts(ctx context.Context, s scenario) error {
 	)
 }
 
-// An input with an error: no part of it is applied, and existing objects stay.
+// If an input has an error, no part of it is applied, and existing objects are kept.
 func refuses(ctx context.Context, s scenario) error {
 	given, later := login(), login()
 	settings := func(value string) string {
@@ -257,7 +257,7 @@ configMaps:
 	)
 }
 
-// stays untouched for some time.
+// stays checks that an object is not changed for some time.
 func (s scenario) stays(ctx context.Context, before *unstructured.Unstructured, long time.Duration) error {
 	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if err := s.untouched(ctx, before); err != nil {
@@ -268,7 +268,7 @@ func (s scenario) stays(ctx context.Context, before *unstructured.Unstructured, 
 	return nil
 }
 
-// absent are objects that must not be there.
+// absent returns an error if one of the objects exists.
 func (s scenario) absent(ctx context.Context, refs ...live.Ref) error {
 	for _, r := range refs {
 		if _, err := s.Get(ctx, r); !live.IsNotFound(err) {

@@ -68,17 +68,17 @@ metadata: {name: live-databases, labels: {rbac.crossplane.io/aggregate-to-crossp
 rules: [{apiGroups: [live.example.org], resources: [databases, databases/status], verbs: ["*"]}]
 `
 
-// composePackage is the stand-in that composes what a scenario wants to be composed.
+// composePackage is a test function that composes the resources of a scenario.
 const composePackage = `{apiVersion: meta.pkg.crossplane.io/v1, kind: Function, metadata: {name: function-compose}, spec: {capabilities: [composition]}}`
 
-// installed are all functions, for their logs.
+// installed are all installed functions. Their logs are read at the end.
 var installed struct {
 	sync.Mutex
 
 	functions []*live.Function
 }
 
-// stage sets up once what all scenarios need.
+// stage installs, only once, everything that all scenarios need.
 var stage = sync.OnceValue(func() error {
 	ctx := context.Background()
 
@@ -128,10 +128,10 @@ var stage = sync.OnceValue(func() error {
 	return nil
 })
 
-// state is a path among those of the control plane, which end with it.
+// state returns a path in the folder of the control plane, which is deleted with it.
 func state(name string) string { return filepath.Join(filepath.Dir(plane.Kubeconfig()), name) }
 
-// install a function from the folder of its package.
+// install installs a function from the folder of its package.
 func install(ctx context.Context, name, dir, program string, args []string, env ...string) (*live.Function, error) {
 	peers, err := e2e.BuildPeers(ctx, func(string) {})
 	if err != nil {
@@ -158,21 +158,20 @@ func install(ctx context.Context, name, dir, program string, args []string, env 
 	return f, err
 }
 
-// A recording has each event of each Secret, in the order in which the API server stored
-// them.
+// A recording contains each event of each Secret, in the order in which the API server stored them.
 type recording struct {
 	mu     sync.Mutex
 	events []event
 }
 
-// An event of a watch: ADDED, MODIFIED or DELETED.
+// An event is an event of a watch: ADDED, MODIFIED or DELETED.
 type event struct {
 	kind   string
 	object *unstructured.Unstructured
 	at     time.Time
 }
 
-// String is what happened to which version of what.
+// String returns the type of the event, and the object with its version.
 func (e event) String() string {
 	return fmt.Sprintf("%s %s@%s", e.kind, e.object.GetName(), e.object.GetResourceVersion())
 }
@@ -187,7 +186,7 @@ func (r *recording) add(kind string, o *unstructured.Unstructured) {
 	r.events = append(r.events, event{kind, o, time.Now()})
 }
 
-// of a namespace, or of all if it is empty.
+// of returns the events of a namespace, or of all namespaces if it is empty.
 func (r *recording) of(namespace string) []event {
 	r.mu.Lock()
 	defer r.mu.Unlock()

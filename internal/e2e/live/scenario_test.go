@@ -42,7 +42,7 @@ var scenarios = []struct {
 	{"delete", "When a composite is deleted, all of its objects are deleted, and no other object is", leavesNothing},
 }
 
-// TestScenarios plays each scenario with the function as it is published.
+// TestScenarios runs each scenario with the published form of the function.
 func TestScenarios(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatalf("%v\n%s", err, events(""))
@@ -60,9 +60,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestRequestsAreRead has each request read by the codec that the function was given, when
-// everything else was played: what Crossplane sends needs nothing that the lazy one leaves
-// to protobuf.
+// TestRequestsAreRead runs after the scenarios. It checks that the configured codec read each request. Requests of
+// Crossplane contain nothing for which the lazy codec needs protobuf.
 func TestRequestsAreRead(t *testing.T) {
 	want := os.Getenv(codec)
 	if want == "" {
@@ -90,13 +89,13 @@ func TestRequestsAreRead(t *testing.T) {
 		}
 	}
 
-	if read[want] == 0 && len(secretValues()) > 0 { // else no scenario was played
+	if read[want] == 0 && len(secretValues()) > 0 { // otherwise no scenario ran
 		t.Errorf("no request was read by %s", want)
 	}
 }
 
-// TestNothingLeaks looks at all that the API server has, and at all logs, when everything
-// else was played: no value of a Secret is anywhere but in the data of Secrets.
+// TestNothingLeaks runs after the scenarios. It checks that no object of the API server and no log contains a value
+// of a Secret. Only the data of Secrets may contain it.
 func TestNothingLeaks(t *testing.T) {
 	values := secretValues()
 	if len(values) == 0 {
@@ -173,7 +172,7 @@ func secretValues() [][]byte {
 	for _, e := range film.of("") {
 		for _, text := range live.DataOf(e.object) {
 			for _, m := range marked.FindAllStringSubmatch(text, -1) {
-				seen[m[1][:12]] = true // even if it was cut
+				seen[m[1][:12]] = true // also find a shortened value
 				seen[base64Of(text)] = true
 			}
 
@@ -197,7 +196,7 @@ func secretValues() [][]byte {
 	return out
 }
 
-// leaks counts the values that a text has.
+// leaks counts the values that a text contains.
 func leaks(text []byte, values [][]byte) int {
 	n := 0
 
@@ -210,7 +209,7 @@ func leaks(text []byte, values [][]byte) int {
 	return n
 }
 
-// events of a namespace, or of all of them, as text.
+// events returns the events of a namespace, or of all namespaces, as text.
 func events(ns string) string {
 	list, err := plane.List(context.Background(), "v1", "Event", ns, "")
 	if err != nil {

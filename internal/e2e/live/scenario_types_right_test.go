@@ -53,7 +53,7 @@ spec:
 `
 )
 
-// rightExpressions and what each gives.
+// rightExpressions are correct expressions and their results.
 var rightExpressions = map[string]string{
 	// The fields of every object.
 	"resources['db'].metadata.name": "shop-web",
@@ -152,7 +152,7 @@ var rightExpressions = map[string]string{
 	"composite.status.conditions.filter(c, c.type == 'Synced')[0].reason":                                                            "ReconcileSuccess",
 	"composite.status.conditions.exists(c, timestamp(c.lastTransitionTime) > timestamp('2000-01-01T00:00:00Z')) ? 'a' : 'b'":         "a",
 	"composite.metadata.labels.team + composite.metadata.annotations['example.org/zone']":                                            "ab",
-	// A custom resource, through what else an expression has.
+	// A custom resource, through other variables.
 	"variables.host": "one",
 	"resources['db-2'].status.conditions.filter(c, c.type == 'Ready').map(c, c.status)[0]": "True",
 	"cel.bind(s, resources['db-2'].status.atProvider, s.host + ':' + string(s.port))":      "one:5432",
@@ -163,7 +163,7 @@ var rightExpressions = map[string]string{
 	"resources['db-' + string(2)].kind":                                                    "Server",
 }
 
-// letsRightBe wants no right expression refused by the schemas that Crossplane hands over.
+// letsRightBe checks that the schemas that Crossplane sends do not refuse a correct expression.
 func letsRightBe(ctx context.Context, t *testing.T, s typed) error {
 	var data []string
 
@@ -200,7 +200,7 @@ variables: [{name: host, value: "resources['db-2'].status.atProvider.host"}]
 	)
 }
 
-// shapes are what the function relies on in schemas that Crossplane hands over.
+// shapes checks the structures on which the function relies in schemas that Crossplane sends.
 func (s typed) shapes(t *testing.T) error {
 	t.Helper()
 
@@ -241,8 +241,8 @@ func at(s *structpb.Struct, path ...string) *structpb.Value {
 	return s.GetFields()[path[len(path)-1]]
 }
 
-// measuresTypes of a composite and a Deployment, which nothing is wrong with: how long
-// the function's step of a reconcile takes, with what Crossplane does between calls.
+// measuresTypes measures type checking with a composite, a Deployment and a correct input. It measures the time of
+// the function's step in a reconcile, including Crossplane's work between calls.
 func measuresTypes(ctx context.Context, t *testing.T, s typed) error {
 	const reconciles = 20
 
@@ -277,7 +277,7 @@ func measuresTypes(ctx context.Context, t *testing.T, s typed) error {
 	return nil
 }
 
-// timesOf calls: a reconcile's first has no schemas.
+// timesOf returns the times of calls. The first call of a reconcile has no schemas.
 func timesOf(calls []call) string {
 	var all, function, schemas []time.Duration
 

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// typesManifests are kinds whose schemas leave nothing open but where they say so.
+// typesManifests are kinds whose schemas are complete, except where they allow unknown fields.
 const typesManifests = `
 apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition
@@ -54,10 +54,10 @@ rules:
 - {apiGroups: [""], resources: [services], verbs: ["*"]}
 `
 
-// server is composed as db.
+// server is the composed resource db.
 const server = `{apiVersion: live.example.org/v1, kind: Server, metadata: {name: $(name)-db, namespace: $(namespace)}, spec: {size: small}}`
 
-// TestTypeChecking misspells fields of what Crossplane has the schemas of.
+// TestTypeChecking misspells fields of objects whose schemas Crossplane sends.
 func TestTypeChecking(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatalf("%v\n%s", err, events(""))
@@ -79,7 +79,7 @@ func TestTypeChecking(t *testing.T) {
 	const name = "function-export-recorded"
 	r := record(t.Context(), t, name)
 
-	t.Run("costs", func(t *testing.T) { // alone
+	t.Run("costs", func(t *testing.T) { // not in parallel with others
 		s := typed{scenario{ControlPlane: plane, function: name, ns: "live-types-costs"}, r}
 		if err := measuresTypes(t.Context(), t, s); err != nil {
 			t.Errorf("%v\n%s", err, events(s.ns))
@@ -101,7 +101,7 @@ func TestTypeChecking(t *testing.T) {
 	}
 }
 
-// A typed scenario plays with schemas.
+// A typed scenario uses schemas.
 type typed struct {
 	scenario
 
@@ -130,14 +130,14 @@ spec:
 `, group, s.ns))
 }
 
-// run plays the provider of a Server.
+// run acts as the provider of a Server.
 func (s typed) run(ctx context.Context, name string) error {
 	ref := live.Ref{APIVersion: group, Kind: "Server", Namespace: s.ns, Name: name}
 
 	return s.setStatus(ctx, ref, `{"status": `+readyStatus(`"atProvider": {"host": "one", "port": 5432},`)+`}`)
 }
 
-// setStatus of an object, once it is there: composed ones are applied in any order.
+// setStatus sets the status of an object after it exists. Composed resources are applied in any order.
 func (s typed) setStatus(ctx context.Context, ref live.Ref, patch string) error {
 	return first(
 		func() error {
@@ -147,7 +147,7 @@ func (s typed) setStatus(ctx context.Context, ref live.Ref, patch string) error 
 	)
 }
 
-// refused waits until the input is, with these texts in the condition.
+// refused waits until the input is refused, with these texts in the condition.
 func (s typed) refused(ctx context.Context, r live.Ref, texts ...string) error {
 	return eventually(ctx, soon, "the refusal", func() error {
 		o, err := s.Get(ctx, r)
@@ -170,7 +170,7 @@ func (s typed) refused(ctx context.Context, r live.Ref, texts ...string) error {
 	})
 }
 
-// event waits until a warning of a namespace has some texts.
+// event waits until a warning in a namespace contains some texts.
 func (s typed) event(ctx context.Context, namespace string, texts ...string) error {
 	return eventually(ctx, soon, "an event", func() error {
 		list, err := s.List(ctx, "v1", "Event", namespace, "")
@@ -202,8 +202,8 @@ func settings(mode string, data ...string) string {
 	return "typeChecking: " + mode + "\nconfigMaps: [{name: settings, data: [" + strings.Join(data, ", ") + "]}]"
 }
 
-// Strictly, nothing is composed of an input with a misspelt field, from the first
-// reconcile on: not even what other steps compose.
+// With Strict, nothing is composed if an input has a misspelled field, from the first reconcile on. Even the resources
+// of other steps are not composed.
 func refusesMisspelt(ctx context.Context, _ *testing.T, s typed) error {
 	return first(
 		func() error { return s.open(ctx, "Shop", settings("Strict", misspeltShop, wrongServer), server) },
@@ -214,7 +214,7 @@ func refusesMisspelt(ctx context.Context, _ *testing.T, s typed) error {
 		func() error {
 			return s.absent(ctx, live.Ref{APIVersion: group, Kind: "Server", Namespace: s.ns, Name: "shop-db"})
 		},
-		func() error { // it was so on the first
+		func() error { // this was true at the first reconcile
 			calls := s.recorder.of(s.ns, 0)
 			if n := len(calls); n < 2 || len(calls[0].rsp.GetRequirements().GetSchemas()) != 2 || len(calls[0].req.GetRequiredSchemas()) != 0 {
 				return brokenf("the first of %d calls asks for other schemas", n)
@@ -235,8 +235,8 @@ func refusesMisspelt(ctx context.Context, _ *testing.T, s typed) error {
 	)
 }
 
-// By default who waits for a misspelt field is told so, and nothing is asked for once
-// all is there.
+// By default, a message explains that an export waits for a misspelled field. After all inputs exist, no schemas are
+// required.
 func warnsOfMisspelt(ctx context.Context, t *testing.T, s typed) error {
 	since := 0
 
@@ -253,7 +253,7 @@ func warnsOfMisspelt(ctx context.Context, t *testing.T, s typed) error {
 		func() error {
 			return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small", "host": "one"})
 		},
-		// What the scenario writes to the status reads an annotation that is there from now on.
+		// The status of the scenario reads an annotation that exists from now on.
 		func() error { return s.force(ctx, s.shop(), 1) },
 		func() error { since = len(s.recorder.of(s.ns, 0)); return s.force(ctx, s.shop(), 5) },
 		func() error {
@@ -271,7 +271,7 @@ func warnsOfMisspelt(ctx context.Context, t *testing.T, s typed) error {
 	)
 }
 
-// A key that may be left out keeps nothing from being available: nothing is asked for.
+// An optional key does not prevent the exports from being available, so no schemas are required.
 func letsOptionalBe(ctx context.Context, _ *testing.T, s typed) error {
 	since := 0
 
@@ -330,8 +330,8 @@ configMaps: [{name: settings, data: [{key: a, value: sources.part.spec.new}]}]
 		func() error { return s.Apply(ctx, fmt.Sprintf(crd, "new")) },
 		func() error { return s.says(ctx, s.shop(), "Waiting", "part") },
 		func() error {
-			// The API server takes the new field a moment later than it says, and a watch from
-			// before that still gives objects without it.
+			// The API server accepts the new field a moment after it reports so. An earlier watch still returns objects
+			// without the field.
 			return eventually(ctx, soon, "the new field", func() error {
 				return first(
 					func() error {
@@ -369,7 +369,7 @@ configMaps: [{name: settings, data: [{key: host, value: sources.zone.` + field +
 	)
 }
 
-// A legacy composite has its Crossplane fields beside its own.
+// A legacy composite has Crossplane's fields next to its own fields.
 func checksLegacy(ctx context.Context, _ *testing.T, s typed) error {
 	claim := live.Ref{APIVersion: group, Kind: "Order", Namespace: s.ns, Name: "order"}
 	input := func(field string) string {
