@@ -152,7 +152,7 @@ func exportsOf(lists map[string][]any) Maker {
 	return value(all)
 }
 
-// value returns a Maker of the value for a Go value.
+// value returns a function that converts a Go value.
 func value(v any) Maker {
 	return func() *structpb.Value {
 		out, err := structpb.NewValue(expand(v))
@@ -163,7 +163,7 @@ func value(v any) Maker {
 	}
 }
 
-// made returns a Maker of an existing value.
+// made returns a function that returns an existing value.
 func made(v *structpb.Value) Maker { return func() *structpb.Value { return v } }
 
 // expand creates the fields of manyFields.
