@@ -152,7 +152,7 @@ func exportsOf(lists map[string][]any) Maker {
 	return value(all)
 }
 
-// value returns a function that converts a Go value.
+// value returns a function that converts a Go value to a protobuf value.
 func value(v any) Maker {
 	return func() *structpb.Value {
 		out, err := structpb.NewValue(expand(v))
