@@ -410,7 +410,7 @@ func (m mismatch) noFunction(name string) string {
 	if meant := cmp.Or(suggest.Nearest(name, names), strings.Join(namespaced, " or ")); meant != "" {
 		return text + suggest.DidYouMean(meant)
 	}
-	return text + ": input/README.md lists all functions"
+	return text + ": https://github.com/crossplane-contrib/function-export/tree/main/input lists all functions"
 }
 
 // macroForm describes the arguments of a macro.
