@@ -30,7 +30,7 @@ func TestCompileRefusesWhatDoubles(t *testing.T) {
 		"Types":          {"each bind has the type of the one before four times", chain(16, "{{$: $}: {$: $}}"), true},
 		"References":     {"each bind may be the one before in eight ways", chain(16, "true ? $ : "+strings.Repeat("true ? $ : ", 6)+"$"), true},
 		"Lists":          {"a list of both has the type of one", chain(16, "[[$], [$]]"), false},
-		"Elements":       {"the element of a comprehension, too", "[1]" + strings.Repeat(".map(x, {{x: x}: {x: x}})", 8), true},
+		"Elements":       {"also the element of a comprehension", "[1]" + strings.Repeat(".map(x, {{x: x}: {x: x}})", 8), true},
 		"Accumulators":   {"and what one adds up", chain(12, "[1, 2].map(x, {{$: $}: {$: $}})"), true},
 		"Chains":         {"a chain that stays as flat as it is", "resource.spec.items" + strings.Repeat(".filter(x, x.a == 'b' && x.c != x.d).map(x, x)", 4), false},
 		"Nested":         {"a list of lists of lists grows by one", "[1]" + strings.Repeat(".map(x, [x, x])", 8), false},

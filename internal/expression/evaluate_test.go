@@ -129,7 +129,7 @@ func TestEvaluate(t *testing.T) {
 		"OrValue":              {"a default", "resource.status.?nope.orValue('x')", "db", "x"},
 		"Has":                  {"", "has(resource.status.nope) ? 'y' : 'n'", "db", "n"},
 		"KeyOrder":             {"maps are walked in key order", "resource.metadata.labels.map(k, k).join('')", "db", "abcdefg"},
-		"LiteralKeyOrder":      {"those made in the expression, too", "{'c': 1, 'a': 2, 'e': 3, 'b': 4, 'd': 5}.map(k, k).join('')", "", "abcde"},
+		"LiteralKeyOrder":      {"also keys that the expression creates", "{'c': 1, 'a': 2, 'e': 3, 'b': 4, 'd': 5}.map(k, k).join('')", "", "abcde"},
 		"TransformedKeyOrder":  {"", "resource.metadata.labels.transformMap(k, v, v).map(k, k).join('')", "db", "abcdefg"},
 		"TwoVariables":         {"", "resource.metadata.labels.transformList(k, v, k + string(v)).join(',')", "db", "a1,b2,c3,d4,e5,f6,g7"},
 		"QueryEscape":          {"", "url.queryEscape('p@ss w/rd')", "", "p%40ss%20w%2Frd"},

@@ -34,6 +34,6 @@ func TestHints(t *testing.T) {
 		})
 	}
 	if _, faults := env.Compile(expression.Source{Text: "string(resource.a-resource.b)", Path: "here", Want: expression.WantText}); len(faults) > 0 {
-		t.Errorf("a minus is none: %v", faults)
+		t.Errorf("a minus is not a mistake: %v", faults)
 	}
 }

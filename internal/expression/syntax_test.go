@@ -84,15 +84,15 @@ func FuzzFaultsInWords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		x, faults := env.Compile(expression.Source{Text: text, Path: "here", Want: expression.WantAny})
 		if (x == nil) != (len(faults) > 0) {
-			t.Fatalf("%q: expression %v, faults %v: want just one of them", text, x, faults)
+			t.Fatalf("%q: expression %v, faults %v: want either an expression or diagnostics", text, x, faults)
 		}
 		for _, fault := range faults {
 			if fault.Message == "" || fault.Path == "" {
-				t.Errorf("%q: a fault says nothing: %+v", text, fault)
+				t.Errorf("%q: a diagnostic says nothing: %+v", text, fault)
 			}
 			for _, phrase := range celPhrases {
 				if strings.Contains(fault.Message, phrase) && !strings.Contains(text, phrase) {
-					t.Errorf("%q: a fault says %q: %+v", text, phrase, fault)
+					t.Errorf("%q: a diagnostic says %q: %+v", text, phrase, fault)
 				}
 			}
 		}

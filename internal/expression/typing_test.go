@@ -163,7 +163,7 @@ func TestTypingLetsBe(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			if _, got := checkTypes(t, text, expression.WantAny); got != nil {
-				t.Errorf("want no fault, got %q", got)
+				t.Errorf("want no diagnostic, got %q", got)
 			}
 		})
 	}
@@ -202,7 +202,7 @@ func TestTypingResult(t *testing.T) {
 				want = []string{c.fault}
 			}
 			if diff := cmp.Diff(want, faults); diff != "" || got != c.typ {
-				t.Errorf("%s: %s: want the type %q, got %q; faults: -want, +got:\n%s", c.reason, c.text, c.typ, got, diff)
+				t.Errorf("%s: %s: want the type %q, got %q; diagnostics: -want, +got:\n%s", c.reason, c.text, c.typ, got, diff)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func TestCacheKeepsFaults(t *testing.T) {
 	_, first, _ := c.Get(input(t, "nope"))
 	p, second, hit := c.Get(input(t, "nope"))
 	if p != nil || len(first) != 1 || !hit || second[0] != first[0] {
-		t.Errorf("Get(...): plan %v, faults %v, hit %v: want the faults of the first call", p, second, hit)
+		t.Errorf("Get(...): plan %v, faults %v, hit %v: want the diagnostics of the first call", p, second, hit)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestCacheIsBounded(t *testing.T) {
 		t.Error("Get(...): an input that was used lately is gone")
 	}
 	if _, _, hit := c.Get(input(t, "'0'")); hit {
-		t.Error("Get(...): the cache keeps more inputs than it shall")
+		t.Error("Get(...): the cache keeps too many inputs")
 	}
 }
 
@@ -104,7 +104,7 @@ func TestCacheRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, faults, _ := plan.NewCache(plantest.Env).Get(c.input)
 			if p != nil || len(faults) != 1 {
-				t.Fatalf("Get(...): %s: %v, %v: want a fault", c.reason, p, faults)
+				t.Fatalf("Get(...): %s: %v, %v: want a diagnostic", c.reason, p, faults)
 			}
 			if diff := cmp.Diff(c.want, faults[0].Error()); diff != "" {
 				t.Errorf("Get(...): %s: -want, +got:\n%s", c.reason, diff)

@@ -36,7 +36,7 @@ func TestCompileShape(t *testing.T) {
 			want:   []string{"kind: must be Exports", "apiVersion: must be export.fn.crossplane.io/v1beta1"},
 		},
 		"VersionOfAnotherType": {
-			reason: "one fault is said once",
+			reason: "a mistake has one diagnostic",
 			input:  `{apiVersion: 1, kind: null}`,
 			want:   []string{"kind: must be a string, but is null: set a value, or leave it out", "apiVersion: must be a string, but is a number: put it in quotes"},
 		},
@@ -50,7 +50,7 @@ func TestCompileShape(t *testing.T) {
 			},
 		},
 		"UnknownFieldNested": {
-			reason: "in lists, in objects, in an inlined struct, and what is missing for it is not missing, too",
+			reason: "unknown fields in lists, in objects and in an inlined struct; a required field that they misspell is not also reported as missing",
 			input: plantest.Exports(`
 secrets:
 - nmae: a
@@ -68,7 +68,7 @@ configMaps:
 			},
 		},
 		"WrongTypes": {
-			reason: "each kind of value where another one is wanted; the rest is looked at, too",
+			reason: "each kind of value where another kind is wanted; the other fields are also checked",
 			input: plantest.Exports(`
 metadata: 1
 sources: {}
@@ -230,7 +230,7 @@ configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
 			},
 		},
 		"TwoSourcesAndVariables": {
-			reason: "names of sources and variables are unique, too",
+			reason: "names of sources and variables must also be unique",
 			input: plantest.Exports(`
 sources: [{name: s, apiVersion: v1, kind: Secret}, {name: s, apiVersion: v1, kind: ConfigMap}]
 variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"}, {name: a-b, value: "4"}]`),
@@ -357,7 +357,7 @@ func TestCompileExpressions(t *testing.T) {
 		want   []string
 	}{
 		"Undeclared": {
-			reason: "the fault points into the source",
+			reason: "the diagnostic has a position in the source",
 			input:  plantest.Exports(`{variables: [{name: v, value: compsite.x}], secrets: [{name: a, metadata: {nameExpression: 1 + nope}, data: [{key: k, value: compsite.spec.x}, {key: l, value: "'a' + nope"}]}]}`),
 			want: []string{
 				"variables[0].value:1:1: there is no variable compsite: did you mean composite?",
@@ -367,7 +367,7 @@ func TestCompileExpressions(t *testing.T) {
 			},
 		},
 		"ManyLines": {
-			reason: "by line and column, all faults of one expression, in their order",
+			reason: "all diagnostics of one expression, sorted by line and column",
 			input: plantest.Exports(`
 secrets:
 - name: a
@@ -383,7 +383,7 @@ secrets:
 			},
 		},
 		"InDocumentOrder": {
-			reason: "faults of shape, of names and of expressions are one list, and item 10 is behind item 2",
+			reason: "diagnostics of fields, names and expressions are one list, and item 10 is after item 2",
 			input: plantest.Exports(`
 ttl: 1ms
 status: [{fieldPath: x, value: nope}]
@@ -440,7 +440,7 @@ secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1]
 			},
 		},
 		"MisplacedSource": {
-			reason: "a Secret is no source by sources, which would wait for ever; both faults of one expression come at once",
+			reason: "a Secret in sources cannot be read by sources, because that would wait forever; both diagnostics of an expression are returned at once",
 			input: plantest.Exports(`
 sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: ca.crt, apiVersion: v1, kind: Secret}]
 secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {key: l, value: "sources['ca.crt'].x"}]}]`),
@@ -561,7 +561,7 @@ func TestCompileCancelled(t *testing.T) {
 	cancel()
 	p, faults := plan.Compile(ctx, plantest.Env, plantest.Parse(t, plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}]}]`)))
 	if p != nil || len(faults) != 1 || faults[0].Error() != "input: was not compiled: context canceled" {
-		t.Errorf("Compile(...) with a cancelled context: %v, %v: want a fault, for there are expressions missing", p, faults)
+		t.Errorf("Compile(...) with a cancelled context: %v, %v: want a diagnostic, because expressions are missing", p, faults)
 	}
 }
 
@@ -584,15 +584,15 @@ func FuzzCompileNeverPanics(f *testing.F) {
 		}
 		p, faults := plan.Compile(context.Background(), plantest.Env, in)
 		if (p == nil) != (len(faults) > 0) {
-			t.Fatalf("plan %v, faults %v: want just one of them", p, faults)
+			t.Fatalf("plan %v, faults %v: want either a plan or diagnostics", p, faults)
 		}
 		for _, x := range faults {
 			if x.Path == "" || x.Rule == "" || x.Message == "" {
-				t.Errorf("fault %#v has no path, or does not say what is wrong", x)
+				t.Errorf("diagnostic %#v has no path, or does not say what is wrong", x)
 			}
 		}
 		if _, again := plan.Compile(context.Background(), plantest.Env, in); cmp.Diff(faults, again) != "" {
-			t.Errorf("faults differ on a second run: %v and %v", faults, again)
+			t.Errorf("diagnostics differ on a second run: %v and %v", faults, again)
 		}
 	})
 }

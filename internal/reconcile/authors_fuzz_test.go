@@ -220,7 +220,7 @@ func authorsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *re
 		_, kind, ns, name := object.Identity(wire.Of(o.Desired))
 		observed := s.req.Observation.Resources[o.Name].Object.Exists()
 		if ns != "team" || o.Name != "fromComposite/"+kind+"/"+name || kind != string(o.Kind) || !named[o.Name] && !observed || len(o.ConnectionDetails) > 0 {
-			t.Errorf("%q is %s %s/%s, which nobody asked for", o.Name, kind, ns, name)
+			t.Errorf("%q is %s %s/%s, which is not an export", o.Name, kind, ns, name)
 		}
 		data := o.Desired.GetFields()["data"].GetStructValue().GetFields()
 		bad := slices.DeleteFunc(slices.Sorted(maps.Keys(data)), func(k string) bool { return len(validation.IsConfigMapKey(k)) == 0 })
@@ -240,7 +240,7 @@ func authorsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *re
 	r = authorsOf(r)
 	for _, all := range []string{s.text(t, r), fmt.Sprint(show(r))} {
 		if strings.Contains(all, forbidden) || strings.Contains(all, "dmVyYm90ZW4") {
-			t.Errorf("what is not allowed is read:\n%s", all)
+			t.Errorf("data that is not allowed is read:\n%s", all)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestCompileFromComposite(t *testing.T) {
 	}{
 		"All":      {"each field", "fromComposite: {from: db, fieldPath: spec.a.b, allow: {secrets: [db, x], resources: [z], environment: true}}", nil},
 		"Least":    {"all of spec may be it", "fromComposite: {fieldPath: spec}", nil},
-		"Index":    {"an item of a list, too", "fromComposite: {fieldPath: 'spec.a[0][b.c]'}", nil},
+		"Index":    {"an item of a list is also allowed", "fromComposite: {fieldPath: 'spec.a[0][b.c]'}", nil},
 		"Empty":    {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
 		"Unknown":  {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
 		"Status":   {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
@@ -127,7 +127,7 @@ func TestAuthors(t *testing.T) {
 		want    []string // without own
 	}{
 		"Nothing": {
-			reason: "nobody has to ask for anything",
+			reason: "authors do not have to export anything",
 			spec:   "x: 1",
 		},
 		"Null": {
@@ -188,7 +188,7 @@ func TestAuthors(t *testing.T) {
 				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: wrap it in string(...)`},
 		},
 		"Shapes": {
-			reason: "each fault of an entry is named, and the object is not made",
+			reason: "each mistake of an entry is reported, and the object is not created",
 			spec: `operatorSpec: {secretExpressions: [{name: a, kye: k, key: 5}, {name: a, key: "a b", value: "'v'"}, {name: a, key: k}],
 				dynamicSecrets: [{name: b, key: k, value: "'v'", labels: {}}, {name: c, key: k, valueMap: "{'a': 'b'}"}, {name: d, value: "'v'"}, {name: e, key: k}, {name: f, value: "'v'", valueMap: "{'a': 'b'}"}, {name: g, key: "", value: "'v'"}, {name: ""}]}`,
 			want: []string{
@@ -248,7 +248,7 @@ func TestAuthors(t *testing.T) {
 			},
 		},
 		"ReferredTo": {
-			reason: "a provider is going to write this Secret, or reads it: nobody else may make it",
+			reason: "a provider will write this Secret, or reads it: an author must not create it",
 			objects: `
 desired:
   cache: {apiVersion: example.org/v1, kind: Cache, spec: {forProvider: {passwordSecretRef: {name: a, key: k}, nested: [{authSecretRefs: [{name: b}]}]}}}

@@ -77,13 +77,13 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			want:   `Available | k=v`,
 		},
 		"ExtractEmpty": {
-			reason:  "one without a key waits, too",
+			reason:  "an entry without a key also waits",
 			objects: `resources: {cache: {object: {kind: Cache}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
 			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
 		},
 		"ExtractEnvironment": {
-			reason: "a field of the environment, for a ConfigMap, too",
+			reason: "a field of the environment, also for a ConfigMap",
 			input:  `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
 			want:   `Available | a=x num=5 o={"k":"v"}`,
 		},
@@ -94,7 +94,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			want:    `Available | mode=fast`,
 		},
 		"ExtractBinary": {
-			reason:  "binary data, too",
+			reason:  "also binary data",
 			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}, binaryData: {bin: AQI=}}]",
 			input:   "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
 			want:    "Available | bin=\x01\x02 mode=fast",
@@ -111,7 +111,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for sources.cfg (ConfigMap team/cfg)`,
 		},
 		"ExtractNull": {
-			reason:  "what has no value is left out: nobody asked for it by name",
+			reason:  "a key without a value is left out, because the input does not name it",
 			objects: stores + "environment: {deep: {a: x, z: null}}",
 			input:   `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
 			want:    `Available | a=x`,
@@ -288,7 +288,7 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].rewrite[0].regexp: produces the same name for "port" of "cache" and "port" of "db": give them different names`,
 		},
 		"ConflictOfEntries": {
-			reason: "between entries, too",
+			reason: "also between entries",
 			input:  `secrets: [{name: a, from: db, data: [{key: port, value: secret.port}], dataFrom: [{extract: {key: cache}}]}]`,
 			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "port" of "cache") and secrets[0].data[0].value (key "port") both write one key: keep one of them`,
 		},

@@ -147,7 +147,7 @@ generators:
 			want:   []string{"generators[0].gracePeriod: is 15h0m15s, more than 15 times the refreshInterval, but at most 16 generations are kept at once: set it to at most 15h"},
 		},
 		"Certificates": {
-			reason: "who signs is a CA, and somebody else",
+			reason: "the issuer must be a CA, and another generator",
 			input: `
 generators:
 - {name: root, certificate: {isCA: true, subject: {commonName: the root}}}
@@ -179,7 +179,7 @@ generators:
 			},
 		},
 		"FaultyCA": {
-			reason: "its own fault is said once, and not by those that it signs",
+			reason: "its own mistake is reported once, and not again for the certificates that it signs",
 			input:  `generators: [{name: root, certificate: {isCA: true}}, {name: leaf, certificate: {ca: root, dnsNames: [a.b]}}]`,
 			want:   []string{"generators[0].certificate.subject: must be set for a self-signed certificate, because it is also the issuer: set commonName"},
 		},
@@ -553,7 +553,7 @@ secrets:
 			},
 		},
 		"UnknownAtAll": {
-			reason: "without generators, too",
+			reason: "also without generators",
 			input:  "secrets: [{name: s, data: [{key: k, value: generated.word.password}]}]",
 			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": there is none`},
 		},
@@ -1079,7 +1079,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 			if text := s.text(t, result); strings.Contains(text, canary) {
-				t.Errorf("Run(...): %s: a secret is in what is public:\n%s", c.reason, text)
+				t.Errorf("Run(...): %s: public data contains a secret:\n%s", c.reason, text)
 			}
 		})
 	}
@@ -1200,12 +1200,12 @@ func TestRunFlagsGenerations(t *testing.T) {
 		want   string
 	}{
 		"Exported":      {"it is in use", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
-		"NextExported":  {"nobody has it any more", adopted, exportedFrom(`{"admin":{"generation":2,"uid":"g2"}}`), "flagged"},
-		"NotExported":   {"nobody ever had", adopted, "", "flagged"},
+		"NextExported":  {"no export has it any more", adopted, exportedFrom(`{"admin":{"generation":2,"uid":"g2"}}`), "flagged"},
+		"NotExported":   {"no export ever had it", adopted, "", "flagged"},
 		"PutBack":       {"it was deleted and put back, with another UID", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
-		"NothingSaid":   {"somebody took the annotation away: the value may be of any", adopted, exportedFrom(""), "stays"},
+		"NothingSaid":   {"the annotation was removed: the value may belong to any generation", adopted, exportedFrom(""), "stays"},
 		"SaidOfAnother": {"and so if it is of another generator", adopted, exportedFrom(`{"root":{"generation":2,"uid":"g2"}}`), "stays"},
-		"NeverAdopted":  {"nobody can have what was never given", unadopted, exportedFrom(""), "dropped"},
+		"NeverAdopted":  {"no export can have a value that was never exported", unadopted, exportedFrom(""), "dropped"},
 		"AnotherObject": {"what has the number of the one in use, and another UID, is left as it is", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
 		"GivenUnmarked": {"but its very UID does", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
 	} {
@@ -1243,7 +1243,7 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 		"OtherManifest": {"by whichever field", "resource: {manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: other}}}", "", `generators[0].resource.manifest.metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set: the composite is cluster scoped and has no claim"},
 		"ClusterSet":    {"and any will do", "namespace: other, uuid: {}", cluster, ""},
-		"ClusterWide":   {"a resource may be cluster scoped, too", "resource: {manifest: {apiVersion: example.org/v1, kind: User}}", cluster, ""},
+		"ClusterWide":   {"a resource may also be cluster-scoped", "resource: {manifest: {apiVersion: example.org/v1, kind: User}}", cluster, ""},
 		"ClusterTOTP":   {"a token is stored nowhere", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", cluster, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

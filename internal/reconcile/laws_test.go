@@ -188,7 +188,7 @@ secrets:
 		observed := object.Held(s.req.Observation.Resources["out"].Object)
 		same := cmp.Diff(observed, out.Desired, protocmp.Transform()) == ""
 		if !whole && !same {
-			t.Errorf("inputs %b: an object that is neither whole nor held: %s", bits, showObject(out.Desired))
+			t.Errorf("inputs %b: an object is neither complete nor kept: %s", bits, showObject(out.Desired))
 		}
 		if whole != (out.State == reconcile.Available) {
 			t.Errorf("inputs %b: %s with %s", bits, out.State, showObject(out.Desired))

@@ -56,7 +56,7 @@ func TestRunObjects(t *testing.T) {
 		want    []string
 	}{
 		"Created": {
-			reason: "all keys resolve, and nobody has the name",
+			reason: "all keys resolve, and the name is free",
 			input:  url,
 			want:   []string{"Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
 		},
@@ -178,7 +178,7 @@ secrets:
 			},
 		},
 		"Collision": {
-			reason: "two writers of one key that is computed; a key that nobody spells is not said, for it may be data",
+			reason: "two expressions return the same key; the message does not quote a computed key, because it may be secret data",
 			input:  `secrets: [{name: a, data: [{valueMap: "{composite.spec.region: 'a'}"}, {key: eu, value: "'b'"}]}, {name: b, data: [{valueMap: "{secret.password: 'a'}"}, {valueMap: "secret.transformMapEntry(k, v, {v: v})"}]}]`,
 			want: []string{
 				`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap and secrets[0].data[1].value (key "eu") both write one key: keep one of them`,
@@ -243,7 +243,7 @@ configMaps:
 			want:    []string{`Available ConfigMap team/xr-c {data: {k: old}, immutable: true, metadata: {labels: {a: b}}}`},
 		},
 		"NotImmutableAnyMore": {
-			reason:  "nobody can make it mutable again",
+			reason:  "an immutable object cannot become mutable again",
 			input:   `configMaps: [{name: c, data: [{key: k, value: "'old'"}]}]`,
 			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
 			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
@@ -313,7 +313,7 @@ func TestRunPlaces(t *testing.T) {
 			want:    []string{"Conflict! nothing" + at + "Secret team/xr-url exists and has no controller: delete it, or set secrets[0].metadata.name to another name"},
 		},
 		"OtherController": {
-			reason:  "it is somebody else's",
+			reason:  "it belongs to another owner",
 			input:   url,
 			objects: found(", ownerReferences: [{controller: true, uid: u9, kind: App, name: other}], annotations: {crossplane.io/composition-resource-name: url}"),
 			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "other": set secrets[0].metadata.name to another name`},
@@ -331,7 +331,7 @@ func TestRunPlaces(t *testing.T) {
 			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`},
 		},
 		"Misspelt": {
-			reason:  "an input that nobody composes is named as such, if somebody composes anything",
+			reason:  "the message says that no step composes the resource, if any step composes a resource",
 			input:   `secrets: [{name: a, from: databse, data: [{key: k, value: resource.x}, {key: l, value: secrets.other.x}, {key: m, value: secrets.database.y}]}]`,
 			objects: "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
 			want:    []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for resources.databse (no earlier step composes it: did you mean database?); key "l" for secrets.other (no earlier step composes it); key "m" for secrets.database`},
@@ -482,7 +482,7 @@ func TestRunLookUpFirst(t *testing.T) {
 		t.Errorf("Run(...): before the look-up was answered: -want, +got:\n%s", diff)
 	}
 	if n := got.OK + got.Waiting + got.Failed; n != 0 {
-		t.Errorf("Run(...): %d evaluations of data that nobody uses", n)
+		t.Errorf("Run(...): %d evaluations of unused data", n)
 	}
 }
 
@@ -570,7 +570,7 @@ secrets:
 			want:    []string{`secrets[0].name: another step of the pipeline also composes a resource named "url": rename one of them`},
 		},
 		"SecretSourceIsAResource": {
-			reason: "secrets.db would mean two things; a source that nobody uses, or that is no Secret, does not matter",
+			reason: "secrets.db would be ambiguous; a source that is unused, or is not a Secret, does not matter",
 			input: `
 sources: [{name: db, apiVersion: v1, kind: Secret}, {name: later, apiVersion: v1, kind: Secret}, {name: unused, apiVersion: v1, kind: Secret}, {name: cm, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: a, data: [{key: k, value: secrets.db.x + secrets.later.x + sources.cm.x}]}]`,
@@ -702,7 +702,7 @@ cluster:
 		"NotThere":       {"it waits for the source", `[{name: z, apiVersion: v1, kind: ConfigMap}]`, `sources.?z.?data.orValue({'x': 'default'}).x`, "", []string{"v1/ConfigMap/team/name=z"}, `waiting: key "k" for sources.z (ConfigMap team/z)`},
 		"Optional":       {"it goes on without", `[{name: z, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?z.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=z"}, "default"},
 		"OptionalFound":  {"but not if it is there", `[{name: s, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?s.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
-		"OptionalSecret": {"a Secret, too", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", []string{"v1/Secret/team/name=z"}, "default"},
+		"OptionalSecret": {"also a Secret", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", []string{"v1/Secret/team/name=z"}, "default"},
 		"OptionalStrict": {"a strict use waits all the same", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.z.x`, "", []string{"v1/Secret/team/name=z"}, `waiting: key "k" for secrets.z (Secret team/z)`},
 		"NameMissing":    {"a name that is not known yet", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later}]`, `secrets.z.x`, "", nil, `waiting: key "k" for secrets.z (sources[0].nameExpression for composite.spec.later)`},
 		"NameMissingOptional": {"an optional source whose name is not known yet may be there", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil,
@@ -716,7 +716,7 @@ cluster:
 		"NameIllegal": {"nothing that leads elsewhere", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "'../' + composite.spec.region"}]`, `secrets.z.x`, "", nil,
 			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: returns a name that is not a valid name of an object: it may not contain '/'`},
 		"Unused":         {"nothing is read that no expression uses", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `'v'`, "", nil, "v"},
-		"UnusedVariable": {"nor if just a variable uses it that nobody uses", `[{name: unused, apiVersion: v1, kind: Secret}]`, `'v'`, "", nil, "v"},
+		"UnusedVariable": {"it is also not read if only an unused variable uses it", `[{name: unused, apiVersion: v1, kind: Secret}]`, `'v'`, "", nil, "v"},
 		"UsedVariable":   {"but if a variable is used", `[{name: cm, apiVersion: v1, kind: ConfigMap, matchName: s}]`, `variables.x`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
 		"AllSecrets":     {"all are read if any may be used", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `secrets[composite.spec.region == 'eu' ? 's' : 't'].x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
 		"OnlyPresence":   {"whether it is there has to be read", `[{name: s, apiVersion: v1, kind: Secret}]`, `has(secrets.s.x) ? 'a' : 'b'`, "", []string{"v1/Secret/team/name=s"}, "a"},

@@ -30,7 +30,7 @@ func TestSecretUses(t *testing.T) {
 		"OptionalSelect":       {"optional select", "secrets.?db.?host.orValue('')", []string{host}},
 		"OptionalIndex":        {"optional index", "secrets[?'db'][?'host'].orValue('')", []string{host}},
 		"From":                 {"secret is that of from", "secret.host", []string{host}},
-		"Presence":             {"whether a key is there is data, too", "has(secrets.db.host) ? 'a' : 'b'", []string{host}},
+		"Presence":             {"the existence of a key is also secret data", "has(secrets.db.host) ? 'a' : 'b'", []string{host}},
 		"HasValue":             {"by an optional", "secrets.?db.?host.hasValue() ? 'a' : 'b'", []string{host}},
 		"In":                   {"in reads the keys", "'host' in secrets.db ? 'a' : 'b'", []string{dbAll}},
 		"InSecrets":            {"also of all", "'db' in secrets ? 'a' : 'b'", []string{all}},
@@ -95,7 +95,7 @@ func TestSecretUses(t *testing.T) {
 		"FieldOfThatName":      {"a field of another object", "{'secret': 'a'}.secret + resource.secrets.db", nil},
 		"StringOfThatName":     {"a string", "'secret.host'", nil},
 		"VariableUsedTwice":    {"each use once", "variables.host + variables.url + secret.host", []string{host}},
-		"TwoKeys":              {"two uses are two faults", "secret.host + secret.port", []string{host, "secrets.db.port"}},
+		"TwoKeys":              {"two uses are two diagnostics", "secret.host + secret.port", []string{host, "secrets.db.port"}},
 		"EmptyKey":             {"a key without a name is one", "secret['']", []string{"secrets.db['']"}},
 		"KeyOfThatName":        {"a key with a quote", `secret["it's"]`, []string{`secrets.db['it\'s']`}},
 		"UintIndex":            {"an index of another type", "dyn(secret)[1u]", []string{dbAll}},
@@ -132,7 +132,7 @@ func uses(t *testing.T, faults []string) []string {
 		_, rest, ok := strings.Cut(f, ": uses ")
 		use, _, flows := strings.Cut(rest, ", "+plantest.Flow)
 		if !ok || !flows || !strings.HasPrefix(f, "configMaps[0].data[0].value:") {
-			t.Errorf("fault %q: want one of a use of a secret, with line and column", f)
+			t.Errorf("diagnostic %q: want a diagnostic about the use of a secret, with line and column", f)
 		}
 		out = append(out, use)
 	}

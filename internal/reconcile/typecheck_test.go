@@ -112,7 +112,7 @@ properties:
 			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.hots", "Waiting! | variables[0].value:1:20: DB of example.org/v1 has no field status.hots: there are address, endpoint"}, ""},
 		},
 		"Status": {
-			reason:  "a status field waits, too",
+			reason:  "a status field also waits",
 			input:   "status: [{fieldPath: a, value: resources.db.status.endpiont}]",
 			schemas: map[plan.Kind]string{database: dbSchema},
 			want:    want{[]plan.Kind{database}, []string{"Waiting a=nothing | status.a is not written: waiting: resources.db.status.endpiont", "Waiting! | status[0].value:1:20: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"}, ""},
@@ -148,7 +148,7 @@ properties:
 			want:    want{[]plan.Kind{database, plantest.App}, []string{"Available Secret team/xr-out {data: {k: db.example.org}}"}, ""},
 		},
 		"StrictSource": {
-			reason: "a source has a type, too, and a Secret has none",
+			reason: "a source also has a type, but a Secret does not",
 			input: "typeChecking: Strict\nsources: [{name: cm, apiVersion: v1, kind: ConfigMap}, {name: sec, apiVersion: v1, kind: Secret}]\n" +
 				"secrets: [{name: out, data: [{key: k, value: sources.cm.dta.x + secrets.sec.x}]}]",
 			schemas: map[plan.Kind]string{{APIVersion: "v1", Kind: "ConfigMap"}: "{type: object, properties: {data: {type: object, additionalProperties: {type: string}}}}"},
@@ -246,7 +246,7 @@ func TestTypeCheckingPartly(t *testing.T) {
 	s.req.Schemas = map[plan.Kind]wire.Struct{database: wire.Of(plantest.Parse(t, "{type: object, properties: {status: {type: object, properties: {endpoint: {type: string}}}}}"))}
 	r, err := s.call(t)
 	if err != nil || !r.Unread {
-		t.Errorf("Run(...): want no fault while a schema is unread, got %v", err)
+		t.Errorf("Run(...): want no diagnostic while a schema is unread, got %v", err)
 	}
 }
 
