@@ -131,7 +131,7 @@ func TestAuthors(t *testing.T) {
 			spec:   "x: 1",
 		},
 		"Null": {
-			reason: "a list that is null is none",
+			reason: "a list that is null is empty",
 			spec:   "operatorSpec: {secretExpressions: null, dynamicSecrets: []}",
 		},
 		"Strangers": {
@@ -180,7 +180,7 @@ func TestAuthors(t *testing.T) {
 			},
 		},
 		"WrongTypes": {
-			reason: "a value without a key is a map, one with a key is none",
+			reason: "a value without a key must be a map, and a value with a key must not be a map",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': 'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
 			want: []string{`Held! nothing | Secret "a" is not created: ` +
 				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value must return the value of that key); ` +
@@ -236,7 +236,7 @@ func TestAuthors(t *testing.T) {
 			},
 		},
 		"LabelsNotAllowed": {
-			reason: "each key that is not allowed is named, once, and so are those that are",
+			reason: "each key that is not allowed is named once, and the allowed keys are also named",
 			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [example.org/]}}",
 			spec: `operatorSpec: {secretExpressions: [
 				{name: a, key: k, value: "'v'", labels: {app: x, owner: helm, team: x, example.org/b: x}, annotations: {argocd.argoproj.io/hook: PreSync}},

@@ -59,7 +59,7 @@ environment:
 			},
 		},
 		"Secrets": {
-			reason: "no secret flows into the environment, unless it is said to be none",
+			reason: "no secret flows into the environment, unless the input declares it nonSensitive",
 			input: `
 sources: [{name: ca, apiVersion: v1, kind: Secret}]
 variables: [{name: v, value: secrets.ca.key}]
@@ -97,7 +97,7 @@ configMaps:
 			want:   []string{"configMaps[0].metadata.nameExpression: " + ownEnvironment},
 		},
 		"NamesFromEarlierSteps": {
-			reason: "an earlier step's is known, and so are defaults",
+			reason: "the environment of an earlier step and defaults are known",
 			input:  "environment: {defaultData: {a: x}}\nconfigMaps: [{name: a, metadata: {nameExpression: environment.a}, data: [{key: k, value: \"'v'\"}]}]",
 		},
 		"TooMany": {

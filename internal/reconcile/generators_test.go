@@ -77,7 +77,7 @@ func TestCompileGenerators(t *testing.T) {
 			},
 		},
 		"Shape": {
-			reason: "an unknown field explains what is missing, and so does another type",
+			reason: "an unknown field, or a field of another type, is reported instead of the missing field",
 			input:  `generators: [{name: a, passwort: {}}, {name: b, password: {lenght: 5}}, {name: c, uuid: null}, 5, {name: d, uuid: {x: 1}}]`,
 			want: []string{
 				"generators[0].passwort: is an unknown field: did you mean password?",

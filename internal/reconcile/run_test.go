@@ -117,7 +117,7 @@ secrets:
 			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db.status.endpoint`},
 		},
 		"HeldEmpty": {
-			reason:  "an empty string is none",
+			reason:  "an empty string is not a value",
 			input:   url,
 			objects: observedURL + db(`{endpoint: ""}`, `{username: ""}`),
 			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for a value that is not empty; key "user" for a value that is not empty`},
@@ -527,7 +527,7 @@ func TestRunRefusesInputs(t *testing.T) {
 		want    []string
 	}{
 		"SecretSourceOfAClaim": {
-			reason: "a claim is of whoever writes the composite: a Secret is not read where it points",
+			reason: "a composite author can set the claim: a Secret is not read from the namespace of the claim",
 			input: `
 sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: Secret, nameExpression: composite.spec.x}, {name: c, apiVersion: v1, kind: Secret, namespace: platform}, {name: d, apiVersion: v1, kind: ConfigMap}]
 secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k + sources.d.data.k}]}]`,
@@ -544,7 +544,7 @@ secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets
 			want:    []string{"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim"},
 		},
 		"NoNamespace": {
-			reason: "a cluster scoped composite without a claim has none, also where an object is observed",
+			reason: "a cluster-scoped composite without a claim has no namespace, even if an object is observed",
 			input: `
 sources: [{name: s, apiVersion: v1, kind: ConfigMap}, {name: t, apiVersion: v1, kind: Node, scope: Cluster}, {name: unused, apiVersion: v1, kind: ConfigMap}]
 secrets:

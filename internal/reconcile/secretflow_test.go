@@ -176,7 +176,7 @@ secrets:
 			},
 		},
 		"Status": {
-			reason: "the composite's status is read by whoever reads the composite",
+			reason: "everyone who can read the composite can read its status",
 			input:  `status: [{fieldPath: a, value: "{'a': secret.x}"}]`,
 			want:   []string{key("status[0].value:1:13")},
 		},
@@ -186,7 +186,7 @@ secrets:
 			want:   []string{"sources[0].nameExpression:1:7: may not use secret.x: the name must be known before any Secret is read: leave it out"},
 		},
 		"AllKeys": {
-			reason: "all keys cannot be declared to be none",
+			reason: "all keys cannot be declared nonSensitive together",
 			input:  `configMaps: [{name: a, data: [{valueMap: secret, nonSensitive: [composite, composite.*, "*"]}, {key: k, value: "secrets[composite.x].y", nonSensitive: ["*.y"]}]}]`,
 			want: []string{
 				"configMaps[0].data[0].valueMap:1:1: uses all keys of secret, " + plantest.Flow + ": name the keys that it needs",
