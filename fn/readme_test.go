@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,26 +36,36 @@ func TestReadmeDiagnostic(t *testing.T) {
 	}
 }
 
-// The function exports the exports of composite authors that pages show.
+// The page of exports by composite authors shows a composite whose exports the shown input allows.
 func TestPageOfCompositeAuthors(t *testing.T) {
-	all := readPages(t, "..")
-	shown := 0
-	for _, p := range all {
-		for i, b := range p.Blocks {
-			if b.Output || b.Lang != "yaml" || !strings.Contains(b.Text, "operatorSpec:") || i == 0 || !strings.Contains(p.Blocks[i-1].Text, "\nfromComposite:") {
-				continue
-			}
-			shown++
-			req := functiontest.Request(t, functiontest.ObservedDatabase)
-			req.Input, req.Observed.Composite.Resource = functiontest.Parse(t, p.Blocks[i-1].Text), functiontest.Parse(t, b.Text)
-			rsp := functiontest.Reconcile(t, functiontest.New(t), req, nil)
-			if c := rsp.GetConditions()[0]; c.GetReason() != "Available" || len(rsp.GetDesired().GetResources()) != 2 {
-				t.Errorf("%s:%d: want two objects, got %d: %v", p.Path, b.Line, len(rsp.GetDesired().GetResources()), c)
-			}
+	const folder = "example/author-exports"
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := readPages(t, root)
+	page := all[slices.IndexFunc(all, func(p pages.Page) bool { return p.Path == folder+"/README.md" })]
+	i := slices.IndexFunc(page.Blocks, func(b pages.Block) bool { return strings.Contains(b.Text, "\n  operatorSpec:") })
+	if i < 1 {
+		t.Fatal("the page shows no input followed by a composite")
+	}
+	r := newRunner(t, root).in(t)
+	step := "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: shown}\nspec:\n" +
+		"  compositeTypeRef: {apiVersion: example.org/v1alpha1, kind: Database}\n  mode: Pipeline\n  pipeline:\n" +
+		"  - step: export\n    functionRef: {name: function-export}\n    input:\n      " + strings.ReplaceAll(page.Blocks[i-1].Text, "\n", "\n      ")
+	for name, text := range map[string]string{"shown-xr.yaml": page.Blocks[i].Text, "shown-composition.yaml": step} {
+		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if shown == 0 {
-		t.Error("no page shows an input with fromComposite, followed by a composite")
+	out, _ := r.run(t, page.Path, pages.Command{
+		Line: page.Blocks[i].Line,
+		Text: "fn render shown-xr.yaml shown-composition.yaml -o " + folder + "/observed.yaml -e " + folder + "/required.yaml 2>&1",
+	})
+	for _, want := range []string{"name: orders-jdbc\n", "name: orders-settings\n", "ExportsReady=True Available\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("want %q, got:\n%s", want, out)
+		}
 	}
 }
 
