@@ -27,7 +27,7 @@ var scenarios = []struct {
 	{"hold", "A key of a source is deleted, and then the source: the Secret stays the same byte for byte, and the composite is not ready. When the source is back, the Secret follows it again", holds},
 	{"conflict", "An existing Secret of another owner with the same name stays the same byte for byte. When it is deleted, the export is created", conflicts},
 	{"refused-input", "If an input is invalid, nothing is applied, and existing objects stay the same byte for byte", refuses},
-	{"author-exports", "A composite author asks for a Secret and a ConfigMap and gets them. A mistake of the author keeps them. When the author no longer asks for them, they are deleted", exportsForAuthors},
+	{"author-exports", "A composite author asks for a Secret and a ConfigMap and gets them. If the author makes a mistake, they are kept. When the author no longer asks for them, they are deleted", exportsForAuthors},
 	{"connection-of-another", "A Secret of another composite that has the name of a connection Secret is not exported. The Secret that the provider writes is exported, and the export follows it even if nothing else changes", exportsOwnConnections},
 	{"legacy-claim", "A claim gets its exported Secret and its connection Secret. Both follow the source, and both stay when the source is deleted", exportsToClaims},
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
@@ -37,7 +37,7 @@ var scenarios = []struct {
 	{"rotate", "A generation is created, adopted, and exported. Then the former one is flagged, and deleted after its grace period. Until then, both values are available", rotatesByPassword},
 	{"write-ahead", "A generation that the API server refuses is not exported, and the value in use stays the same byte for byte", storesFirst},
 	{"resource-generator", "The resource of the next generation is adopted when it is ready. Only then is the former one deleted", generatesByResource},
-	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their name is. The value in use stays", refusesForgedGenerations},
+	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their names are. The value in use stays", refusesForgedGenerations},
 	{"deleted-generation", "When the generation in use is deleted, objects of a later step that refer to it stay, and then follow the next generation", keepsReferences},
 	{"delete", "When a composite is deleted, all of its objects are deleted, and no other object is", leavesNothing},
 }
