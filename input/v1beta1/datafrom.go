@@ -22,7 +22,7 @@ type DataFrom struct {
 	// +optional
 	Extract *Extract `json:"extract,omitempty"`
 
-	// Adds the keys of all secret inputs, as `<input>/<key>`, that match all of its fields.
+	// Adds the keys of all secret inputs that match all of its fields. Each key is added as `<input>/<key>`.
 	// +optional
 	Find *Find `json:"find,omitempty"`
 
@@ -79,7 +79,7 @@ type Extract struct {
 	Property string `json:"property,omitempty"`
 }
 
-// Find adds the keys of all secret inputs, as `<input>/<key>`, that match all of its fields.
+// Find adds the keys of all secret inputs that match all of its fields. Each key is added as `<input>/<key>`.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.name) || has(self.tags)",message="at least one of path, name and tags must be set"
 type Find struct {
@@ -117,7 +117,7 @@ type Rewrite struct {
 	// +optional
 	RegExp *RewriteRegExp `json:"regexp,omitempty"`
 
-	// Replaces values that are JSON objects by their members, or merges all values into one JSON object.
+	// Replaces values that are JSON objects with their members, or merges all values into one JSON object.
 	// +optional
 	Merge *RewriteMerge `json:"merge,omitempty"`
 
@@ -142,13 +142,13 @@ type RewriteRegExp struct {
 	Target *string `json:"target,omitempty"`
 }
 
-// A RewriteMerge replaces values that are JSON objects by their members, or merges all values into one JSON
+// A RewriteMerge replaces values that are JSON objects with their members, or merges all values into one JSON
 // object.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.strategy) && self.strategy == 'JSON') || has(self.into)",fieldPath=".into",message="must be set with strategy JSON"
 // +kubebuilder:validation:XValidation:rule="(has(self.strategy) && self.strategy == 'JSON') || !has(self.into)",fieldPath=".into",message="must not be set with strategy Extract: leave it out, or set strategy to JSON"
 type RewriteMerge struct {
-	// `Extract` replaces each value, a JSON object, by its members. `JSON` keeps all keys, and adds the key
+	// `Extract` replaces each value, a JSON object, with its members. `JSON` keeps all keys, and adds the key
 	// `into` with a JSON object that has the members of all values. If it is not set, it is `Extract`.
 	// +optional
 	// +kubebuilder:default=Extract

@@ -235,7 +235,7 @@ type SecretExport struct {
 	// +optional
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// The type of the Secret, for example `kubernetes.io/tls`. It cannot change after the Secret was created. If
+	// The type of the Secret, for example `kubernetes.io/tls`. It cannot change after the Secret is created. If
 	// it is not set, it is `Opaque`.
 	// +optional
 	// +kubebuilder:default=Opaque
@@ -341,7 +341,7 @@ type ConfigMapExport struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.nameExpression)].filter(x, x).size() <= 1",message="at most one of name and nameExpression may be set"
 // +kubebuilder:validation:XValidation:rule="[has(self.__namespace__), has(self.namespaceExpression)].filter(x, x).size() <= 1",message="at most one of namespace and namespaceExpression may be set"
 type Metadata struct {
-	// The name of the object. It cannot change after the object was created. If neither it nor `nameExpression`
+	// The name of the object. It cannot change after the object is created. If neither it nor `nameExpression`
 	// is set, the name is `<composite name>-<export name>`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -355,7 +355,7 @@ type Metadata struct {
 	// +kubebuilder:validation:MaxLength=4096
 	NameExpression string `json:"nameExpression,omitempty"`
 
-	// The namespace of the object. It cannot change after the object was created. If neither it nor
+	// The namespace of the object. It cannot change after the object is created. If neither it nor
 	// `namespaceExpression` is set, it is the composite's own namespace, or the namespace of its claim if it has
 	// one. A cluster scoped composite without a claim must set one of the two.
 	// +optional

@@ -13,7 +13,7 @@ type RefreshPolicy string
 // The refresh policies. Each one creates a first generation, and a new one when the
 // composite's annotation export.fn.crossplane.io/rotate requests it.
 const (
-	// CreatedOnce creates no other generation by itself.
+	// CreatedOnce creates no further generation by itself.
 	CreatedOnce RefreshPolicy = "CreatedOnce"
 
 	// Periodic creates a new generation when refreshInterval has passed since the last one.
@@ -100,7 +100,7 @@ type Generator struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
-	// How long a generation is kept after the next one replaced it. If it is not set, it is `0s`. For example,
+	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example,
 	// `24h`.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -215,12 +215,12 @@ type CertificateGenerator struct {
 	// +optional
 	IsCA bool `json:"isCA,omitempty"`
 
-	// The name of the generator whose CA signs this certificate. If it is not set, the certificate signs itself.
+	// The name of the generator whose CA signs this certificate. If it is not set, the certificate is self-signed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	CA string `json:"ca,omitempty"`
 
-	// The subject of the certificate. A certificate that signs itself requires it.
+	// The subject of the certificate. A self-signed certificate requires it.
 	// +optional
 	Subject *CertificateSubject `json:"subject,omitempty"`
 
@@ -234,14 +234,14 @@ type CertificateGenerator struct {
 	// +kubebuilder:validation:MaxItems=64
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 
-	// How long the certificate is valid. If it is not set, it is `2160h` (90 days), and for a CA `87600h` (ten
-	// years).
+	// How long the certificate is valid. If it is not set, it is `2160h` (90 days), or `87600h` (ten years) for a
+	// CA.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
-	// How long before the certificate expires a new generation is created. Only the refresh policies `OnChange`
+	// A new generation is created this long before the certificate expires. Only the refresh policies `OnChange`
 	// and `Periodic` create one. If it is not set, it is a third of the duration.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -320,7 +320,7 @@ type ResourceGenerator struct {
 	Set []ManifestField `json:"set,omitempty"`
 
 	// Further outputs besides the connection details of the resource. Each value is an expression, in which
-	// `resource` is the observed resource and `secret` its connection details, or its data if it is a Secret.
+	// `resource` is the observed resource. `secret` is its connection details, or its data if it is a Secret.
 	// For example, `resource.status.atProvider.id`.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
@@ -328,7 +328,8 @@ type ResourceGenerator struct {
 	Outputs map[string]string `json:"outputs,omitempty"`
 
 	// Returns whether the generation can be used, a bool. It sees the same variables as `outputs`. If it is not
-	// set, the generation can be used when its condition `Ready` is true.
+	// set, the generation can be used when its condition `Ready` is true, and it has all connection details that
+	// the generation in use has.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

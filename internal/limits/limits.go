@@ -7,7 +7,7 @@ package limits
 
 import "time"
 
-// Limits of an input. They are known before anything runs. The CustomResourceDefinition of the input repeats those
+// Limits of an input. They are checked before anything runs. The CustomResourceDefinition of the input repeats those
 // that it can express.
 const (
 	// Diagnostics is how many diagnostics of one input are listed. Each one takes as much memory as a small input.
@@ -18,7 +18,8 @@ const (
 	InputBytes = 512 << 10
 
 	// Expressions is how many expressions one input may have. Checking the largest expression that is allowed takes
-	// up to 110 ms, so a compilation takes a second for expressions of the usual size, and minutes at worst.
+	// up to 110 ms. With this many expressions of the usual size, a compilation takes a second. At worst, it takes
+	// minutes.
 	Expressions = 2048
 
 	// ListItems is how many items a list of the input may have, for example secrets or sources.
@@ -28,8 +29,8 @@ const (
 	DataItems = 256
 
 	// ExplainedCharacters is the length up to which an expression that does not compile is checked once more, to
-	// say why in words. A longer expression is reported in CEL's own words, because checking the longest takes as
-	// long again.
+	// say why in words. A longer expression is reported in CEL's own words, because a second check would take as
+	// long as the first one.
 	ExplainedCharacters = 1024
 
 	// RewriteRules is how many rules one entry of dataFrom may have. Each rule runs over all keys of the entry.
@@ -39,23 +40,25 @@ const (
 // Limits of a generator.
 const (
 	// ManifestBytes is the size of the manifest of a resource generator. Each generation keeps it in an annotation,
-	// and all annotations together have 256 KiB.
+	// and all annotations together can have at most 256 KiB.
 	ManifestBytes = 64 << 10
 
-	// RefreshInterval is the shortest interval. A generation takes some reconciles until all exports that use it
-	// have its value.
+	// RefreshInterval is the shortest interval. After a generation is created, it takes some reconciles until all
+	// exports that use it have its value.
 	RefreshInterval = time.Minute
 
 	// GenerationNumber is the highest number that an object or a record may have. A generator that creates one
-	// generation each minute reaches it after a thousand years, and the numbers after it are still legal.
+	// generation each minute reaches it after almost a thousand years. A forged number above it is ignored, so that
+	// numbers for further generations always remain.
 	GenerationNumber = 500_000_000
 
-	// UnlistedFor is how long an object that the composite does not list may be one that was just created.
-	// Crossplane reads the composite from a cache that is some seconds old at most. An older object was never used.
+	// UnlistedFor is how long after its creation an object that the composite does not list counts as new.
+	// Crossplane reads the composite from a cache that is some seconds old at most. If the composite does not list
+	// an older object, the object was never used.
 	UnlistedFor = 15 * time.Minute
 
-	// HiddenGenerations is how many generations that the composite lists and Crossplane does not show are looked up
-	// in one request. They do not exist, or were just deleted.
+	// HiddenGenerations is how many generations are looked up in one request because the composite lists them but
+	// Crossplane does not show them. Usually they do not exist, or were just deleted.
 	HiddenGenerations = 1000
 
 	// LostGracePeriod is the grace period of a generation whose state was changed from outside while its generator
@@ -64,14 +67,14 @@ const (
 	LostGracePeriod = 24 * time.Hour
 
 	// Generations is how many generations of one generator may exist at the same time. Each one is an object, and a
-	// part of each request. Further generations wait until the first of them is deleted.
+	// part of each request. A further generation is created only after the oldest one is deleted.
 	Generations = 16
 
 	// StateBytes is the size of all annotations of a generation. It is the API server's limit.
 	StateBytes = 256 << 10
 
-	// SlowGenerations is how many generations with an RSA key one request creates. One can take some of the 10
-	// seconds that Crossplane waits.
+	// SlowGenerations is how many generations with an RSA key one request creates. A single one can take several of
+	// the 10 seconds that Crossplane waits.
 	SlowGenerations = 1
 )
 
@@ -82,34 +85,34 @@ const (
 	// check at 110 ms.
 	ExpressionCharacters = 4096
 
-	// ExpressionRecursion is how deep the parser recurses.
+	// ExpressionRecursion is how deep the parser may recurse.
 	ExpressionRecursion = 64
 
 	// ExpressionNodes is how many nodes the parsed tree may have, after macros were expanded.
 	ExpressionNodes = 4000
 
-	// ComprehensionNesting is how deep comprehensions nest, where the range of a comprehension counts as inside of
-	// it. Each level multiplies the cost.
+	// ComprehensionNesting is how deep comprehensions may be nested. The range of a comprehension counts as inside
+	// of it. Each level multiplies the cost.
 	ComprehensionNesting = 8
 
-	// BindNesting is how deep cel.bind and similar macros nest. Each level can double a shared structure.
+	// BindNesting is how deep cel.bind and similar macros may be nested. Each level can double a shared structure.
 	BindNesting = 16
 
-	// Comprehensions is how many comprehensions one expression may have. Each one takes the checker a millisecond
-	// once there are hundreds.
+	// Comprehensions is how many comprehensions one expression may have. In an expression with hundreds of them,
+	// the checker needs a millisecond for each one.
 	Comprehensions = 100
 
 	// EmptyLiterals is how many empty lists and maps one expression may have. The checker infers the type of each
 	// one from everything that is done with any of them.
 	EmptyLiterals = 100
 
-	// ExpressionCheckingCost is how many parts the types of all nodes have together, and how many paths they may
-	// be. A local variable that uses another one twice doubles it: sixteen cel.bind in 400 characters take the
-	// checker hours.
+	// ExpressionCheckingCost is the number of parts that the types of all nodes may have, plus the number of paths
+	// through the expression. A local variable that uses another one twice doubles it: sixteen cel.bind in 400
+	// characters take the checker hours.
 	ExpressionCheckingCost = 50_000
 
-	// RegexInstructions is how many instructions a compiled regular expression may have. RE2 does that many steps
-	// per character at worst.
+	// RegexInstructions is how many instructions a compiled regular expression may have. At worst, RE2 takes that
+	// many steps for each character.
 	RegexInstructions = 1000
 
 	// RegexCharacters is the length of a pattern. A computed pattern is compiled again in each evaluation.
@@ -119,8 +122,9 @@ const (
 // Limits of one evaluation. CEL charges its own cost limit after a call has run, so that limit does not stop a call
 // that takes gigabytes or never ends. The limits here are checked before a call.
 const (
-	// Fuel is the cost of one expression, in calls and in units of eight visited nodes or bytes. It is the limit
-	// that decides, because it does not depend on the machine. Usual expressions need a hundredth of it.
+	// Fuel is the cost of one expression, in calls and in units of eight visited nodes or bytes. It is meant to stop
+	// an expression before the limits of time do, because it does not depend on the machine. Usual expressions need
+	// a hundredth of it.
 	Fuel = 250_000
 
 	// KeyFuel is the cost of one evaluation of a key expression, which runs for each key of an entry.
@@ -190,7 +194,7 @@ const (
 	// AuthorRequestFuel is the cost of all expressions. Other composites and the Composition have separate budgets.
 	AuthorRequestFuel = 200_000
 
-	// AuthorTime is the time of all evaluations. Fuel decides before it, except on a busy machine.
+	// AuthorTime is the time of all evaluations. Except on a busy machine, the limits of cost are reached first.
 	AuthorTime = 500 * time.Millisecond
 
 	// AuthorBytes is the size of all objects together, which is as much as a single object may have.
@@ -202,12 +206,12 @@ const (
 	// AuthorLabels is how many labels one entry may have. An entry may have as many annotations.
 	AuthorLabels = 32
 
-	// AuthorExpressionsCached is how many expressions stay compiled, over all composites, the most recently used.
-	// If an author replaces all of them with new ones, they take 18 MiB.
+	// AuthorExpressionsCached is how many expressions of all composites stay compiled: the most recently used ones.
+	// If an author replaces all of them with the largest ones, they take 18 MiB.
 	AuthorExpressionsCached = 128
 
-	// AuthorExpressionCharactersCached is how long one of them may be. The largest one measured takes 140 KiB. A
-	// longer expression is compiled in each request.
+	// AuthorExpressionCharactersCached is the length up to which an expression stays compiled. The largest one
+	// measured takes 140 KiB. A longer expression is compiled in each request.
 	AuthorExpressionCharactersCached = 512
 )
 
@@ -216,12 +220,12 @@ const (
 	// Plans is how many inputs stay compiled. A plan takes 4 to 20 KB per expression.
 	Plans = 256
 
-	// Schemas is how many schemas are requested at once to explain why something waits. Kubernetes' own workload
-	// kinds have 0.4 MiB each, and a request has 4 MiB by default.
+	// Schemas is how many schemas are requested at once to explain why something waits. The schema of each of
+	// Kubernetes' own workload kinds has 0.4 MiB, and a request has at most 4 MiB by default.
 	Schemas = 4
 
 	// ResponseBytes is the size of a response that Crossplane's client accepts, with everything that earlier steps
-	// left in the response. Crossplane fails the whole reconcile on a larger response. It is gRPC's default, which
+	// left in the response. If a response is larger, the whole reconcile fails. The limit is gRPC's default, which
 	// Crossplane does not change.
 	ResponseBytes = 4 << 20
 
@@ -229,9 +233,9 @@ const (
 	SchemaBytes = 2 << 20
 
 	// MessageBytes is the size of one message of a condition or a result. Crossplane turns results into events,
-	// whose notes hold 1 KiB at most, and a condition holds 32 KiB, but a longer message is hard to read.
+	// whose notes can have at most 1 KiB. A condition can have 32 KiB, but a longer message is hard to read.
 	MessageBytes = 4 << 10
 
-	// MessageItems is how many items one message lists. The rest is only counted.
+	// MessageItems is how many items one message lists. Further items are only counted.
 	MessageItems = 10
 )

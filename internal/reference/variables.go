@@ -73,8 +73,8 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	},
 	{
 		Name: expression.Generation, uses: []string{"generation.id"},
-		Does: "The generation that is created. `generation.number` is its number, an int, and `generation.id` is a text that no " +
-			"other generation has.",
+		Does: "The generation that is being created. `generation.number` is its number, an int, and `generation.id` is a text " +
+			"that no other generation has.",
 	},
 	{Name: expression.Key, Does: "The key to rename.", uses: []string{"key"}},
 }
