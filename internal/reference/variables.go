@@ -42,7 +42,8 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	},
 	{
 		Name: expression.Secrets, Secret: "yes", uses: []string{"secrets.db.endpoint"}, key: "db.endpoint",
-		Does: "`secrets.<name>` is the connection details of a composed resource, or the data of a source that is a Secret.",
+		Does: "`secrets.<name>` contains the connection details of a composed resource, or the data of a source that is a " +
+			"Secret.",
 	},
 	{
 		Name: expression.Sources, uses: []string{"sources['by-name'].metadata.name"},
@@ -51,7 +52,8 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	},
 	{
 		Name: expression.Env, uses: []string{"environment.region"},
-		Does: "The merged environment: the environment of earlier steps, with what the section `environment` of this input adds.",
+		Does: "The merged environment: the environment of earlier steps, and the values that the section `environment` of " +
+			"this input adds.",
 	},
 	{
 		Name: expression.Context, uses: []string{"context.a"},
@@ -63,18 +65,18 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	},
 	{
 		Name: expression.Generated, Secret: "yes", uses: []string{"generated.uuid.uuid"}, key: "generated.uuid.uuid",
-		Does: "`generated.<name>` is the outputs of a generator, from its generation in use. If the name of an output is not " +
-			"an identifier, write `generated.server['tls.crt']`.",
+		Does: "`generated.<name>` contains the outputs of a generator, from its generation in use. If the name of an output " +
+			"is not an identifier, write `generated.server['tls.crt']`.",
 	},
 	{
 		Name: expression.Previous, Secret: "yes", uses: []string{"previous.uuid.uuid"}, key: "previous.uuid.uuid",
-		Does: "`previous.<name>` is the outputs of the generation before the one in use, until its grace period ends. Often " +
-			"there is none, so read it as `previous.?admin.?password`.",
+		Does: "`previous.<name>` contains the outputs of the generation before the one in use, until its grace period ends. " +
+			"Often there is none, so read it as `previous.?admin.?password`.",
 	},
 	{
 		Name: expression.Generation, uses: []string{"generation.id"},
-		Does: "The generation that is being created. `generation.number` is its number, an int, and `generation.id` is a text " +
-			"that no other generation has.",
+		Does: "The generation that is being created. `generation.number` is its number, an int, and `generation.id` is a " +
+			"text that no other generation has.",
 	},
 	{Name: expression.Key, Does: "The key to rename.", uses: []string{"key"}},
 }
