@@ -10,6 +10,7 @@
 package collect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ type Entry struct {
 	Path     string // of the entry's expression in the input
 	Key      string // that the entry writes, or empty if its expression computes the keys
 	Optional bool   // omits a value that is missing, null or empty
+	Lacks    string // the input that is missing if there are no keys; by default, the expression returns none
 }
 
 // A Key is one key of an entry that computes its keys.
@@ -84,7 +86,7 @@ func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 	case err != nil:
 		c.fail(e, err)
 	case ok && len(keys) == 0:
-		c.wait(e, "a key")
+		c.wait(e, cmp.Or(e.Lacks, "its expression to return a key"))
 	case ok:
 		c.keys(e, keys)
 	}
@@ -128,7 +130,7 @@ func (w writer) String() string {
 
 func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 	if first, ok := c.writers[key]; ok && !c.lastWins {
-		c.failing(fmt.Sprintf("%s and %s both write one key: keep one of them", first, w))
+		c.failing(fmt.Sprintf("%s and %s both write the same key: keep one of them", first, w))
 		return
 	}
 	c.left += c.data[key].Len() - v.Len()

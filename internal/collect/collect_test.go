@@ -107,7 +107,7 @@ func TestCollection(t *testing.T) {
 		"Empty": {
 			reason:  "an empty value and an empty map wait",
 			results: []result{key("p0", "a", ""), computed("p1", map[string]string{}), computed("p2", map[string]string{"b": "", "c": "", "d": "1"})},
-			waiting: []string{`key "a" for a value that is not empty`, "p1 for a key", "p2 for a value that is not empty"},
+			waiting: []string{`key "a" for a value that is not empty`, "p1 for its expression to return a key", "p2 for a value that is not empty"},
 		},
 		"Optional": {
 			reason: "optional ones are left out",
@@ -137,9 +137,9 @@ func TestCollection(t *testing.T) {
 			reason:  "each later writer is refused and named with the first; a key that nobody spells is not said",
 			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2", "canary": "3"}), computed("p2", map[string]string{"canary": "3"}), key("p3", "a", "1")},
 			failed: []string{
-				`p0 (key "a") and p1 both write one key: keep one of them`,
-				"p1 and p2 both write one key: keep one of them",
-				`p0 (key "a") and p3 (key "a") both write one key: keep one of them`,
+				`p0 (key "a") and p1 both write the same key: keep one of them`,
+				"p1 and p2 both write the same key: keep one of them",
+				`p0 (key "a") and p3 (key "a") both write the same key: keep one of them`,
 			},
 		},
 		"IllegalKey": {

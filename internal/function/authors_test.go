@@ -126,7 +126,7 @@ func TestAuthorsTakeNoNamesInUse(t *testing.T) {
 				"observed": strings.Replace(authorAsks("team-creds"), "  resources:\n", "  resources:\n    other: "+strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(c.state), "desired: {resources: {other: "), "}}")+"\n", 1),
 			} {
 				rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, state+authorsInput), nil)
-				refusesName(t, rsp, "team-creds", where, `the composed resource "other" refers to that name in `+c.path+": give it another name in spec.exports.secretExpressions[0].name")
+				refusesName(t, rsp, "team-creds", where, `the composed resource "other" refers to that name in `+c.path+": choose another name in spec.exports.secretExpressions[0].name")
 			}
 		})
 	}

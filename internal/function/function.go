@@ -140,9 +140,9 @@ func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.R
 // tooLarge is also fatal: Crossplane cannot receive a response of so many bytes.
 func (f *Function) tooLarge(rsp *fnv1.RunFunctionResponse, size int) *fnv1.RunFunctionResponse {
 	return f.fatal(rsp, reconcile.Held.String(), metrics.OutcomeHeld, fmt.Sprintf(
-		"nothing is changed: the response has %d bytes, "+
-			"and Crossplane accepts %d, even if all exports are kept unchanged: "+
-			"compose less in this pipeline, or leave less in its context", size, limits.ResponseBytes))
+		"nothing is changed: the response has %d bytes even if all exports are kept unchanged, "+
+			"and Crossplane accepts %d: "+
+			"compose less in this pipeline, or put less into its context", size, limits.ResponseBytes))
 }
 
 // fatal ends the call: Crossplane applies nothing.

@@ -534,7 +534,7 @@ configMaps:
   data: [{key: a, value: generated.a.publicKey, nonSensitive: [generated.a.publicKey]}]
 `)
 	c.Reconcile()
-	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet); key "b" for generated.b (its turn, because generating a key of that type takes long); ConfigMap "keys-public" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet)`)
+	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet); key "b" for generated.b (its turn, because generating a key of that type takes a long time); ConfigMap "keys-public" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
 }

@@ -69,32 +69,32 @@ func TestPlaces(t *testing.T) {
 		"NameChanged": {
 			reason:  "The name of an object cannot change. Its data do, so that it stays ready, but the condition says so.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "nameExpression: \"'new-' + composite.metadata.name\"", username),
-			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because a composed resource cannot be renamed: delete it to have it created as team-a/new-orders`),
+			want: with(says("Held", `Secret "connection" keeps the name team-a/orders-connection, because a composed resource cannot be renamed: delete it to have it created as team-a/new-orders`),
 				desiredSecret("connection", "orders-connection", "READY_TRUE")),
 		},
 		"NameChangedHeld": {
 			reason:  "Of an object that is held both are said.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "name: new", "    - {key: token, value: secret.token}"),
-			want: with(says("Held", `Secret "connection" is kept unchanged: waiting: key "token" for secrets.db.token; it stays team-a/orders-connection because a composed resource cannot be renamed: delete it to have it created as team-a/new`),
+			want: with(says("Held", `Secret "connection" is kept unchanged: waiting: key "token" for secrets.db.token; it keeps the name team-a/orders-connection, because a composed resource cannot be renamed: delete it to have it created as team-a/new`),
 				desiredSecret("connection", "orders-connection", "READY_FALSE")),
 		},
 		"NameFails": {
 			reason:  "A name that no object can have changes nothing, and is said.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "nameExpression: \"'NOT A NAME'\"", username),
-			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because its name is unknown: secrets[0].metadata.nameExpression: returns an invalid name: cannot use name "NOT A NAME": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`),
+			want: with(says("Held", `Secret "connection" keeps the name team-a/orders-connection, because its name is unknown: secrets[0].metadata.nameExpression: returns an invalid name: cannot use name "NOT A NAME": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`),
 				desiredSecret("connection", "orders-connection", "READY_TRUE")),
 		},
 		"NameWaits": {
 			reason:  "Neither does one that is not there yet.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "nameExpression: composite.spec.secretName", username),
-			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.secretName`),
+			want: with(says("Held", `Secret "connection" keeps the name team-a/orders-connection, because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.secretName`),
 				desiredSecret("connection", "orders-connection", "READY_TRUE")),
 		},
 		"NamespaceChanged": {
 			reason: "The same is true of the namespace of a cluster scoped composite's object, and of both.",
 			request: strings.Replace(functiontest.ObservedDatabase, "name: orders, namespace: team-a", "name: orders", 1) + observedConnection +
 				input("connection", "name: new, namespace: team-b", username),
-			want: with(says("Held", `Secret "connection" stays team-a/orders-connection because a composed resource cannot be renamed: delete it to have it created as team-b/new`),
+			want: with(says("Held", `Secret "connection" keeps the name team-a/orders-connection, because a composed resource cannot be renamed: delete it to have it created as team-b/new`),
 				desiredSecret("connection", "orders-connection", "READY_TRUE")),
 		},
 		"FormerComposite": {

@@ -210,7 +210,7 @@ func (k *certificateCompiler) times(at *field.Path) {
 		renewBefore = k.in.RenewBefore.Duration
 	}
 	if most := duration - minRenewal; renewBefore < minRenewal || renewBefore > most {
-		k.refuse(at.Child("renewBefore"), "is %s: must be from %s to %s with the duration of %s",
+		k.refuse(at.Child("renewBefore"), "is %s: must be from %s to %s with a duration of %s",
 			DurationText(renewBefore), DurationText(minRenewal), DurationText(most), DurationText(duration))
 	}
 	k.out.duration, k.out.renewBefore = duration, renewBefore

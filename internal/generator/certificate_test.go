@@ -167,22 +167,22 @@ func TestCompileCertificateFaults(t *testing.T) {
 		"RenewBeforeLong": {
 			reason: "each reconcile would make a new one",
 			in:     `{ca: root, dnsNames: [a], duration: 90h, renewBefore: 90h}`,
-			want:   []string{".renewBefore: is 90h: must be from 5m to 89h55m with the duration of 90h"},
+			want:   []string{".renewBefore: is 90h: must be from 5m to 89h55m with a duration of 90h"},
 		},
 		"RenewBeforeDefault": {
 			reason: "the default is said, for nobody wrote it",
 			in:     `{ca: root, dnsNames: [a], renewBefore: 2159h55m1s}`,
-			want:   []string{".renewBefore: is 2159h55m1s: must be from 5m to 2159h55m with the duration of 2160h"},
+			want:   []string{".renewBefore: is 2159h55m1s: must be from 5m to 2159h55m with a duration of 2160h"},
 		},
 		"RenewBeforeShort": {
 			reason: "it would be over before another one was made",
 			in:     `{isCA: true, subject: {commonName: a}, renewBefore: 4m59s}`,
-			want:   []string{".renewBefore: is 4m59s: must be from 5m to 87599h55m with the duration of 87600h"},
+			want:   []string{".renewBefore: is 4m59s: must be from 5m to 87599h55m with a duration of 87600h"},
 		},
 		"RenewBeforeZero": {
 			reason: "a zero that is set is no default",
 			in:     `{ca: root, dnsNames: [a], duration: 1h30m, renewBefore: 0s}`,
-			want:   []string{".renewBefore: is 0s: must be from 5m to 1h25m with the duration of 1h30m"},
+			want:   []string{".renewBefore: is 0s: must be from 5m to 1h25m with a duration of 1h30m"},
 		},
 		"KeyType": {
 			reason: "no other keys",

@@ -194,7 +194,7 @@ func (c *passwordCompiler) counts() bool {
 	p.letters = int(length) - p.digits - p.symbols
 	if p.letters < 0 {
 		c.refuse(c.at.Child("length"), "%s and %s are %d characters, over the length of %d: "+
-			"ask for fewer, or for a greater length", c.digitsText(), c.symbolsText(), digits+symbols, length)
+			"use fewer of them, or a greater length", c.digitsText(), c.symbolsText(), digits+symbols, length)
 	}
 	return p.letters >= 0
 }

@@ -142,12 +142,12 @@ func TestCompilePasswordFaults(t *testing.T) {
 		"TooManyTogether": {
 			reason: "no letter is left, not even none",
 			in:     `{length: 24, digits: 20, symbols: 10}`,
-			want:   []string{"length: 20 digits and 10 symbols are 30 characters, over the length of 24: ask for fewer, or for a greater length"},
+			want:   []string{"length: 20 digits and 10 symbols are 30 characters, over the length of 24: use fewer of them, or a greater length"},
 		},
 		"PIN": {
 			reason: "the default for symbols is not what its author thinks of",
 			in:     `{length: 6, digits: 6}`,
-			want:   []string{"length: 6 digits and 1 symbol" + quarter + " are 7 characters, over the length of 6: ask for fewer, or for a greater length"},
+			want:   []string{"length: 6 digits and 1 symbol" + quarter + " are 7 characters, over the length of 6: use fewer of them, or a greater length"},
 		},
 		"PINWithoutSymbols": {
 			reason: "no letters at all are fine",

@@ -412,7 +412,7 @@ secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token
 		}
 		got = append(got, d)
 	}
-	const asked = "the composite's annotation export.fn.crossplane.io/rotate asks for it"
+	const asked = "the composite's annotation export.fn.crossplane.io/rotate requests it"
 	pem := []string{"tls.crt", "tls.key", "ca.crt"}
 	want := []generated{
 		{
@@ -423,7 +423,7 @@ secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token
 		{Text: "ca certificate", Makes: "Secret", Outputs: pem, Renewed: []string{asked}},
 		{
 			Text: "tls certificate", Makes: "Secret", Outputs: pem, SignedBy: "ca",
-			Renewed: []string{"the generator in the input changes", "the certificate ends soon", "its CA has another generation", asked},
+			Renewed: []string{"the generator in the input changes", "the certificate expires soon", "its CA has another generation", asked},
 		},
 		{
 			Text: "otp totp", Outputs: []string{"token", "validUntil"},

@@ -263,7 +263,7 @@ func renewed(m *plan.Generator) []string {
 	if !m.HasGenerations() {
 		return nil
 	}
-	annotation := "the composite's annotation " + plan.RotateAnnotation + " asks for it"
+	annotation := "the composite's annotation " + plan.RotateAnnotation + " requests it"
 	if m.Policy != v1beta1.OnChange && m.Policy != v1beta1.Periodic {
 		return []string{annotation}
 	}
@@ -278,7 +278,7 @@ func renewed(m *plan.Generator) []string {
 		out = append(out, "the value of keepersExpression changes")
 	}
 	if m.Certificate() != nil {
-		out = append(out, "the certificate ends soon")
+		out = append(out, "the certificate expires soon")
 	}
 	if m.Makes.SignedBy() != "" {
 		out = append(out, "its CA has another generation")

@@ -114,7 +114,7 @@ func (m *Metrics) Request(decoded bool) {
 	m.add(counterKey{requestsTotal, codec, ""}, 1)
 }
 
-// PlanCache counts one look-up of a compiled input.
+// PlanCache counts one lookup of a compiled input.
 func (m *Metrics) PlanCache(hit bool) {
 	result := "miss"
 	if hit {

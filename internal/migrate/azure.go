@@ -113,7 +113,7 @@ func (x azure) readsSecret(text string) bool {
 // known adds an output whose field only the operator knows.
 func (o *azureObject) known(c decode.Value, output string) {
 	n := mapping().with("key", textNode(needed(c.Get("key")))).with("value", textNode(selected(expression.Resource+".status", output)))
-	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write the key or the field of it.", decide, output))
+	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write which key or field it is.", decide, output))
 	o.data = append(o.data, n)
 	o.evaluated = true
 }

@@ -52,7 +52,7 @@ func patch(p decode.Value, place map[string]string) error {
 	to := p.Get("toFieldPath").Text()
 	before, ok := place[to]
 	if !ok {
-		return errors.New("is to neither name nor namespace")
+		return errors.New("sets neither the name nor the namespace")
 	}
 	var x string
 	var err error

@@ -87,8 +87,8 @@ type external struct {
 // describe adds comments on the necessary changes.
 func (x external) describe(e *node, spec decode.Value) {
 	if len(x.read) > 0 {
-		e.note(decide+"each of these is a remote secret in the ExternalSecret. Here it is a composed resource, for its connection details,",
-			"or one of sources, for the data of a Secret: "+strings.Join(slices.Sorted(maps.Keys(x.read)), ", "))
+		e.note(decide+"each of these is a remote secret in the ExternalSecret. Here, each must be a composed resource",
+			"that has connection details, or a source of kind Secret: "+strings.Join(slices.Sorted(maps.Keys(x.read)), ", "))
 	}
 	if policy := spec.Get("target", "creationPolicy").Text(); policy != "" && policy != "Owner" {
 		e.note(decide + "creationPolicy of the ExternalSecret is not Owner; here the composite always owns the Secret.")

@@ -53,7 +53,7 @@ func overwritten(templates, data, dataFrom []*node) []string {
 	}
 	for _, d := range dataFrom {
 		if len(lost) > 0 && !d.off {
-			d.disable("in the ExternalSecret, templates that are comments here overwrite keys of it: without them these keys would keep their values: " + strings.Join(lost, ", "))
+			d.disable("this entry is a comment, because in the ExternalSecret templates replace these keys, and the templates are also comments: " + strings.Join(lost, ", "))
 		}
 	}
 	return lost

@@ -160,7 +160,7 @@ func (x *authorsExporter) place(e plan.Export) placement {
 // place is looked up in any case: requirements must not depend on what the Composition composes.
 func (x *authorsExporter) export(e plan.Export, at placement) Object {
 	if why := x.conflict(e, &at); why != "" {
-		at.conflict = fmt.Sprintf("%s: give it another name in %s", why, e.NamePath())
+		at.conflict = fmt.Sprintf("%s: choose another name in %s", why, e.NamePath())
 	}
 	if !at.observed.Exists() && at.conflict == "" {
 		x.created++
@@ -168,7 +168,7 @@ func (x *authorsExporter) export(e plan.Export, at placement) Object {
 	// Otherwise the number of objects could grow without limit.
 	if len(x.unclear) > 0 && !at.observed.Exists() && len(x.observed)+x.created > limits.AuthorEntries {
 		return Object{Name: e.Name, Kind: e.Kind, Outcome: Outcome{State: Held, Message: fmt.Sprintf(
-			"%s is not created: there are %d objects, and it is unknown which of them are still asked for",
+			"%s is not created: there are %d objects, and it is unknown which of them are still requested",
 			e, len(x.observed))}}
 	}
 	if at.observed.Exists() {
@@ -211,7 +211,7 @@ func (x *authorsExporter) keepUnclear(wanted *plan.Authored) (out []Object) {
 		out = append(out, Object{
 			Name: composed, Kind: kind, Desired: object.Held(x.observed[composed].Object),
 			Outcome: Outcome{State: Held, Author: true, Message: fmt.Sprintf(
-				"%s %q is kept unchanged, because it is unknown whether it is still asked for", kind, name)},
+				"%s %q is kept unchanged, because it is unknown whether it is still requested", kind, name)},
 		})
 	}
 	return out

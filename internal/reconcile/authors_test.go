@@ -258,14 +258,14 @@ resources:
 			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}, {name: e, key: k, value: "'v'"}, {name: f, key: k, value: "'v'"}, {name: g, key: k, value: "'v'"}], dynamicConfigMaps: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/a {data: {k: v}}",
-				`Conflict! nothing | ConfigMap "b": the composed resource "pod" refers to that name in spec.envFrom[0].configMapRef.name: give it another name in ` + at + `dynamicConfigMaps[1].name`,
-				`Conflict! nothing | Secret "a": the composed resource "cache" refers to that name in spec.forProvider.passwordSecretRef.name: give it another name in ` + at + `dynamicSecrets[0].name`,
-				`Conflict! nothing | Secret "b": the composed resource "cache" refers to that name in spec.forProvider.nested[0].authSecretRefs[0].name: give it another name in ` + at + `dynamicSecrets[1].name`,
-				`Conflict! nothing | Secret "c": the composed resource "db" refers to that name in spec.writeConnectionSecretToRef.name: give it another name in ` + at + `dynamicSecrets[2].name`,
+				`Conflict! nothing | ConfigMap "b": the composed resource "pod" refers to that name in spec.envFrom[0].configMapRef.name: choose another name in ` + at + `dynamicConfigMaps[1].name`,
+				`Conflict! nothing | Secret "a": the composed resource "cache" refers to that name in spec.forProvider.passwordSecretRef.name: choose another name in ` + at + `dynamicSecrets[0].name`,
+				`Conflict! nothing | Secret "b": the composed resource "cache" refers to that name in spec.forProvider.nested[0].authSecretRefs[0].name: choose another name in ` + at + `dynamicSecrets[1].name`,
+				`Conflict! nothing | Secret "c": the composed resource "db" refers to that name in spec.writeConnectionSecretToRef.name: choose another name in ` + at + `dynamicSecrets[2].name`,
 				"Available Secret team/d {data: {k: v}}",
-				`Conflict! nothing | Secret "e": the composed resource "pod" refers to that name in spec.secretName: give it another name in ` + at + `dynamicSecrets[4].name`,
-				`Conflict! nothing | Secret "f": the composed resource "pod" refers to that name in spec.imagePullSecrets[0].name: give it another name in ` + at + `dynamicSecrets[5].name`,
-				`Conflict! nothing | Secret "g": the composed resource "pod" refers to that name in spec.manifest.metadata.name: give it another name in ` + at + `dynamicSecrets[6].name`,
+				`Conflict! nothing | Secret "e": the composed resource "pod" refers to that name in spec.secretName: choose another name in ` + at + `dynamicSecrets[4].name`,
+				`Conflict! nothing | Secret "f": the composed resource "pod" refers to that name in spec.imagePullSecrets[0].name: choose another name in ` + at + `dynamicSecrets[5].name`,
+				`Conflict! nothing | Secret "g": the composed resource "pod" refers to that name in spec.manifest.metadata.name: choose another name in ` + at + `dynamicSecrets[6].name`,
 			},
 		},
 		"NotAllowed": {
@@ -338,7 +338,7 @@ resources:
 			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
 			want: []string{
 				"Available Secret team/a {data: {k: v}}",
-				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
 				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
 			},
 		},
@@ -359,8 +359,8 @@ resources:
 			spec:    `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}",
-				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
+				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still requested`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
 				`Held! | ` + at + `secretExpressions: must be a list, but is an object`,
 			},
 		},
@@ -370,9 +370,9 @@ resources:
 			objects: observedAuthors,
 			spec:    `exports: [1]`,
 			want: []string{own,
-				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is kept unchanged, because it is unknown whether it is still asked for`,
-				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
+				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is kept unchanged, because it is unknown whether it is still requested`,
+				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still requested`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
 				`Held! | spec.exports.list: cannot be read: a field above it is not an object`,
 			},
 		},
@@ -382,8 +382,8 @@ resources:
 			spec:    `operatorSpec: {secretExpresions: [{name: a}], dynamicConfigMaps: [{name: c, key: k, value: "'v'"}], other: [1], configMapExpression: x}`,
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}",
-				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still asked for`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still asked for`,
+				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still requested`,
+				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
 				`Held! | ` + at + `secretExpresions: is an unknown field: did you mean secretExpressions?`,
 			},
 		},
@@ -427,7 +427,7 @@ resources:
 			spec:    `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
 			want: []string{
 				"Available ConfigMap team/xr-own {data: {k: v}}",
-				`Conflict! nothing | Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in ` + at + `secretExpressions[0].name`,
+				`Conflict! nothing | Secret "xr-own": the Composition itself composes Secret team/xr-own: choose another name in ` + at + `secretExpressions[0].name`,
 			},
 		},
 		"AnEarlierStepsName": {
@@ -435,8 +435,8 @@ resources:
 			objects: "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: a}}, fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}}",
 			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
 			want: []string{
-				`Conflict! nothing | Secret "a": the Composition itself composes Secret team/a: give it another name in ` + at + `secretExpressions[0].name`,
-				`Conflict! nothing | Secret "b": an earlier step of the pipeline also composes it: give it another name in ` + at + `secretExpressions[1].name`,
+				`Conflict! nothing | Secret "a": the Composition itself composes Secret team/a: choose another name in ` + at + `secretExpressions[0].name`,
+				`Conflict! nothing | Secret "b": an earlier step of the pipeline also composes it: choose another name in ` + at + `secretExpressions[1].name`,
 			},
 		},
 		"SomebodyElses": {
@@ -519,7 +519,7 @@ resources:
   db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}
   fromComposite/Secret/xr-own: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque, data: {k: b2xk}}}
 `
-	const waits = `Waiting nothing | Secret "own" is not created: waiting: Secret team/xr-own, which the composite's author asked for, to be deleted`
+	const waits = `Waiting nothing | Secret "own" is not created: waiting: Secret team/xr-own, which a composite author requests, to be deleted`
 	for name, c := range map[string]struct {
 		reason, spec string
 		want         []string
@@ -528,7 +528,7 @@ resources:
 			reason: "while it is asked for, it is let go of, so that Crossplane deletes it",
 			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
 			want: []string{waits, `Conflict! nothing | ` +
-				`Secret "xr-own": the Composition itself composes Secret team/xr-own: give it another name in spec.operatorSpec.secretExpressions[0].name`},
+				`Secret "xr-own": the Composition itself composes Secret team/xr-own: choose another name in spec.operatorSpec.secretExpressions[0].name`},
 		},
 		"LetsGo": {
 			reason: "the export does not keep it",
@@ -610,7 +610,7 @@ resources:
 	want := []string{
 		"Available Secret team/xr-own {data: {ca: none, one: good}}",
 		"Available ConfigMap team/xr-all {data: {hosts: db, zones: good}}",
-		`Conflict! nothing | Secret "xr-ca": a source of the Composition refers to it: give it another name in spec.operatorSpec.dynamicSecrets[0].name`,
+		`Conflict! nothing | Secret "xr-ca": a source of the Composition refers to it: choose another name in spec.operatorSpec.dynamicSecrets[0].name`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

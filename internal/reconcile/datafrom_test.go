@@ -80,7 +80,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			reason:  "an entry without a key also waits",
 			objects: `resources: {cache: {object: {kind: Cache}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for "cache" to have a key`,
 		},
 		"ExtractEnvironment": {
 			reason: "a field of the environment, also for a ConfigMap",
@@ -135,7 +135,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 		"FindNothing": {
 			reason: "nothing waits",
 			input:  `secrets: [{name: a, dataFrom: [{find: {tags: {env: test}}}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
+			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key that find matches`,
 		},
 		"FindToCome": {
 			reason:  "connection details that an earlier step has written are waited for: a find must not shrink when a resource is away",
@@ -197,7 +197,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			reason:  "nor while their Secret does not exist",
 			objects: `resources: {cache: {object: {kind: Cache, metadata: {name: c, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}}, details: {port: canary}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for Secret team/c, which holds the connection details of resource "cache"`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for Secret team/c (connection details of resource "cache")`,
 		},
 		"ExtractOptionalSecretEmpty": {
 			reason:  "an optional entry is left out if the resource is ready and its Secret is empty: it has no connection details",
@@ -209,7 +209,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			reason:  "without optional it waits for a key",
 			objects: emptied,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key`,
+			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for "cache" to have a key`,
 		},
 		"ExtractOptionalEmptyNotReady": {
 			reason:  "its keys may still come while it is not ready",
@@ -290,7 +290,7 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 		"ConflictOfEntries": {
 			reason: "also between entries",
 			input:  `secrets: [{name: a, from: db, data: [{key: port, value: secret.port}], dataFrom: [{extract: {key: cache}}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "port" of "cache") and secrets[0].data[0].value (key "port") both write one key: keep one of them`,
+			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "port" of "cache") and secrets[0].data[0].value (key "port") both write the same key: keep one of them`,
 		},
 		"LastWins": {
 			reason: "unless the last one wins: data before dataFrom, later before earlier",

@@ -121,7 +121,7 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 		res.Published = true
 		res.Details, res.Withheld = d.in(a.objects[0])
 	case len(d.Details) > 0:
-		what := fmt.Sprintf("%s, which holds the connection details of %s %q", required, d.what, d.name)
+		what := fmt.Sprintf("%s (connection details of %s %q)", required, d.what, d.name)
 		res.Withheld = expression.NewWaiting(what)
 	}
 	return res
@@ -158,7 +158,7 @@ func (d detailsOwner) in(secret wire.Struct) (observation.Details, error) {
 			"delete it so that the provider creates it, or read it as a source of kind Secret", ns, name)
 	case uid != own && kind == ownKind && by == ownName:
 		return nil, d.cannotUse("Secret %s/%s is controlled by %q of UID %q, not by %s %q of UID %q: "+
-			"delete it, unless Kubernetes does so soon", ns, name, kind+" "+by, uid, ownKind, ownName, own)
+			"wait until Kubernetes deletes it, or delete it", ns, name, kind+" "+by, uid, ownKind, ownName, own)
 	case uid != own:
 		return nil, d.cannotUse("Secret %s/%s is controlled by %q, not by %s %q: "+
 			"name another Secret in spec.writeConnectionSecretToRef", ns, name, kind+" "+by, ownKind, ownName)

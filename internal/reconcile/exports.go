@@ -109,7 +109,7 @@ func (all objects) keep(excess int) bool {
 // asObserved returns the object as it was observed, and says why.
 func (o Object) asObserved() Object {
 	out := o.footprint.keep(fmt.Sprintf("with its %d bytes the response is larger than the %d that Crossplane accepts: "+
-		"export less of it, or in another composite", o.footprint.bytes, limits.ResponseBytes))
+		"export fewer keys, or export it in another composite", o.footprint.bytes, limits.ResponseBytes))
 	out.Author = o.Author
 	out.footprint.bytes = out.bytes()
 	return out
@@ -119,7 +119,7 @@ func (o Object) asObserved() Object {
 // composite can still be ready.
 func (ex exporter) export(e plan.Export, at placement) Object {
 	out := ex.decide(e, at)
-	stays := fmt.Sprintf("stays %s because %s", at, at.stays)
+	stays := fmt.Sprintf("keeps the name %s, because %s", at, at.stays)
 	switch {
 	case at.stays == "":
 	case out.State == Available:

@@ -90,7 +90,21 @@ func (ex exporter) collectFrom(c *collect.Collection, d plan.DataFrom, from stri
 	if err == nil && ok && len(keys) > 0 {
 		keys, err = d.Rewriter.Apply(ex.budget, keys)
 	}
+	if len(keys) == 0 {
+		in.Lacks = missingKeys(d)
+	}
 	c.Map(in, collectKeys(keys), ok, withPath(d, err))
+}
+
+// missingKeys returns the missing input of an entry that has no keys.
+func missingKeys(d plan.DataFrom) string {
+	switch {
+	case d.Find != nil:
+		return "a key that find matches"
+	case d.Input != "":
+		return strconv.Quote(d.Input) + " to have a key"
+	}
+	return ""
 }
 
 // A finder finds keys by their names, <input>/<key>, in all secret inputs of this step.

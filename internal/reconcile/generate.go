@@ -204,8 +204,9 @@ const acceptAnnotation = object.StatePrefix + "accept-generation"
 func (t *trusted) lostList(what string) Outcome {
 	_, kind, ns, name := object.Identity(t.unlisted)
 	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
-		"%s: %s %s/%s has values of a generation, and the composite lists neither. If both were restored from a backup, "+
-			"set the annotation %s on the composite to the UID of the generation to use it. "+
+		"%s: %s %s/%s has values of a generation, and the composite lists neither the %[2]s nor the generation. "+
+			"If both were restored from a backup, "+
+			"set the annotation %[5]s on the composite to the UID of the generation to use it. "+
 			"Otherwise delete the %[2]s, and another generation is created", what, kind, ns, name, acceptAnnotation)}
 }
 
@@ -266,7 +267,7 @@ func (g *stepper) addTokens(s *session) {
 		if err != nil {
 			why := because("", err)
 			outputs[m.Name] = observation.Generated{Waits: why.text()}
-			g.report(why.outcome(m.String(), "gives no token", false))
+			g.report(why.outcome(m.String(), "produces no token", false))
 		}
 	}
 	g.outputs = outputs

@@ -76,7 +76,7 @@ func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct)
 	switch uid := plan.MetadataOf(o).Get("uid").Text(); {
 	case own && plan.IsAuthors(composed):
 		g.write(c.target(), plan.GenerationName(w.Name, c.number)) // so that the author's object is deleted
-		return waitingFor("%s, which the composite's author asked for, to be deleted", c.at)
+		return waitingFor("%s, which a composite author requests, to be deleted", c.at)
 	case own && g.isGeneration(o):
 		return failing("%s: returns the name that generation %s has: use generation.number or generation.id, "+
 			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
@@ -114,7 +114,7 @@ func (g *stepper) blocked(w *wantedGeneration, c *candidate, step generator.Step
 		return waitingFor("one of its %d generations to be deleted (no more are kept at once): "+
 			"shorten gracePeriod, or delete a previous one", len(step.Keep))
 	case isSlow(w.Makes) && g.slow >= limits.SlowGenerations:
-		return waitingFor("its turn, because generating a key of that type takes long")
+		return waitingFor("its turn, because generating a key of that type takes a long time")
 	}
 	return reasons{}
 }
@@ -172,8 +172,8 @@ func (g *stepper) madeResource(
 	o := marked(c.object, rec, nil)
 	if n := sizeOfTexts(plan.Texts(wire.OfValue(madeMetadata(o)["annotations"]))); n > limits.StateBytes {
 		return nil, failed(w.Path.Child(plan.KindResource, "manifest").String(),
-			"makes %d bytes of annotations, over the limit of %d: "+
-				"they include its own annotations and a copy of the whole manifest",
+			"produces %d bytes of annotations, over the limit of %d, because they include a copy of the manifest: "+
+				"make the manifest smaller",
 			n, limits.StateBytes)
 	}
 	return o, nil

@@ -18,7 +18,7 @@ import (
 func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, unready map[int]string, why reasons) {
 	g.outputs[w.Name] = g.seen(w, step, waits(step, unready, why))
 	spelled := expression.PathText(expression.Previous, w.Name)
-	g.missing[spelled] = "no generation is in its grace period: read it with previous.?" + w.Name + ", with optional: true"
+	g.missing[spelled] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
 		g.previous[w.Name] = g.generated(w.Generator, k)
 	}

@@ -1003,7 +1003,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 		"ExtractNoPrevious": {
 			reason:   "there is none, and who needs it waits",
 			dataFrom: `{extract: {key: previous.admin}}`, objects: one,
-			want: waits + "previous.admin (no generation is in its grace period: read it with previous.?admin, with optional: true)",
+			want: waits + "previous.admin (no generation is in its grace period: set optional: true, or read it with ? and orValue(...))",
 		},
 		"ExtractPreviousOptional": {
 			reason:   "there is none most of the time",

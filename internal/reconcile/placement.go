@@ -151,7 +151,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	_, _, _, controlled := object.ControllerOf(found)
 	rename := "set " + e.NamePath().String() + " to another name"
 	if x := e.Metadata.NameExpr; x != nil {
-		rename = "have " + x.Source().Path + " give another name"
+		rename = "make " + x.Source().Path + " return another name"
 	}
 	composed := object.CompositionResourceName(found)
 	_, earlier := req.Desired[composed]
@@ -162,7 +162,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	case !s.controls(found):
 		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s%s", e.Kind, at, s.otherController(found), rename)
 	case plan.IsAuthors(composed) && !e.Author: // it is deleted
-		at.unknown = waitingFor("%s %s, which the composite's author asked for, to be deleted", e.Kind, at)
+		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
 	case taken || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
 	case composed != e.Name:

@@ -72,7 +72,7 @@ secrets:
   - {key: host, value: "resource.status.hostname + secret.token"}
   - {valueMap: "{'a': resource.status.?zone}"}
   - {valueMap: resource.status.zones}`,
-			want: []string{waits + `Secret "url" is not created: waiting: key "port" for secrets.db.port; key "host" for resources.db.status.hostname, secrets.db.token; secrets[0].data[3].valueMap for a key; secrets[0].data[4].valueMap for resources.db.status.zones`},
+			want: []string{waits + `Secret "url" is not created: waiting: key "port" for secrets.db.port; key "host" for resources.db.status.hostname, secrets.db.token; secrets[0].data[3].valueMap for its expression to return a key; secrets[0].data[4].valueMap for resources.db.status.zones`},
 		},
 		"SourceNotThere": {
 			reason:  "the resource of from is not observed yet",
@@ -173,7 +173,7 @@ secrets:
 			reason: "a map without entries waits for one",
 			input:  `secrets: [{name: url, data: [{valueMap: "{}"}, {key: a, value: "'a'"}]}, {name: opt, data: [{valueMap: "{}", optional: true}, {key: a, value: "'a'"}]}]`,
 			want: []string{
-				waits + `Secret "url" is not created: waiting: secrets[0].data[0].valueMap for a key`,
+				waits + `Secret "url" is not created: waiting: secrets[0].data[0].valueMap for its expression to return a key`,
 				"Available Secret team/xr-opt {data: {a: a}}",
 			},
 		},
@@ -181,8 +181,8 @@ secrets:
 			reason: "two expressions return the same key; the message does not quote a computed key, because it may be secret data",
 			input:  `secrets: [{name: a, data: [{valueMap: "{composite.spec.region: 'a'}"}, {key: eu, value: "'b'"}]}, {name: b, data: [{valueMap: "{secret.password: 'a'}"}, {valueMap: "secret.transformMapEntry(k, v, {v: v})"}]}]`,
 			want: []string{
-				`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap and secrets[0].data[1].value (key "eu") both write one key: keep one of them`,
-				`Held! nothing | Secret "b" is not created: secrets[1].data[0].valueMap and secrets[1].data[1].valueMap both write one key: keep one of them`,
+				`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap and secrets[0].data[1].value (key "eu") both write the same key: keep one of them`,
+				`Held! nothing | Secret "b" is not created: secrets[1].data[0].valueMap and secrets[1].data[1].valueMap both write the same key: keep one of them`,
 			},
 		},
 		"IllegalComputedKey": {
@@ -361,19 +361,19 @@ func TestRunPlaces(t *testing.T) {
 			reason:  "a composed resource cannot be renamed: it stays, and the result says so",
 			input:   "secrets: [{name: url, metadata: {name: new}, data: [{key: k, value: \"'v'\"}]}]",
 			objects: observedURL,
-			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as team/new`},
+			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/new`},
 		},
 		"Moved": {
 			reason:  "nor can it move",
 			input:   "secrets: [{name: url, metadata: {namespace: new}, data: [{key: k, value: \"'v'\"}]}]",
 			objects: "composite: {metadata: {name: xr}}\n" + observedURL,
-			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
+			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
 		},
 		"NameOfObserved": {
 			reason:  "once there is one a name that waits keeps nothing from being made, and is said",
 			input:   "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
 			objects: observedURL,
-			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" stays team/xr-url because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
+			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
 		},
 		"OtherKind": {
 			reason:  "the name belonged to a ConfigMap, which stays as it is",
@@ -442,7 +442,7 @@ secrets:
 			reason:  "what to change is where the name comes from",
 			input:   `secrets: [{name: url, metadata: {nameExpression: "'xr-' + 'url'"}, data: [{key: k, value: "'v'"}]}]`,
 			objects: "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}]",
-			want:    []string{`Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or have secrets[0].metadata.nameExpression give another name`},
+			want:    []string{`Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or make secrets[0].metadata.nameExpression return another name`},
 		},
 		"DefaultNameTooLong": {
 			reason: "the default name depends on the composite's",
@@ -695,7 +695,7 @@ cluster:
 		"Secret":       {"its data, decoded", `[{name: s, apiVersion: v1, kind: Secret}]`, `secrets.s.x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
 		"SecretLabels": {"just one matches", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {c: d}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=c=d"}, "canary-label"},
 		"SecretTwo": {"two match, which it cannot choose from", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=b"},
-			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and it must match exactly one"},
+			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and they must match exactly one"},
 		"SecretNone":     {"none matches yet", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: z}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=z"}, `waiting: key "k" for secrets.l (Secret with a=z in team)`},
 		"SecretBroken":   {"what no API server returns", `[{name: broken, apiVersion: v1, kind: Secret}]`, `secrets.broken.x`, "", []string{"v1/Secret/team/name=broken"}, `secrets[0].data[0].value:1:15: reads secrets.broken, which cannot be used: cannot decode key "x": its value is not what the API server returns`},
 		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `waiting: key "k" for secrets.empty.x`},

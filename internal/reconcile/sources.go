@@ -108,7 +108,7 @@ func observe(src plan.Source, required Requirement, req *request) observation.So
 			_, _, _, n := object.Identity(o)
 			names = append(names, n)
 		}
-		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and it must match exactly one",
+		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and they must match exactly one",
 			len(names), plan.Shorten(names, ", "))
 	case a.source.failed != nil:
 		out.Failed = a.source.failed.Error()

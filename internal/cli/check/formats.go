@@ -101,7 +101,7 @@ type (
 func sarifRules() []sarifRule {
 	return []sarifRule{
 		{string(diagnostic.Input), sarifText{"The input has only known fields and valid values."}},
-		{string(diagnostic.Expression), sarifText{"Expressions compile, and secret data flows into Secrets only."}},
+		{string(diagnostic.Expression), sarifText{"Expressions compile, and secret data may flow only into the data of Secrets."}},
 		{string(diagnostic.Type), sarifText{"Expressions read only fields that the schemas of known kinds have."}},
 		{string(files.Unreadable), sarifText{"Files can be read."}},
 	}

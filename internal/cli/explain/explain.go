@@ -35,7 +35,7 @@ which of them it waits for:
 
     waits for         while the input is missing, the object is kept or not created
     may wait for      the same, if the evaluation reaches the input
-    reads if there    the expression does not need the input
+    reads if present  the expression does not need the input
 
 Then prints which objects the function requires from Crossplane, by name or by the
 expression of the name, and the ClusterRole that permits Crossplane to read them;

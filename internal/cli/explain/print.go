@@ -132,7 +132,7 @@ func inputText(k inspect.ExplainedKey, in inspect.Input) string {
 
 // needText returns the effect of a missing input.
 func needText(n expression.Need, optional bool) string {
-	texts := map[expression.Need]string{expression.Required: "waits for", expression.Conditional: "may wait for", expression.Optional: "reads if there"}
+	texts := map[expression.Need]string{expression.Required: "waits for", expression.Conditional: "may wait for", expression.Optional: "reads if present"}
 	if optional {
 		texts[expression.Required], texts[expression.Conditional] = "is left out without", "may be left out without"
 	}
@@ -180,7 +180,7 @@ func spelled(s inspect.Spelling) string {
 }
 
 func (p *printer) generator(g inspect.ExplainedGenerator) {
-	makes := "computed anew in each period, and not stored"
+	makes := "computed again in each period, and not stored"
 	if g.Makes != "" {
 		makes = "each generation of which is a " + g.Makes
 	}
@@ -189,7 +189,7 @@ func (p *printer) generator(g inspect.ExplainedGenerator) {
 	if g.Others != "" {
 		outputs = append(outputs, g.Others)
 	}
-	p.line(1, "gives %s, secret", strings.Join(outputs, ", "))
+	p.line(1, "produces %s, secret", strings.Join(outputs, ", "))
 	if g.SignedBy != "" {
 		p.line(1, "is signed by generator %q", g.SignedBy)
 	}
