@@ -36,7 +36,7 @@ func cgroupLimit() int64 {
 
 // gcPercent is Go's GOGC. Only compiled inputs stay in memory, which are small, and a request leaves
 // only garbage. With Go's default of 100, garbage collection adds a sixth to the cost of a small
-// request. With 250 or more, hostile requests take more than the 120 MiB that TestAttackRequests
+// request. With 250 or more, hostile requests take more than the 150 MiB that TestAttackRequests
 // allows.
 const gcPercent = 200
 
