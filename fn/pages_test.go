@@ -174,7 +174,7 @@ func (r runner) in(t *testing.T) runner {
 func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 	t.Helper()
 	printed := "" // by the command of the previous block
-	ran := false
+	ran, elsewhere := false, false
 	for _, b := range p.Blocks {
 		place := fmt.Sprintf("%s:%d", p.Path, b.Line)
 		switch {
@@ -187,14 +187,16 @@ func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 				break
 			}
 			t.Errorf("%s: -page, +printed:\n%s", place, cmp.Diff(b.Text, printed))
-		case b.Output:
+		case b.Output && elsewhere:
 			// This is the output of a command that another test runs.
+		case b.Output:
+			t.Errorf("%s: an output must follow a shell block with one command", place)
 		case b.Lang == "shell":
 			commands := pages.Commands(b)
 			for _, c := range commands {
 				printed, ran = r.run(t, p.Path, c)
 			}
-			ran = ran && len(commands) == 1
+			ran, elsewhere = ran && len(commands) == 1, !ran && len(commands) == 1
 			continue
 		case b.Lang == "yaml":
 			if err := r.checkYAML(t.Context(), b.Text); err != nil {
@@ -211,7 +213,7 @@ func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 		default:
 			t.Errorf("%s: a code block of the language %q: use shell, yaml, text output, yaml output, cel or mermaid", place, b.Lang)
 		}
-		ran = false
+		ran, elsewhere = false, false
 	}
 }
 

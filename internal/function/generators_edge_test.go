@@ -116,7 +116,7 @@ func TestGenerationsAreBounded(t *testing.T) {
 	c.Settle()
 	c.Settle()
 	if c.Value("shop-connection", "password") == was {
-		t.Error("the last one that was asked for is not made once there is room")
+		t.Error("the last requested generation is not created when there are fewer than the limit")
 	}
 	c.Wait(24 * time.Hour)
 	c.Settle()
@@ -147,7 +147,7 @@ func TestABrokenManifestCanBeCorrected(t *testing.T) {
 	c.SetInput(strings.ReplaceAll(broken, "composite.spec.role", "string('writer')"))
 	c.Wait(time.Minute)
 	c.Settle()
-	c.Wants("nobody has the first one", "shop-key-2", c.Condition())
+	c.Wants("no other object has the first name", "shop-key-2", c.Condition())
 	c.Ready("shop-key-2", map[string]string{"a": "b"})
 	c.Settle()
 	c.SetInput(broken)

@@ -284,7 +284,7 @@ func TestCertificateMakeErrors(t *testing.T) {
 		want   string
 	}{
 		"NoIssuer":  {reason: "the CA is not there yet", in: leafInput, now: noon, want: "cannot sign without a CA"},
-		"OwnIssuer": {reason: "nobody asked for a CA", in: rootInput, now: noon, issuer: root, want: "cannot sign a self-signed certificate with a CA"},
+		"OwnIssuer": {reason: "the certificate is self-signed", in: rootInput, now: noon, issuer: root, want: "cannot sign a self-signed certificate with a CA"},
 		"SameName":  {reason: "it would look as if it signed itself", in: `{ca: x, subject: {commonName: root}}`, now: noon, issuer: root, want: "cannot sign with a CA of the same subject: set another subject.commonName for one of them"},
 		"Ended":     {reason: "nothing that it signs is valid", in: leafInput, now: noon.Add(time.Hour), issuer: root, want: "cannot sign with a CA that was valid until 2026-07-01T11:00:00Z: rotate the CA"},
 		"Ends":      {reason: "nor is it in the moment it ends", in: leafInput, now: noon.Add(time.Hour).Truncate(time.Second), issuer: root, want: "cannot sign with a CA that was valid until 2026-07-01T11:00:00Z: rotate the CA"},

@@ -453,7 +453,7 @@ func TestTypesEnvironment(t *testing.T) {
 	}
 }
 
-// The environment after an input is known if everything that the input reads for it is known.
+// The environment after an input is known if everything that the environment is made of is known.
 func TestEnvironmentAfter(t *testing.T) {
 	configs := map[string]*structpb.Struct{
 		"eu":  plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu}, data: {region: eu, net: {a: 1}}}"),

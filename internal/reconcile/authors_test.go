@@ -62,7 +62,7 @@ func TestCompileFromComposite(t *testing.T) {
 		"Status":   {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
 		"Spectrum": {"not spec", "fromComposite: {fieldPath: specs.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
 		"Wildcard": {"one field", "fromComposite: {fieldPath: 'spec.a[*]'}", []string{"fromComposite.fieldPath: must not have a wildcard: name the field"}},
-		"From":     {"what it names has to be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or use a name that is listed there`}},
+		"From":     {"from must be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or use a name that is listed there`}},
 		"Allow": {
 			"names, each once, of composed resources", `
 sources: [{name: ca, apiVersion: v1, kind: Secret}]
@@ -422,7 +422,7 @@ resources:
 			},
 		},
 		"TheCompositionsName": {
-			reason:  "the input's own object goes first, and is made; nobody is told to delete it",
+			reason:  "the input's own object has priority, and is created; no message says to delete it",
 			objects: "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-own}}]",
 			spec:    `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
 			want: []string{

@@ -38,7 +38,7 @@ func TestSARIF(t *testing.T) {
 			reason: "A path may have letters that a URI cannot hold.",
 			diagnostics: []files.Diagnostic{
 				with(func(f *files.Diagnostic) { f.File = "a b/c:d,%20#?[x].yaml" }), with(func(f *files.Diagnostic) { f.File = "ä:/𝄞\n.yaml" }),
-				with(func(f *files.Diagnostic) { f.File = "/tmp/a.yaml" }), with(func(f *files.Diagnostic) { f.File = "<stdin>" }), with(func(f *files.Diagnostic) { f.File = "../a.yaml" }),
+				with(func(f *files.Diagnostic) { f.File = "/apis/a.yaml" }), with(func(f *files.Diagnostic) { f.File = "<stdin>" }), with(func(f *files.Diagnostic) { f.File = "../a.yaml" }),
 			},
 		},
 		"Texts": {

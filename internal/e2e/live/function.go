@@ -88,39 +88,8 @@ func (c *ControlPlane) register(ctx context.Context, f *Function, pkg string) er
 	}
 
 	function := Ref{"pkg.crossplane.io/v1", "Function", "", f.Name}
-	revision := ""
 
-	// If Crossplane cannot fetch a package, it waits for up to a minute.
-	err = until(ctx, 5*time.Minute, "a revision of "+pkg, func(ctx context.Context) error {
-		if err := c.Crossplane.Start(); err != nil { // the kubelet would start it again
-			return err
-		}
-
-		o, err := c.Get(ctx, function)
-		if err != nil {
-			return err
-		}
-
-		name, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
-		if name == "" {
-			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-
-			return fmt.Errorf("there is none; the conditions of the Function are %v", conditions)
-		}
-
-		r, err := c.Get(ctx, Ref{"pkg.crossplane.io/v1", "FunctionRevision", "", name})
-		if err != nil {
-			return err
-		}
-
-		if image, _, _ := unstructured.NestedString(r.Object, "spec", "image"); image != pkg {
-			return fmt.Errorf("it is of %s", image)
-		}
-
-		revision = name
-
-		return nil
-	})
+	revision, err := c.revisionOf(ctx, function, pkg)
 	if err != nil {
 		return err
 	}
@@ -143,6 +112,43 @@ status:
 	}
 
 	return c.WaitForCondition(ctx, time.Minute, function, "Healthy")
+}
+
+// revisionOf waits until Crossplane has a revision of a Function for its package, and returns its name.
+// If Crossplane cannot fetch a package, it tries again after up to a minute.
+func (c *ControlPlane) revisionOf(ctx context.Context, function Ref, pkg string) (string, error) {
+	revision := ""
+
+	err := until(ctx, 5*time.Minute, "a revision of "+pkg, func(ctx context.Context) error {
+		if err := c.Crossplane.Start(); err != nil { // the kubelet would start it again
+			return err
+		}
+
+		o, err := c.Get(ctx, function)
+		if err != nil {
+			return err
+		}
+
+		revision, _, _ = unstructured.NestedString(o.Object, "status", "currentRevision")
+		if revision == "" {
+			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+
+			return fmt.Errorf("there is none; the conditions of the Function are %v", conditions)
+		}
+
+		r, err := c.Get(ctx, Ref{"pkg.crossplane.io/v1", "FunctionRevision", "", revision})
+		if err != nil {
+			return err
+		}
+
+		if image, _, _ := unstructured.NestedString(r.Object, "spec", "image"); image != pkg {
+			return fmt.Errorf("its package is %s", image)
+		}
+
+		return nil
+	})
+
+	return revision, err
 }
 
 func (c *ControlPlane) applyStatus(ctx context.Context, text string) error {
