@@ -11,11 +11,11 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/posener/complete"
-	"github.com/willabides/kongplete"
 
 	"github.com/crossplane-contrib/function-export/internal/cli/check"
+	"github.com/crossplane-contrib/function-export/internal/cli/completions"
 	"github.com/crossplane-contrib/function-export/internal/cli/explain"
+	"github.com/crossplane-contrib/function-export/internal/cli/help"
 	"github.com/crossplane-contrib/function-export/internal/cli/migrate"
 	"github.com/crossplane-contrib/function-export/internal/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/cli/serve"
@@ -32,7 +32,10 @@ type cli struct {
 	Explain explain.Command `cmd:"" help:"Explain what each exported key reads and waits for, and what the function requires."`
 	Migrate migrate.Command `cmd:"" help:"Print the pipeline step that replaces an existing way of exporting values."`
 
-	Completions kongplete.InstallCompletions `cmd:"" help:"Print a script for completion of commands and flags in bash, zsh or fish: source <(fn completions)"`
+	Completions completions.Command      `cmd:"" help:"Print a script that completes command lines in bash, zsh, or fish."`
+	Words       completions.WordsCommand `cmd:"" help:"Print the completions of a command line." hidden:"" name:"__complete"`
+	Help        help.Command             `cmd:"" help:"Describe a command."`
+	VersionOf   help.VersionCommand      `cmd:"" help:"Print the version." name:"version"`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
@@ -44,12 +47,12 @@ and ConfigMaps.
 Crossplane runs it without a command. The other commands work on files: check finds
 errors before an input reaches a cluster, render shows the composed objects, explain
 shows what an input reads, and migrate prints an input that replaces an existing way
-of exporting values. 'fn COMMAND --help' shows examples of each command.`
+of exporting values.`
 
 func newParser() *kong.Kong {
-	return kong.Must(&cli{},
-		kong.Name("fn"),
-		kong.Vars{"version": terminal.Version},
+	parser := kong.Must(&cli{},
+		kong.Name(terminal.Name()),
+		kong.Vars{"version": terminal.VersionText()},
 		kong.Description(description),
 		kong.Exit(func(code int) {
 			if code == terminal.ExitUsage {
@@ -68,16 +71,19 @@ func newParser() *kong.Kong {
 			return f, err
 		})),
 	)
+	for _, command := range parser.Model.Leaves(true) {
+		command.Detail = terminal.Named(command.Detail)
+	}
+	return parser
 }
 
 func main() {
 	parser := newParser()
-	kongplete.Complete(parser, kongplete.WithPredictor("path", complete.PredictFiles("*")))
-	k, err := parser.Parse(os.Args[1:])
+	k, err := parser.Parse(serve.Arguments(os.Args[1:], os.Stdout))
 	parser.FatalIfErrorf(terminal.Usage(err))
 	err = k.Run()
 	if code, ok := terminal.ExitCode(err); ok {
 		k.Exit(code)
 	}
-	k.FatalIfErrorf(err)
+	k.FatalIfErrorf(terminal.Unread(err))
 }

@@ -42,7 +42,9 @@ var notRun = map[string]string{
 	"crossplane": "internal/e2e runs it",
 	"kubectl":    "internal/e2e/live runs it, on a real control plane",
 	"cosign":     "it needs the signatures of a release",
-	"curl":       "it needs a function that serves",
+	"curl":       "it needs a function that serves, or a release",
+	"sha256sum":  "it needs the files of a release",
+	"sudo":       "it installs a file of a release",
 	"git":        "it changes a repository",
 	".ci/run":    "it runs this test",
 }
@@ -135,10 +137,7 @@ type runner struct {
 
 func newRunner(t *testing.T, root string) runner {
 	t.Helper()
-	r := runner{root: root, bin: t.TempDir()}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(r.bin, "fn"), ".").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the program: %v\n%s", err, out)
-	}
+	r := runner{root: root, bin: programFolder(t)}
 	var err error
 	if r.env, err = expression.NewEnvironment(); err != nil {
 		t.Fatal(err)
@@ -229,12 +228,15 @@ func replace(t *testing.T, file, from, to string) {
 	}
 }
 
+// ownProgram is this program, under one of its names, at the beginning of a command.
+var ownProgram = regexp.MustCompile(`(^|[|&(;]\s*|=\S*\s+)(fn|function-export)\s`)
+
 // run runs a command if it belongs to this program. It returns its output.
 func (r runner) run(t *testing.T, page string, c pages.Command) (string, bool) {
 	t.Helper()
 	place := fmt.Sprintf("%s:%d", page, c.Line)
 	text := regexp.MustCompile(`\bgo run \./fn\b`).ReplaceAllString(c.Text, "fn")
-	if !regexp.MustCompile(`(^|[\s(])fn\b`).MatchString(text) {
+	if !ownProgram.MatchString(text) {
 		if _, ok := notRun[c.Program]; !ok {
 			t.Errorf("%s: no test runs %q", place, c.Program)
 		}

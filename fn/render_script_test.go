@@ -76,15 +76,16 @@ type: Opaque
 		"Waiting": {
 			reason: "To wait is no failure.",
 			args:   []string{"xr.yaml", "composition.yaml", "-o", "observed.yaml"}, stdout: composite,
-			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=False Waiting: .*\n",
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=False Waiting:\n  Secret .*\n  see: kubectl describe .*\n",
 		},
 		"Fatal": {
 			reason: "A fault in the input prints no object.",
 			args:   []string{"bad", "-rcx"}, exit: 1,
-			stderr: regexp.QuoteMeta(skipped) + "fatal: .*\nExportsReady=False InvalidInput: .*\n",
+			stderr: regexp.QuoteMeta(skipped) + `bad/composition.yaml:14:150: configMaps\[0\].data\[0\].value: uses secrets.db.password, .*\n` +
+				"fatal: the input of pipeline step \"export\" has 1 error\nExportsReady=False InvalidInput\n",
 		},
 		"BadFile": {
-			args: []string{"none"}, exit: 1,
+			args: []string{"none"}, exit: 2,
 			stderr: "fn: error: cannot read none: no such file or directory\n",
 		},
 		"NoArguments": {

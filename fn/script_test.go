@@ -18,12 +18,15 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "fn"), ".").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the program: %v\n%s", err, out)
-	}
+	runScripts(t, filepath.Join("testdata", "script"))
+}
+
+// runScripts runs the scripts of a folder.
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
+	bin := programFolder(t)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			return nil
@@ -39,6 +42,20 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 	})
+}
+
+// programFolder builds the program, and returns the folder with it under both of its names.
+func programFolder(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	fn := filepath.Join(bin, "fn")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", fn, ".").CombinedOutput(); err != nil {
+		t.Fatalf("cannot build the program: %v\n%s", err, out)
+	}
+	if err := os.Symlink(fn, filepath.Join(bin, "function-export")); err != nil {
+		t.Fatal(err)
+	}
+	return bin
 }
 
 // exits runs a program that must end with an exit code. The built-in exec of scripts only checks whether the

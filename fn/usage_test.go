@@ -35,7 +35,7 @@ func TestUsageErrorsHaveNoValue(t *testing.T) {
 		try(node.Name, "--", value, value)
 		for _, flags := range node.AllFlags(false) {
 			for _, f := range flags {
-				if f.Name == "help" || f.Name == "version" || node.Name == "completions" {
+				if f.Name == "help" || f.Name == "version" {
 					continue // these flags end the program
 				}
 				name := "--" + f.Name
@@ -76,14 +76,32 @@ func TestUsage(t *testing.T) {
 		"serve --max-recv-message-size hunter2":     "--max-recv-message-size: cannot read its value: write it as a whole number",
 		"serve --codec hunter2":                     "--codec: cannot read its value: write it as one of lazy, proto",
 		"serve --network":                           "--network: cannot read its value: write it as a text",
-		"check . --context-values hunter2":          "unknown flag (argument 3): see fn --help",
-		"render . --contxt-values hunter2":          `unknown flag (argument 3), did you mean "--context-values"?`,
-		"render --hunter2 .":                        "unknown flag (argument 2): see fn --help",
-		"explain a hunter2":                         "unexpected argument (argument 3): see fn --help",
-		"rendr .":                                   "unexpected argument (argument 1): did you mean render?",
-		"render":                                    `expected "<dir|files> ..."`,
+		"check . --context-values hunter2":          "unknown flag (argument 3): --context-values is a flag of render",
+		"render . --contxt-values hunter2":          "unknown flag (argument 3): did you mean --context-values?",
+		"render . --context-v hunter2":              "unknown flag (argument 3): did you mean --context-values?",
+		"render --hunter2 .":                        "unknown flag (argument 2): see function-export render --help",
+		"check --outptu json":                       "unknown flag (argument 2): did you mean --output?",
+		"--hepl":                                    "unknown flag (argument 1): did you mean --help?",
+		"migrate a --schema=hunter2":                "unknown flag (argument 3): --schema is a flag of check, explain",
+		"--schema hunter2 check":                    "unknown flag (argument 1): --schema is a flag of check, explain: write it after the command",
+		"--debug check .":                           "--debug is a flag of serve, not of check",
+		"check . -o hunter2":                        "-o: write --output",
+		"explain . -o hunter2":                      "-o: write --output",
+		"render . -i":                               "-i: write --include-context or --include-full-xr or --include-function-results",
+		"migrate a -e hunter2":                      "-e is a flag of render",
+		"migrate a -q hunter2":                      "unknown flag (argument 3): see function-export migrate --help",
+		"render . -xs=a -rune":                      "unknown flag: see function-export render --help",
+		"version hunter2":                           "unexpected argument (argument 2): see function-export version --help",
+		"rendr .":                                   "unknown command (argument 1): did you mean render?",
+		"--insecure rendr":                          "unknown command (argument 2): did you mean render?",
+		"hunter2":                                   "unknown command (argument 1): there are serve, render, check, explain, migrate, completions, help, version",
+		"help rendr":                                "unknown command: did you mean render?",
+		"help hunter2":                              "unknown command: there are serve, render, check, explain, migrate, completions, help, version",
+		"render":                                    `expected "<dir|files> ...": see function-export render --help`,
+		"completions":                               `expected "<shell>": see function-export completions --help`,
+		"completions hunter2":                       "<shell>: write one of bash, zsh, fish",
 		"check a --output json --resource hunter2":  "--resource: cannot read its value: write it as KEY=VALUE",
-		"render --context-values a=b;hunter2 . -ox": "--context-values: cannot read its value: write it as KEY=VALUE",
+		"render --context-values a=b;hunter2 . -rx": "--context-values: cannot read its value: write it as KEY=VALUE",
 	} {
 		_, err := newParser().Parse(strings.Fields(args))
 		if err == nil {

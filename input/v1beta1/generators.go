@@ -97,7 +97,7 @@ type Generator struct {
 	// example, `720h`.
 	// +optional
 	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
 	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example,

@@ -2,8 +2,8 @@
 //
 // The results of an object's entries are added one by one, in the order of the input. The result is the whole data of
 // the object, or the missing input of each waiting key and the reason of each failure. If two entries write one key,
-// the error names both. Empty values are not collected. Texts contain no value, and no key that an expression
-// computed, because a computed key may contain data.
+// the error names the key, if it is in the input, and both entries. Empty values are not collected. Texts contain no
+// value, and no key that an expression computed, because a computed key may contain data.
 //
 // Bytes are counted when they are added. Data beyond the size of an object, or of a message, is not collected: call
 // [Collection.Ended] before the next entry is evaluated.
@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -44,10 +45,29 @@ type Collection struct {
 	data     map[string]sensitive.Bytes
 	writers  map[string]writer // of each key
 	lastWins bool
-	waiting  []string
+	waiting  []waiting
+	grouped  map[string]int // indices into waiting, by the missing inputs
+	see      string
 	failed   []string
 	left     int // the bytes that are left for values
 	ended    bool
+}
+
+// A waiting is a group of entries that wait for the same inputs.
+type waiting struct {
+	inputs, entries []string
+}
+
+// String is a sentence. It names the first entries, and counts the rest.
+func (w waiting) String() string {
+	named, last := w.entries[:len(w.entries)-1], w.entries[len(w.entries)-1]
+	if more := len(w.entries) - limits.MessageItems; more > 0 {
+		named, last = w.entries[:limits.MessageItems], fmt.Sprintf("%d more", more)
+	}
+	if len(named) == 0 {
+		return last + " waits for " + strings.Join(w.inputs, ", ")
+	}
+	return strings.Join(named, ", ") + " and " + last + " wait for " + strings.Join(w.inputs, ", ")
 }
 
 // New returns an empty collection for about n keys. If two entries write one key, the last entry wins or the key is
@@ -55,7 +75,7 @@ type Collection struct {
 func New(n int, lastWins bool) *Collection {
 	return &Collection{
 		data: make(map[string]sensitive.Bytes, n), writers: make(map[string]writer, n),
-		lastWins: lastWins, left: object.MaxDataBytes,
+		lastWins: lastWins, left: object.MaxDataBytes, grouped: map[string]int{},
 	}
 }
 
@@ -73,7 +93,7 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 		c.fail(e, err)
 	case !ok:
 	case v.Len() == 0:
-		c.wait(e, "a value that is not empty")
+		c.wait(e, "a value that is not empty (to leave the key out, return optional.none() and set optional: true)")
 	default:
 		c.add(writer{entry: &e}, e.Key, v)
 	}
@@ -119,18 +139,37 @@ type writer struct {
 }
 
 func (w writer) String() string {
-	switch {
-	case w.entry.Key != "":
-		return fmt.Sprintf("%s (key %q)", w.entry.Path, w.entry.Key)
-	case w.from != nil:
+	if w.from != nil {
 		return w.entry.Path + " (key " + w.from.String() + ")"
 	}
 	return w.entry.Path
 }
 
+// conflict returns the message about two writers of a key. The message names the key if the input or
+// the origin of a writer does.
+func conflict(key string, first, second writer) string {
+	name, quoted := "the same key", strconv.Quote(key)
+	for _, w := range []writer{first, second} {
+		if w.entry.Key != "" || w.from != nil && strings.HasPrefix(w.from.String(), quoted) {
+			name = "key " + quoted
+		}
+	}
+	place := func(w writer) string {
+		if w.from != nil && w.from.String() == quoted {
+			return w.entry.Path
+		}
+		return w.String()
+	}
+	text := fmt.Sprintf("%s is written by %s and %s: keep one of them", name, place(first), place(second))
+	if strings.Contains(first.entry.Path, ".dataFrom[") {
+		text += ", or set conflictPolicy: LastWins"
+	}
+	return text
+}
+
 func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 	if first, ok := c.writers[key]; ok && !c.lastWins {
-		c.failing(fmt.Sprintf("%s and %s both write the same key: keep one of them", first, w))
+		c.failing(conflict(key, first, w))
 		return
 	}
 	c.left += c.data[key].Len() - v.Len()
@@ -146,6 +185,9 @@ func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 func (c *Collection) fail(e Entry, err error) {
 	var w *expression.Waiting
 	if errors.As(err, &w) {
+		if c.see == "" && !e.Optional {
+			c.see = w.See
+		}
 		c.wait(e, w.Inputs...)
 		return
 	}
@@ -172,7 +214,15 @@ func (c *Collection) wait(e Entry, inputs ...string) {
 	if e.Key != "" {
 		name = fmt.Sprintf("key %q", e.Key)
 	}
-	c.waiting = append(c.waiting, name+" for "+strings.Join(inputs, ", "))
+	missing := strings.Join(inputs, ", ")
+	i, ok := c.grouped[missing]
+	if !ok {
+		i, c.waiting = len(c.waiting), append(c.waiting, waiting{inputs: inputs})
+		c.grouped[missing] = i
+	}
+	if w := &c.waiting[i]; len(w.entries) == 0 || w.entries[len(w.entries)-1] != name {
+		w.entries = append(w.entries, name)
+	}
 }
 
 // Data returns the collected data, or nil if an entry waits or failed.
@@ -183,14 +233,40 @@ func (c *Collection) Data() map[string]sensitive.Bytes {
 	return c.data
 }
 
-// Waiting lists the entries that wait and their missing inputs, in the order of the input. An object without any key
-// also waits.
+// Waiting lists the entries that wait and their missing inputs, in the order of the input. Entries that wait for the
+// same inputs are one item. An object without any key also waits.
 func (c *Collection) Waiting() []string {
 	if len(c.waiting) == 0 && len(c.failed) == 0 && len(c.data) == 0 {
 		return []string{"it has no key: all optional values are missing"}
 	}
-	return slices.Compact(c.waiting)
+	var out []string
+	said := map[string]bool{}
+	for _, w := range c.waiting {
+		w.inputs = sayOnce(w.inputs, said)
+		out = append(out, w.String())
+	}
+	return out
 }
+
+// sayOnce removes what was already said about an object. Only such a text begins with an upper case letter, the one
+// of the object's kind. All others are about their input.
+func sayOnce(inputs []string, said map[string]bool) []string {
+	out := slices.Clone(inputs)
+	for i, in := range inputs {
+		input, about, ok := strings.Cut(in, " (")
+		if !ok || about == "" || about[0] < 'A' || about[0] > 'Z' {
+			continue
+		}
+		if said[about] {
+			out[i] = input
+		}
+		said[about] = true
+	}
+	return out
+}
+
+// See returns a command that shows more about the first missing input that has one.
+func (c *Collection) See() string { return c.see }
 
 // Failed lists the reasons why entries failed, in the order of the input.
 func (c *Collection) Failed() []string { return c.failed }

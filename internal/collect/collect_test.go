@@ -96,18 +96,21 @@ func TestCollection(t *testing.T) {
 		"Waits": {
 			reason:  "one that waits leaves nothing; a key is named, and else the path",
 			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(waiting), computed("p2", nil).fails(fmt.Errorf("wrapped: %w", waiting))},
-			waiting: []string{`key "b" for resources.db, secrets.db.a`, "p2 for resources.db, secrets.db.a"},
+			waiting: []string{`key "b" and p2 wait for resources.db, secrets.db.a`},
 		},
 		"Fails": {
 			reason:  "one that fails leaves nothing, and keeps none from being named",
 			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(failed), key("p2", "c", "").fails(waiting)},
-			waiting: []string{`key "c" for resources.db, secrets.db.a`},
+			waiting: []string{`key "c" waits for resources.db, secrets.db.a`},
 			failed:  []string{"data[0].value: failed"},
 		},
 		"Empty": {
 			reason:  "an empty value and an empty map wait",
 			results: []result{key("p0", "a", ""), computed("p1", map[string]string{}), computed("p2", map[string]string{"b": "", "c": "", "d": "1"})},
-			waiting: []string{`key "a" for a value that is not empty`, "p1 for its expression to return a key", "p2 for a value that is not empty"},
+			waiting: []string{
+				`key "a" waits for a value that is not empty (to leave the key out, return optional.none() and set optional: true)`,
+				"p1 waits for its expression to return a key", "p2 waits for a value that is not empty",
+			},
 		},
 		"Optional": {
 			reason: "optional ones are left out",
@@ -134,12 +137,12 @@ func TestCollection(t *testing.T) {
 			waiting: []string{"it has no key: all optional values are missing"},
 		},
 		"Collision": {
-			reason:  "each later writer is refused and named with the first; a key that nobody spells is not said",
+			reason:  "each later writer is refused and named with the first, after the key; a key that only expressions compute is not named",
 			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2", "canary": "3"}), computed("p2", map[string]string{"canary": "3"}), key("p3", "a", "1")},
 			failed: []string{
-				`p0 (key "a") and p1 both write the same key: keep one of them`,
-				"p1 and p2 both write the same key: keep one of them",
-				`p0 (key "a") and p3 (key "a") both write the same key: keep one of them`,
+				`key "a" is written by p0 and p1: keep one of them`,
+				"the same key is written by p1 and p2: keep one of them",
+				`key "a" is written by p0 and p3: keep one of them`,
 			},
 		},
 		"IllegalKey": {

@@ -3,6 +3,7 @@
 package decode
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,6 +122,31 @@ type First struct{ Err error }
 // Report is the Report of a [Value].
 func (f *First) Report(at Path, message string) {
 	if f.Err == nil {
-		f.Err = fmt.Errorf("cannot read %s: %s", at, message)
+		f.Err = &Error{at, message}
 	}
+}
+
+// An Error says what is wrong with the value at a path.
+type Error struct {
+	Path    Path
+	Message string
+}
+
+// Error returns the path and the message.
+func (e *Error) Error() string { return fmt.Sprintf("cannot read %s: %s", e.Path, e.Message) }
+
+// At returns the path of the error as keys and indices, or nil if err has no path.
+func At(err error) []any {
+	var e *Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	out := make([]any, len(e.Path))
+	for i, step := range e.Path {
+		out[i] = step
+		if key, ok := step.(Key); ok {
+			out[i] = string(key)
+		}
+	}
+	return out
 }

@@ -278,6 +278,9 @@ func broken(r *Rule, at string, self any) Finding {
 			f.Path, f.Message = at+"."+set[1], fmt.Sprintf("must not be set together with %s: keep one of them", set[0])
 		} else {
 			f.Message, f.Missing = "must have "+either(named), true
+			if fmt.Sprint(named[0]) == "extract" {
+				f.Message += ": write for example extract: {key: db}"
+			}
 		}
 		f.Object = at
 	}

@@ -37,6 +37,9 @@ type Diagnostic struct {
 
 	// Message says what is wrong, and what to write instead.
 	Message string
+
+	// Warning is set if the input can be used as it is, but probably does not do what is meant.
+	Warning bool
 }
 
 // Place returns the path, followed by :line:column if they are known.

@@ -14,28 +14,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Diagnostic says why a document cannot be read, and at which position. It never quotes the file, because
-// a value in it may be a secret.
+// A Diagnostic says why a document cannot be read, at which position, and what to write instead. It never quotes
+// the file, because a value in it may be a secret.
 type Diagnostic struct {
 	Position
 	Message string
-
-	whole bool // The parser does not report the position in the document.
 }
 
-// Error names the line of the error, or of the document if the line is unknown.
-func (f *Diagnostic) Error() string {
-	if f.whole {
-		return fmt.Sprintf("document at line %d: %s", f.Line, f.Message)
-	}
-	return fmt.Sprintf("line %d: %s", f.Line, f.Message)
-}
+// Error returns the position and the message.
+func (d *Diagnostic) Error() string { return fmt.Sprintf("%d:%d: %s", d.Line, d.Column, d.Message) }
 
 const (
-	// NotYAML is the message of a document that breaks the rules of YAML.
-	NotYAML  = "not valid YAML"
-	sameKey  = "the same key twice"
-	tooLarge = "aliases repeat too much"
+	notYAML  = "not valid YAML: "
+	tooLarge = "aliases repeat too much: write the values that they repeat, or split the document"
+	unknown  = notYAML + "compare the indentation, the quotes and the colons of this line with the lines above it"
 )
 
 // The start of the parser's messages; the rest of a message may quote the file.
@@ -47,43 +39,82 @@ var (
 	parserGrammar = regexp.MustCompile(`^(did not find expected (<|node content|'-'|key|',')|found (undefined tag|duplicate %|incompatible YAML))`)
 )
 
+// diagnose finds the mistake that err of the parser is about. The parser knows at most its line, and often only the
+// line at which it gave up.
 func (p part) diagnose(err error) *Diagnostic {
+	if f := p.badCharacter(); f != nil {
+		return p.diagnostic(f)
+	}
+	t := p.parse()
 	m := parserLine.FindStringSubmatchIndex(err.Error())
+	if m != nil && parserDuplicate.MatchString(err.Error()[m[1]:]) {
+		n, _ := strconv.Atoi(err.Error()[m[2]:m[3]])
+		return t.sameKey(n)
+	}
+	if f := t.misused(); f != nil {
+		return p.diagnostic(f)
+	}
+	last := p.file.position(p.end)
+	if m != nil {
+		n, _ := strconv.Atoi(err.Error()[m[2]:m[3]])
+		if parserGrammar.MatchString(err.Error()[m[1]:]) {
+			n++
+		}
+		last = p.lineStart(n)
+	}
+	if f := p.mistake(); f != nil && p.file.position(f.at).Line <= last.Line {
+		return p.diagnostic(f)
+	}
 	if m == nil {
-		return p.withoutLine()
+		last = p.file.position(p.content(p.start))
 	}
-	n, _ := strconv.Atoi(err.Error()[m[2]:m[3]])
-	said := err.Error()[m[1]:]
-	if parserDuplicate.MatchString(said) {
-		t := p.parse()
-		if key := duplicate(t.root); key != nil {
-			return &Diagnostic{Position: t.position(key), Message: sameKey}
-		}
-		return &Diagnostic{Position: p.lineStart(n), Message: sameKey}
-	}
-	if parserGrammar.MatchString(said) {
-		n++
-	}
-	return &Diagnostic{Position: p.lineStart(n), Message: NotYAML}
+	return &Diagnostic{last, unknown}
 }
 
-// withoutLine finds a character that YAML cannot have. Other diagnostics name only the document.
-func (p part) withoutLine() *Diagnostic {
+func (p part) diagnostic(f *mistake) *Diagnostic {
+	return &Diagnostic{p.file.position(f.at), notYAML + f.why}
+}
+
+// badCharacter finds a character that YAML cannot contain.
+func (p part) badCharacter() *mistake {
 	for i, r := range p.text() {
-		if _, size := utf8.DecodeRuneInString(p.text()[i:]); !isYAML(r) || r == utf8.RuneError && size == 1 {
-			return &Diagnostic{Position: p.file.position(p.start + i), Message: NotYAML}
+		_, size := utf8.DecodeRuneInString(p.text()[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return &mistake{p.start + i, "a character that is not in UTF-8: save the file as UTF-8"}
+		case r == 0:
+			return &mistake{p.start + i, "a NUL character: save the file as UTF-8, not as UTF-16"}
+		case !isYAML(r):
+			return &mistake{p.start + i, fmt.Sprintf("the control character %U: remove it", r)}
 		}
 	}
-	return p.ofDocument(NotYAML)
-}
-
-func (p part) ofDocument(message string) *Diagnostic {
-	return &Diagnostic{Position: p.file.position(p.start), Message: message, whole: true}
+	return nil
 }
 
 func isYAML(r rune) bool {
 	isControl := r < 0x20 || r >= 0x7f && r < 0xa0
 	return !isControl && r != 0xfffe && r != 0xffff || strings.ContainsRune("\t\n\r\u0085", r)
+}
+
+// sameKey says where a key is before, and how the mistake came about if the key shows it. The parser names the line of
+// the key's value.
+func (t *tree) sameKey(line int) *Diagnostic {
+	again, before := duplicate(t.root)
+	if again == nil {
+		return &Diagnostic{t.lineStart(line), "the same key twice, because of a merge: remove one of them"}
+	}
+	at := t.position(again)
+	where := fmt.Sprintf("the same key as in line %d: ", t.position(before).Line)
+	isItem := strings.HasSuffix(strings.TrimRight(t.file.text[:t.offset(before)], " "), "-")
+	switch {
+	case at.Column == 1 && (again.Value == "apiVersion" || again.Value == "kind"):
+		return &Diagnostic{at, where + "put a line `---` between the two objects"}
+	case strings.HasPrefix(again.Value, "-"):
+		return &Diagnostic{at, notYAML + spaceAfterDash}
+	case isItem:
+		return &Diagnostic{at, where + "begin it with `- ` if it begins a new item of the list, or remove one of them"}
+	}
+	return &Diagnostic{at, where + "remove one of them, or move what it contains to the other"}
 }
 
 // lineStart returns the start of the text of line n of the document. If something is missing at the
@@ -94,32 +125,32 @@ func (p part) lineStart(n int) Position {
 	return p.file.position(pastBlanks(p.file.text[:p.end], starts[min(n, last)-1]))
 }
 
-// duplicate returns the first key that its mapping already has, directly or by a merge.
-func duplicate(n *yaml.Node) *yaml.Node {
+// duplicate returns the first key that its mapping already has, directly or by a merge, and the one before it.
+func duplicate(n *yaml.Node) (again, before *yaml.Node) {
 	if n == nil {
-		return nil
+		return nil, nil
 	}
 	if n.Kind == yaml.MappingNode {
-		seen := map[string]bool{}
+		seen := map[string]*yaml.Node{}
 		for key, value := range pairs(n) {
 			for name := range namesOf(key, value) {
-				if seen[name] {
-					return key
+				if seen[name] != nil {
+					return key, seen[name]
 				}
-				seen[name] = true
+				seen[name] = key
 			}
-			if d := duplicate(value); d != nil {
-				return d
+			if again, before := duplicate(value); again != nil {
+				return again, before
 			}
 		}
-		return nil
+		return nil, nil
 	}
 	for _, item := range n.Content {
-		if d := duplicate(item); d != nil {
-			return d
+		if again, before := duplicate(item); again != nil {
+			return again, before
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // namesOf returns the names of a key: its own name, or those of the mappings that it merges. The parser
@@ -155,7 +186,7 @@ func (p part) bomb() *Diagnostic {
 	if t.root == nil || repeated(t.root, map[*yaml.Node]int{}) < maxRepeated {
 		return nil
 	}
-	return p.ofDocument(tooLarge)
+	return &Diagnostic{p.file.position(p.start), tooLarge}
 }
 
 // alias matches a possible alias. In other text the match means nothing.
@@ -205,5 +236,5 @@ func (d *Document) unread() *Diagnostic {
 			return d.diagnose(err)
 		}
 	}
-	return d.ofDocument(NotYAML)
+	return d.diagnose(errors.New("text after the value"))
 }

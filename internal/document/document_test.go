@@ -98,49 +98,49 @@ func TestDiagnostics(t *testing.T) {
 		want   string
 		at     Position
 	}{
-		"Scanner":          {text: "a: b\n  hunter2: c\n", want: "line 2: not valid YAML", at: Position{2, 3}},
-		"Grammar":          {reason: "The parser says line 1.", text: "- a\nhunter2: c\n", want: "line 2: not valid YAML", at: Position{2, 1}},
-		"SecondDocument":   {text: "a: b\n---\n\nc: [hunter2\nd: e\n", want: "line 5: not valid YAML", at: Position{5, 1}},
-		"EndOfFile":        {reason: "There is no line 3.", text: "a: b\nc: {hunter2\n", want: "line 2: not valid YAML", at: Position{2, 1}},
-		"EndOfDocument":    {text: "a: b\nc: {hunter2\n\n---\nd: e\n", want: "line 2: not valid YAML", at: Position{2, 1}},
-		"Unclosed":         {text: "a: b\nc: \"hunter2\n\n", want: "line 2: not valid YAML", at: Position{2, 1}},
-		"FirstLine":        {text: "{hunter2", want: "line 1: not valid YAML", at: Position{1, 1}},
-		"Alias":            {text: "a: b\n---\nc: *hunter2\n", want: "document at line 2: not valid YAML", at: Position{2, 1}},
-		"AliasOfItself":    {text: "&hunter2 {a: *hunter2}", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"LineInAMessage":   {reason: "The message is: cannot decode !!str `yaml: line 7: hunter2` as a !!int", text: "a: b\nb: !!int 'yaml: line 7: hunter2'\n", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"Tag":              {text: "a: b\nb: !x!hunter2 c\n", want: "line 2: not valid YAML", at: Position{2, 1}},
-		"Version":          {text: "a: b\n...\n%YAML 1.2\n---\nb: hunter2", want: "document at line 3: not valid YAML", at: Position{3, 1}},
-		"Tab":              {text: "a:\n\thunter2: c\n", want: "line 2: not valid YAML", at: Position{2, 2}},
-		"NUL":              {text: "a: b\nhunter2\x00: c\n", want: "line 2: not valid YAML", at: Position{2, 8}},
-		"NotUTF8":          {text: "---\n---\na: ä\xff hunter2\n", want: "line 3: not valid YAML", at: Position{3, 5}},
-		"ReplacementRune":  {reason: "It is a character like any other.", text: "a: \ufffd\nb: \x01 hunter2", want: "line 2: not valid YAML", at: Position{2, 4}},
-		"DeleteCharacter":  {text: "a: b\nb: hunter2\x7f", want: "line 2: not valid YAML", at: Position{2, 11}},
-		"NotANumber":       {text: "hunter2: .nan", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"NullKey":          {text: "~: hunter2", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"ListKey":          {text: "? [hunter2]\n: a", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"DirectiveOnly":    {text: "%YAML 1.1\n", want: "line 1: not valid YAML", at: Position{1, 1}},
-		"TwoJSON":          {reason: "Else the second would be lost.", text: "{\"a\": \"b\"}\n{\"c\": \"hunter2\"}\n", want: "line 2: not valid YAML", at: Position{2, 1}},
-		"TwoStrings":       {text: "'a' 'hunter2'", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"TwoScalars":       {text: "hunter2\n# c\nhunter2", want: "line 3: not valid YAML", at: Position{3, 1}},
-		"BehindIndented":   {text: "a: b\n---\n  - a\n hunter2\n", want: "line 4: not valid YAML", at: Position{4, 2}},
-		"TooDeep":          {text: strings.Repeat("[", 20000) + "hunter2", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"SameKey":          {text: "a: b\n\"c\": {hunter2: 1,\n  hunter2: 2}\n", want: "line 3: the same key twice", at: Position{3, 3}},
-		"SameKeyAboveIt":   {reason: "The parser says the line of the value.", text: "a:\n  hunter2: 1\nb: c\na:\n\n  hunter2: 2\n", want: "line 4: the same key twice", at: Position{4, 1}},
-		"SameKeyInList":    {text: "x: y\n---\n- [a, {b: 1, 'b': hunter2}]\n", want: "line 3: the same key twice", at: Position{3, 14}},
-		"SameKeyWindows":   {text: "x: y\r\n---\r\nä: 1\r\nb: {ä: 2, ä: 3}\r\n", want: "line 4: the same key twice", at: Position{4, 11}},
-		"SameBoolean":      {text: "on: 1\nyes: 2\n", want: "line 2: the same key twice", at: Position{2, 1}},
-		"SameNumber":       {text: "1: a\nb: c\n0x1: hunter2\n", want: "line 3: the same key twice", at: Position{3, 1}},
-		"SameAsMerged":     {text: "a: &a {hunter2: 1}\nb:\n  <<: *a\n  hunter2: 2\n", want: "line 4: the same key twice", at: Position{4, 3}},
-		"MergedOverOwn":    {text: "a: &a {hunter2: 1}\nb:\n  hunter2: 2\n  <<: *a\n", want: "line 4: the same key twice", at: Position{4, 3}},
-		"MergedTwice":      {text: "a: &a {hunter2: 1}\nb:\n  <<: [*a, *a]\n", want: "line 1: the same key twice", at: Position{1, 1}},
-		"MergeOfScalar":    {text: "a: {<<: hunter2}", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"MergeOfItself":    {text: "b: &b\n  <<: *b\n  c: 1\n", want: "document at line 1: not valid YAML", at: Position{1, 1}},
-		"SameKeyElsewhere": {text: "a: {b: 1}\nc: {b: 2}\nd: {b: 3, b: 4}", want: "line 3: the same key twice", at: Position{3, 11}},
-		"OtherLineBreaks":  {reason: "An editor shows no line break there; the parser does.", text: "a: \"x\u2028y\"\nb: 1\nb: 2\n", want: "line 3: the same key twice", at: Position{3, 1}},
-		"OtherLineBreaks2": {text: "a: \"x\u2028y\u0085z\"\nb: 1\n c: 2\n", want: "line 3: not valid YAML", at: Position{3, 2}},
-		"AliasBomb":        {text: aliasBomb(9), want: "document at line 1: aliases repeat too much", at: Position{1, 1}},
-		"LongAliases":      {text: "x: y\n---\na: &a " + strings.Repeat("hunter2", 10000) + "\nb:\n" + strings.Repeat("- *a\n", 1000), want: "document at line 2: aliases repeat too much", at: Position{2, 1}},
-		"DeepAliases":      {text: "a: &a " + strings.Repeat("hunter2", 1000) + "\n" + aliasBomb(3), want: "document at line 1: aliases repeat too much", at: Position{1, 1}},
+		"Scanner":          {text: "a: b\n  hunter2: c\n", want: "not valid YAML: wrong indentation here or above: begin it in column 1, like the key in line 1", at: Position{2, 3}},
+		"Grammar":          {reason: "The parser says line 1.", text: "- a\nhunter2: c\n", want: "not valid YAML: a key where an item of a list must be: begin the line with `- `", at: Position{2, 1}},
+		"SecondDocument":   {text: "a: b\n---\n\nc: [hunter2\nd: e\n", want: "not valid YAML: a [ that is not closed: write ] where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line", at: Position{4, 4}},
+		"EndOfFile":        {reason: "There is no line 3.", text: "a: b\nc: {hunter2\n", want: "not valid YAML: a { that is not closed: write } where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line", at: Position{2, 4}},
+		"EndOfDocument":    {text: "a: b\nc: {hunter2\n\n---\nd: e\n", want: "not valid YAML: a { that is not closed: write } where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line", at: Position{2, 4}},
+		"Unclosed":         {text: "a: b\nc: \"hunter2\n\n", want: "not valid YAML: a quote that is not closed: write the same quote where the value ends", at: Position{2, 4}},
+		"FirstLine":        {text: "{hunter2", want: "not valid YAML: a { that is not closed: write } where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line", at: Position{1, 1}},
+		"Alias":            {text: "a: b\n---\nc: *hunter2\n", want: "not valid YAML: an alias of an anchor that is not above it: define the anchor with &, or put the value in quotes if it is text", at: Position{3, 4}},
+		"AliasOfItself":    {text: "&hunter2 {a: *hunter2}", want: "not valid YAML: an alias in the value that it repeats: remove it", at: Position{1, 14}},
+		"LineInAMessage":   {reason: "The message is: cannot decode !!str `yaml: line 7: hunter2` as a !!int", text: "a: b\nb: !!int 'yaml: line 7: hunter2'\n", want: "not valid YAML: compare the indentation, the quotes and the colons of this line with the lines above it", at: Position{1, 1}},
+		"Tag":              {text: "a: b\nb: !x!hunter2 c\n", want: "not valid YAML: compare the indentation, the quotes and the colons of this line with the lines above it", at: Position{2, 1}},
+		"Version":          {text: "a: b\n...\n%YAML 1.2\n---\nb: hunter2", want: "not valid YAML: another version of YAML than 1.1, which Kubernetes reads: remove the line", at: Position{3, 1}},
+		"Tab":              {text: "a:\n\thunter2: c\n", want: "not valid YAML: a tab in the indentation: replace it with spaces", at: Position{2, 1}},
+		"NUL":              {text: "a: b\nhunter2\x00: c\n", want: "not valid YAML: a NUL character: save the file as UTF-8, not as UTF-16", at: Position{2, 8}},
+		"NotUTF8":          {text: "---\n---\na: ä\xff hunter2\n", want: "not valid YAML: a character that is not in UTF-8: save the file as UTF-8", at: Position{3, 5}},
+		"ReplacementRune":  {reason: "It is a character like any other.", text: "a: \ufffd\nb: \x01 hunter2", want: "not valid YAML: the control character U+0001: remove it", at: Position{2, 4}},
+		"DeleteCharacter":  {text: "a: b\nb: hunter2\x7f", want: "not valid YAML: the control character U+007F: remove it", at: Position{2, 11}},
+		"NotANumber":       {text: "hunter2: .nan", want: "not valid YAML: not a number in JSON: put it in quotes if it is text", at: Position{1, 10}},
+		"NullKey":          {text: "~: hunter2", want: "not valid YAML: null cannot be a key: put it in quotes", at: Position{1, 1}},
+		"ListKey":          {text: "? [hunter2]\n: a", want: "not valid YAML: a list or a mapping cannot be a key: put it in quotes if it is text", at: Position{1, 3}},
+		"DirectiveOnly":    {text: "%YAML 1.1\n", want: "not valid YAML: compare the indentation, the quotes and the colons of this line with the lines above it", at: Position{1, 1}},
+		"TwoJSON":          {reason: "Else the second would be lost.", text: "{\"a\": \"b\"}\n{\"c\": \"hunter2\"}\n", want: "not valid YAML: text after the end of the document: put a line `---` above it if it is another document", at: Position{2, 1}},
+		"TwoStrings":       {text: "'a' 'hunter2'", want: "not valid YAML: text after the closing quote: write `|-` after the key, and the value indented in the next line", at: Position{1, 5}},
+		"TwoScalars":       {text: "hunter2\n# c\nhunter2", want: "not valid YAML: a comment ends a plain value, and text follows it: remove the comment, or write `|-` after the key, and the value indented in the next line", at: Position{3, 1}},
+		"BehindIndented":   {text: "a: b\n---\n  - a\n hunter2\n", want: "not valid YAML: a key where an item of a list must be: begin the line with `- `", at: Position{4, 2}},
+		"TooDeep":          {text: strings.Repeat("[", 20000) + "hunter2", want: "not valid YAML: a [ that is not closed: write ] where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line", at: Position{1, 20000}},
+		"SameKey":          {text: "a: b\n\"c\": {hunter2: 1,\n  hunter2: 2}\n", want: "the same key as in line 2: remove one of them, or move what it contains to the other", at: Position{3, 3}},
+		"SameKeyAboveIt":   {reason: "The parser says the line of the value.", text: "a:\n  hunter2: 1\nb: c\na:\n\n  hunter2: 2\n", want: "the same key as in line 1: remove one of them, or move what it contains to the other", at: Position{4, 1}},
+		"SameKeyInList":    {text: "x: y\n---\n- [a, {b: 1, 'b': hunter2}]\n", want: "the same key as in line 3: remove one of them, or move what it contains to the other", at: Position{3, 14}},
+		"SameKeyWindows":   {text: "x: y\r\n---\r\nä: 1\r\nb: {ä: 2, ä: 3}\r\n", want: "the same key as in line 4: remove one of them, or move what it contains to the other", at: Position{4, 11}},
+		"SameBoolean":      {text: "on: 1\nyes: 2\n", want: "the same key as in line 1: remove one of them, or move what it contains to the other", at: Position{2, 1}},
+		"SameNumber":       {text: "1: a\nb: c\n0x1: hunter2\n", want: "the same key as in line 1: remove one of them, or move what it contains to the other", at: Position{3, 1}},
+		"SameAsMerged":     {text: "a: &a {hunter2: 1}\nb:\n  <<: *a\n  hunter2: 2\n", want: "the same key as in line 3: remove one of them, or move what it contains to the other", at: Position{4, 3}},
+		"MergedOverOwn":    {text: "a: &a {hunter2: 1}\nb:\n  hunter2: 2\n  <<: *a\n", want: "the same key as in line 3: remove one of them, or move what it contains to the other", at: Position{4, 3}},
+		"MergedTwice":      {text: "a: &a {hunter2: 1}\nb:\n  <<: [*a, *a]\n", want: "the same key twice, because of a merge: remove one of them", at: Position{1, 1}},
+		"MergeOfScalar":    {text: "a: {<<: hunter2}", want: "not valid YAML: << merges mappings, and its value is not a mapping: put the key in quotes if it is text", at: Position{1, 5}},
+		"MergeOfItself":    {text: "b: &b\n  <<: *b\n  c: 1\n", want: "not valid YAML: an alias in the value that it repeats: remove it", at: Position{2, 7}},
+		"SameKeyElsewhere": {text: "a: {b: 1}\nc: {b: 2}\nd: {b: 3, b: 4}", want: "the same key as in line 3: remove one of them, or move what it contains to the other", at: Position{3, 11}},
+		"OtherLineBreaks":  {reason: "An editor shows no line break there; the parser does.", text: "a: \"x\u2028y\"\nb: 1\nb: 2\n", want: "the same key as in line 2: remove one of them, or move what it contains to the other", at: Position{3, 1}},
+		"OtherLineBreaks2": {text: "a: \"x\u2028y\u0085z\"\nb: 1\n c: 2\n", want: "not valid YAML: wrong indentation here or above: begin it in column 1, like the key in line 1", at: Position{3, 2}},
+		"AliasBomb":        {text: aliasBomb(9), want: "aliases repeat too much: write the values that they repeat, or split the document", at: Position{1, 1}},
+		"LongAliases":      {text: "x: y\n---\na: &a " + strings.Repeat("hunter2", 10000) + "\nb:\n" + strings.Repeat("- *a\n", 1000), want: "aliases repeat too much: write the values that they repeat, or split the document", at: Position{2, 1}},
+		"DeepAliases":      {text: "a: &a " + strings.Repeat("hunter2", 1000) + "\n" + aliasBomb(3), want: "aliases repeat too much: write the values that they repeat, or split the document", at: Position{1, 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,14 +149,14 @@ func TestDiagnostics(t *testing.T) {
 				t.Fatalf("%s: no diagnostic", tc.reason)
 			}
 			f := diagnostics[0]
-			if diff := cmp.Diff(tc.want, f.Error()); diff != "" {
+			if diff := cmp.Diff(tc.want, f.Message); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.at, f.Position); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
-			if strings.Contains(f.Error(), secret) {
-				t.Errorf("quotes the file: %v", f)
+			if strings.Contains(f.Message, secret) {
+				t.Errorf("quotes the file: %v", f.Message)
 			}
 		})
 	}
@@ -188,7 +188,7 @@ func TestParseGoesOn(t *testing.T) {
 	for _, f := range diagnostics {
 		got = append(got, f.Error())
 	}
-	if diff := cmp.Diff([]string{"line 3: not valid YAML", "line 10: the same key twice"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"3:5: " + notYAML + colonInPlain, "10:1: the same key as in line 9: remove one of them, or move what it contains to the other"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

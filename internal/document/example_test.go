@@ -26,5 +26,5 @@ func ExampleParse() {
 	_, diagnostics := document.Parse("data:\n  password: hunter2\n  password: hunter3\n")
 	fmt.Println(diagnostics[0])
 	// Output:
-	// line 3: the same key twice
+	// 3:3: the same key as in line 2: remove one of them, or move what it contains to the other
 }

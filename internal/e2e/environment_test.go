@@ -182,7 +182,7 @@ func missingEnvironmentConfig(t *testing.T, p Peers, address string) {
 		t.Errorf("want nothing to apply, got:\n%s", out.stdout)
 	}
 
-	const want = `environment.environmentConfigs[1].ref.name: EnvironmentConfig "experiments" does not exist: create it, or set environment.policy.resolution to Optional`
+	const want = `environment.environmentConfigs[1].ref.name: EnvironmentConfig "experiments" of apiextensions.crossplane.io/v1beta1 does not exist: create it, or set environment.policy.resolution to Optional`
 	if !strings.Contains(out.stderr, want) {
 		t.Errorf("want %s, got:\n%s", want, out.stderr)
 	}

@@ -36,5 +36,5 @@ func Example() {
 	}
 	// Output:
 	// network accounts
-	// environment.environmentConfigs[1].ref.name: EnvironmentConfig "accounts" does not exist: create it, or set environment.policy.resolution to Optional
+	// environment.environmentConfigs[1].ref.name: EnvironmentConfig "accounts" of apiextensions.crossplane.io/v1beta1 does not exist: create it, or set environment.policy.resolution to Optional
 }

@@ -14,6 +14,8 @@ const (
 	noColonMessage = "expecting ':'"
 )
 
+const explainedHas = "has() takes a field: write for example has(resource.status.host)"
+
 // celMessages are patterns of cel-go's messages, each with the message that replaces it. $1 is the
 // first group of the pattern.
 var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a table
@@ -26,7 +28,7 @@ var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a tab
 		{`^reserved identifier: return$`, "there is no return: leave it out"},
 		{`^reserved identifier: (.*)$`, "$1 is a reserved word and cannot be a variable: " +
 			"write the object that has this field, for example composite.metadata.$1"},
-		{`^.*invalid argument to has\(\).*$`, "has() takes a field: write for example has(resource.status.host)"},
+		{`^.*invalid argument to has\(\).*$`, explainedHas},
 		{`^(argument must be a simple name|argument is not an identifier)$`,
 			"$1: the first argument must be a name for each element, as in list.map(x, x.name)"},
 		{`^(expression|error recovery|max recursion) .*(limit|exceed).*$`,
@@ -39,6 +41,8 @@ var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a tab
 			"write one value for each, and %% for a percent sign"},
 		{`^.*unrecognized formatting clause "(.)"$`, "format has no %$1: " +
 			"write %s for any value, %d for whole numbers, and %% for a percent sign"},
+		{`^error during formatting: .* clause can only be used on .*, was given optional_type$`,
+			"format does not accept an optional: write .orValue('') after it"},
 		{`^error during formatting: (.*) clause can only be used on (.*), was given (int.*)$`,
 			"{$1} takes $2, but this is an $3: write %s, or convert it"},
 		{`^error during formatting: (.*) clause can only be used on (.*), was given (.*)$`,

@@ -32,7 +32,7 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	operators.In:        visits(inVisits),
 	operators.Add:       checkAdd,
 	orderedCall:         checkOrdered,
-	"format":            produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
+	formatCall:          produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
 	"join":              produces(joinBytes),
 	"replace":           produces(replaceBytes),
 	"json.encode":       weighed,

@@ -1,19 +1,18 @@
 package expression
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/containers"
-	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
@@ -96,15 +95,15 @@ func (x *Expression) classifyNode(vars cel.Activation, p *program, err *types.Er
 		if inputs := x.absent(vars); len(inputs) > 0 {
 			return NewWaiting(inputs...)
 		}
-		return NewWaiting(x.below(node))
+		return NewWaiting(x.below(vars, node))
 	}
 	if nulls := x.nulls(vars, node); len(nulls) > 0 {
-		return NewWaiting(nulls...)
+		return waitingForNull(nulls...)
 	}
 	if p.nullAt == id {
-		return NewWaiting(x.below(node))
+		return NewWaiting(x.below(vars, node))
 	}
-	return x.classifyCall(vars, node, id)
+	return x.classifyCall(vars, node, id, err)
 }
 
 // classifyReferences walks the paths that the value of a node may have. If a path is absent, the
@@ -120,7 +119,7 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 		case endAbsent:
 			absent = append(absent, x.name(r.upTo(n+1)))
 		case endScalar:
-			failed = x.failedAt(id, fmt.Sprintf("cannot select %s: %s is not an object", x.name(r.upTo(n+1)), x.name(r.upTo(n))))
+			failed = x.failedAt(id, x.belowScalar(vars, r, n))
 		case endPresent, endUnknown:
 		}
 	}
@@ -139,45 +138,14 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	return nil
 }
 
-// classifyCall explains a failed call with the types of its operands.
-func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64) error {
-	if id == sharedNode {
-		return x.failedAt(0, "failed: an operator or function does not accept its operands")
+// belowScalar says why the step after the first n steps of a path cannot be selected.
+func (x *Expression) belowScalar(vars cel.Activation, r Reference, n int) string {
+	above := x.name(r.upTo(n))
+	reason := fmt.Sprintf("cannot select %s: %s is ", x.name(r.upTo(n+1)), above)
+	if _, v, _ := walk(vars, r.upTo(n)); isList(v) {
+		return reason + fmt.Sprintf("a list: write %s[0], or %s.filter(x, x.name == 'a')[0]", above, above)
 	}
-	if node == nil || node.Kind() != ast.CallKind {
-		return x.failedAt(id, "failed")
-	}
-	var kinds []string
-	for _, o := range operandsOf(node.AsCall()) {
-		kinds = append(kinds, x.operandType(vars, o))
-	}
-	fn := node.AsCall().FunctionName()
-	reason := fmt.Sprintf("%s failed on %s", callName(fn), strings.Join(kinds, " and "))
-	number := slices.Contains(kinds, "int") || slices.Contains(kinds, "double")
-	switch {
-	case fn == operators.Add && number && slices.Contains(kinds, "string"):
-		reason += ": wrap the number in string(...)"
-	case fn == operators.Divide, fn == operators.Modulo:
-		reason += ": the divisor is zero, or an operand is not a number"
-	}
-	return x.failedAt(id, reason)
-}
-
-// operandType names the type of an operand, as far as it is known from the source and the data.
-func (x *Expression) operandType(vars cel.Activation, o ast.Expr) string {
-	for _, i := range x.byNode[asWritten(o).ID()] {
-		r := x.references[i]
-		if _, v, end := walk(vars, r); end == endPresent && !r.presence {
-			return v.Type().TypeName()
-		}
-	}
-	if o.Kind() == ast.LiteralKind {
-		return o.AsLiteral().Type().TypeName()
-	}
-	if t := x.ast.GetType(o.ID()); t != nil {
-		return cel.FormatCELType(t)
-	}
-	return "dyn"
+	return reason + "not an object"
 }
 
 // nulls returns the paths that a node reads and that are null. They are missing inputs that may have
@@ -205,27 +173,6 @@ func nodesOf(e ast.Expr) map[int64]bool {
 
 func isOptionalValue(e ast.Expr) bool {
 	return e != nil && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() && e.AsCall().FunctionName() == "value"
-}
-
-// callNames are the names of operators and internal functions for messages.
-var callNames = map[string]string{ //nolint:gochecknoglobals // a table
-	operators.Index: "[]", operators.Conditional: "?:", orderedCall: "the iteration",
-	optionalCall: "an optional entry", sortByCall: "sortBy", "cel.@mapInsert": "an entry of the map",
-}
-
-func callName(function string) string {
-	if n, ok := callNames[function]; ok {
-		return n
-	}
-	operator, _ := operators.FindReverse(function)
-	return cmp.Or(operator, function)
-}
-
-func (x *Expression) callText(id int64) string {
-	if n := x.node(id); n != nil && n.Kind() == ast.CallKind {
-		return callName(n.AsCall().FunctionName())
-	}
-	return "it"
 }
 
 // stopped returns the failure of an evaluation that exceeds the budget.
@@ -259,14 +206,24 @@ func (x *Expression) node(id int64) (found ast.Expr) {
 }
 
 // below names the value that is read below a node.
-func (x *Expression) below(node ast.Expr) string {
+func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
 	ids := nodesOf(node)
 	for _, r := range x.references {
 		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
 			return "an element of " + x.name(r)
 		}
 	}
+	for _, r := range x.references {
+		if n, _, end := walk(vars, r); (ids[r.node] || !r.branch) && end == endAbsent && n < r.required() {
+			return x.name(r.upTo(n + 1))
+		}
+	}
 	return "a computed value of " + x.source.Path
+}
+
+func isList(v ref.Val) bool {
+	_, ok := v.(traits.Lister)
+	return ok
 }
 
 // lenient returns the paths that some part of the expression reads as optional.

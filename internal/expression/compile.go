@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
@@ -29,6 +31,9 @@ const (
 	WantJSON                // a status field: a value that JSON can represent
 	WantBool                // a condition: bool
 )
+
+// isMap reports whether the result must be a map of texts.
+func (w Want) isMap() bool { return w == WantTextMap || w == WantLabels }
 
 // A Source is the text of an expression, and where it is in the input.
 type Source struct {
@@ -92,8 +97,43 @@ func (e *Environment) Compile(s Source, declared ...func(name string) string) (x
 		wrong := s.wrong("has %d characters, over the limit of %d: %s", n, limits.ExpressionCharacters, e.shorten)
 		return nil, diagnostic.List{wrong}
 	}
+	checked, wrong := e.compile(s, declared)
+	if len(wrong) > 0 || minusOfObject(checked) > 0 {
+		if names := e.dashes(s, declared); len(names) > 0 {
+			return nil, names
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	if s.Want.isMap() {
+		untyped := &typeCheck{Typing{Objects: noObjects{}}, checked.NativeRep(), e, s, newScript(s.Text), nil}
+		if wrong := untyped.refused(untyped.root().entries()); len(wrong) > 0 {
+			return nil, wrong
+		}
+	}
+	if msg := s.Want.refusal(checked.OutputType(), e.several); msg != "" {
+		if root := checked.NativeRep().Expr(); isCall(root, operators.LogicalAnd) || isCall(root, operators.LogicalOr) {
+			msg = strings.ReplaceAll(msg, ": wrap", ": write condition ? one : other, or wrap")
+		}
+		if name := numberedName(s, checked.NativeRep()); name != "" {
+			msg += ", or write " + name + " if - is a part of the name"
+		}
+		if wrong := s.wrongSum(checked.NativeRep(), msg); wrong != nil {
+			return nil, wrong
+		}
+		if s.Note != "" {
+			msg += " (" + s.Note + ")"
+		}
+		return nil, diagnostic.List{s.wrongAt(1, 1, msg)}
+	}
+	return e.plan(s, checked)
+}
+
+// compile parses and checks a source.
+func (e *Environment) compile(s Source, declared []func(string) string) (*cel.Ast, diagnostic.List) {
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
-	if iss.Err() != nil {
+	if len(iss.Errors()) > 0 { // printing all errors, as Err does, takes longer than finding them
 		return nil, diagnostic.List{syntaxDiagnostic(s, sortedErrors(iss.Errors())[0])}
 	}
 	if d := e.checkSize(s, parsed.NativeRep()); d != nil {
@@ -101,16 +141,13 @@ func (e *Environment) Compile(s Source, declared ...func(name string) string) (x
 	}
 	orderRanges(parsed.NativeRep())
 	checked, iss := e.env.Check(parsed)
-	if iss.Err() != nil {
+	if len(iss.Errors()) > 0 {
 		return nil, e.diagnose(s, iss.Errors(), declared)
 	}
-	if msg := s.Want.refuse(checked.OutputType(), e.several); msg != "" {
-		if s.Note != "" {
-			msg += " (" + s.Note + ")"
-		}
-		return nil, diagnostic.List{s.wrongAt(1, 1, msg)}
+	if wrong := append(e.checkOptionals(s, checked.NativeRep()), e.checkShapes(s, checked.NativeRep())...); len(wrong) > 0 {
+		return nil, wrong
 	}
-	return e.plan(s, checked)
+	return checked, nil
 }
 
 // wrong returns a diagnostic about the whole source.
@@ -163,10 +200,24 @@ func sortedErrors(errs []*cel.Error) []*cel.Error {
 	return errs
 }
 
-// refuse returns a message about a static result type, or an empty text. several is the hint for
+// refusal returns a message about a static result type, or an empty text. several is the hint for
 // several keys.
-func (w Want) refuse(t *cel.Type, several string) string {
+func (w Want) refusal(t *cel.Type, several string) string {
 	t = withoutOptional(t)
+	want, hint := w.refuse(t, several)
+	if want == "" {
+		return ""
+	}
+	return mustReturn(want, cel.FormatCELType(t)) + hint
+}
+
+// mustReturn returns the message that a result has another type than the one that is wanted.
+func mustReturn(want, returned string) string {
+	return fmt.Sprintf("must return %s, but returns %s", want, withArticle(returned))
+}
+
+// refuse returns what is wanted instead of a static type, and a hint. Both are empty for a type that is accepted.
+func (w Want) refuse(t *cel.Type, several string) (want, hint string) {
 	want, hint, ok := "a string", conversionHint(t, several), isKind(t, types.DynKind, types.AnyKind)
 	switch w {
 	case WantAny:
@@ -184,9 +235,54 @@ func (w Want) refuse(t *cel.Type, several string) string {
 		want, hint, ok = "true or false", ": compare it with something", ok || isKind(t, types.BoolKind)
 	}
 	if ok {
+		return "", ""
+	}
+	return want, hint
+}
+
+// wrongSum explains the message about a sum that must be a text, but is a number. It returns nil for all others.
+func (s Source) wrongSum(checked *ast.AST, message string) diagnostic.List {
+	number := addedNumber(checked)
+	if number == nil || !strings.HasSuffix(message, stringHint) {
+		return nil
+	}
+	l, of := checked.SourceInfo().GetStartLocation(number.ID()), cel.FormatCELType(checked.GetType(number.ID()))
+	return diagnostic.List{s.wrongAt(l.Line(), l.Column()+1, fmt.Sprintf("must return a string, but the sum with this %s "+
+		"is a number: wrap the %s in string(...) to add it to a text, or the whole sum", of, of))}
+}
+
+// addedNumber returns the number that an expression adds to a value of an unknown type, which is probably a text,
+// or nil.
+func addedNumber(checked *ast.AST) ast.Expr {
+	root := checked.Expr()
+	if !isCall(root, operators.Add) {
+		return nil
+	}
+	a, b := root.AsCall().Args()[0], root.AsCall().Args()[1]
+	if isKind(checked.GetType(b.ID()), types.DynKind) {
+		a, b = b, a
+	}
+	number := isKind(checked.GetType(b.ID()), types.IntKind, types.DoubleKind)
+	if !number || !isKind(checked.GetType(a.ID()), types.DynKind) {
+		return nil
+	}
+	return b
+}
+
+// numberedName returns the name that may be meant by a subtraction such as environment.zone-1, or an empty text.
+func numberedName(s Source, checked *ast.AST) string {
+	root := checked.Expr()
+	if !isCall(root, operators.Subtract) || root.AsCall().Args()[1].Kind() != ast.LiteralKind {
 		return ""
 	}
-	return fmt.Sprintf("must return %s, but returns %s%s", want, withArticle(cel.FormatCELType(t)), hint)
+	c := newScript(s.Text)
+	l := checked.SourceInfo().GetStartLocation(root.AsCall().Args()[0].ID())
+	path := c.pathAt(c.offset(l.Line(), l.Column()))
+	m, number := stepAtEnd.FindStringSubmatch(path), root.AsCall().Args()[1].AsLiteral().Value()
+	if m == nil || m[1] == "" || !strings.Contains(s.Text, fmt.Sprintf("%s-%v", m[1], number)) {
+		return ""
+	}
+	return fmt.Sprintf("%s['%s-%v']", strings.TrimSuffix(path, m[0]), m[1], number)
 }
 
 // withoutOptional returns the type in an optional.
@@ -212,12 +308,18 @@ func isKind(t *cel.Type, kinds ...types.Kind) bool {
 	return slices.Contains(kinds, t.Kind())
 }
 
+// The hints for a value, and for a map, that is not text.
+const (
+	stringHint = ": wrap it in string(...)"
+	valuesHint = ": wrap its values in string(...)"
+)
+
 // conversionHint returns how to convert a value of type t to a string.
 func conversionHint(t *cel.Type, several string) string {
 	switch t.Kind() { //nolint:exhaustive // no hint for all others
 	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.BytesKind,
 		types.TimestampKind, types.DurationKind:
-		return ": wrap it in string(...)"
+		return stringHint
 	case types.ListKind:
 		return ": join it with .join(',') or json.encode(...)"
 	case types.MapKind:
@@ -231,7 +333,10 @@ func conversionHint(t *cel.Type, several string) string {
 // mapHint returns how to convert a map to a map of strings.
 func mapHint(t *cel.Type) string {
 	if isKind(t, types.MapKind) && len(t.Parameters()) == 2 {
-		return ": wrap its values in string(...)"
+		if !isKind(t.Parameters()[0], types.StringKind, types.DynKind) {
+			return ": write its keys in quotes"
+		}
+		return valuesHint
 	}
 	return ": write for example {'key': 'value'}"
 }

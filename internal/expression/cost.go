@@ -82,7 +82,7 @@ func (coster) EstimateCallCost(
 	switch function {
 	case orderedCall, optionalCall: // they return their operand
 		return &checker.CallEstimate{CostEstimate: checker.FixedCostEstimate(1), ResultSize: &size}
-	case operators.Add, operators.Equals, operators.NotEquals, operators.In, "size", "format": // in CEL's model
+	case operators.Add, operators.Equals, operators.NotEquals, operators.In, "size", formatCall: // in CEL's model
 		return nil
 	case "json.encode", "yaml.encode":
 		visits = mul(visits, assumedText)

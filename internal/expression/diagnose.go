@@ -27,10 +27,9 @@ func (e *Environment) diagnose(s Source, errs []*cel.Error, declared []func(stri
 	}
 	meant := meantName(parsed.NativeRep())
 	var out diagnostic.List
-	var nodes []ast.Expr // that the diagnostics are about
-	add := func(d *diagnostic.Diagnostic, node ast.Expr) {
+	add := func(d *diagnostic.Diagnostic) {
 		if !slices.ContainsFunc(out, func(o *diagnostic.Diagnostic) bool { return *o == *d }) {
-			out, nodes = append(out, d), append(nodes, node)
+			out = append(out, d)
 		}
 	}
 	if len(s.Text) <= limits.ExplainedCharacters {
@@ -38,7 +37,7 @@ func (e *Environment) diagnose(s Source, errs []*cel.Error, declared []func(stri
 		m := mismatch{c, declared, map[int64]bool{}}
 		for _, err := range errs {
 			if message := m.explain(err); message != "" {
-				add(c.at(err, message), c.nodes[err.ExprID])
+				add(c.at(err, message))
 			}
 		}
 	}
@@ -48,50 +47,24 @@ func (e *Environment) diagnose(s Source, errs []*cel.Error, declared []func(stri
 			if err.Location.Line() > 0 {
 				d.Line, d.Column = err.Location.Line(), err.Location.Column()+1
 			}
-			add(d, nil)
+			add(d)
 		}
 	}
-	switch {
-	case meant == "":
-	case nodes[0] == nil || !isCall(nodes[0], operators.Subtract):
+	if meant != "" {
 		out[0].Message += suggest.DidYouMean(meant)
-	default:
-		out[0].Message = "- is the minus operator here" + suggest.DidYouMean(meant)
-		if len(nodes) > 1 && nodes[1] != nil && nodes[1].Kind() == ast.IdentKind {
-			out = slices.Delete(out, 1, 2) // the name after the dash
-		}
 	}
 	return out
 }
 
-// meantName guesses the name that is meant in a source that does not compile: a dash or a dot in a
-// name is an operator of CEL. It returns an empty text if there is no such name.
+// meantName guesses the name that is meant in a source that does not compile: a dot in a name selects a
+// field. It returns an empty text if there is no such name.
 func meantName(a *ast.AST) (meant string) {
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		switch {
-		case meant != "":
-		case isCall(e, operators.Subtract):
-			meant = dashed(e.AsCall().Args())
-		case e.Kind() == ast.SelectKind:
+		if meant == "" && e.Kind() == ast.SelectKind {
 			meant = dotted(selected(e))
 		}
 	}))
 	return meant
-}
-
-// dashed guesses the meaning of secrets.my-db.password, which CEL parses as secrets.my minus
-// db.password.
-func dashed(operands []ast.Expr) string {
-	before := operands[0]
-	for isCall(before, operators.Add) {
-		before = before.AsCall().Args()[1] // 'x' + secrets.my is one operand
-	}
-	left, right := selected(before), selected(operands[1])
-	if len(left) < 2 || len(right) == 0 || !slices.Contains(inputs, left[0]) {
-		return ""
-	}
-	last := len(left) - 1
-	return PathText(left[0], slices.Concat(left[1:last], []string{left[last] + "-" + right[0]}, right[1:])...)
 }
 
 // dotted guesses the meaning of secrets.db.ca.crt, which CEL parses as the field crt of a string.
@@ -100,10 +73,24 @@ func dotted(path []string) string {
 		return ""
 	}
 	n, ok := map[string]int{Secret: 1, Secrets: 2, Generated: 2, Previous: 2}[path[0]]
-	if !ok || len(path) != n+2 || slices.Contains(lengths, path[n+1]) {
+	if !ok || len(path) != n+2 || slices.Contains(lengths, path[n+1]) || slices.Contains(dataOfSecrets, path[n]) {
 		return ""
 	}
 	return PathText(path[0], append(path[1:n:n], strings.Join(path[n:], "."))...)
+}
+
+// dataOfSecrets are the fields of a Secret that contain its values.
+var dataOfSecrets = []string{"data", "stringData"} //nolint:gochecknoglobals // a table
+
+// belowData returns the message for a value that is selected from the data of a Secret. It is empty for all other
+// selections.
+func belowData(operand ast.Expr, field string) string {
+	path := selected(operand)
+	if n := len(path) - 1; n >= 1 && slices.Contains(dataOfSecrets, path[n]) && dotted(append(path[:n:n], "a", "b")) != "" {
+		return fmt.Sprintf("the values of a Secret are not below %s here: write %s", path[n],
+			PathText(path[0], append(path[1:n:n], field)...))
+	}
+	return ""
 }
 
 // selected returns the names in a chain of plain selections that begins with a variable. It returns
@@ -125,6 +112,8 @@ var inputs = []string{ //nolint:gochecknoglobals // a table
 	Secret, Secrets, Resource, Self, Resources, Sources, Composite, Env, Context, Generated, Previous,
 }
 
+func isInput(name string) bool { return slices.Contains(inputs, name) }
+
 // lengths are the names of the size of a value in other languages.
 var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a table
 
@@ -144,49 +133,123 @@ func (m mismatch) explain(err *cel.Error) string {
 	parent, _ := e.Parent()
 	operand, field, selects := selection(e)
 	switch {
-	case selects && slices.Contains(lengths, field) && isKind(m.typeOf(operand), types.StringKind, types.ListKind):
-		return fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(m.typeOf(operand)), field)
+	case selects && m.explainField(operand, field) != "":
+		return m.explainField(operand, field)
 	case m.isPlaceError(e):
-		if parent == nil || !isCall(parent, operators.LogicalOr) {
-			break
+		if parent != nil && isCall(parent, operators.LogicalOr) {
+			return m.notCondition(e, parent)
 		}
-		if m.told[parent.ID()] {
-			return ""
-		}
-		m.told[parent.ID()] = true
-		return fmt.Sprintf("|| takes true or false, but this is %s: for a default write for example %s",
-			m.aType(m.typeOf(e)), forDefault)
 	case e.Kind() == ast.IdentKind:
-		return m.noVariable(e.AsIdent(), parent)
+		return m.explainName(e, parent, m.offsetOf(err))
 	case e.Kind() == ast.CallKind && m.env.env.Functions()[e.AsCall().FunctionName()] == nil:
-		return m.noFunction(e.AsCall().FunctionName())
+		return m.noFunction(e.AsCall(), m.offsetOf(err))
 	case e.Kind() == ast.CallKind:
-		if message := m.explainOverload(e.AsCall()); message != "" {
+		call := e.AsCall()
+		if message := cmp.Or(m.explainOptional(call, m.offsetOf(err)), m.explainOverload(call)); message != "" {
 			return message
 		}
 	}
 	return cmp.Or(m.typeCheck.explain(err), explainCEL(err.Message))
 }
 
-const forDefault = "secret.?host.orValue('none')"
+// explainField returns the message for a field that is a habit of other languages, or an empty text.
+func (m mismatch) explainField(operand ast.Expr, field string) string {
+	if slices.Contains(lengths, field) && isKind(m.typeOf(operand), types.StringKind, types.ListKind) {
+		return fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(m.typeOf(operand)), field)
+	}
+	return belowData(operand, field)
+}
+
+// explainName returns the message for a variable that does not exist at an offset. It is empty if another message
+// is about the same mistake.
+func (m mismatch) explainName(e, parent ast.NavigableExpr, at int) string {
+	entries := m.text.mapOfTwo(e.AsIdent())
+	switch {
+	case m.ofUnknown(e, parent), entries != nil && m.told[0]:
+		return ""
+	case entries == nil:
+		return m.noVariable(e.AsIdent(), parent, at)
+	}
+	m.told[0] = true // no node has this number
+	return fmt.Sprintf("map with three arguments filters a list: write .transformList%s for the entries of a map",
+		m.text.arguments(entries[2]))
+}
+
+// notCondition returns the message for an operand of || that is not a condition. It is empty if the other operand
+// already has one.
+func (m mismatch) notCondition(e, or ast.Expr) string {
+	if m.told[or.ID()] {
+		return ""
+	}
+	m.told[or.ID()] = true
+	return fmt.Sprintf("|| takes true or false, but this is %s: for a default write %s",
+		m.aType(m.typeOf(e)), m.text.withDefaultBefore(m.offset(or), literalOf(or)))
+}
+
+// comparedWithNull returns the message for a comparison with null that the checker refuses.
+func (m mismatch) comparedWithNull(call ast.CallExpr) string {
+	operands, fn := call.Args(), call.FunctionName()
+	if fn != operators.Equals && fn != operators.NotEquals {
+		return ""
+	}
+	i := slices.IndexFunc(operands, func(e ast.Expr) bool { return isNull(m.typeOf(e)) })
+	if i < 0 {
+		return ""
+	}
+	other, not := operands[1-i], ""
+	if fn == operators.Equals {
+		not = "!"
+	}
+	return fmt.Sprintf("%s is never null, because a missing value is waited for: write %shas(%s)",
+		m.aType(m.typeOf(other)), not, m.textOf(other))
+}
+
+const forDefault = "composite.spec.?host.orValue('none')"
 
 func isCall(e ast.Expr, fn string) bool {
 	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == fn
 }
 
-// explainOverload returns a message about the form of a call or its operands.
-func (m mismatch) explainOverload(call ast.CallExpr) string {
+// explainOptional returns a message about a method that needs an optional, or about null. at is the offset of
+// the method.
+func (m mismatch) explainOptional(call ast.CallExpr, at int) string {
 	fn, have := call.FunctionName(), m.typesOf(operandsOf(call))
 	switch {
-	case fn == "format" && call.IsMemberFunction() &&
+	case !call.IsMemberFunction():
+		return m.comparedWithNull(call)
+	case slices.Contains(optionalMethods, fn) && !isOptional(have[0]):
+		return m.text.needsOptional(at)
+	case fn == "or" && len(have) == 2 && !isOptional(have[1]):
+		return "or takes another optional: write orValue for a default value"
+	}
+	return ""
+}
+
+// explainOperands returns a message about operands of some operators, and of format.
+func (m mismatch) explainOperands(call ast.CallExpr, have []*types.Type) string {
+	switch fn := call.FunctionName(); {
+	case fn == formatCall && call.IsMemberFunction() && isKind(have[0], types.TimestampKind):
+		return "a timestamp has no format: write string(...) around it, or for example .getFullYear() for a part of it"
+	case fn == formatCall && call.IsMemberFunction() &&
 		(len(call.Args()) != 1 || !isKind(have[1], types.ListKind, types.DynKind)):
 		return "format takes one list: write .format([...]) around its values"
+	case fn == operators.Index && isKind(have[0], types.StringKind):
+		return "a string has no elements: write .charAt(0) for a character, or .substring(0, 3) for a part"
 	case fn == operators.Index && isKind(have[0], types.ListKind):
 		return fmt.Sprintf("the index of a list must be a number, but this is %s: write for example [0]", m.aType(have[1]))
 	case fn == operators.LogicalNot:
-		return fmt.Sprintf("! takes true or false, but this is %s: compare it with something", m.aType(have[0]))
+		return fmt.Sprintf("! takes true or false, but this is %s%s", m.aType(have[0]), m.compared(call.Args()[0]))
 	case fn == operators.Modulo && isKind(have[0], types.StringKind):
 		return "% divides numbers: write '%s'.format([...]) to put values into a text"
+	}
+	return ""
+}
+
+// explainOverload returns a message about the form of a call or its operands.
+func (m mismatch) explainOverload(call ast.CallExpr) string {
+	fn, have := call.FunctionName(), m.typesOf(operandsOf(call))
+	if message := m.explainOperands(call, have); message != "" {
+		return message
 	}
 	overloads := m.env.env.Functions()[fn].OverloadDecls()
 	if !isOperator(fn) {
@@ -283,145 +346,4 @@ func conversionOf(from, to *types.Type) string {
 		return fmt.Sprintf(": write [ ] around the %s", cel.FormatCELType(from))
 	}
 	return ""
-}
-
-// Names of variables in other tools, with their names here.
-var foreignVariables = map[string]string{ //nolint:gochecknoglobals // a table
-	"xr": Composite, "oxr": Composite, "dxr": Composite, "claim": Composite,
-	"observed": Resources, "ocds": Resources, "desired": Resources, "this": Resource, "it": Resource,
-	"env": Env, "connection": Secret, "connectiondetails": Secret,
-	"spec": Composite + ".spec", "metadata": Composite + ".metadata", "status": Resource + ".status",
-}
-
-// noVariable returns the message for a variable that does not exist, and suggests another one. parent
-// is the node that contains the variable, or nil.
-func (m mismatch) noVariable(name string, parent ast.NavigableExpr) string {
-	text := fmt.Sprintf("there is no variable %s", name)
-	for _, spelling := range m.declared {
-		if meant := spelling(name); meant != "" {
-			return fmt.Sprintf("%s: write %s", text, meant)
-		}
-	}
-	names, list := m.env.variables()
-	local := strings.TrimLeft(name, ".")
-	if slices.Contains(inputs, local) || name == Generation || name == Variables {
-		return fmt.Sprintf("%s here: %s", text, list)
-	}
-	meant := suggest.Nearest(name, names)
-	if foreign := foreignVariables[strings.ToLower(local)]; meant == "" &&
-		slices.Contains(names, strings.Split(foreign, ".")[0]) {
-		meant = foreign
-	}
-	switch {
-	case meant != "":
-		return text + suggest.DidYouMean(meant)
-	case parent != nil && parent.Kind() == ast.SelectKind && slices.Contains(names, Resources):
-		return fmt.Sprintf("%s: %s; a composed resource is resources.%s", text, list, local)
-	case len(names) > 1 && (parent == nil || isCall(parent, operators.Add)):
-		return text + ": write " + textInQuotes + "\"'some text'\""
-	}
-	return text + ": " + list
-}
-
-// variables returns the names of all variables, sorted, and a text that lists them.
-func (e *Environment) variables() (names []string, text string) {
-	for _, v := range e.env.Variables() {
-		if v.Type().Kind() != types.TypeKind && v.Value() == nil { // no type, such as int
-			names = append(names, v.Name())
-		}
-	}
-	if len(names) == 1 {
-		return names, "the only variable is " + names[0]
-	}
-	slices.Sort(names)
-	return names, "the variables are " + strings.Join(names, ", ")
-}
-
-// What to write for functions of other languages. Their names are in lower case, without _.
-var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a table
-	out := map[string]string{}
-	for hint, names := range map[string]string{
-		"write size(value)":                                        "len length count",
-		"write string(value)":                                      "tostring str quote",
-		"write int(value)":                                         "toint parseint atoi integer",
-		"write double(value)":                                      "float tofloat parsefloat",
-		"write bool(value)":                                        "tobool",
-		"write type(value)":                                        "typeof",
-		"write text.lowerAscii()":                                  "lower tolower tolowercase downcase",
-		"write text.upperAscii()":                                  "upper toupper touppercase upcase",
-		"write text.trim()":                                        "strip trimspace",
-		"write text.startsWith(part)":                              "hasprefix",
-		"write text.endsWith(part)":                                "hassuffix",
-		"write text.replace(old, new)":                             "replaceall",
-		"write text.matches(pattern)":                              "regexmatch",
-		"write text.substring(start, end)":                         "substr",
-		"write '%s:%s'.format([a, b])":                             "printf sprintf format fmt",
-		"write base64.encode(bytes(text))":                         "b64enc base64encode tobase64 base64",
-		"write string(base64.decode(text))":                        "b64dec base64decode frombase64",
-		"write json.encode(value)":                                 "tojson jsonencode",
-		"write json.decode(text)":                                  "fromjson jsondecode parsejson",
-		"write yaml.encode(value)":                                 "toyaml yamlencode",
-		"write yaml.decode(text)":                                  "fromyaml yamldecode",
-		"write url.queryEscape(text)":                              "urlquery urlencode encodeuricomponent",
-		"write sha256(text)":                                       "sha256sum",
-		"write for example " + forDefault:                          "default coalesce getordefault get",
-		"write condition ? one : other":                            "tern ternary iff",
-		"write a + b":                                              "concat",
-		"write list + [value]":                                     "append",
-		"write list[0]":                                            "first",
-		"write value in list, or text.contains(part)":              "includes",
-		"iterate over the map to read its keys: map.map(key, key)": "keys",
-		"put it under generators":                                  "random uuid uuidv4 randalphanum",
-		"put the object under sources":                             "lookup",
-		"expressions have no clock: the same input must always return the same result": "now",
-	} {
-		for _, name := range strings.Fields(names) {
-			out[name] = hint
-		}
-	}
-	return out
-}()
-
-// noFunction returns the message for a function that does not exist, and suggests another one.
-func (m mismatch) noFunction(name string) string {
-	text := fmt.Sprintf("there is no function %s", name)
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	if hint, ok := foreignFunctions[strings.ToLower(strings.ReplaceAll(last, "_", ""))]; ok {
-		return text + ": " + hint
-	}
-	var names, namespaced []string
-	for fn := range m.env.env.Functions() {
-		if isOperator(fn) || strings.Contains(fn, "@") {
-			continue
-		}
-		names = append(names, fn)
-		if strings.HasSuffix(fn, "."+last) {
-			namespaced = append(namespaced, fn)
-		}
-	}
-	for _, macro := range m.env.env.Macros() {
-		if macro.Function() == last {
-			return macroForm(last)
-		}
-		names = append(names, macro.Function())
-	}
-	slices.Sort(names)
-	slices.Sort(namespaced)
-	if meant := cmp.Or(suggest.Nearest(name, names), strings.Join(namespaced, " or ")); meant != "" {
-		return text + suggest.DidYouMean(meant)
-	}
-	return text + ": https://github.com/crossplane-contrib/function-export/tree/main/input lists all functions"
-}
-
-// macroForm describes the arguments of a macro.
-func macroForm(name string) string {
-	switch name {
-	case "has":
-		return "has takes one field: write for example has(resource.status.host)"
-	case "bind":
-		return "bind takes a name, a value and an expression that uses the name: " +
-			"write for example cel.bind(x, secret.host, x + ':' + x)"
-	}
-	return fmt.Sprintf("%s takes a name for each element and an expression that uses the name: "+
-		"write for example list.%s(x, x.name)", name, name)
 }

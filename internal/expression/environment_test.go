@@ -91,7 +91,7 @@ func TestVariablesOfGenerators(t *testing.T) {
 		"AuthorsGenerated":     {"the composite's author has no generators", env.Authors(), "generated.db.password", undeclared("generated", tenants)},
 		"AuthorsPrevious":      {"", env.Authors(), "previous.?db.?password", undeclared("previous", tenants)},
 		"AuthorsGeneration":    {"", env.Authors(), "generation.number", undeclared("generation", tenants)},
-		"AuthorsAbsolute":      {"a dot in front is no way around", env.Authors(), ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable .generated here: " + tenants}}},
+		"AuthorsAbsolute":      {"a dot in front is no way around", env.Authors(), ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
 		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "the only variable is key")},
 		"GeneratedIsText": {
 			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",

@@ -117,6 +117,12 @@ type Waiting struct {
 	// Missing inputs as they are written in CEL, sorted, for example resources.db.status.endpoint. They
 	// come from the source of the expression, never from its data.
 	Inputs []string
+
+	// Null is set if they exist and are null.
+	Null bool
+
+	// See is a command that shows more about the first of them, or empty.
+	See string
 }
 
 // NewWaiting returns an error for missing inputs.
@@ -124,6 +130,13 @@ func NewWaiting(inputs ...string) *Waiting {
 	inputs = slices.Clone(inputs)
 	slices.Sort(inputs)
 	return &Waiting{Inputs: slices.Compact(inputs)}
+}
+
+// waitingForNull returns an error for inputs that exist and are null.
+func waitingForNull(inputs ...string) *Waiting {
+	w := NewWaiting(inputs...)
+	w.Null = true
+	return w
 }
 
 // Error names the inputs. It contains no data.

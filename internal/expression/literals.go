@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
@@ -30,8 +31,10 @@ func (literalValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, 
 		switch operands := operandsOf(e.AsCall()); e.AsCall().FunctionName() {
 		case "matches", "regex.replace", "regex.extract", "regex.extractAll":
 			validatePattern(operands, iss)
-		case "format":
+		case formatCall:
 			validateFormat(operands, iss)
+		case operators.Index:
+			validateIndex(a.GetType(operands[0].ID()), operands[1], iss)
 		}
 	}))
 }
@@ -62,6 +65,8 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 	}
 }
 
+const formatCall = "format"
+
 // clause is a clause of a format.
 var clause = regexp.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
 
@@ -80,6 +85,13 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 		if v.Kind() == ast.LiteralKind && v.AsLiteral().Type() == types.DoubleType && strings.HasSuffix(clauses[i], "d") {
 			iss.ReportErrorAtID(v.ID(), "%%d takes whole numbers, but this is a double: write %%f, or wrap it in int(...)")
 		}
+	}
+}
+
+// validateIndex refuses a negative index, which in other languages counts from the end of a list.
+func validateIndex(of *types.Type, index ast.Expr, iss *cel.Issues) {
+	if n, ok := literalKey(index).(int64); ok && n < 0 && !isKind(of, types.MapKind) {
+		iss.ReportErrorAtID(index.ID(), "an index cannot be negative: write list[size(list) - 1] for the last element")
 	}
 }
 

@@ -45,6 +45,17 @@ func (r Reference) strict() bool {
 	return !r.presence && !slices.ContainsFunc(r.Path, func(s Step) bool { return s.optional })
 }
 
+// required returns the number of steps that must exist before those that may be absent.
+func (r Reference) required() int {
+	if i := slices.IndexFunc(r.Path, func(s Step) bool { return s.optional }); i >= 0 {
+		return i
+	}
+	if r.presence {
+		return len(r.Path) - 1
+	}
+	return len(r.Path)
+}
+
 // text returns the reference as it is written in CEL. It uses from for the variables that refer to a
 // different input in each export.
 func (r Reference) text(from string) string {

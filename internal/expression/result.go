@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -60,13 +61,26 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 		if err := c.spend(len(key)); err != nil {
 			return nil, false, x.placed(err)
 		}
-		text, err := x.text(e, c)
+		text, err := x.textOfEntry(string(key), e, c)
 		if err != nil {
 			return nil, false, err
 		}
 		out[string(key)] = text
 	}
 	return out, true, nil
+}
+
+// entry returns the value of a key in a map literal, or nil: a computed key may be data.
+func (x *Expression) entry(key string) ast.Expr {
+	if x.ast.Expr().Kind() != ast.MapKind {
+		return nil
+	}
+	for _, e := range x.ast.Expr().AsMap().Entries() {
+		if k, ok := literalString(e.AsMapEntry().Key()); ok && k == key {
+			return asWritten(e.AsMapEntry().Value())
+		}
+	}
+	return nil
 }
 
 // object returns a result as a map. It returns false for optional.none().
@@ -87,7 +101,7 @@ func (x *Expression) object(v ref.Val, wrong string) (traits.Mapper, bool, error
 func (x *Expression) some(v ref.Val) (ref.Val, bool, error) {
 	v, ok := present(v)
 	if v == types.NullValue {
-		return nil, false, x.null()
+		return nil, false, x.null(x.ast.Expr())
 	}
 	return v, ok, nil
 }
@@ -203,6 +217,20 @@ func present(v ref.Val) (ref.Val, bool) {
 }
 
 func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
+	return x.textAt(v, c, x.ast.Expr(), "must return a string, but returns ")
+}
+
+// textOfEntry returns the value of a key as text.
+func (x *Expression) textOfEntry(key string, v ref.Val, c *counter) (sensitive.Bytes, error) {
+	node := x.entry(key)
+	if node == nil {
+		return x.textAt(v, c, x.ast.Expr(), "each value of the map must be a string, but one is ")
+	}
+	return x.textAt(v, c, node, valueOfKey(key)+" must be a string, but is ")
+}
+
+// textAt returns the value of a node as text. wrong is the beginning of the message for any other value.
+func (x *Expression) textAt(v ref.Val, c *counter, node ast.Expr, wrong string) (sensitive.Bytes, error) {
 	if err := c.spend(int(textLen(v))); err != nil {
 		return sensitive.Bytes{}, x.placed(err)
 	}
@@ -214,19 +242,19 @@ func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
 			return sensitive.New(t), nil
 		}
 	case types.Null:
-		return sensitive.Bytes{}, x.null()
+		return sensitive.Bytes{}, x.null(node)
 	case *types.Err:
 		return sensitive.Bytes{}, x.placed(t)
 	}
 	t, _ := v.Type().(*types.Type)
-	return sensitive.Bytes{}, x.failedAt(0, "must return a string, but returns "+typeName(v)+
-		conversionHint(cmp.Or(t, types.DynType), x.env.several))
+	return sensitive.Bytes{}, x.failedAt(0, wrong+typeName(v)+conversionHint(cmp.Or(t, types.DynType), x.env.several))
 }
 
-// null returns an error that waits: an observed field that is null has no value yet.
-func (x *Expression) null() error {
-	if is := x.byNode[x.ast.Expr().ID()]; len(is) == 1 && !x.references[is[0]].presence {
-		return NewWaiting(x.name(x.references[is[0]]))
+// null returns an error that waits: an observed field that is null has no value yet. The field is the value of
+// a node.
+func (x *Expression) null(node ast.Expr) error {
+	if is := x.byNode[node.ID()]; len(is) == 1 && !x.references[is[0]].presence {
+		return waitingForNull(x.name(x.references[is[0]]))
 	}
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }

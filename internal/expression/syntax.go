@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // syntaxDiagnostic returns a plain message for an error of CEL's parser, which reports errors in terms
@@ -18,6 +19,9 @@ func syntaxDiagnostic(s Source, err *cel.Error) *diagnostic.Diagnostic {
 	c := newScript(s.Text)
 	at := c.offset(err.Location.Line(), err.Location.Column())
 	message, at := c.explain(explainCEL(err.Message), at)
+	if s.Want.isMap() && strings.HasPrefix(message, unexpectedColon) {
+		message = unexpectedColon + ": write { } around the entries, and quotes around the keys, {'key': value}"
+	}
 	if err.Location.Line() < 1 {
 		return s.wrong("%s", message)
 	}
@@ -29,6 +33,7 @@ func syntaxDiagnostic(s Source, err *cel.Error) *diagnostic.Diagnostic {
 type script struct {
 	text   string
 	tokens []token
+	paths  [][]int // offsets of all paths in the text; pathAt finds them once
 }
 
 type token struct {
@@ -150,54 +155,57 @@ func (c *script) nameBefore(at int) int {
 
 // explain returns a message for an error of CEL at an offset. The mistake may be at another offset.
 func (c *script) explain(said string, at int) (message string, where int) {
+	if said == explainedHas {
+		return c.fieldOfHas(at), at
+	}
 	if !strings.HasPrefix(said, grammarMessage) {
 		return said, at
+	}
+	if message, at := c.inserted(); message != "" {
+		return message, at
 	}
 	i := slices.IndexFunc(c.tokens, func(t token) bool { return t.end() > at })
 	if i < 0 {
 		i = len(c.tokens)
 	}
-	if message, j := c.foreign(min(i+1, len(c.tokens))); message != "" {
+	if message, j := c.foreign(min(i+2, len(c.tokens)), i); message != "" {
 		return message, c.tokens[j].at
 	}
 	if i == len(c.tokens) {
 		return c.endsEarly(strings.HasSuffix(said, noColonMessage)), len(c.text)
 	}
-	if i > 0 && c.tokens[i-1].text == "not" {
-		return "there is no operator not: write ! before the value", c.tokens[i-1].at
+	if i > 0 && c.tokens[i].isValue(opening) {
+		if message, ok := insteadBefore[c.tokens[i-1].text]; ok {
+			return message, c.tokens[i-1].at
+		}
 	}
 	return c.unexpected(i), c.tokens[i].at
 }
 
-// foreignOperators are two consecutive tokens that are an operator in other languages.
-var foreignOperators = map[string]string{ //nolint:gochecknoglobals // a table
-	"{{": "{{ }} belongs to Go templates, but this is CEL: write its content as an expression, " +
-		"for example resources.db.status.host",
-	"${":  "${ belongs to other template languages, but this is CEL: write 'text' + value, or 'text %s'.format([value])",
-	"$(":  "$( belongs to other template languages, but this is CEL: write 'text' + value, or 'text %s'.format([value])",
-	"??":  "there is no operator ??: for a default write for example resource.?status.?host.orValue('none')",
-	"?.":  "there is no operator ?.: write the dot first, as in resource.?status.?host",
-	"===": "there is no operator ===: write ==",
-	"!==": "there is no operator !==: write !=",
-	"=>":  "there is no =>: write list.map(x, x.name)",
-}
-
-// foreign finds the syntax of other languages in the first n tokens.
-func (c *script) foreign(n int) (message string, at int) {
-	for i, t := range c.tokens[:n] {
-		if i+1 < len(c.tokens) && c.tokens[i+1].at == t.end() {
-			if text, ok := foreignOperators[t.text+c.tokens[i+1].text]; ok {
-				return text, i
-			}
-		}
-		if t.kind == unclosed {
-			return "the text that begins here does not end: close it with " + strings.TrimLeft(t.text, "rRbB")[:1], i
-		}
-		if bad := badEscape(t.text); t.kind == quoted && bad != "" {
-			return bad + ` is not a valid escape in a text: write \` + bad + " for a backslash, or r before the text", i
-		}
+// fieldOfHas returns the message for has() whose argument at an offset is not a field.
+func (c *script) fieldOfHas(at int) string {
+	begin := max(strings.LastIndex(c.text[:at], "has("), 0) + len("has(")
+	argument := strings.TrimSuffix(strings.TrimPrefix(c.bracket(begin-1), "("), ")")
+	m := stepAtEnd.FindStringSubmatch(argument)
+	switch {
+	case isInput(argument):
+		return fmt.Sprintf("has takes a field, and %s always exists: "+
+			"write for example has(resources.db), or has(resource.status.host)", argument)
+	case pathAtEnd.FindString(argument) != argument || m == nil && !strings.Contains(argument, ".?"):
+		return explainedHas
+	case strings.Contains(argument, "?"):
+		return fmt.Sprintf("has takes a field without ?: write %s.hasValue()", argument)
 	}
-	return "", 0
+	before, key := strings.TrimSuffix(argument, m[0]), strings.Trim(m[2], `'"`)
+	switch {
+	case m[1] != "":
+		return explainedHas
+	case key == m[2]:
+		return fmt.Sprintf("has takes a field, not an element: write size(%s) > %s", before, key)
+	case isIdentifier(key):
+		return fmt.Sprintf("has takes a field: write has(%s.%s)", before, key)
+	}
+	return fmt.Sprintf("has takes a field: write %s in %s", m[2], before)
 }
 
 // escape matches a backslash with the character that it escapes.
@@ -252,21 +260,10 @@ func (c *script) endsEarly(noColon bool) string {
 	return "ends too early: something is missing at its end"
 }
 
-// Operators of other languages, and single characters that are not part of CEL.
-var instead = map[string]string{ //nolint:gochecknoglobals // a table
-	"&": "there is no operator &: write &&", "and": "there is no operator and: write &&",
-	"|":  "there is no operator |: write || for or, or name(value) for a function",
-	"or": "there is no operator or: write ||", "=": "there is no operator =: write ==", "is": "there is no operator is: write ==",
-	"for": "there is no for: write list.map(x, x.name) or list.filter(x, x.ready)",
-	"#":   "# does not begin a comment: write //", ";": "there is no ; in an expression: leave it out",
-	"$": "$ cannot be part of a name: leave it out", "`": "` cannot quote a text: write '",
-	"‘": "‘ cannot quote a text: write '", "’": "’ cannot quote a text: write '",
-	"“": "“ cannot quote a text: write \"", "”": "” cannot quote a text: write \"",
-	"\u00a0": "this is a no-break space (U+00A0): write a plain space",
-}
-
 // textInQuotes is the hint for text that is not in quotes.
 const textInQuotes = "text in its own quotes, as in "
+
+const unexpectedColon = "unexpected : in an expression"
 
 // unexpected returns a message about a token in a wrong place, or about a missing token before it.
 func (c *script) unexpected(i int) string {
@@ -274,8 +271,8 @@ func (c *script) unexpected(i int) string {
 	if i > 0 {
 		before = c.tokens[i-1]
 	}
-	switch text, ok := instead[t.text]; {
-	case ok:
+	switch text := c.insteadOf(i, open); {
+	case text != "":
 		return text
 	case !t.is(closing) || open.closedBy() == t.text:
 		return c.misplaced(t, before, open)
@@ -285,25 +282,150 @@ func (c *script) unexpected(i int) string {
 	return fmt.Sprintf("%s: write %s before %s", c.notClosed(open), open.closedBy(), t)
 }
 
+// insteadOf returns a message about a token that is an operator in other languages.
+func (c *script) insteadOf(i int, open token) string {
+	t, next := c.tokens[i], ""
+	if i+1 < len(c.tokens) {
+		next = c.tokens[i+1].text
+	}
+	switch path := translated(c.text[t.end():]); {
+	case t.text == ":" && i == 1 && slices.Contains([]string{"cel", "expr", "expression"}, strings.ToLower(c.tokens[0].text)):
+		return fmt.Sprintf("the field is already CEL: leave the prefix %s: out", c.tokens[0])
+	case t.text == "=" && open.text == "{":
+		return "there is no = in a map: write : between a key and its value"
+	case t.text == ";" && open.text == "{":
+		return "there is no ; in a map: write a comma between two entries"
+	case t.text == "$" && path != "":
+		return "$ cannot be part of a name" + suggest.DidYouMean(path)
+	case t.text == "|":
+		return c.insteadOfPipe(i, next)
+	case t.text == "&" && c.joins(i):
+		return "there is no operator &: write + to join texts"
+	case t.text == "or":
+		return instead["or"] + c.withDefaultBefore(t.at, c.literalAt(i+1))
+	}
+	return instead[t.text]
+}
+
+// insteadOfPipe returns a message about a pipe to a function of another language.
+func (c *script) insteadOfPipe(i int, next string) string {
+	const what = "there is no operator |: "
+	at := c.tokens[i].at
+	switch {
+	case next == "default":
+		return what + "for a default write " + c.withDefaultBefore(at, c.literalAt(i+2))
+	case isDecoding(next) && isSecret(pathBefore(c.text[:at])):
+		return fmt.Sprintf("%sleave | %s out: %s", what, next, alreadyDecoded)
+	case foreignHint(next) != "":
+		return what + foreignHint(next)
+	}
+	return instead["|"]
+}
+
+// joins reports whether a token is beside a text, in a source that compares nothing.
+func (c *script) joins(i int) bool {
+	compares := slices.ContainsFunc(c.tokens, func(t token) bool {
+		return slices.Contains([]string{"==", "!=", "<", ">", "<=", ">=", "?", "in"}, t.text)
+	})
+	beside := c.tokens[max(i-1, 0):min(i+2, len(c.tokens))]
+	return !compares && slices.ContainsFunc(beside, func(t token) bool { return t.kind == quoted })
+}
+
+// Numbers that are not numbers of CEL.
+var (
+	grouped  = regexp.MustCompile(`^[0-9]+(?:_[0-9]+)+$`)
+	quantity = regexp.MustCompile(`^[0-9][\w.]*$`)
+)
+
+// conversions are functions that other languages write without parentheses.
+var conversions = []string{ //nolint:gochecknoglobals // a table
+	"string", "int", "double", "bool", "bytes", "size", "has",
+}
+
+// malformed returns a message about a number that CEL cannot read.
+func malformed(number string) string {
+	switch {
+	case grouped.MatchString(number):
+		return fmt.Sprintf("%s is not a number: write %s", number, strings.ReplaceAll(number, "_", ""))
+	case quantity.MatchString(number) && strings.Trim(number, "0123456789") != "":
+		return fmt.Sprintf("%s is not a number: write it in quotes, '%s'", token{text: number}, token{text: number})
+	}
+	return ""
+}
+
+// inBracket are messages about a token, after the bracket that is open, if there is one.
+var inBracket = map[string]string{ //nolint:gochecknoglobals // a table
+	",": "returns more than one value: join them with +, or write [ ] around a list",
+	":": unexpectedColon + ": write " + textInQuotes + "\"'https://host:443'\"" +
+		", or with values \"'https://%s:443'.format([value])\"",
+	"[:": "there is no slice [a:b]: write text.substring(0, 3) or list.slice(0, 3)",
+}
+
 // misplaced returns a message about a token that does not fit the token before it or the open bracket.
 func (c *script) misplaced(t, before, open token) string {
+	if message := c.misplacedValue(t, before); message != "" {
+		return message
+	}
 	afterValue, beginsValue := before.isValue(closing), t.isValue(opening)
 	switch {
-	case afterValue && t.kind == number && t.text[0] == '.':
-		return fmt.Sprintf("%s does not select anything: write [%s] for an element of a list", t, t.text[1:])
-	case t.text == "," && open.text == "":
-		return "returns more than one value: join them with +, or write [ ] around a list"
-	case t.text == ":" && open.text == "":
-		return "unexpected : in an expression: write " + textInQuotes + "\"'https://host:443'\""
+	case t.text == "/" && !afterValue:
+		return "a value is missing before /: write a regular expression as a text, and a comment after //"
+	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
+		return "% divides numbers: write '%s'.format([...]) to put values into a text"
+	case inBracket[open.text+t.text] != "":
+		return c.misplacedIn(open.text + t.text)
 	case afterValue && beginsValue:
 		return fmt.Sprintf("unexpected %s after %s: write an operator between them, such as +, and %s\"'some text'\"",
 			t, before, textInQuotes)
-	}
-	if !beginsValue && !afterValue {
+	case !beginsValue && !afterValue:
 		return fmt.Sprintf("a value is missing before %s", t)
-	}
-	if open.text != "" {
+	case t.text == "}":
+		return "{ } is a map here: leave { and } out, or write {'key': value}"
+	case open.text != "":
 		return fmt.Sprintf("unexpected %s: %s: write %s before it, or a comma", t, c.notClosed(open), open.closedBy())
 	}
 	return fmt.Sprintf("unexpected %s: leave it out, or write %s\"'some text'\"", t, textInQuotes)
+}
+
+// misplacedIn returns the message about an open bracket, if there is one, and a token.
+func (c *script) misplacedIn(pair string) string {
+	if paths := c.colons(); pair == ":" && paths != "" {
+		return unexpectedColon + ": write " + paths
+	}
+	return inBracket[pair]
+}
+
+// inYAML is how a quote is escaped in YAML.
+var inYAML = map[string]string{"'": `, and \\' if YAML has the expression in double quotes`} //nolint:gochecknoglobals // a table
+
+// colons returns how to join paths that are only separated by colons, or an empty text.
+func (c *script) colons() string {
+	parts := strings.Split(strings.TrimSpace(c.text), ":")
+	for i, p := range parts {
+		if parts[i] = translated(p); parts[i] == "" {
+			return ""
+		}
+		parts[i] = inText(parts[i])
+	}
+	return strings.Join(parts, " + ':' + ")
+}
+
+// misplacedValue returns a message about a number, text or name that does not fit the token before it.
+func (c *script) misplacedValue(t, before token) string {
+	afterValue, adjacent := before.isValue(closing), before.end() == t.at
+	switch {
+	case afterValue && t.kind == number && t.text[0] == '.':
+		n := wordFirst.FindString(t.text[1:])
+		return fmt.Sprintf(".%s does not select anything: write ['%s'] for a key, or [%s] for an element of a list", n, n, n)
+	case t.kind == number && !afterValue:
+		return malformed(t.text)
+	case before.kind == quoted && adjacent && (t.kind == word || t.kind == quoted):
+		quote := before.text[len(before.text)-1:]
+		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
+	case t.kind == quoted && before.text == ".":
+		return "a text cannot follow a dot: write + between two texts"
+	case before.kind == word && t.kind == word && slices.Contains(conversions, before.text):
+		return fmt.Sprintf("%s is a function: write %s(...) around the value", before, before)
+	}
+	return ""
 }

@@ -32,12 +32,18 @@ type Typing struct {
 	// Objects that the types of Variables are made of.
 	Objects Objects
 
+	// Number is the type of a value that may be an int or a double. It may be nil.
+	Number *types.Type
+
 	// Variables whose type is known. The other variables keep their declared type.
 	Variables map[string]*types.Type
 
 	// Values returns the possible strings of a reference, or nothing if all values are possible. It may
 	// be nil.
 	Values func(Reference) []string
+
+	number  *types.Type // of each Number, during one check
+	numbers *bool       // whether there is one
 }
 
 // noObjects has no object types: only the declared types of variables are known.
@@ -48,7 +54,8 @@ func (noObjects) Field(string, string) (*types.Type, bool) { return nil, false }
 func (noObjects) Lacks(string, string) string              { return "" }
 
 // CheckTypes finds errors that are certain once types are known: a field that does not exist, a string
-// instead of a number, or a comparison that cannot be true. It returns the type of the result, in which
+// instead of a number, or a comparison that cannot be true. The error of a branch or of a default is
+// certain only if it is the result. It returns the type of the result, in which
 // objects are object types. The order of the diagnostics has no meaning.
 //
 // At run time an object is a map, but CEL's checker does not know this. Therefore, CheckTypes ignores
@@ -62,7 +69,23 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnost
 	}
 	tree := parsed.NativeRep()
 	selectKeys(tree)
-	c, errs := e.check(s, tree, t)
+	t.numbers = new(bool)
+	result, out := e.checkTypes(x, tree, t, types.DoubleType)
+	if *t.numbers {
+		whole, other := e.checkTypes(x, tree, t, types.IntType)
+		result, out = t.either(result, whole), inBoth(out, other)
+	}
+	out = append(out, x.checkValues(t)...)
+	for _, d := range out {
+		d.Rule = diagnostic.Type
+	}
+	return result, out
+}
+
+// checkTypes checks the types of a tree in which each Number is of one type.
+func (e *Environment) checkTypes(x *Expression, tree *ast.AST, t Typing, number *types.Type) (*types.Type, diagnostic.List) {
+	t.number = number
+	c, errs := e.check(x.source, tree, t)
 	if c == nil {
 		return types.DynType, nil
 	}
@@ -72,19 +95,10 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnost
 			out = append(out, c.at(err, message))
 		}
 	}
-	out = append(out, x.checkValues(t)...)
-	result := c.GetType(tree.Expr().ID())
-	plain := c.plain(result)
-	for plain != withoutOptional(plain) {
-		plain = withoutOptional(plain) // an optional inside another optional
+	if len(out) == 0 {
+		out = c.results()
 	}
-	if message := s.Want.refuse(plain, e.several); message != "" && len(out) == 0 {
-		out = append(out, s.wrongAt(1, 1, message))
-	}
-	for _, d := range out {
-		d.Rule = diagnostic.Type
-	}
-	return result, out
+	return c.GetType(tree.Expr().ID()), out
 }
 
 // check runs CEL's checker on the tree of a source, and returns its errors in the order of the source. It
@@ -116,14 +130,14 @@ func (e *Environment) checker(t Typing) (*checker.Env, error) {
 	if e.functionsErr != nil {
 		return nil, e.functionsErr
 	}
-	env, err := checker.NewEnv(containers.DefaultContainer, objectProvider{e.env.CELTypeProvider(), t.Objects},
+	env, err := checker.NewEnv(containers.DefaultContainer, objectProvider{e.env.CELTypeProvider(), t},
 		checker.CrossTypeNumericComparisons(true), checker.ValidatedDeclarations(e.functionsEnv))
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range e.env.Variables() {
 		if known, ok := t.Variables[v.Name()]; ok {
-			v = decls.NewVariable(v.Name(), known)
+			v = decls.NewVariable(v.Name(), t.as(known))
 		}
 		if err := env.AddIdents(v); err != nil {
 			return nil, err
@@ -135,12 +149,12 @@ func (e *Environment) checker(t Typing) (*checker.Env, error) {
 // An objectProvider provides object types in addition to CEL's own types.
 type objectProvider struct {
 	types.Provider
-	objects Objects
+	typing Typing
 }
 
 // FindStructType finds an object type.
 func (p objectProvider) FindStructType(name string) (*types.Type, bool) {
-	if p.objects.Has(name) {
+	if p.typing.Objects.Has(name) {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
 	}
 	return p.Provider.FindStructType(name)
@@ -148,8 +162,11 @@ func (p objectProvider) FindStructType(name string) (*types.Type, bool) {
 
 // FindStructFieldType finds a field of an object type.
 func (p objectProvider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
-	if p.objects.Has(name) {
-		t, ok := p.objects.Field(name, field)
+	if p.typing.Objects.Has(name) {
+		t, ok := p.typing.Objects.Field(name, field)
+		if ok {
+			t = p.typing.as(t)
+		}
 		return &types.FieldType{Type: t}, ok
 	}
 	return p.Provider.FindStructFieldType(name, field)

@@ -1,11 +1,11 @@
 package expression
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -28,8 +28,19 @@ type typeCheck struct {
 // at returns a diagnostic at the position of an error. The position of a call is its name, not its
 // bracket.
 func (c *typeCheck) at(err *common.Error, message string) *diagnostic.Diagnostic {
-	line, column := c.text.position(c.text.nameBefore(c.text.offset(err.Location.Line(), err.Location.Column())))
+	line, column := c.text.position(c.offsetOf(err))
 	return c.source.wrongAt(line, column, message)
+}
+
+// offset returns the offset of a node.
+func (c *typeCheck) offset(e ast.Expr) int {
+	l := c.SourceInfo().GetStartLocation(e.ID())
+	return c.text.offset(l.Line(), l.Column())
+}
+
+// offsetOf returns the offset of an error.
+func (c *typeCheck) offsetOf(err *common.Error) int {
+	return c.text.nameBefore(c.text.offset(err.Location.Line(), err.Location.Column()))
 }
 
 // isPlaceError reports whether an error at a node is about its place in another node, and the node
@@ -62,13 +73,17 @@ func (c *typeCheck) explain(err *common.Error) string {
 	switch {
 	case c.isPlaceError(e):
 		parent, ok := e.Parent()
+		if ok && (parent.Kind() == ast.MapKind || parent.Kind() == ast.ListKind) {
+			return needsOptionalEntry(c.textOf(e))
+		}
 		if !ok || parent.Kind() != ast.ComprehensionKind || parent.AsComprehension().IterRange().ID() != e.ID() {
-			return fmt.Sprintf("must be true or false, but is %s: compare it with something", c.aType(t))
+			return fmt.Sprintf("must be true or false, but is %s%s", c.aType(t), c.compared(e))
 		}
 		if c.involves(t) {
 			return "" // a map: the comprehension iterates over its keys
 		}
-		return fmt.Sprintf("cannot be iterated: it is %s, not a list or map", c.aType(t))
+		return fmt.Sprintf("cannot be iterated: it is %s, not a list or map%s", c.aType(t),
+			c.withDefault([]ast.Expr{e}, "[]"))
 	case selects:
 		return c.explainSelection(c.typeOf(operand), field)
 	case e.Kind() == ast.CallKind:
@@ -159,8 +174,11 @@ func (c *typeCheck) explainSelection(of *types.Type, field string) string {
 
 // withArticle returns a type with its article.
 func withArticle(t string) string {
-	if strings.HasPrefix(t, "int") {
+	switch {
+	case strings.HasPrefix(t, "int") || t == anOptional:
 		return "an " + t
+	case t == "null":
+		return t
 	}
 	return "a " + t
 }
@@ -209,16 +227,15 @@ func (c *typeCheck) explainCall(call ast.CallExpr) string {
 			operators.Equals:    "can never be true: it compares %s with %s%s",
 			operators.NotEquals: "is always true: it compares %s with %s%s",
 		}[fn]
-		return fmt.Sprintf(format, c.aType(have[0]), c.aType(have[1]), c.convert(operands))
+		return fmt.Sprintf(format, c.aType(have[0]), c.aType(have[1]), c.convert(fn, operands))
 	case operators.Conditional:
 		if !isKind(have[0], types.BoolKind, types.DynKind, types.ErrorKind) {
-			return fmt.Sprintf("the condition of ?: is %s: compare it with something", c.aType(have[0]))
+			return fmt.Sprintf("the condition of ?: is %s%s", c.aType(have[0]), c.compared(operands[0]))
 		}
 		if objects {
 			return ""
 		}
-		return fmt.Sprintf("returns %s or %s: make both the same type, or write dyn(...) around one",
-			c.aType(have[1]), c.aType(have[2]))
+		return fmt.Sprintf("returns %s or %s%s", c.aType(have[1]), c.aType(have[2]), c.sameType(operands[1:]))
 	}
 	isList := func(t *types.Type) bool { return t.Kind() == types.ListKind }
 	if fn == operators.Add && isList(have[0]) && isList(have[1]) || objects && !slices.Contains(arithmetic, fn) {
@@ -228,7 +245,31 @@ func (c *typeCheck) explainCall(call ast.CallExpr) string {
 	for _, t := range have {
 		names = append(names, c.typeText(t))
 	}
-	return fmt.Sprintf("%s does not accept %s%s", callName(fn), strings.Join(names, " and "), callHint(fn, names))
+	return fmt.Sprintf("%s does not accept %s%s", callName(fn), strings.Join(names, " and "),
+		cmp.Or(c.withDefault(operands, "''")+c.mapped(call), callHint(call, names)))
+}
+
+// sameType returns the hint for the results of a condition, which have different types.
+func (c *typeCheck) sameType(results []ast.Expr) string {
+	for i, e := range results {
+		other := c.typeOf(results[1-i])
+		switch of := c.typeOf(e); {
+		case of.Kind() == types.NullTypeKind:
+			return ": for no value write optional.of(...) and optional.none(), with optional: true"
+		case !isKind(other, types.StringKind) || !isKind(of, types.IntKind, types.DoubleKind, types.BoolKind):
+			continue
+		case e.Kind() == ast.LiteralKind:
+			return fmt.Sprintf(": write the %s in quotes, '%v'", c.typeText(of), e.AsLiteral().Value())
+		default:
+			return fmt.Sprintf(": wrap the %s in string(...)", c.typeText(of))
+		}
+	}
+	return ": make both the same type, or write dyn(...) around one"
+}
+
+// compared returns the hint for a condition that is not true or false.
+func (c *typeCheck) compared(e ast.Expr) string {
+	return cmp.Or(c.withDefault([]ast.Expr{e}, "false"), ": compare it with something")
 }
 
 // isNull reports whether a type is null or a list of null.
@@ -241,12 +282,18 @@ func isComparable(t *types.Type) bool {
 	return isKind(t, types.StringKind, types.IntKind, types.BoolKind, types.DoubleKind, types.BytesKind)
 }
 
-// convert returns a hint how to compare a string with a number or a boolean.
-func (c *typeCheck) convert(operands []ast.Expr) string {
+// convert returns a hint how to compare an optional, or a string with a number or a boolean.
+func (c *typeCheck) convert(fn string, operands []ast.Expr) string {
+	if hint := c.withDefault(operands, "''"); hint != "" {
+		return hint
+	}
+	if fn == operators.In && isKind(c.typeOf(operands[1]), types.StringKind) {
+		return ": write text.contains(part)"
+	}
 	for i, o := range operands[:2] {
 		other := operands[1-i]
 		scalar, text := c.typeText(c.typeOf(o)), c.typeText(c.typeOf(other))
-		if !slices.Contains([]string{"int", "double", "bool"}, scalar) || text != "string" && text != "list(string)" {
+		if !isNumeric(scalar) && scalar != "bool" || text != "string" && text != "list(string)" {
 			continue
 		}
 		switch {
@@ -260,15 +307,47 @@ func (c *typeCheck) convert(operands []ast.Expr) string {
 	return ""
 }
 
-func callHint(fn string, names []string) string {
-	switch number := slices.Contains(names, "int") || slices.Contains(names, "double"); {
-	case fn == operators.Add && slices.Contains(names, "string") && (number || slices.Contains(names, "bool")):
-		return ": wrap the operand that is not a string in string(...)"
-	case slices.Contains(names, "int") && slices.Contains(names, "double"):
+func isMapName(name string) bool { return strings.HasPrefix(name, "map(") }
+
+func isListName(name string) bool { return strings.HasPrefix(name, "list(") }
+
+func callHint(call ast.CallExpr, names []string) string {
+	fn, number := call.FunctionName(), slices.ContainsFunc(names, isNumeric)
+	has := func(name string) bool { return slices.Contains(names, name) }
+	sum := sumHint(has("string"), number || has("bool"), slices.ContainsFunc(names, isMapName),
+		slices.ContainsFunc(names, isListName))
+	switch {
+	case fn == operators.Add && sum != "":
+		return sum
+	case has("string") && textHint(call, names) != "":
+		return textHint(call, names)
+	case has("int") && has("double"):
 		return ": wrap the int in double(...)"
+	case call.IsMemberFunction() && isNumeric(names[0]):
+		return fmt.Sprintf(": wrap the %s in string(...)", names[0])
+	case fn == "join":
+		return ": convert its elements with .map(x, string(x))"
 	}
 	return ""
 }
+
+// textHint returns the hint for an operator that does not accept a text with the other operand.
+func textHint(call ast.CallExpr, names []string) string {
+	isText := func(e ast.Expr) bool { _, ok := literalString(e); return ok }
+	switch fn := call.FunctionName(); {
+	case fn == operators.Add && slices.Contains(names, "null"):
+		return ": write '' for an empty text"
+	case fn == operators.Subtract:
+		return noSubtraction
+	case !slices.Contains(comparisons, fn) || !slices.ContainsFunc(names, isNumeric):
+		return ""
+	case slices.ContainsFunc(call.Args(), isText):
+		return ": leave out the quotes, or wrap the number in string(...)"
+	}
+	return ": wrap the string in int(...) or double(...)"
+}
+
+func isNumeric(name string) bool { return name == "int" || name == "double" || name == "number" }
 
 // involves reports whether a type contains objects.
 func (c *typeCheck) involves(t *types.Type) bool {
@@ -292,18 +371,43 @@ func (t Typing) plain(of *types.Type) *types.Type {
 	return of
 }
 
+// unencoded returns the hint for a text where a list or a map is wanted.
+func unencoded(want *types.Type) string {
+	switch want.Kind() { //nolint:exhaustive // no hint for all others
+	case types.ListKind:
+		return ": leave json.encode or join out, or write [ ] around it"
+	case types.MapKind, types.StructKind:
+		return ": leave json.encode out"
+	}
+	return ""
+}
+
 // Misfit returns the message for an expression whose type does not fit a field, with a hint. For an
 // optional, it uses the type of the value.
 func (t Typing) Misfit(returned *types.Type, field string, want *types.Type) string {
-	returned = t.plain(withoutOptional(returned))
-	how := ""
-	if isKind(want, types.StringKind) {
-		how = conversionHint(returned, "")
+	plain := t.plain(withoutOptional(returned))
+	isNumber := func(of *types.Type) bool { return t.Number != nil && of.IsExactType(t.Number) }
+	how, convert := "", ""
+	switch {
+	case isKind(plain, types.StringKind) && isKind(want, types.IntKind):
+		convert = "int"
+	case isKind(plain, types.StringKind) && isNumber(want):
+		convert = "double"
+	case isKind(want, types.StringKind) && isNumber(plain):
+		convert = "string"
+	case isKind(want, types.StringKind):
+		how = conversionHint(plain, "")
+	case isKind(plain, types.StringKind):
+		how = unencoded(want)
 	}
-	return fmt.Sprintf("returns %s, but %s is %s%s", t.aType(returned), field, t.aType(want), how)
-}
-
-// typeText returns the usual name of a type.
-func (t Typing) typeText(of *types.Type) string {
-	return cel.FormatCELType(t.plain(of))
+	if how == stringHint {
+		convert = "string"
+	}
+	switch isOptional := withoutOptional(returned) != returned; {
+	case convert != "" && isOptional:
+		how = fmt.Sprintf(": convert the optional value with .optMap(v, %s(v))", convert)
+	case convert != "":
+		how = fmt.Sprintf(": wrap it in %s(...)", convert)
+	}
+	return fmt.Sprintf("returns %s, but %s is %s%s", t.aType(plain), field, t.aType(want), how)
 }

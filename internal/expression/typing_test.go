@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -22,11 +23,15 @@ func (o objects) Field(name, field string) (*types.Type, bool) {
 
 func (o objects) Lacks(name, field string) string { return name + " has no " + field }
 
+// number is the type of a field that may be an int or a double.
+var number = types.NewOpaqueType("number")
+
 // typing has the composite for an app, and resource for what it was without.
 func typing() expression.Typing {
 	app, spec, part := types.NewObjectType("@app"), types.NewObjectType("@spec"), types.NewObjectType("@part")
 	all := objects{
 		"@app": {
+			"number": number, "numbers": types.NewListType(number), "numberOf": types.NewMapType(types.StringType, number),
 			"name": types.StringType, "port": types.IntType, "on": types.BoolType, "ratio": types.DoubleType, "raw": types.BytesType, "any": types.DynType,
 			"spec": spec, "names": types.NewListType(types.StringType), "ports": types.NewListType(types.IntType), "parts": types.NewListType(part),
 			"tags": types.NewMapType(types.StringType, types.StringType), "specs": types.NewMapType(types.StringType, spec),
@@ -34,7 +39,7 @@ func typing() expression.Typing {
 		"@spec": {"size": types.StringType},
 		"@part": {"size": types.StringType, "kind": types.StringType},
 	}
-	return expression.Typing{Objects: all, Variables: map[string]*types.Type{expression.Composite: app}, Values: func(r expression.Reference) []string {
+	return expression.Typing{Objects: all, Number: number, Variables: map[string]*types.Type{expression.Composite: app}, Values: func(r expression.Reference) []string {
 		if r.Variable == expression.Composite && len(r.Path) > 0 && r.Path[len(r.Path)-1].Key == "size" {
 			return []string{"small", "large"}
 		}
@@ -79,13 +84,13 @@ func TestTypingFinds(t *testing.T) {
 		"SumRatio":          {"an integer is no double", "composite.port + composite.ratio", []string{"here:1:16: + does not accept int and double: wrap the int in double(...)"}},
 		"SumRatioText":      {"a string is wanted of both", "composite.name + composite.ratio", []string{"here:1:16: + does not accept string and double: wrap the operand that is not a string in string(...)"}},
 		"SumBytes":          {"bytes are neither", "composite.raw + composite.port", []string{"here:1:15: + does not accept bytes and int"}},
-		"SumObjects":        {"objects have no sum", "composite.spec + composite.spec", []string{"here:1:16: + does not accept map(string, dyn) and map(string, dyn)"}},
+		"SumObjects":        {"objects have no sum", "composite.spec + composite.spec", []string{"here:1:16: + does not accept map(string, dyn) and map(string, dyn): CEL cannot merge maps: write all keys in one map, or use one valueMap for each map"}},
 		"Difference":        {"nor a difference", "composite.spec - composite.spec", []string{"here:1:16: - does not accept map(string, dyn) and map(string, dyn)"}},
 		"Less":              {"nor an order", "composite.spec < composite.spec", []string{"here:1:16: < does not accept map(string, dyn) and map(string, dyn)"}},
 		"NotObject":         {"nor a negation", "!composite.spec", []string{"here:1:1: ! does not accept map(string, dyn)"}},
 		"Minus":             {"nor a sign", "-composite.spec", []string{"here:1:1: - does not accept map(string, dyn)"}},
-		"LessText":          {"a string is not less than an integer", "composite.name < composite.port", []string{"here:1:16: < does not accept string and int"}},
-		"Member":            {"a function behind another type", "composite.port.startsWith('a')", []string{"here:1:16: startsWith does not accept int and string"}},
+		"LessText":          {"a string is not less than an integer", "composite.name < composite.port", []string{"here:1:16: < does not accept string and int: wrap the string in int(...) or double(...)"}},
+		"Member":            {"a function behind another type", "composite.port.startsWith('a')", []string{"here:1:16: startsWith does not accept int and string: wrap the int in string(...)"}},
 		"Equal":             {"an integer is no string", "composite.port == 'a'", []string{"here:1:16: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)"}},
 		"EqualTurned":       {"from the other side", "'1' == composite.port", []string{"here:1:5: can never be true: it compares a string with an int: leave out the quotes, or wrap the int in string(...)"}},
 		"EqualLiteral":      {"a literal is mended where it is", "composite.name == 5432", []string{"here:1:16: can never be true: it compares a string with an int: write it in quotes, '5432'"}},
@@ -107,10 +112,10 @@ func TestTypingFinds(t *testing.T) {
 		"OfComputedKey":     {"a computed field of an element of a list in a map", "composite.specs[composite.name].sice", []string{"here:1:32: @spec has no sice"}},
 		"ConditionInt":      {"nor an integer", "composite.port ? 'a' : 'b'", []string{"here:1:16: the condition of ?: is an int: compare it with something"}},
 		"Two":               {"two faults are two", "composite.nmae + composite.spec.sice", []string{"here:1:10: @app has no nmae", "here:1:32: @spec has no sice"}},
-		"SumLater":          {"an object that stands first", "composite.spec + composite.name", []string{"here:1:16: + does not accept map(string, dyn) and string"}},
-		"SumMap":            {"nor has what holds objects", "composite.specs + composite.specs", []string{"here:1:17: + does not accept map(string, map(string, dyn)) and map(string, map(string, dyn))"}},
-		"SumListText":       {"a list and a string have none", "composite.names + composite.name", []string{"here:1:17: + does not accept list(string) and string"}},
-		"SumTextList":       {"nor a string and a list", "composite.name + composite.names", []string{"here:1:16: + does not accept string and list(string)"}},
+		"SumLater":          {"an object that stands first", "composite.spec + composite.name", []string{"here:1:16: + does not accept map(string, dyn) and string: select one key of the map"}},
+		"SumMap":            {"nor has what holds objects", "composite.specs + composite.specs", []string{"here:1:17: + does not accept map(string, map(string, dyn)) and map(string, map(string, dyn)): CEL cannot merge maps: write all keys in one map, or use one valueMap for each map"}},
+		"SumListText":       {"a list and a string are joined", "composite.names + composite.name", []string{"here:1:17: + does not accept list(string) and string: write .join(',') after the list, or [ ] around the string"}},
+		"SumTextList":       {"so are a string and a list", "composite.name + composite.names", []string{"here:1:16: + does not accept string and list(string): write .join(',') after the list, or [ ] around the string"}},
 		"ConditionUnknown":  {"what is behind a fault is no other", "composite.nmae ? 'a' : 'b'", []string{"here:1:10: @app has no nmae"}},
 		"NullSum":           {"null has no sum", "composite.port + null", []string{"here:1:16: + does not accept int and null"}},
 	} {
@@ -186,11 +191,11 @@ func TestTypingResult(t *testing.T) {
 		"OptionalJSON":   {"and may miss them", "composite.?spec", expression.WantJSON, "optional_type(@spec)", ""},
 		"MapJSON":        {"and maps", "composite.specs", expression.WantJSON, "map(string, @spec)", ""},
 		"ObjectMap":      {"an object may be a map of texts", "composite.spec", expression.WantTextMap, "@spec", ""},
-		"MapOfObjects":   {"one of objects is not", "composite.specs", expression.WantTextMap, "map(string, @spec)", "here:1:1: must return a map(string, string), but returns a map(string, map(string, dyn)): wrap its values in string(...)"},
+		"MapOfObjects":   {"one of objects is not", "composite.specs", expression.WantTextMap, "map(string, @spec)", "here:1:1: must return a map(string, string), but returns a map(string, map(string, dyn)): convert its values with .transformMap(k, v, json.encode(v))"},
 		"List":           {"nor is a list", "composite.parts", expression.WantTextMap, "list(@part)", "here:1:1: must return a map(string, string), but returns a list(map(string, dyn)): write for example {'key': 'value'}"},
 		"Labels":         {"labels are texts", "composite.tags", expression.WantLabels, "map(string, string)", ""},
 		"Optional":       {"an optional may be a text", "composite.?name", expression.WantText, "optional_type(string)", ""},
-		"OptionalNumber": {"or not", "composite.?port", expression.WantText, "optional_type(int)", "here:1:1: must return a string, but returns an int: wrap it in string(...)"},
+		"OptionalNumber": {"or not", "composite.?port", expression.WantText, "optional_type(int)", "here:1:1: must return a string, but returns an int: convert the optional value with .optMap(v, string(v))"},
 		"OptionalObject": {"or an object", "composite.?spec", expression.WantText, "optional_type(@spec)", "here:1:1: must return a string, but returns a map(string, dyn): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)"},
 		"Misspelt":       {"of what is a fault already no more is said", "composite.nmae", expression.WantText, "error", "here:1:10: @app has no nmae"},
 		"MisspeltNumber": {"whatever it gives", "composite.nmae == 'x' ? composite.port : composite.port", expression.WantText, "int", "here:1:10: @app has no nmae"},
@@ -203,6 +208,91 @@ func TestTypingResult(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, faults); diff != "" || got != c.typ {
 				t.Errorf("%s: %s: want the type %q, got %q; diagnostics: -want, +got:\n%s", c.reason, c.text, c.typ, got, diff)
+			}
+		})
+	}
+}
+
+// A number is an int or a double at run time. A use that works for one of them has no diagnostic.
+func TestTypingNumbers(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		text   string
+		want   expression.Want
+		result string
+		fault  string
+	}{
+		"Value":       {"neither is text", "composite.number", expression.WantText, "number", "here:1:1: must return a string, but returns a number: wrap it in string(...)"},
+		"Converted":   {"both can be converted", "string(composite.number)", expression.WantText, "string", ""},
+		"Formatted":   {"both can be formatted", "'%d'.format([composite.number])", expression.WantText, "string", ""},
+		"Int":         {"it may be an int", "composite.number + 1", expression.WantJSON, "dyn", ""},
+		"Double":      {"it may be a double", "composite.number / 2.0", expression.WantJSON, "dyn", ""},
+		"Round":       {"only a double is rounded", "math.round(composite.number)", expression.WantJSON, "dyn", ""},
+		"Index":       {"only an int is an index", "composite.names[composite.number]", expression.WantText, "dyn", ""},
+		"Sum":         {"neither is added to text", "composite.name + composite.number", expression.WantText, "dyn", "here:1:16: + does not accept string and number: wrap the operand that is not a string in string(...)"},
+		"Compared":    {"neither is text", "composite.number == '1'", expression.WantAny, "dyn", "here:1:18: can never be true: it compares a number with a string: leave out the quotes, or wrap the number in string(...)"},
+		"ComparedInt": {"each is compared with each", "composite.number == 1 || composite.number > 1.5", expression.WantAny, "bool", ""},
+		"In":          {"also in a list", "composite.number in composite.ports", expression.WantAny, "dyn", ""},
+		"Branches":    {"a number and an int are both no text", "composite.on ? composite.number : composite.port", expression.WantText, "dyn", "here:1:1: must return a string, but returns a number: wrap it in string(...)"},
+		"Element":     {"an element of a list", "composite.numbers[0]", expression.WantText, "number", "here:1:1: must return a string, but returns a number: wrap it in string(...)"},
+		"Elements":    {"a list", "composite.numbers", expression.WantText, "list(number)", "here:1:1: must return a string, but returns a list(number): join it with .join(',') or json.encode(...)"},
+		"Join":        {"a list of numbers is not joined", "composite.numbers.join(',')", expression.WantText, "dyn", "here:1:19: join does not accept list(number) and string: convert its elements with .map(x, string(x))"},
+		"Map":         {"a map", "composite.numberOf", expression.WantTextMap, "map(string, number)", "here:1:1: must return a map(string, string), but returns a map(string, number): convert its values with .transformMap(k, v, string(v))"},
+		"Member":      {"a function of a string", "composite.number.lowerAscii()", expression.WantText, "dyn", "here:1:18: lowerAscii does not accept number: wrap the number in string(...)"},
+		"Optional":    {"an optional one", "composite.?number", expression.WantText, "optional_type(number)", "here:1:1: must return a string, but returns a number: convert the optional value with .optMap(v, string(v))"},
+		"Bound":       {"a local variable", "cel.bind(n, composite.number, n)", expression.WantText, "number", "here:1:31: must return a string, but returns a number: wrap it in string(...)"},
+		"Dyn":         {"dyn turns the check off", "dyn(composite.number)", expression.WantText, "dyn", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, faults := env.CheckTypes(compile(t, c.text, c.want, ""), typing())
+			got := ""
+			for _, f := range faults {
+				got += f.Error()
+			}
+			if diff := cmp.Diff(c.fault, got); diff != "" {
+				t.Errorf("%s: %s: -want, +got:\n%s", c.reason, c.text, diff)
+			}
+			if text := cel.FormatCELType(result); text != c.result && c.result != "dyn" {
+				t.Errorf("%s: %s: want the type %q, got %q", c.reason, c.text, c.result, text)
+			}
+		})
+	}
+}
+
+// Each value that an expression may return is checked: a branch, a default, or an entry of a map.
+func TestTypingResults(t *testing.T) {
+	const text, entries = expression.WantText, expression.WantTextMap
+	for name, c := range map[string]struct {
+		reason string
+		text   string
+		want   expression.Want
+		faults []string
+	}{
+		"Branch":       {"the second branch is no text", "composite.on ? composite.name : composite.port", text, []string{"here:1:33: must return a string, but returns an int: wrap it in string(...)"}},
+		"InnerBranch":  {"a branch of a branch", "composite.on ? 'a' : composite.port > 1 ? composite.on : 'b'", text, []string{"here:1:43: must return a string, but returns a bool: wrap it in string(...)"}},
+		"Both":         {"if no branch is text, it is about the whole expression", "composite.on ? composite.on : composite.port", text, []string{"here:1:1: must return a string, but returns a bool: wrap it in string(...)"}},
+		"Default":      {"a literal is put in quotes", "composite.?name.orValue(5)", text, []string{"here:1:25: must return a string, but returns an int: write it in quotes, '5'"}},
+		"DefaultField": {"a field is converted", "composite.?name.orValue(composite.port)", text, []string{"here:1:25: must return a string, but returns an int: wrap it in string(...)"}},
+		"DefaultText":  {"the value is no text, but its default is", "composite.?port.orValue('x')", text, []string{"here:1:1: must return a string, but returns an int: convert the optional value with .optMap(v, string(v))"}},
+		"DefaultBoth":  {"neither is", "composite.?port.orValue(5)", text, []string{"here:1:1: must return a string, but returns an int: wrap it in string(...)"}},
+		"Or":           {"one of two optional values", "composite.?name.or(composite.?port)", text, []string{"here:1:20: must return a string, but returns an int: convert the optional value with .optMap(v, string(v))"}},
+		"Converted":    {"string accepts both", "string(composite.?name.orValue(5))", text, nil},
+		"Unknown":      {"an unknown type may be text", "composite.on ? composite.any : 'x'", text, nil},
+		"Any":          {"a variable may have any type", "composite.on ? composite.port : 'x'", expression.WantAny, nil},
+		"Entries": {"each entry of a map", "{'a': composite.name, 'b': composite.port, 'c': composite.names, ?'d': composite.?on}", entries, []string{
+			"here:1:28: the value of key \"b\" must be a string, but is an int: wrap it in string(...)",
+			"here:1:49: the value of key \"c\" must be a string, but is a list(string): join it with .join(',') or json.encode(...)",
+			"here:1:72: the value of key \"d\" must be a string, but is a bool: convert the optional value with .optMap(v, string(v))",
+		}},
+		"EntryOfBranch": {"a map in a branch", "composite.on ? {'a': composite.port} : {'a': 'x'}", entries, []string{"here:1:22: the value of key \"a\" must be a string, but is an int: wrap it in string(...)"}},
+		"Bytes":         {"a value may be bytes", "{'a': composite.raw, 'b': composite.name}", entries, nil},
+		"BytesOfLabel":  {"but a label may not", "{'a': composite.raw, 'b': composite.name}", expression.WantLabels, []string{"here:1:7: the value of key \"a\" must be a string, but is a bytes: wrap it in string(...)"}},
+		"MapElsewhere":  {"a map that is no result", "json.encode({'a': composite.port})", text, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := checkTypes(t, c.text, c.want)
+			if diff := cmp.Diff(c.faults, got); diff != "" {
+				t.Errorf("%s: %s: -want, +got:\n%s", c.reason, c.text, diff)
 			}
 		})
 	}

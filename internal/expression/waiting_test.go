@@ -242,12 +242,13 @@ func TestExpressionsAreShared(t *testing.T) {
 	texts := map[string]string{
 		"resource.status.host + resource.spec.name":                             "<nil>",
 		"resource.status.nope":                                                  "waiting for resources.db.status.nope",
-		"string(dyn(resource.status.host) < dyn(resource.spec.port))":           "here:1:34: < failed on string and int",
-		"resource.spec.port ? 'a' : 'b'":                                        "here:1:20: ?: failed on int and string and string",
-		"string(timestamp(9223372036854775807))":                                "here: failed: an operator or function does not accept its operands",
-		"string(resource.status.host && true)":                                  "here:1:29: && failed on string and bool",
+		"string(dyn(resource.status.host) < dyn(resource.spec.port))":           "here:1:34: < failed on string and int: wrap the string in int(...) or double(...)",
+		"resource.spec.port ? 'a' : 'b'":                                        "here:1:20: the condition of ?: is an int: compare it with something",
+		"string(timestamp(9223372036854775807))":                                "here: failed: a timestamp is out of range",
+		"string(resource.status.host && true)":                                  "here:1:29: && failed on string and bool: it takes true or false: compare the other values with something",
 		"resource.status.items.map(i, i.name).join()":                           "<nil>",
-		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: an operator or function does not accept its operands",
+		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
+		"'x' + dyn(resource.spec.port < 1 ? 1 : 2).orValue(resource.nope)":      "here:1:50: orValue needs an optional, but has a dyn: write ? before the last field, as in composite.spec.?host.orValue('none')",
 		"string(resource.spec.name.getFullYear())":                              "here:1:38: getFullYear failed on string",
 		"lists.range(400).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here:1:33: join was stopped: its result would be too large",
 	}

@@ -16,7 +16,8 @@ import (
 // its claim; and what the Composition's author has to know is said before.
 func TestAuthorsAreToldOfMistakes(t *testing.T) {
 	const n = limits.MessageItems + 3
-	rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, functiontest.Asking(n)+functiontest.AuthorInput), nil)
+	asking := strings.Replace(functiontest.Asking(n), "[{name: wrong", "[{name: a-good-one, key: k, value: \"'v'\"}, {name: wrong", 1) // it has no message
+	rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, asking+functiontest.AuthorInput), nil)
 
 	var warnings []*fnv1.Result
 	for _, r := range rsp.GetResults() {
@@ -27,18 +28,18 @@ func TestAuthorsAreToldOfMistakes(t *testing.T) {
 	if len(warnings) != 1 || warnings[0].GetSeverity() != fnv1.Severity_SEVERITY_WARNING || warnings[0].GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
 		t.Fatalf("want one warning to the composite and its claim, got %v", rsp.GetResults())
 	}
-	if want := "spec.exports.configMapExpressions[0].value:1:1: there is no variable nope"; !strings.Contains(warnings[0].GetMessage(), want) {
+	if want := "spec.exports.configMapExpressions[1].value:1:1: there is no variable nope"; !strings.Contains(warnings[0].GetMessage(), want) {
 		t.Errorf("want the place in the composite, %q, got %q", want, warnings[0].GetMessage())
 	}
 
 	c := rsp.GetConditions()[0]
-	if c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || !strings.HasPrefix(c.GetMessage(), `Secret "own" is not created`) {
+	if c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || !strings.HasPrefix(c.GetMessage(), `Secret "own" (team-a/orders-own) is not created`) {
 		t.Errorf("want the condition on both, and the Composition's own message first, got %v", c)
 	}
 	if status := strings.Index(c.GetMessage(), "status.later is not written"); status < 0 || status > strings.Index(c.GetMessage(), "wrong-") {
 		t.Errorf("want what the Composition's status waits for before an author's messages, got %q", c.GetMessage())
 	}
-	if want := "and 3 more exports of the composite's author"; !strings.HasSuffix(c.GetMessage(), want) || strings.Count(c.GetMessage(), "wrong-") != limits.MessageItems {
+	if want := "and 3 more messages for the composite author"; !strings.Contains(c.GetMessage(), want+"; see: kubectl describe ") || strings.Count(c.GetMessage(), "wrong-") != limits.MessageItems {
 		t.Errorf("want %d of an author's messages and %q, got %q", limits.MessageItems, want, c.GetMessage())
 	}
 }

@@ -1,6 +1,8 @@
 package function
 
 import (
+	"cmp"
+
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
@@ -42,11 +44,13 @@ const exportsKey = "export.fn.crossplane.io/exports"
 type report struct {
 	state    reconcile.State
 	messages []string
+	see      string // a command that shows more about the first message that has one
 }
 
 func (r *report) add(o reconcile.Outcome) {
-	if o.State != reconcile.Available || o.Warn {
+	if o.Said() {
 		r.messages = append(r.messages, clip(o.Message))
+		r.see = cmp.Or(r.see, o.See)
 	}
 }
 
@@ -62,6 +66,7 @@ func reportBefore(context wire.Struct, own string) report {
 		for _, m := range step.Get("messages").List().All() {
 			all.messages = append(all.messages, m.Text())
 		}
+		all.see = cmp.Or(all.see, step.Get("see").Text())
 	}
 	return all
 }
@@ -75,8 +80,12 @@ func (r *report) save(c *pipelineContext, own string) {
 	for _, m := range r.messages {
 		messages.Values = append(messages.Values, structpb.NewStringValue(m))
 	}
-	c.setMember(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+	fields := map[string]*structpb.Value{
 		"state":    structpb.NewNumberValue(float64(r.state)),
 		"messages": structpb.NewListValue(messages),
-	}}))
+	}
+	if r.see != "" {
+		fields["see"] = structpb.NewStringValue(r.see)
+	}
+	c.setMember(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: fields}))
 }

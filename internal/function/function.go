@@ -75,28 +75,28 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 		for _, d := range diagnostics {
 			texts = append(texts, d.Error())
 		}
-		return req.Respond(f.refuse(rsp, texts))
+		return req.Respond(f.refuse(rsp, req, texts))
 	}
 	seen := observe(req, p.ID())
 	seen.Now, seen.Random = f.Now().UTC(), f.Entropy()
 	result, err := reconcile.Run(ctx, p, seen)
 	var stale *reconcile.Stale
 	if errors.As(err, &stale) {
-		return req.Respond(f.fatal(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message))
+		return req.Respond(f.fatal(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, ""))
 	}
 	if ctx.Err() != nil { // the caller went away
 		return req.Respond(rsp)
 	}
 	if err != nil {
-		return req.Respond(f.refuse(rsp, strings.Split(err.Error(), "\n"))) // joined errors
+		return req.Respond(f.refuse(rsp, req, strings.Split(err.Error(), "\n"))) // joined errors
 	}
 	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
-	out := respond(req, rsp.GetMeta(), result, p.ID())
+	out := respond(req, rsp.GetMeta(), result, p)
 	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large
 		if !result.Keep(size - limits.ResponseBytes) {
 			return new(wire.Request).Respond(f.tooLarge(rsp, size)) // without the content of the request
 		}
-		out = respond(req, rsp.GetMeta(), result, p.ID())
+		out = respond(req, rsp.GetMeta(), result, p)
 	}
 	f.count(result)
 	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", worst(result).String())
@@ -133,8 +133,9 @@ func observe(req *wire.Request, id string) *reconcile.Request {
 }
 
 // refuse answers an invalid input with its diagnostics.
-func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, texts []string) *fnv1.RunFunctionResponse {
-	return f.fatal(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, "invalid input: "+message(texts))
+func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, req *wire.Request, texts []string) *fnv1.RunFunctionResponse {
+	return f.fatal(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, "invalid input: "+message(texts),
+		reconcile.SeeComposition(req.Observed.Composite.Object))
 }
 
 // tooLarge is also fatal: Crossplane cannot receive a response of so many bytes.
@@ -142,13 +143,13 @@ func (f *Function) tooLarge(rsp *fnv1.RunFunctionResponse, size int) *fnv1.RunFu
 	return f.fatal(rsp, reconcile.Held.String(), metrics.OutcomeHeld, fmt.Sprintf(
 		"nothing is changed: the response has %d bytes even if all exports are kept unchanged, "+
 			"and Crossplane accepts %d: "+
-			"compose less in this pipeline, or put less into its context", size, limits.ResponseBytes))
+			"compose less in this pipeline, or put less into its context", size, limits.ResponseBytes), "")
 }
 
-// fatal ends the call: Crossplane applies nothing.
-func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, outcome, text string) *fnv1.RunFunctionResponse {
+// fatal ends the call: Crossplane applies nothing. The argument see is a command that shows more, or empty.
+func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, outcome, text, see string) *fnv1.RunFunctionResponse {
 	response.Fatal(rsp, errors.New(text))
-	response.ConditionFalse(rsp, conditionType, reason).WithMessage(text).TargetCompositeAndClaim()
+	response.ConditionFalse(rsp, conditionType, reason).WithMessage(withCommand(text, see)).TargetCompositeAndClaim()
 	f.Metrics.Reconcile(outcome)
 	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
 	return rsp

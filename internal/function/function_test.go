@@ -54,7 +54,7 @@ connection:
 			reason:  "A missing key: nothing is created half, and the composite is not ready.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: username, value: secret.username}\n    - {key: token, value: secret.token}",
 			want: want{
-				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" is not created: waiting: key "token" for secrets.db.token`,
+				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`,
 				notReady:  true,
 			},
 		},
@@ -63,7 +63,7 @@ connection:
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: username, value: secret.username}",
 			found:   map[string]string{"team-a/orders-connection": "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"},
 			want: want{
-				condition: `STATUS_CONDITION_FALSE Conflict Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name`,
+				condition: `STATUS_CONDITION_FALSE Conflict Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`,
 				results:   []string{`SEVERITY_WARNING Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name`},
 				notReady:  true,
 			},
@@ -76,13 +76,88 @@ connection:
 				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`},
 			},
 		},
+		"Placeholder": {
+			reason: "A placeholder of another tool is used as it is, and one warning says so on each call.",
+			request: functiontest.ObservedDatabase + functiontest.SecretInput +
+				"    - {key: url, value: \"'https://${host}'\"}\n    - {key: raw, value: \"r'${host}'\"}\n    - {key: host, value: \"'<no value>'\"}\n",
+			want: want{
+				condition: "STATUS_CONDITION_TRUE Available",
+				results: []string{"SEVERITY_WARNING check the input: " +
+					"secrets[0].data[0].value:1:1: ${host} looks like a placeholder of a shell, Terraform or kro, but is used as it is: " +
+					"write for example '...' + composite.spec.field + '...', or r'...' around a text that is meant as it is; " +
+					"secrets[0].data[2].value:1:1: <no value> looks like a placeholder of a Go template, but is used as it is: " +
+					"write for example '...' + composite.spec.field + '...', or r'...' around a text that is meant as it is"},
+				desired: `
+connection:
+  ready: READY_TRUE
+  resource:
+    apiVersion: v1
+    kind: Secret
+    type: Opaque
+    metadata: {name: orders-connection, namespace: team-a}
+    data: {url: aHR0cHM6Ly8ke2hvc3R9, raw: JHtob3N0fQ==, host: PG5vIHZhbHVlPg==}
+`,
+			},
+		},
 		"Failed": {
 			reason:  "A failure warns, and says where.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: port, value: resource.status.port}",
 			want: want{
-				condition: `STATUS_CONDITION_FALSE Held Secret "connection" is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`,
-				results:   []string{`SEVERITY_WARNING Secret "connection" is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+				condition: `STATUS_CONDITION_FALSE Held Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`,
+				results:   []string{`SEVERITY_WARNING Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
 				notReady:  true,
+			},
+		},
+		"CompositeWithoutDetails": {
+			reason:  "Without from, secret is the composite's, and a composite with a namespace never has connection details.",
+			request: functiontest.ObservedDatabase + strings.Replace(functiontest.SecretInput, "    from: db\n", "", 1) + "    - {key: username, value: secret.username}",
+			want: want{
+				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" (team-a/orders-connection) is not created: key "username" waits for secret.username (the composite never has connection details: set from: db)`,
+				notReady:  true,
+			},
+		},
+		"DetailsIgnored": {
+			reason: "Connection details that Crossplane ignores are a warning, and the Secret is exported.",
+			request: functiontest.ObservedDatabase +
+				strings.Replace(functiontest.SecretInput, "from: db", "connectionDetails: true", 1) + "    - {key: username, value: \"'app'\"}",
+			want: want{
+				condition: `STATUS_CONDITION_TRUE Available secrets[0].connectionDetails: has no effect: Crossplane publishes connection details only of legacy composites: leave it out, and read the exported Secret itself`,
+				results:   []string{`SEVERITY_WARNING secrets[0].connectionDetails: has no effect: Crossplane publishes connection details only of legacy composites: leave it out, and read the exported Secret itself`},
+				desired: `
+connection:
+  ready: READY_TRUE
+  resource:
+    apiVersion: v1
+    kind: Secret
+    type: Opaque
+    metadata: {name: orders-connection, namespace: team-a}
+    data: {username: YXBw}
+`,
+			},
+		},
+		"NameAsExpression": {
+			reason:  "The name of an input is no expression.",
+			request: functiontest.ObservedDatabase + strings.Replace(functiontest.SecretInput, "from: db", "from: resources['db']", 1) + "    - {key: username, value: secret.username}",
+			want: want{
+				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].from: must be a name, not an expression: write db`,
+				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].from: must be a name, not an expression: write db`},
+			},
+		},
+		"NumberAsText": {
+			reason:  "A whole number is an int, however the schema declares it.",
+			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: port, value: \"string(resource.status.port) + '%d'.format([resource.status.port])\"}",
+			want: want{
+				condition: "STATUS_CONDITION_TRUE Available",
+				desired: `
+connection:
+  ready: READY_TRUE
+  resource:
+    apiVersion: v1
+    kind: Secret
+    type: Opaque
+    metadata: {name: orders-connection, namespace: team-a}
+    data: {port: NTQzMjU0MzI=}
+`,
 			},
 		},
 		"EarlierStep": {
@@ -158,7 +233,7 @@ func TestStepsShareTheCondition(t *testing.T) {
 	second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
 	rsp = functiontest.Reconcile(t, f, second, nil)
 	c := rsp.GetConditions()[0]
-	want := `Waiting Secret "connection" is not created: waiting: key "token" for secrets.db.token`
+	want := `Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`
 	if got := c.GetReason() + " " + c.GetMessage(); got != want || len(rsp.GetConditions()) != 1 {
 		t.Errorf("the second step: want %q, got %q", want, got)
 	}
@@ -169,7 +244,7 @@ func TestStepsShareTheCondition(t *testing.T) {
 	// Called again with its own context: also once.
 	first.Context = rsp.GetContext()
 	rsp = functiontest.Reconcile(t, f, first, nil)
-	if got := rsp.GetConditions()[0].GetMessage(); strings.Count(got, "connection") != 1 {
+	if got := rsp.GetConditions()[0].GetMessage(); strings.Count(got, `Secret "connection"`) != 1 {
 		t.Errorf("called again: want its own message once, got %q", got)
 	}
 }

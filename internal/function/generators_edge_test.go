@@ -35,7 +35,7 @@ func TestNamesOfGenerations(t *testing.T) {
 	} {
 		c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange", fmt.Sprintf("{fieldPath: metadata.name, value: %q}", name)))
 		c.Settle()
-		if c.Names() == "" || !strings.HasPrefix(c.Condition(), `Waiting Secret "aws" is not created`) || strings.Contains(c.Condition(), "creates no generation") {
+		if c.Names() == "" || !strings.HasPrefix(c.Condition(), `Waiting Secret "aws" (team-a/shop-aws) is not created`) || strings.Contains(c.Condition(), "creates no generation") {
 			t.Errorf("%s: %q: %s", name, c.Names(), c.Condition())
 		}
 	}
@@ -47,7 +47,7 @@ func TestConnectionDetailsThatComeLate(t *testing.T) {
 	c.Settle()
 	c.Ready("shop-key-1", nil)
 	c.Settle()
-	c.Wants("no details", "shop-key-1", `Waiting Secret "aws" is not created: waiting: secrets[0].dataFrom[0] for generated.key (its generation 1 is not ready: it waits for its connection details)`)
+	c.Wants("no details", "shop-key-1", `Waiting Secret "aws" (team-a/shop-aws) is not created: secrets[0].dataFrom[0] waits for generated.key (its generation 1 is not ready: it waits for its connection details); see: kubectl describe accesskey.iam.example.org shop-key-1 --namespace team-a`)
 	c.Ready("shop-key-1", map[string]string{"username": "u1", "password": "p1"})
 	c.Settle()
 	c.Annotate(rotateKey, "key=1")
@@ -108,7 +108,7 @@ func TestGenerationsAreBounded(t *testing.T) {
 	if n := len(c.Stored); n != 17 {
 		t.Errorf("%d objects are stored", n)
 	}
-	if !strings.Contains(c.Condition(), `generator "admin" creates no generation: waiting: one of its 16 generations to be deleted`) {
+	if !strings.Contains(c.Condition(), `generator "admin" creates no generation: it waits for one of its 16 generations to be deleted`) {
 		t.Error(c.Condition())
 	}
 	was := c.Value("shop-connection", "password")
@@ -293,7 +293,7 @@ func TestNothingIsDecidedBeforeAllIsRead(t *testing.T) {
 		"Due": {
 			reason: "the next one is made once its name is known to be free",
 			input:  functiontest.RotatedPassword + functiontest.ConnectionOfAdmin, do: func(*functiontest.ControlPlane) {},
-			message: `key "password" for generated.admin (the lookup of Secret team-a/shop-admin-2, Secret team-a/shop-admin-3-`,
+			message: `key "password" waits for generated.admin (the lookup of Secret team-a/shop-admin-2, Secret team-a/shop-admin-3-`,
 		},
 		"ExportOutOfSight": {
 			reason: "it may hold any generation",
@@ -345,7 +345,7 @@ func TestKeepersThatAreNotThere(t *testing.T) {
 	c.Settle()
 	c.SetInput(fmt.Sprintf(kept, "nothing"))
 	c.Settle()
-	c.Wants("they went away", "shop-admin-1 shop-connection", `Waiting generator "admin" creates no generation: waiting: generators[0].keepersExpression for composite.spec.nothing; generation 1 stays in use`)
+	c.Wants("they went away", "shop-admin-1 shop-connection", `Waiting generator "admin" creates no generation: generators[0].keepersExpression waits for composite.spec.nothing (correct it, set it in XDatabase shop, or write .?nothing.orValue('none') for a default); generation 1 stays in use`)
 	c.Annotate(rotateKey, "admin=1")
 	c.Settle()
 	if c.Names() != "shop-admin-1 shop-connection" {
@@ -602,7 +602,7 @@ func TestConnectionDetailsThatAreAway(t *testing.T) {
 	c.Settle()
 	c.Details["iam.example.org/v1|AccessKey|team-a|shop-key-1"] = nil
 	c.Settle()
-	c.Wants("they are waited for", "shop-aws shop-key-1", `Held Secret "aws" is kept unchanged: waiting: secrets[0].dataFrom[0] for generated.key (generation 1: its connection details)`)
+	c.Wants("they are waited for", "shop-aws shop-key-1", `Held Secret "aws" (team-a/shop-aws) is kept unchanged: secrets[0].dataFrom[0] waits for generated.key (generation 1: its connection details)`)
 	if c.Value("shop-aws", "username") != "u" {
 		t.Error("what is exported shrinks")
 	}

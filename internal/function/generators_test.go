@@ -19,12 +19,12 @@ import (
 func TestRotationWithOverlap(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
 	c.Reconcile()
-	c.Wants("made", "shop-admin-1", `Waiting Secret "connection" is not created: waiting: key "password" for generated.admin (its generation 1 is not stored yet)`)
+	c.Wants("made", "shop-admin-1", `Waiting Secret "connection" (team-a/shop-connection) is not created: key "password" waits for generated.admin (its generation 1 is not stored yet)`)
 	if c.TTL() != 0 {
 		t.Errorf("a response with a password that was just made has TTL %s: Crossplane may keep it", c.TTL())
 	}
 	c.Reconcile()
-	c.Wants("stored", "shop-admin-1", `Waiting Secret "connection" is not created: waiting: key "password" for generated.admin (its generation 1 is not adopted yet)`)
+	c.Wants("stored", "shop-admin-1", `Waiting Secret "connection" (team-a/shop-connection) is not created: key "password" waits for generated.admin (its generation 1 is not adopted yet)`)
 	c.Reconcile()
 	c.Wants("adopted", "shop-admin-1 shop-connection", "Available")
 	first := c.Value("shop-connection", "password")
@@ -356,9 +356,9 @@ func TestGenerationsByHand(t *testing.T) {
 				c.Stored[key+"1"] = o
 			},
 			names: "shop-admin-1 shop-connection",
-			condition: `Conflict Secret "connection" is kept unchanged: waiting: key "password" for generated.admin (its generation in use, which is another object now); ` +
+			condition: `Conflict Secret "connection" (team-a/shop-connection) is kept unchanged: key "password" waits for generated.admin (its generation in use, which is another object now); ` +
 				`generator "admin": Secret team-a/shop-admin-1 is not the generation 1 that exports use: its UID is forged, not uid-1. If it was restored from a backup, set the annotation ` +
-				`export.fn.crossplane.io/accept-generation: forged on the composite to use it. Otherwise delete it, and another generation is created`,
+				`export.fn.crossplane.io/accept-generation: forged on the composite to use it. Otherwise delete it, and another generation is created; see: kubectl describe secret shop-admin-1 --namespace team-a`,
 		},
 		"TheOneInUseIsRestored": {
 			reason: "the owner of the composite accepts it",
@@ -398,7 +398,7 @@ func TestResourceThatMakesACredential(t *testing.T) {
 		t.Errorf("TTL is %s: what is made is no secret, and may be kept", c.TTL())
 	}
 	c.Settle()
-	c.Wants("not ready", "shop-token-1", `Waiting Secret "aws" is not created: waiting: key "id" for generated.token (its generation 1 is not ready: it waits for its condition Ready); key "secret" for generated.token (its generation 1 is not ready: it waits for its condition Ready)`)
+	c.Wants("not ready", "shop-token-1", `Waiting Secret "aws" (team-a/shop-aws) is not created: key "id" and key "secret" wait for generated.token (its generation 1 is not ready: it waits for its condition Ready); see: kubectl describe accesskey.iam.example.org shop-token-1 --namespace team-a`)
 	c.Provide("shop-token-1", "one", "True")
 	c.Settle()
 	c.Wants("ready", "shop-aws shop-token-1", "Available")
@@ -443,7 +443,7 @@ secrets:
   dataFrom: [{extract: {key: generated.tls}}]
 `)
 	c.Reconcile()
-	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" is not created: waiting: secrets[0].dataFrom[0] for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is not stored yet`)
+	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" (team-a/shop-server) is not created: secrets[0].dataFrom[0] waits for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is not stored yet`)
 	c.Settle()
 	c.Wants("made", "shop-ca-1 shop-server shop-tls-1", "Available")
 	c.Wait(1440*time.Hour - time.Minute)
@@ -534,7 +534,7 @@ configMaps:
   data: [{key: a, value: generated.a.publicKey, nonSensitive: [generated.a.publicKey]}]
 `)
 	c.Reconcile()
-	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet); key "b" for generated.b (its turn, because generating a key of that type takes a long time); ConfigMap "keys-public" is not created: waiting: key "a" for generated.a (its generation 1 is not stored yet)`)
+	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" (team-a/shop-keys) is not created: key "a" waits for generated.a (its generation 1 is not stored yet); key "b" waits for generated.b (its turn, because generating a key of that type takes a long time); ConfigMap "keys-public" (team-a/shop-keys-public) is not created: key "a" waits for generated.a (its generation 1 is not stored yet)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
 }

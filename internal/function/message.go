@@ -26,6 +26,14 @@ func message(texts []string) string {
 	return clip(b.String())
 }
 
+// withCommand adds a command that shows more. It is at the end, and complete, so that it can be copied.
+func withCommand(text, see string) string {
+	if see == "" {
+		return text
+	}
+	return text + "; see: " + clip(see)
+}
+
 // clip shortens a text that is too long, between two runes. Conditions, results and saved reports all
 // pass through it: they have one line of visible characters, even if a name or a field has others.
 func clip(s string) string {

@@ -38,7 +38,8 @@ func TestPlaces(t *testing.T) {
 		return map[string]string{"team-a/orders-connection": strings.Replace(foundConnection, `apiVersion: example.org/v1, kind: Database, name: orders, uid: "1"`, owner, 1)}
 	}
 	says := func(reason, text string) want {
-		return want{condition: "STATUS_CONDITION_FALSE " + reason + " " + text, results: []string{"SEVERITY_WARNING " + text}}
+		message, _, _ := strings.Cut(text, "; see: ") // a result has no command
+		return want{condition: "STATUS_CONDITION_FALSE " + reason + " " + text, results: []string{"SEVERITY_WARNING " + message}}
 	}
 	with := func(w want, desired string) want {
 		w.desired = desired
@@ -63,7 +64,7 @@ func TestPlaces(t *testing.T) {
 			reason:  "With a name of its own the object stays, under the name in the pipeline that it has.",
 			request: functiontest.ObservedDatabase + observedConnection + input("conn", "name: orders-connection", username),
 			found:   map[string]string{"team-a/orders-connection": strings.Replace(foundConnection, "kind: Secret,", "kind: Secret, type: Opaque,", 1)},
-			want: with(says("Conflict", `Secret "conn": Secret team-a/orders-connection is the composed resource "connection" of this composite, and is kept: if the export was renamed, set secrets[0].name to "connection" again; otherwise set secrets[0].metadata.name to another name`),
+			want: with(says("Conflict", `Secret "conn": Secret team-a/orders-connection is the composed resource "connection" of this composite, and is kept: if the export was renamed, set secrets[0].name to "connection" again; otherwise set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`),
 				desiredSecret("connection", "orders-connection", "READY_FALSE")),
 		},
 		"NameChanged": {
@@ -75,7 +76,7 @@ func TestPlaces(t *testing.T) {
 		"NameChangedHeld": {
 			reason:  "Of an object that is held both are said.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "name: new", "    - {key: token, value: secret.token}"),
-			want: with(says("Held", `Secret "connection" is kept unchanged: waiting: key "token" for secrets.db.token; it keeps the name team-a/orders-connection, because a composed resource cannot be renamed: delete it to have it created as team-a/new`),
+			want: with(says("Held", `Secret "connection" (team-a/orders-connection) is kept unchanged: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); it keeps the name team-a/orders-connection, because a composed resource cannot be renamed: delete it to have it created as team-a/new; see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`),
 				desiredSecret("connection", "orders-connection", "READY_FALSE")),
 		},
 		"NameFails": {
@@ -87,7 +88,7 @@ func TestPlaces(t *testing.T) {
 		"NameWaits": {
 			reason:  "Neither does one that is not there yet.",
 			request: functiontest.ObservedDatabase + observedConnection + input("connection", "nameExpression: composite.spec.secretName", username),
-			want: with(says("Held", `Secret "connection" keeps the name team-a/orders-connection, because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.secretName`),
+			want: with(says("Held", `Secret "connection" keeps the name team-a/orders-connection, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.secretName (correct it, set it in Database orders, or write .?secretName.orValue('none') for a default)`),
 				desiredSecret("connection", "orders-connection", "READY_TRUE")),
 		},
 		"NamespaceChanged": {
@@ -101,19 +102,19 @@ func TestPlaces(t *testing.T) {
 			reason:  "A composite of that name was there before: its UID says that it is another one.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + username,
 			found:   former("example.org/v1beta1", "Database", "orders"),
-			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by a previous Database "orders" with the UID "0", not by this one, whose UID is "1": wait until Kubernetes has deleted it, or delete it, or set secrets[0].metadata.name to another name`)),
+			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by a previous Database "orders" with the UID "0", not by this one, whose UID is "1": wait until Kubernetes has deleted it, or delete it, or set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`)),
 		},
 		"OtherComposite": {
 			reason:  "One of another name is another composite.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + username,
 			found:   former("example.org/v1", "Database", "other"),
-			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by Database "other": set secrets[0].metadata.name to another name`)),
+			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by Database "other": set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`)),
 		},
 		"OtherGroup": {
 			reason:  "So is one of another group.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + username,
 			found:   former("other.example.org/v1", "Database", "orders"),
-			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by Database "orders" of "other.example.org/v1": set secrets[0].metadata.name to another name`)),
+			want:    notReady(says("Conflict", `Secret "connection": Secret team-a/orders-connection exists and is controlled by Database "orders" of "other.example.org/v1": set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`)),
 		},
 	}
 	for name, tc := range cases {

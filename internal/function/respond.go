@@ -1,6 +1,7 @@
 package function
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,26 +11,40 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // respond converts the result of a plan into the response.
-func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Result, id string) *wire.Response {
+func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Result, p *plan.Plan) *wire.Response {
 	rsp := &fnv1.RunFunctionResponse{
 		Meta: meta, Requirements: requirements(result), Desired: desired(req.Desired.Composite, result),
 	}
 	c := &pipelineContext{found: req.Context}
-	saveEnvironment(c, result, id)
+	saveEnvironment(c, result, p.ID())
 	for name, state := range result.GeneratorState {
 		c.setMember(generatorsKey, name, state)
 	}
-	setCondition(rsp, c, result, id)
+	setCondition(rsp, c, result, p.ID())
+	warn(rsp, p.Warnings)
 	rsp.Context = c.changes()
 	out := req.Respond(rsp)
 	out.Drop = result.Drop
 	return out
+}
+
+// warn warns about the input itself, in one result for all of its warnings.
+func warn(rsp *fnv1.RunFunctionResponse, warnings diagnostic.List) {
+	texts := make([]string, 0, len(warnings))
+	for _, w := range warnings {
+		texts = append(texts, w.Error())
+	}
+	if len(texts) > 0 {
+		response.Warning(rsp, errors.New("check the input: "+message(texts)))
+	}
 }
 
 func requirements(result *reconcile.Result) *fnv1.Requirements {
@@ -183,7 +198,7 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *rec
 	var warnings []string
 	count := 0
 	for _, o := range author {
-		if o.State != reconcile.Available {
+		if o.Said() {
 			count++
 		}
 		if count > limits.MessageItems {
@@ -195,7 +210,7 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *rec
 		}
 	}
 	if more := count - limits.MessageItems; more > 0 {
-		r.messages = append(r.messages, fmt.Sprintf("and %d more exports of the composite's author", more))
+		r.messages = append(r.messages, fmt.Sprintf("and %d more messages for the composite author", more))
 	}
 	if len(warnings) > 0 { // one for all: the composite author must not flood the events
 		response.Warning(rsp, errors.New(message(warnings))).TargetCompositeAndClaim()
@@ -209,6 +224,6 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *rec
 	}
 	condition := set(rsp, conditionType, state.String()).TargetCompositeAndClaim()
 	if len(messages) > 0 {
-		condition.WithMessage(message(messages))
+		condition.WithMessage(withCommand(message(messages), cmp.Or(before.see, r.see)))
 	}
 }

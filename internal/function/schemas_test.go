@@ -42,7 +42,7 @@ func TestSchemas(t *testing.T) {
 		"OldCrossplane": {
 			reason: "A Crossplane that reads no schemas is not asked for any, and whoever wants them is told.",
 			mode:   "Strict", severity: fnv1.Severity_SEVERITY_WARNING,
-			text: "typeChecking: is Strict, but this version of Crossplane passes no schemas (v2.2 and later do): nothing is checked; check the input with fn check, and set it to Warn",
+			text: "typeChecking: is Strict, but this version of Crossplane passes no schemas (v2.2 and later do): nothing is checked; check the input with function-export check, and set it to Warn",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

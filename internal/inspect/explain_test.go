@@ -386,6 +386,31 @@ secrets: [{name: s, data: [{key: a, value: secrets.ca.a + generated.admin.passwo
 	}
 }
 
+// Crossplane's default role, as its Helm chart installs it.
+func TestExplainMissingRules(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, apiVersion, kind string
+		missing                  bool
+	}{
+		"ConfigMap":         {"the role reads and writes it", "v1", "ConfigMap", false},
+		"Service":           {"the role reads and writes it", "v1", "Service", false},
+		"Pod":               {"the role has other kinds of the group", "v1", "Pod", true},
+		"Event":             {"the role only writes it", "v1", "Event", true},
+		"Deployment":        {"the role reads and writes it", "apps/v1", "Deployment", false},
+		"StatefulSet":       {"the role has another kind of the group", "apps/v1", "StatefulSet", true},
+		"OtherService":      {"the kind of another group has the same name", "example.org/v1", "Service", true},
+		"EnvironmentConfig": {"the role has all kinds of the group", "apiextensions.crossplane.io/v1beta1", "EnvironmentConfig", false},
+		"Function":          {"the role has all kinds of the group", "pkg.crossplane.io/v1", "Function", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ex := explain(t, "sources: [{name: a, apiVersion: "+c.apiVersion+", kind: "+c.kind+"}]\nstatus: [{fieldPath: a, value: string(sources.a.metadata.name)}]")
+			if got := len(ex.Missing()) > 0; got != c.missing || len(ex.Rules) != 1 {
+				t.Errorf("%s: want missing: %t, got rules %+v", c.reason, c.missing, ex.Rules)
+			}
+		})
+	}
+}
+
 func TestExplainGenerators(t *testing.T) {
 	ex := explain(t, `
 generators:

@@ -8,11 +8,15 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // status refuses a field that the composite does not have. With such a field, Crossplane would apply
 // everything else and then fail to write the whole status.
 func (c *typeCheck) status(s plan.StatusField) {
+	if len(s.Segments) == 0 {
+		return // refused by validate
+	}
 	want := c.fieldAt(c.composite, s.At.Child("fieldPath").String(), append([]string{"status"}, s.Segments...))
 	if want != nil && s.Value != nil {
 		c.fits(s.Value, want, "status."+s.Path)
@@ -64,13 +68,16 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	if have == nil || isFit(have, want) {
 		return
 	}
-	c.report(x.Source().Path, "%s", expression.Typing{Objects: c.types}.Misfit(have, name, want))
+	c.report(x.Source().Path, "%s", expression.Typing{Objects: c.types, Number: schema.Number}.Misfit(have, name, want))
 }
 
 // isFit reports whether a value of one type may fit another type. Unknown types fit.
 func isFit(have, want *types.Type) bool {
 	if have.Kind() == types.OpaqueKind && len(have.Parameters()) == 1 {
 		have = have.Parameters()[0] // an optional value
+	}
+	isNumber := func(t *types.Type) bool { // an int may also be a whole double
+		return t == schema.Number || slices.Contains([]types.Kind{types.IntKind, types.UintKind, types.DoubleKind}, t.Kind())
 	}
 	isObject := func(t *types.Type) bool { return t.Kind() == types.StructKind || t.Kind() == types.MapKind }
 	open := func(t *types.Type) bool {
@@ -82,10 +89,8 @@ func isFit(have, want *types.Type) bool {
 		return true
 	case have.Kind() == types.ListKind && want.Kind() == types.ListKind:
 		return isFit(have.Parameters()[0], want.Parameters()[0])
-	case have.Kind() == types.DoubleKind && want.Kind() == types.IntKind: // a whole number fits
-		return true
-	case have.Kind() == types.UintKind:
-		return want.Kind() == types.IntKind
+	case isNumber(have):
+		return isNumber(want)
 	}
 	return have.Kind() == want.Kind()
 }

@@ -21,7 +21,7 @@ type Rule struct {
 	// Kind is the kind that the resource was guessed from. It is empty if the resource is known.
 	Kind string `json:"kind,omitempty"`
 
-	// Installed is set if Crossplane's own role already has the rule.
+	// Installed is set if Crossplane's default role already has the rule.
 	Installed bool `json:"installed,omitempty"`
 
 	// For are the paths in the input that need the rule.
@@ -78,8 +78,8 @@ func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) str
 func ruleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
 	gv, _ := schema.ParseGroupVersion(k.APIVersion) // validate refuses an invalid version
 	out := Rule{APIGroup: gv.Group, Resource: guessPlural(k.Kind), Kind: k.Kind}
-	out.Installed = gv.Group == "" && (k.Kind == string(object.Secret) || k.Kind == string(object.ConfigMap)) ||
-		k.APIVersion == plan.EnvironmentConfigAPIVersion && k.Kind == plan.EnvironmentConfigKind
+	kinds, ok := installed[gv.Group]
+	out.Installed = ok && (kinds == nil || slices.Contains(kinds, k.Kind))
 	if plural != nil && plural(k) != "" {
 		out.Resource, out.Kind = plural(k), ""
 	}
@@ -87,6 +87,27 @@ func ruleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
 		out.Kind = ""
 	}
 	return out
+}
+
+// installed are the kinds that the ClusterRole crossplane:system:aggregate-to-crossplane of Crossplane's Helm chart
+// permits Crossplane to read and write, by group. A group without a list has all of its kinds. The role is that of
+// Crossplane 2.4.
+var installed = map[string][]string{ //nolint:gochecknoglobals // a constant
+	"":                             {string(object.Secret), string(object.ConfigMap), "Service", "ServiceAccount"},
+	"admissionregistration.k8s.io": {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"},
+	"apiextensions.crossplane.io":  nil,
+	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
+	"apps":                         {"Deployment"},
+	"coordination.k8s.io":          {"Lease"},
+	"ops.crossplane.io":            nil,
+	"pkg.crossplane.io":            nil,
+	"protection.crossplane.io":     nil,
+}
+
+// Missing returns the rules that Crossplane's default role does not have. The RBAC manager of Crossplane grants the
+// kinds of installed providers and of XRDs, which are unknown here.
+func (e *Explanation) Missing() []Rule {
+	return slices.DeleteFunc(slices.Clone(e.Rules), func(r Rule) bool { return r.Installed })
 }
 
 // Endings of nouns and of their plurals, as the generators of CustomResourceDefinitions use them. The

@@ -46,6 +46,9 @@ type Known struct {
 	// Schema returns the OpenAPI v3 schema of a kind, or nil if it is unknown. The function may be nil.
 	Schema func(plan.Kind) *structpb.Struct
 
+	// Scope returns the scope of the objects of a kind. The function may be nil.
+	Scope func(plan.Kind) schema.Scope
+
 	Stopped error // why an existing schema is unknown
 }
 
@@ -70,8 +73,9 @@ func KindsRead(p *plan.Plan) []plan.Kind {
 	return out
 }
 
-// Check returns the diagnostics of plan.Compile and of CheckTypes. It also checks the types of the
-// valid parts of an invalid input. known returns what is known about a plan, which may be partial.
+// Check returns the diagnostics and warnings of plan.Compile, and the diagnostics of CheckTypes. It also checks
+// the types of the valid parts of an invalid input. If both have a diagnostic at one position, Check returns only
+// that of CheckTypes, which knows more. known returns what is known about a plan, which may be partial.
 func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known) diagnostic.List {
 	if _, size := plan.DigestOf(wire.Of(input)); size > limits.InputBytes {
 		return plan.TooLarge(size)
@@ -80,7 +84,11 @@ func Check(ctx context.Context, env *expression.Environment, input *structpb.Str
 	if p == nil {
 		return diagnostics
 	}
-	return append(diagnostics, CheckTypes(p, known(p))...)
+	typed := CheckTypes(p, known(p))
+	diagnostics = slices.DeleteFunc(diagnostics, func(d *diagnostic.Diagnostic) bool {
+		return d.Line > 0 && slices.ContainsFunc(typed, func(t *diagnostic.Diagnostic) bool { return t.Place() == d.Place() })
+	})
+	return slices.Concat(diagnostics, p.Warnings, typed)
 }
 
 // CheckTypes finds expressions that can never work, given what is known about the objects that the
@@ -98,8 +106,10 @@ func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.
 		Known: known, plan: p, types: schema.NewTypes(), composed: maps.Clone(known.Resources),
 		variables: map[string]*types.Type{}, results: map[*expression.Expression]*types.Type{},
 	}
+	c.types.Composite = known.Composite.String()
 	c.composite = c.kind(known.Composite)
 	c.names()
+	c.scopes()
 	c.containers()
 	var spent error
 	for _, x := range p.Expressions {

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
@@ -63,21 +64,51 @@ func (c *typeCheck) names() {
 		c.composed = map[string]plan.Kind{}
 	}
 	for i, s := range c.plan.Declared {
-		if c.ClusterScoped && s.Namespace == "" && s.Scope != v1beta1.ScopeCluster {
-			c.report(field.NewPath("sources").Index(i).Child("namespace").String(), plan.NoNamespace)
+		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.ClusterScoped); message != "" {
+			c.report(field.NewPath("sources").Index(i).Child(name).String(), "%s", message)
 		}
 		if _, ok := c.composed[s.Name]; ok && plan.IsSecret(s) {
 			c.report(field.NewPath("sources").Index(i).Child("name").String(), "%s", plan.TwoMeanings(s.Name))
 		}
 	}
 	for _, e := range c.plan.Exports {
-		if _, ok := c.Resources[e.Name]; ok {
+		if c.composedTwice(e.Name) {
 			c.report(e.At("name").String(), "%s", plan.ComposedTwice(e.Name))
 		}
 		if m := e.Metadata; c.ClusterScoped && m.Namespace == "" && m.NamespaceExpr == nil {
 			c.report(e.At("metadata", "namespace").String(), plan.NoNamespace)
 		}
 		c.composed[e.Name] = plan.Kind{APIVersion: "v1", Kind: string(e.Kind)}
+	}
+	for i := range c.plan.Generators {
+		if m := &c.plan.Generators[i]; c.ClusterScoped && m.LacksNamespace() {
+			c.report(m.NamespacePath().String(), plan.NoNamespace)
+		}
+	}
+	c.sameObject()
+}
+
+// composedTwice reports whether another step composes a resource with the name of an export.
+func (c *typeCheck) composedTwice(name string) bool {
+	_, ok := c.Resources[name]
+	return ok && c.plan.ExportNamed(name)
+}
+
+// sameObject refuses an export of the object of an earlier one, if both literally have its name.
+func (c *typeCheck) sameObject() {
+	type target struct{ kind, namespace, name string }
+	first := map[target]plan.Export{}
+	for _, e := range c.plan.Exports {
+		m := e.Metadata
+		o := target{string(e.Kind), m.Namespace, m.Name}
+		if m.Name == "" || m.NameExpr != nil || m.NamespaceExpr != nil {
+			continue
+		}
+		if other, ok := first[o]; ok {
+			c.report(e.NamePath().String(), "%s also composes the %s %s: give each a name of its own", other.Path, o.kind, o.name)
+			continue
+		}
+		first[o] = e
 	}
 }
 
@@ -107,18 +138,20 @@ func (c *typeCheck) containers() {
 		members[name] = types.NewListType(types.DynType)
 	}
 	var noSource func(string) string
-	if c.Required != nil {
+	if _, unnamed := members[""]; c.Required != nil && !unnamed { // a source without a name may be the one that is meant
 		noSource = func(name string) string {
-			return fmt.Sprintf("there is no source named %s", name) + suggest.ThereAre(name, plan.SortedKeys(members))
+			return fmt.Sprintf("there is no source named %s", name) +
+				suggest.ThereAre(name, plan.SortedKeys(members), "the input has no sources: add it to sources")
 		}
 	}
 	c.sources = c.types.Container(expression.Sources, members, noSource)
 }
 
-// notComposed returns the message that no step composes a resource.
+// notComposed returns the message that no step composes a resource. It does not suggest exports of this step, because
+// their data cannot be read.
 func (c *typeCheck) notComposed(name string) string {
-	names := plan.SortedKeys(c.composed)
-	return fmt.Sprintf("no step of the pipeline composes a resource named %s%s", name, suggest.ThereAre(name, names))
+	return fmt.Sprintf("no step of the pipeline composes a resource named %s%s", name,
+		plan.InsteadOfResource(name, slices.DeleteFunc(plan.SortedKeys(c.composed), c.plan.ExportNamed)))
 }
 
 // isComposed refuses the name of a composed resource that does not exist.
@@ -150,7 +183,7 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 	if c.Environment != nil {
 		variables[expression.Env] = c.types.Of(expression.Env, schema.Like(c.Environment))
 	}
-	return expression.Typing{Objects: c.types, Variables: variables, Values: func(r expression.Reference) []string {
+	return expression.Typing{Objects: c.types, Number: schema.Number, Variables: variables, Values: func(r expression.Reference) []string {
 		return c.values(x, r)
 	}}
 }
@@ -202,7 +235,7 @@ func isSynthetic(path string) bool {
 	return strings.HasSuffix(path, ".extract.key") || strings.HasSuffix(path, ".extract.property")
 }
 
-// connectionKeys refuses a key that the connection details of a resource do not have.
+// connectionKeys refuses connection details that a resource never has.
 func (c *typeCheck) connectionKeys(x plan.Compiled) {
 	for _, r := range x.References() {
 		input, key := x.Source().From, plan.StepName(r, 0)
@@ -211,20 +244,39 @@ func (c *typeCheck) connectionKeys(x plan.Compiled) {
 			input, key = plan.StepName(r, 0), plan.StepName(r, 1)
 		case r.Variable != expression.Secret || x.Source().Own:
 			continue
+		case input == "" && c.withoutDetails():
+			c.compositeDetails(x, r)
+			continue
 		case input == "":
 			input = expression.Composite
 		}
 		isSource := slices.ContainsFunc(c.plan.Declared, func(s v1beta1.Source) bool { return s.Name == input })
-		if input == plan.Anything || isSource || x.Dynamic(r) {
-			continue
+		if input != plan.Anything && !isSource && !x.Dynamic(r) {
+			c.connectionKey(x, r, input, key)
 		}
-		if r.Variable == expression.Secrets && !c.isComposed(plan.Place(x.Expression, r), input) {
-			continue
-		}
-		keys, ok := c.ConnectionKeys[input]
-		if ok && key != plan.Anything && !slices.Contains(keys, key) {
-			c.reportAt(plan.Place(x.Expression, r), "the connection details of %s have no key %s%s", input, key,
-				suggest.ThereAre(key, keys))
-		}
+	}
+}
+
+// connectionKey refuses a key that the connection details of a composed resource do not have.
+func (c *typeCheck) connectionKey(x plan.Compiled, r expression.Reference, input, key string) {
+	at := plan.Place(x.Expression, r)
+	if c.composedTwice(input) {
+		return // the name is refused
+	}
+	if c.plan.ExportNamed(input) {
+		c.reportAt(at, "%s is %s", input, plan.OwnExport)
+		return
+	}
+	if r.Variable == expression.Secrets && !c.isComposed(at, input) {
+		return
+	}
+	keys, ok := c.ConnectionKeys[input]
+	if k := c.composed[input]; !ok && k.APIVersion == "v1" && k.Kind == string(object.Secret) {
+		c.reportAt(at, "%s has %s", input, plan.ComposedSecret)
+		return
+	}
+	if ok && key != plan.Anything && !slices.Contains(keys, key) {
+		c.reportAt(at, "the connection details of %s have no key %s%s", input, key,
+			suggest.ThereAre(key, keys, "they have no keys"))
 	}
 }

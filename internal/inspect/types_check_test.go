@@ -169,27 +169,30 @@ func TestTypesFit(t *testing.T) {
 		"Whole":           {"a number may be a whole one", "port", "1.5 * 2.0", ""},
 		"Unsigned":        {"as is one without a sign", "port", "uint(5)", ""},
 		"UnsignedText":    {"which is no string", "endpoint", "uint(5)", "returns a uint, but status.endpoint is a string: wrap it in string(...)"},
+		"NumberField":     {"a number is no string", "endpoint", "resources.db.spec.ratio", "returns a number, but status.endpoint is a string: wrap it in string(...)"},
+		"NumberWhole":     {"a number may be a whole one", "port", "resources.db.spec.ratio", ""},
+		"NumberVariable":  {"a variable keeps the type", "endpoint", "variables.ratio", "returns a number, but status.endpoint is a string: wrap it in string(...)"},
 		"Null":            {"null takes a field away", "endpoint", "null", ""},
 		"Dyn":             {"of what is not known nothing is refused", "endpoint", "dyn(1)", ""},
 		"Optional":        {"an optional is what it may hold", "port", "resources.db.spec.?port", ""},
-		"OptionalOther":   {"which may be the wrong thing", "port", "resources.db.spec.?size", "returns a string, but status.port is an int"},
+		"OptionalOther":   {"which may be the wrong thing", "port", "resources.db.spec.?size", "returns a string, but status.port is an int: convert the optional value with .optMap(v, int(v))"},
 		"ObjectForMap":    {"an object may be a map", "by", "resources.db.spec", ""},
-		"TextForMap":      {"a string may not", "by", "resources.db.spec.size", "returns a string, but status.by is a map(string, int)"},
+		"TextForMap":      {"a string may not", "by", "resources.db.spec.size", "returns a string, but status.by is a map(string, int): leave json.encode out"},
 		"List":            {"a list is one of its elements", "hosts", "resources.db.spec.zones", ""},
 		"ListForText":     {"nor is a list", "endpoint", "resources.db.spec.zones", "returns a list(string), but status.endpoint is a string: join it with .join(',') or json.encode(...)"},
 		"ListOther":       {"one of others is none", "hosts", "[1]", "returns a list(int), but status.hosts is a list(string)"},
 		"EmptyList":       {"an empty one may be of anything", "hosts", "[]", ""},
 		"Open":            {"a field that is open takes all", "open.x", "resources.db.spec", ""},
 		"MapEntry":        {"an entry of a map is of its type", "by.a", "resources.db.spec.port", ""},
-		"MapEntryOther":   {"and of no other", "by.a", "resources.db.spec.size", "returns a string, but status.by.a is an int"},
-		"OptionalMessage": {"an optional is called what it may hold", "endpoint", "resources.db.spec.?port", "returns an int, but status.endpoint is a string: wrap it in string(...)"},
+		"MapEntryOther":   {"and of no other", "by.a", "resources.db.spec.size", "returns a string, but status.by.a is an int: wrap it in int(...)"},
+		"OptionalMessage": {"an optional is called what it may hold", "endpoint", "resources.db.spec.?port", "returns an int, but status.endpoint is a string: convert the optional value with .optMap(v, string(v))"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want []string
 			if c.want != "" {
 				want = []string{"status[0].value: " + c.want}
 			}
-			if diff := cmp.Diff(want, typed(t, "{status: [{fieldPath: "+c.field+", value: \""+c.value+"\"}]}", known(t))); diff != "" {
+			if diff := cmp.Diff(want, typed(t, "{variables: [{name: ratio, value: resources.db.spec.ratio}], status: [{fieldPath: "+c.field+", value: \""+c.value+"\"}]}", known(t))); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
 			}
 		})

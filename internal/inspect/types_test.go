@@ -164,8 +164,8 @@ func TestTypesFind(t *testing.T) {
 		},
 		"List": {
 			reason: "a list has no fields",
-			input:  value("resource.status.conditions.status"),
-			want:   []string{valueAt + "27: cannot select status from a list: select one of its elements first, for example [0], or iterate over it with map or filter"},
+			input:  value("resource.spec.zones.status"),
+			want:   []string{valueAt + "20: cannot select status from a list: select one of its elements first, for example [0], or iterate over it with map or filter"},
 		},
 		"Scalar": {
 			reason: "a string has no fields",
@@ -282,9 +282,9 @@ func TestTypesFind(t *testing.T) {
 			input:  "{status: [{fieldPath: endpont, value: \"'x'\"}, {fieldPath: port, value: resources.db.spec.size}, {fieldPath: hosts, value: resources.db.spec.port}, {fieldPath: by.a, value: \"'x'\"}]}",
 			want: []string{
 				"status[0].fieldPath: App of example.org/v1 has no field status.endpont: did you mean endpoint?",
-				"status[1].value: returns a string, but status.port is an int",
+				"status[1].value: returns a string, but status.port is an int: wrap it in int(...)",
 				"status[2].value: returns an int, but status.hosts is a list(string)",
-				"status[3].value: returns a string, but status.by.a is an int",
+				"status[3].value: returns a string, but status.by.a is an int: wrap it in int(...)",
 			},
 		},
 		"StatusNumber": {
@@ -298,7 +298,7 @@ func TestTypesFind(t *testing.T) {
 				"set: [{fieldPath: spec.sise, value: \"'small'\"}, {fieldPath: spec.port, value: \"'x'\"}], outputs: {host: resource.status.atProvider.hsot}}}]}",
 			want: []string{
 				"generators[0].resource.set[0].fieldPath: Instance of rds.example.org/v1 has no field spec.sise: did you mean size?",
-				"generators[0].resource.set[1].value: returns a string, but spec.port is an int",
+				"generators[0].resource.set[1].value: returns a string, but spec.port is an int: wrap it in int(...)",
 				"generators[0].resource.outputs[host]:1:27: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
 			},
 		},
@@ -408,8 +408,8 @@ func TestTypesClusterScoped(t *testing.T) {
 	input := "{sources: [{name: a, apiVersion: v1, kind: ConfigMap}, {name: b, apiVersion: v1, kind: Namespace, scope: Cluster}, {name: c, apiVersion: v1, kind: ConfigMap, namespace: ns}], " +
 		"secrets: [{name: out, data: [{key: k, value: \"'v'\"}]}, {name: two, metadata: {namespace: ns}, data: [{key: k, value: \"'v'\"}]}, {name: three, metadata: {namespaceExpression: composite.spec.parameters.stage}, data: [{key: k, value: \"'v'\"}]}]}"
 	want := []string{
-		"sources[0].namespace: must be set: the composite is cluster scoped and has no claim",
-		"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim",
+		"sources[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
+		"secrets[0].metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
 	}
 	if diff := cmp.Diff(want, typed(t, input, k)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

@@ -9,14 +9,22 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+
+	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// literal returns a text as a CEL string, in the quotes that need the fewest escapes.
+// literal returns a text as a CEL string, in the quotes that need the fewest escapes. The object that
+// is migrated also uses a placeholder in the text as it is, so the text is raw.
 func literal(s string) string {
+	quote := '\''
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		return quotedIn('"', s)
+		quote = '"'
 	}
-	return quotedIn('\'', s)
+	text := quotedIn(quote, s)
+	if plan.HasPlaceholder(s) && !strings.Contains(text, `\`) {
+		return "r" + text
+	}
+	return text
 }
 
 var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)

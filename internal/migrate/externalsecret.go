@@ -163,7 +163,7 @@ func (x external) data(c decode.Value) *node {
 	switch ref.Get("decodingStrategy").Text() {
 	case "", "None":
 	case "Base64":
-		value = "base64.decode(" + value + ")"
+		value = "base64.decode(dyn(" + value + "))" // check warns about it without dyn
 	default:
 		why = "its decodingStrategy has no equivalent for a single key: use dataFrom"
 	}

@@ -38,7 +38,7 @@ func ExampleObject_Validate() {
 		fmt.Println(err)
 	}
 	// Output:
-	// cannot make a Secret of type "kubernetes.io/dockerconfigjson": the value of key ".dockerconfigjson" is not a JSON object; export one
+	// cannot make a Secret of type "kubernetes.io/dockerconfigjson": the value of key ".dockerconfigjson" is not a JSON object: export one
 	// cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out
 }
 

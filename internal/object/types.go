@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -25,7 +26,7 @@ func (o *Object) validateType() []error {
 	case o.Type == "":
 		return nil
 	case o.Kind == ConfigMap:
-		return []error{errors.New("cannot give a ConfigMap a type: only Secrets have one; leave it out")}
+		return []error{errors.New("cannot give a ConfigMap a type: only Secrets have one: leave it out")}
 	case !utf8.ValidString(o.Type):
 		return []error{fmt.Errorf("cannot use type %s: it is not UTF-8", quote(o.Type))}
 	}
@@ -42,30 +43,42 @@ func (o *Object) validateType() []error {
 func (o *Object) typeErrors() []error {
 	switch o.Type {
 	case typeTLS:
-		return []error{o.require("tls.crt"), o.require("tls.key")}
+		return []error{o.require("tls.crt", "tls.key")}
 	case typeDockerConfigJSON:
 		return []error{o.requireJSON(".dockerconfigjson")}
 	case typeDockercfg:
 		return []error{o.requireJSON(".dockercfg")}
 	case typeBasicAuth:
 		if o.require("username") != nil && o.require("password") != nil {
-			return []error{errors.New(`keys "username" and "password" are missing; export one of them`)}
+			return []error{errors.New(`keys "username" and "password" are missing: add one of them to data`)}
 		}
 	case typeSSHAuth:
 		if o.Data["ssh-privatekey"].Len() == 0 {
-			return []error{errors.New(`key "ssh-privatekey" is missing or empty; export it`)}
+			return []error{errors.New(`key "ssh-privatekey" is missing or empty: add it to data`)}
 		}
 	case typeServiceAccount:
-		return []error{errors.New("Kubernetes fills Secrets of this type itself; use another type")}
+		return []error{errors.New("Kubernetes fills Secrets of this type itself: use another type")}
 	}
 	return nil
 }
 
-func (o *Object) require(key string) error {
-	if _, ok := o.Data[key]; !ok {
-		return fmt.Errorf("key %q is missing; export it", key)
+func (o *Object) require(keys ...string) error {
+	missing := slices.DeleteFunc(keys, func(k string) bool { _, ok := o.Data[k]; return ok })
+	switch len(missing) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("key %q is missing: add it to data", missing[0])
 	}
-	return nil
+	return fmt.Errorf("keys %q and %q are missing: add them to data", missing[0], missing[1])
+}
+
+// RequiredKeys returns the keys that each Secret of a type has.
+func RequiredKeys(typ string) []string {
+	return map[string][]string{
+		typeTLS: {"tls.crt", "tls.key"}, typeDockerConfigJSON: {".dockerconfigjson"}, typeDockercfg: {".dockercfg"},
+		typeSSHAuth: {"ssh-privatekey"},
+	}[typ]
 }
 
 // requireJSON accepts what json.Unmarshal decodes into a map, as the API server does. It does not return the
@@ -75,7 +88,7 @@ func (o *Object) requireJSON(key string) error {
 		return err
 	}
 	if json.Unmarshal(o.Data[key].Reveal(), &map[string]any{}) != nil {
-		return fmt.Errorf("the value of key %q is not a JSON object; export one", key)
+		return fmt.Errorf("the value of key %q is not a JSON object: export one", key)
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func TestValidate(t *testing.T) {
 		"ConfigMapWithType": {
 			reason: "a ConfigMap has no type, and the API server would drop or refuse the field",
 			in:     valid(func(o *Object) { o.Kind, o.Type = ConfigMap, "Opaque" }),
-			want:   []string{`cannot give a ConfigMap a type: only Secrets have one; leave it out`},
+			want:   []string{`cannot give a ConfigMap a type: only Secrets have one: leave it out`},
 		},
 		"TypeNotText": {
 			reason: "protobuf cannot carry it",
@@ -164,27 +164,27 @@ func TestValidateType(t *testing.T) {
 		"Opaque":     {reason: "any data will do", typ: "Opaque", data: map[string]string{"a": ""}},
 		"Own":        {reason: "the API server has no rules for a type it does not know", typ: "example.org/x", data: map[string]string{"a": ""}},
 		"TLS":        {reason: "both keys are there; the API server does not look into them", typ: typeTLS, data: map[string]string{"tls.crt": "", "tls.key": canary, "ca.crt": ""}},
-		"TLSHalf":    {reason: "a certificate without its key is no TLS Secret", typ: typeTLS, data: map[string]string{"tls.crt": canary}, wantEach: []string{`key "tls.key" is missing; export it`}},
-		"TLSNothing": {reason: "both are named", typ: typeTLS, data: map[string]string{"a": canary}, wantEach: []string{`key "tls.crt" is missing; export it`, `key "tls.key" is missing; export it`}},
+		"TLSHalf":    {reason: "a certificate without its key is no TLS Secret", typ: typeTLS, data: map[string]string{"tls.crt": canary}, wantEach: []string{`key "tls.key" is missing: add it to data`}},
+		"TLSNothing": {reason: "both are named", typ: typeTLS, data: map[string]string{"a": canary}, wantEach: []string{`keys "tls.crt" and "tls.key" are missing: add them to data`}},
 
 		"DockerConfig":        {reason: "any JSON object is taken", typ: typeDockerConfigJSON, data: map[string]string{".dockerconfigjson": `{"auths":{}}`}},
-		"DockerConfigMissing": {reason: "the key starts with a dot", typ: typeDockerConfigJSON, data: map[string]string{"dockerconfigjson": `{}`}, wantEach: []string{`key ".dockerconfigjson" is missing; export it`}},
-		"DockerConfigBroken":  {reason: "the error of the JSON parser is not passed on: it quotes", typ: typeDockerConfigJSON, data: map[string]string{".dockerconfigjson": canary}, wantEach: []string{`the value of key ".dockerconfigjson" is not a JSON object; export one`}},
-		"DockerConfigList":    {reason: "a list is JSON, but not an object", typ: typeDockerConfigJSON, data: map[string]string{".dockerconfigjson": `["` + canary + `"]`}, wantEach: []string{`the value of key ".dockerconfigjson" is not a JSON object; export one`}},
-		"DockerConfigEmpty":   {reason: "nothing is no JSON", typ: typeDockerConfigJSON, data: map[string]string{".dockerconfigjson": ""}, wantEach: []string{`the value of key ".dockerconfigjson" is not a JSON object; export one`}},
+		"DockerConfigMissing": {reason: "the key starts with a dot", typ: typeDockerConfigJSON, data: map[string]string{"dockerconfigjson": `{}`}, wantEach: []string{`key ".dockerconfigjson" is missing: add it to data`}},
+		"DockerConfigBroken":  {reason: "the error of the JSON parser is not passed on: it quotes", typ: typeDockerConfigJSON, data: map[string]string{".dockerconfigjson": canary}, wantEach: []string{`the value of key ".dockerconfigjson" is not a JSON object: export one`}},
+		"DockerConfigList":    {reason: "a list is JSON, but not an object", typ: typeDockerConfigJSON, data: map[string]string{".dockerconfigjson": `["` + canary + `"]`}, wantEach: []string{`the value of key ".dockerconfigjson" is not a JSON object: export one`}},
+		"DockerConfigEmpty":   {reason: "nothing is no JSON", typ: typeDockerConfigJSON, data: map[string]string{".dockerconfigjson": ""}, wantEach: []string{`the value of key ".dockerconfigjson" is not a JSON object: export one`}},
 		"Dockercfg":           {reason: "the older form has the same rule", typ: typeDockercfg, data: map[string]string{".dockercfg": `{}`}},
-		"DockercfgBroken":     {reason: "the older form has the same rule", typ: typeDockercfg, data: map[string]string{".dockercfg": "{" + canary}, wantEach: []string{`the value of key ".dockercfg" is not a JSON object; export one`}},
-		"DockercfgMissing":    {reason: "the keys of the two forms differ", typ: typeDockercfg, data: map[string]string{".dockerconfigjson": `{}`}, wantEach: []string{`key ".dockercfg" is missing; export it`}},
+		"DockercfgBroken":     {reason: "the older form has the same rule", typ: typeDockercfg, data: map[string]string{".dockercfg": "{" + canary}, wantEach: []string{`the value of key ".dockercfg" is not a JSON object: export one`}},
+		"DockercfgMissing":    {reason: "the keys of the two forms differ", typ: typeDockercfg, data: map[string]string{".dockerconfigjson": `{}`}, wantEach: []string{`key ".dockercfg" is missing: add it to data`}},
 
 		"BasicAuthUser":     {reason: "one of both is enough", typ: typeBasicAuth, data: map[string]string{"username": canary}},
 		"BasicAuthPassword": {reason: "one of both is enough", typ: typeBasicAuth, data: map[string]string{"password": ""}},
-		"BasicAuthNeither":  {reason: "neither is not", typ: typeBasicAuth, data: map[string]string{"user": canary}, wantEach: []string{`keys "username" and "password" are missing; export one of them`}},
+		"BasicAuthNeither":  {reason: "neither is not", typ: typeBasicAuth, data: map[string]string{"user": canary}, wantEach: []string{`keys "username" and "password" are missing: add one of them to data`}},
 
 		"SSH":        {reason: "any content is a key for the API server", typ: typeSSHAuth, data: map[string]string{"ssh-privatekey": canary}},
-		"SSHEmpty":   {reason: "here the API server refuses an empty value too", typ: typeSSHAuth, data: map[string]string{"ssh-privatekey": ""}, wantEach: []string{`key "ssh-privatekey" is missing or empty; export it`}},
-		"SSHMissing": {reason: "another name does not do", typ: typeSSHAuth, data: map[string]string{"id_rsa": canary}, wantEach: []string{`key "ssh-privatekey" is missing or empty; export it`}},
+		"SSHEmpty":   {reason: "here the API server refuses an empty value too", typ: typeSSHAuth, data: map[string]string{"ssh-privatekey": ""}, wantEach: []string{`key "ssh-privatekey" is missing or empty: add it to data`}},
+		"SSHMissing": {reason: "another name does not do", typ: typeSSHAuth, data: map[string]string{"id_rsa": canary}, wantEach: []string{`key "ssh-privatekey" is missing or empty: add it to data`}},
 
-		"ServiceAccount": {reason: "a controller writes the token", typ: typeServiceAccount, data: map[string]string{"token": canary}, wantEach: []string{`Kubernetes fills Secrets of this type itself; use another type`}},
+		"ServiceAccount": {reason: "a controller writes the token", typ: typeServiceAccount, data: map[string]string{"token": canary}, wantEach: []string{`Kubernetes fills Secrets of this type itself: use another type`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestValidateNames(t *testing.T) {
 
 func TestValidateMetadata(t *testing.T) {
 	const forUse = ": use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit at both ends, after an optional DNS name and '/'"
-	const forValue = ": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
+	const forValue = ": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text"
 	const forState = ": function-export keeps its own state there; leave it out"
 	const forCrossplane = ": Crossplane sets it to find the objects of a composite again; leave it out"
 	cases := map[string]struct {

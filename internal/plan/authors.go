@@ -53,6 +53,7 @@ func (v *validator) fromComposite(in *v1beta1.Exports) {
 		_, err := environment.ParsePath(f.FieldPath)
 		v.err(at.Child("fieldPath"), err)
 	}
+	v.literalName(at.Child("from"), f.From)
 	allow := at.Child("allow")
 	v.allowed(allow.Child("resources"), f.Allow.Resources, in.Sources)
 	v.allowed(allow.Child("secrets"), f.Allow.Secrets, in.Sources)
@@ -63,6 +64,7 @@ func (v *validator) fromComposite(in *v1beta1.Exports) {
 // allowed refuses names of sources in a list of composed resources.
 func (v *validator) allowed(list *field.Path, names []string, sources []v1beta1.Source) {
 	for i, n := range names {
+		v.literalName(list.Index(i), n)
 		if slices.ContainsFunc(sources, func(s v1beta1.Source) bool { return s.Name == n }) {
 			v.report(list.Index(i), "%q is a source, and composite authors cannot read sources: name a composed resource", n)
 		}

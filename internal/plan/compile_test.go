@@ -89,10 +89,10 @@ ttl: 60`),
 			want: []string{
 				"metadata: must be an object, but is a number: write its fields as name: value",
 				"sources: must be a list, but is an object: begin each item with a dash, as in - name: ...",
-				"variables[0]: must be an object, but is a string: its fields are name, value",
-				"variables[1].name: must be a string, but is an object",
-				"variables[1].value: must be a string, but is a list: [ begins a list in YAML: put the expression in quotes",
-				"secrets[0].metadata.labels: must be an object, but is a list: write its fields as name: value",
+				"variables[0]: must be an object, but is a string: write it as - name: x",
+				"variables[1].name: must be a string, but is an object: write one text",
+				"variables[1].value: must be a string, but is a list: YAML reads [ ] and dashes as a list: write one expression in quotes, as in \"[a, b].join(',')\"",
+				"secrets[0].metadata.labels: must be an object, but is a list: leave out the dashes, and write each item as name: value",
 				"secrets[0].metadata.annotations[k]: must be a string, but is a number: put it in quotes",
 				"secrets[0].metadata.annotations[l]: must be a string, but is a boolean: put it in quotes",
 				"secrets[0].type: must be a string, but is a number: put it in quotes",
@@ -103,7 +103,7 @@ ttl: 60`),
 				"secrets[0].connectionDetails: must be true or false, but is null: set a value, or leave it out",
 				"secrets[1].data: must be a list, but is a string: begin each item with a dash, as in - key: ...",
 				"secrets[2].data[0].value:1:1: there is no variable compsite: did you mean composite?",
-				"status: must be a list, but is null: set a value, or leave it out",
+				"status: must be a list, but is null: add an item, or leave it out",
 				"ttl: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
@@ -204,7 +204,7 @@ func TestCompileNames(t *testing.T) {
 		"TwoWriters": {
 			reason: "a key has one writer, and both are named",
 			input:  plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}, {key: l, value: "'2'"}, {key: k, value: "'3'"}]}]`),
-			want:   []string{`secrets[0].data[2].key: "k" is also written by secrets[0].data[0].key: keep one of them`},
+			want:   []string{`secrets[0].data[2].key: key "k" is written by secrets[0].data[0] and secrets[0].data[2]: keep one of them`},
 		},
 		"TwoExports": {
 			reason: "a composition resource name is unique over Secrets and ConfigMaps",
@@ -266,7 +266,7 @@ secrets:
 				`secrets[0].metadata.name: cannot use name "A_B": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
 				`secrets[0].metadata.namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				`secrets[0].metadata.labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`,
-				`secrets[0].metadata.labels: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
+				`secrets[0].metadata.labels[ok]: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text`,
 				`secrets[0].metadata.annotations: cannot set annotation "crossplane.io/composition-resource-name": Crossplane sets it to find the objects of a composite again; leave it out`,
 				`secrets[0].metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 				`secrets[0].type: must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type`,
@@ -325,8 +325,8 @@ status:
 				`status[2].fieldPath: "a[b].c" is also written by status[0].fieldPath: keep one of them`,
 				"status[4].fieldPath: must contain only field names: write a list as a whole",
 				"status[5].fieldPath: must contain only field names: write a list as a whole",
-				"status[6].fieldPath: must not be conditions, which Crossplane writes",
-				"status[7].fieldPath: must not be crossplane, which Crossplane writes",
+				"status[6].fieldPath: must not be conditions, which Crossplane writes: write a field of your own",
+				"status[7].fieldPath: must not be crossplane, which Crossplane writes: write a field of your own",
 				"status[8].fieldPath: cannot be parsed as a field path: unterminated '[' at position 1",
 				"status[9].fieldPath: cannot be parsed as a field path: unexpected '.' at position 2",
 			},
@@ -416,7 +416,7 @@ secrets:
 status: [{fieldPath: x, value: "duration('1s')"}]`),
 			want: []string{
 				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
-				"secrets[0].metadata.labelsExpression:1:1: must return a map(string, string), but returns a map(string, int): wrap its values in string(...)",
+				`secrets[0].metadata.labelsExpression:1:7: the value of key "a" must be a string, but is an int: write it in quotes, '1'`,
 				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
 				"secrets[0].data[0].value:1:1: must return a string, but returns an int: wrap it in string(...)",
 				"secrets[0].data[1].value:1:1: must return a string, but returns a list(string): join it with .join(',') or json.encode(...)",
@@ -445,7 +445,7 @@ secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1]
 sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: ca.crt, apiVersion: v1, kind: Secret}]
 secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {key: l, value: "sources['ca.crt'].x"}]}]`),
 			want: []string{
-				`secrets[0].data[0].value:1:10: there is no variable "v": there is none`,
+				`secrets[0].data[0].value:1:10: there is no variable "v": add - {name: v, value: ...} under variables`,
 				`secrets[0].data[0].value:1:30: source "ca" is a Secret: read it as secrets.ca`,
 				`secrets[0].data[1].value:1:18: source "ca.crt" is a Secret: read it as secrets['ca.crt']`,
 			},
@@ -550,7 +550,7 @@ func TestCompileManyReadings(t *testing.T) {
 		body += fmt.Sprintf("- {name: v%d, value: \"%s\"}\n", i, strings.Repeat(fmt.Sprintf("variables.v%d + ", i-1), 19)+fmt.Sprintf("variables.v%d", i-1))
 	}
 	_, got := plantest.Compile(t, plantest.Exports(body+`configMaps: [{name: c, data: [{key: k, value: variables.v11}]}]`))
-	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + plantest.Flow + `: leave it out, or list "composite.a" under nonSensitive if it is not secret`}
+	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + plantest.Flow + `: leave it out, or list "composite.a" under nonSensitive if it is not secret; secret is the connection details of the composite here: set from to a composed resource`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Compile(...): -want, +got:\n%s", diff)
 	}

@@ -81,6 +81,7 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 		c.report(at.Child("property").String(), "%s", err.Error())
 		return
 	}
+	e.Key, _ = meant(e.Key)
 	b.Input, b.Property = e.Key, property
 	s := expression.Source{Path: at.Child("key").String(), Want: expression.WantTextMap}
 	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
@@ -155,7 +156,8 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 	case variable == expression.Previous:
 		c.report(at.Child("path").String(), "cannot find previous generations: use extract with key %s", variable+"."+name)
 	case whole && c.generator(name) == nil:
-		c.report(at.Child("path").String(), "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames()))
+		c.report(at.Child("path").String(), "there is no generator %q%s", name,
+			suggest.ThereAre(name, c.generatorNames(), noGenerators))
 	}
 	for _, name := range c.generatorNames() {
 		if b.Find.generates(name) {

@@ -35,13 +35,20 @@ type decoder struct {
 	wrong []string
 	near  map[string]bool
 
+	// Paths of values that are not decoded, because they are written for another tool or are in the
+	// wrong place.
+	refused []string
+
+	texts []textFound // literal texts with placeholders of other tools
+
 	objects []parent // that contain the current value
 }
 
 // A parent is an object that contains the current value.
 type parent struct {
-	path  *field.Path
-	names []string
+	path   *field.Path
+	fields *jsonFields
+	object *structpb.Struct
 }
 
 // maxWhole is the largest number that a Struct always holds exactly.
@@ -62,6 +69,13 @@ func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
 // explains reports whether a field only seems to be missing or wrong because it could not be
 // decoded or is misspelt.
 func (d *decoder) explains(path string, missing bool) bool {
+	inside := func(refused string) bool {
+		rest, ok := strings.CutPrefix(path, refused)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	if slices.ContainsFunc(d.refused, inside) {
+		return true
+	}
 	below := func(wrong string) bool { return wrong == pathText(nil) || strings.HasPrefix(path, wrong) }
 	return slices.Contains(d.wrong, path) || missing && (d.near[path] || slices.ContainsFunc(d.wrong, below))
 }
@@ -93,6 +107,8 @@ func (d *decoder) value(p *field.Path, v *structpb.Value, out reflect.Value) {
 	case reflect.Slice:
 		if d.want(p, v, out.Type(), "a list", v.GetListValue() != nil) {
 			d.list(p, v.GetListValue(), out)
+		} else if text := v.GetStringValue(); text != "" && out.Type().Elem().Kind() == reflect.String {
+			out.Set(reflect.ValueOf([]string{text})) // what is meant, so that nothing else seems to be wrong
 		}
 	case reflect.Map:
 		if d.want(p, v, out.Type(), "an object", isObject) {
@@ -108,6 +124,7 @@ func (d *decoder) scalar(p *field.Path, v *structpb.Value, out reflect.Value) {
 	case reflect.String:
 		if _, ok := v.GetKind().(*structpb.Value_StringValue); d.want(p, v, out.Type(), "a string", ok) {
 			out.SetString(v.GetStringValue())
+			d.literal(p, v.GetStringValue())
 		}
 	case reflect.Bool:
 		if _, ok := v.GetKind().(*structpb.Value_BoolValue); d.want(p, v, out.Type(), "true or false", ok) {
@@ -126,8 +143,11 @@ func (d *decoder) scalar(p *field.Path, v *structpb.Value, out reflect.Value) {
 }
 
 func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
+	if d.foreignEntry(p, s, out.Type()) {
+		return
+	}
 	known := fieldsOf(out.Type())
-	d.objects = append(d.objects, parent{p, known.names})
+	d.objects = append(d.objects, parent{p, known, s})
 	defer func() { d.objects = d.objects[:len(d.objects)-1] }()
 	found := 0
 	for _, f := range known.list {
@@ -159,7 +179,12 @@ func (d *decoder) fields(p *field.Path, s *structpb.Struct, out reflect.Value) {
 func (d *decoder) list(p *field.Path, l *structpb.ListValue, out reflect.Value) {
 	n := len(l.GetValues())
 	out.Set(reflect.MakeSlice(out.Type(), n, n))
+	owner := 0 // the item that the items after it may belong to
 	for i, e := range l.GetValues() {
+		if i > 0 && d.dedented(p, l.GetValues(), owner, i, out.Type().Elem()) {
+			continue
+		}
+		owner = i
 		d.value(p.Index(i), e, out.Index(i))
 	}
 }
@@ -239,6 +264,7 @@ type jsonField struct {
 
 // jsonFields are the fields of a struct type in order, including those of inlined structs.
 type jsonFields struct {
+	of    reflect.Type
 	list  []jsonField
 	names []string
 }
@@ -251,7 +277,7 @@ func fieldsOf(t reflect.Type) *jsonFields {
 	if known, ok := fieldsByType.Load(t); ok {
 		return known.(*jsonFields) //nolint:forcetypeassert // the cache holds nothing else
 	}
-	out := &jsonFields{}
+	out := &jsonFields{of: t}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -1,89 +1,25 @@
 package plan
 
 import (
+	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // fieldsListed is the number of fields that fit on a line.
 const fieldsListed = 12
 
-// The names of fields in other tools, with the names of the same fields here.
-var foreignFields = map[string]string{ //nolint:gochecknoglobals // a table
-	"stringData": "data", "binaryData": "data", "ref": "matchName", "selector": "matchLabels", "labels": "matchLabels",
-	"patches": "set", "special": "symbols", "overrideSpecial": "symbolCharacters", "numeric": "digits",
-	"connectionDetails": "data", "expression": "value", "fromFieldPath": "value", "toFieldPath": "fieldPath",
-}
-
-// unknown refuses a field that does not exist, and suggests the field that is meant.
-func (d *decoder) unknown(at *field.Path, name string, v *structpb.Value, known *jsonFields) {
-	names := slices.DeleteFunc(slices.Clone(known.names), func(n string) bool {
-		return (n == "apiVersion" || n == "kind") && !strings.EqualFold(n, name)
-	})
-	hint := ""
-	meant := foreignFields[name]
-	if !slices.Contains(names, meant) {
-		meant = suggest.Nearest(name, names)
-	}
-	switch below, above := fieldBelow(name, known), d.fieldAbove(name); {
-	case meant != "":
-		hint = suggest.DidYouMean(meant)
-		d.near[pathText(child(parentOf(d), meant))] = true
-	case below != "":
-		hint = suggest.DidYouMean(below)
-	case above != nil:
-		hint = ": the field is at a higher level: write it as " + above.String()
-		d.near[above.String()] = true
-	case slices.ContainsFunc(names, func(n string) bool { return v.GetStructValue().GetFields()[n] != nil }):
-		hint = ": leave this level out, and write its fields one level up"
-	default:
-		hint = suggest.ThereAre("", slices.DeleteFunc(names, func(n string) bool { return n == "metadata" && at.String() == name }))
-	}
-	f := wrong(at, "is an unknown field%s", hint)
-	f.Key = true
-	d.refuse(at, f)
-}
-
-// parentOf is the path of the current object.
-func parentOf(d *decoder) *field.Path { return d.objects[len(d.objects)-1].path }
-
-// fieldBelow returns the path of a field with that name one level below, or an empty text.
-func fieldBelow(name string, known *jsonFields) string {
-	for _, n := range known.names {
-		if t := known.typeOf(n); isInput(t) && slices.Contains(fieldsOf(t).names, name) {
-			return n + "." + name
-		}
-	}
-	return ""
-}
-
-// isInput reports whether a type is a struct of the input. Other types have fields that the input
-// does not have.
-func isInput(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[v1beta1.Exports]().PkgPath()
-}
-
-// fieldAbove returns the field with that name in the nearest object above, or nil.
-func (d *decoder) fieldAbove(name string) *field.Path {
-	for i := len(d.objects) - 2; i >= 0; i-- {
-		if o := d.objects[i]; slices.Contains(o.names, name) && o.path != nil {
-			return o.path.Child(name)
-		}
-	}
-	return nil
-}
-
 // isExpression reports whether the field at a path is CEL.
 func isExpression(p *field.Path) bool {
-	path := pathText(p)
-	name := path[strings.LastIndexByte(path, '.')+1:]
+	path, name := pathText(p), lastField(p)
 	named := name == "value" || name == "valueMap" || strings.HasSuffix(name, "Expression")
 	return named && !strings.Contains(path, ".matchLabels[") || strings.Contains(path, ".resource.outputs[")
 }
@@ -103,61 +39,193 @@ func hintEmpty(p *field.Path, required bool) string {
 func (d *decoder) hint(p *field.Path, v *structpb.Value, t reflect.Type) string {
 	kind := kindOf(v)
 	if kind == "null" && t.Kind() != reflect.Struct {
-		return ": set a value, or leave it out"
+		return ": " + d.hintNull(p, t)
+	}
+	if f, ok := foreignFields[lastField(p)]; ok && t.Kind() == reflect.Bool && kind == "a list" {
+		d.near[child(parentOf(d), "data").String()] = true
+		return ", as in " + f.tool + ": " + f.filled(v, d.from(nil))
 	}
 	switch t.Kind() { //nolint:exhaustive // the kinds that the input type has
 	case reflect.String:
-		return hintString(p, kind)
+		return hintString(p, v)
 	case reflect.Bool, reflect.Uint64:
-		if kind == "a string" {
-			return ": leave out the quotes"
-		}
+		return hintUnquoted(v.GetStringValue(), t)
 	case reflect.Slice:
-		return hintList(t.Elem())
+		return hintList(v, t.Elem())
 	case reflect.Map, reflect.Struct:
-		return d.hintObject(p, kind, t)
+		return d.hintObject(p, v, t)
 	}
 	return ""
 }
 
-func hintString(p *field.Path, kind string) string {
+// lastField returns the name of the last field of a path.
+func lastField(p *field.Path) string {
+	path := pathText(p)
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
+
+func hintString(p *field.Path, v *structpb.Value) string {
+	kind := kindOf(v)
 	scalar := kind == "a number" || kind == "a boolean"
 	switch expression := isExpression(p); {
 	case expression && scalar:
 		return ": it is an expression, in which text has its own quotes: write for example \"'some text'\""
 	case expression && kind == "an object":
-		return ": { begins an object in YAML: put the expression in quotes"
+		return hintMap(p, v.GetStructValue())
 	case expression:
-		return ": [ begins a list in YAML: put the expression in quotes"
+		return hintListOf(p, v.GetListValue().GetValues())
 	case scalar:
 		return ": put it in quotes"
+	}
+	return ": write one text"
+}
+
+// hintListOf returns how to write a list of YAML as an expression.
+func hintListOf(p *field.Path, items []*structpb.Value) string {
+	const most = 80
+	names := make([]string, 0, len(items))
+	for _, v := range items {
+		names = append(names, v.GetStringValue())
+	}
+	list := strings.Join(names, ", ")
+	if slices.Contains(names, "") || len(list) > most || list == "" {
+		list = "a, b"
+	}
+	if lastField(p) != "value" {
+		return ": YAML reads [ ] and dashes as a list: write one expression in quotes"
+	}
+	return fmt.Sprintf(": YAML reads [ ] and dashes as a list: write one expression in quotes, as in \"[%s].join(',')\"", list)
+}
+
+// hintMap returns how to write an object of YAML as an expression.
+func hintMap(p *field.Path, o *structpb.Struct) string {
+	name := lastField(p)
+	if k := firstName(o); k != "" && (name == "valueMap" || name == "labelsExpression" || name == "annotationsExpression") {
+		return fmt.Sprintf(": it is an expression: write it in quotes, as in %s: \"{'%s': %s}\"",
+			name, k, expressionOr(o.GetFields()[k]))
+	}
+	for _, inner := range []string{"", "format", "string"} {
+		if f := at(structpb.NewStructValue(o), inner); at(f, "fmt") != nil {
+			return fmt.Sprintf(": it is an expression: write for example %s: \"'text %%s'.format([%s])\"",
+				name, expressionOr(at(f, "variables.0")))
+		}
+	}
+	return ": YAML reads { } and name: value as an object: put the expression in quotes"
+}
+
+// firstName returns the first key of an object that is a name, or an empty text.
+func firstName(o *structpb.Struct) string {
+	for _, k := range SortedKeys(o.GetFields()) {
+		if nameForm.MatchString(k) {
+			return k
+		}
 	}
 	return ""
 }
 
-func hintList(item reflect.Type) string {
-	if item.Kind() == reflect.Struct {
-		return ": begin each item with a dash, as in - " + fieldsOf(item).names[0] + ": ..."
+// hintUnquoted returns how to write a text as a boolean or a number.
+func hintUnquoted(text string, t reflect.Type) string {
+	_, notNumber := strconv.ParseUint(text, 10, 64)
+	isBool := t.Kind() == reflect.Bool
+	switch {
+	case text == "":
+		return ""
+	case isBool && (text == "true" || text == "false") || !isBool && notNumber == nil:
+		return ": leave out the quotes"
+	case !isBool:
+		return ": write a whole number, without a unit"
+	case slices.Contains([]string{"yes", "y", "on"}, strings.ToLower(text)):
+		return ": write true"
+	case slices.Contains([]string{"no", "n", "off"}, strings.ToLower(text)):
+		return ": write false"
 	}
-	return ": write [ ] around its items"
+	return ": write true or false without quotes"
 }
 
-func (d *decoder) hintObject(p *field.Path, kind string, t reflect.Type) string {
+// hintList returns how to write a value as a list.
+func hintList(v *structpb.Value, item reflect.Type) string {
+	if name := nameOr(v, ""); name != "" && item.Kind() != reflect.Struct {
+		return ": write it as [" + name + "]"
+	}
+	if item.Kind() != reflect.Struct {
+		return ": write [ ] around its items"
+	}
+	names, o := fieldsOf(item).names, v.GetStructValue()
+	known := func(k string) bool { return slices.Contains(names, k) }
+	first := firstName(o)
+	switch i := slices.IndexFunc(names, func(n string) bool { return o.GetFields()[n] != nil }); {
+	case i >= 0:
+		return ": begin each item with a dash, as in - " + names[i] + ": ..."
+	case first == "":
+		return ": begin each item with a dash, as in - " + names[0] + ": ..."
+	case item == reflect.TypeFor[v1beta1.EnvironmentLabelMatcher]():
+		return ": begin each item with a dash, as in - {type: Value, key: " + first + ", value: ...}"
+	case known("value"):
+		value := quoted(expressionOr(o.GetFields()[first]))
+		return fmt.Sprintf(": begin each item with a dash, as in - {%s: %s, value: %s}", names[0], first, value)
+	}
+	return ": begin each item with a dash, as in - " + names[0] + ": " + first
+}
+
+// pairForm is a label as text.
+var pairForm = regexp.MustCompile(`^([A-Za-z0-9][-._/A-Za-z0-9]{0,127})(?:: |=)`)
+
+func (d *decoder) hintObject(p *field.Path, v *structpb.Value, t reflect.Type) string {
 	var names []string
 	if isInput(t) {
 		names = fieldsOf(t).names
 	}
-	path := pathText(p)
-	sibling := path[strings.LastIndexByte(path, '.')+1:] + "Expression"
-	switch {
-	case kind == "a string" && len(d.objects) > 0 && slices.Contains(d.objects[len(d.objects)-1].names, sibling):
-		return ": write the expression in the field " + sibling
+	switch kind := kindOf(v); {
+	case kind == "a string" && d.hintText(p, v.GetStringValue(), t, names) != "":
+		return d.hintText(p, v.GetStringValue(), t, names)
+	case kind == "null" && isItem(p):
+		return ": write its fields after the dash, or leave the dash out"
 	case kind == "null":
 		return ": write {} for an object without fields, or leave it out"
+	case kind == "a list" && t.Kind() == reflect.Map:
+		return ": leave out the dashes, and write each item as name: value"
+	case kind == "a list" && len(v.GetListValue().GetValues()) == 1:
+		return ": leave out the dash before its fields"
 	case len(names) == 0 || len(names) > fieldsListed:
 		return ": write its fields as name: value"
 	case len(names) == 1:
 		return ": its field is " + names[0]
 	}
 	return ": its fields are " + strings.Join(names, ", ")
+}
+
+// hintText returns how to write a text as an object with these fields, or an empty text.
+func (d *decoder) hintText(p *field.Path, text string, t reflect.Type, names []string) string {
+	pair := pairForm.FindStringSubmatch(text)
+	sibling := lastField(p) + "Expression"
+	switch {
+	case pair != nil && t.Kind() == reflect.Map:
+		return ": write it without quotes in a line of its own, as in " + pair[1] + ": ..."
+	case len(d.objects) > 0 && slices.Contains(d.objects[len(d.objects)-1].fields.names, sibling):
+		return ": write the expression in the field " + sibling
+	case isItem(p) && len(names) > 0 && nameForm.MatchString(text):
+		return ": write it as - " + names[0] + ": " + text
+	}
+	return ""
+}
+
+// isItem reports whether a path leads to an item of a list.
+func isItem(p *field.Path) bool { return strings.HasSuffix(pathText(p), "]") }
+
+// hintNull returns what to write instead of null.
+func (d *decoder) hintNull(p *field.Path, t reflect.Type) string {
+	write := "set a value"
+	if isExpression(p) {
+		return "write an expression, and no # before it, because # begins a comment in YAML"
+	}
+	if t.Kind() == reflect.Slice {
+		write = "add an item"
+	}
+	if n := len(d.objects); n > 0 {
+		known := d.objects[n-1].fields
+		if i := slices.Index(known.names, lastField(p)); i >= 0 && known.list[i].required {
+			return write
+		}
+	}
+	return write + ", or leave it out"
 }

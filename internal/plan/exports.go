@@ -2,7 +2,9 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -109,6 +111,7 @@ func exportsOf(in *v1beta1.Exports) []exportInput {
 }
 
 func (c *compiler) export(x exportInput) Export {
+	x.From, _ = meant(x.From)
 	e := Export{
 		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, From: x.From, Immutable: x.Immutable,
 		Secret: secretFields{x.Type, x.ConnectionDetails}, LastWins: x.ConflictPolicy == v1beta1.ConflictLastWins,
@@ -136,6 +139,9 @@ func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string) Entr
 	return Entry{Path: s.Path, Key: d.Key, Optional: d.Optional, Value: c.output(s)}
 }
 
+// writtenTwice is the message about a key that two entries write.
+const writtenTwice = "key %q is written by %s and %s: keep one of them"
+
 // refuseKeys refuses invalid keys, and keys that two entries write.
 func (c *compiler) refuseKeys(x Export) {
 	first := map[string]int{} // entries by key
@@ -146,7 +152,7 @@ func (c *compiler) refuseKeys(x Export) {
 		}
 		c.refuseKey(keyPath(i), e.Key)
 		if other, ok := first[e.Key]; ok && !x.LastWins {
-			c.report(keyPath(i), "%q is also written by %s: keep one of them", e.Key, keyPath(other))
+			c.report(keyPath(i), writtenTwice, e.Key, x.At("data").Index(other), x.At("data").Index(i))
 			continue
 		}
 		first[e.Key] = i
@@ -158,7 +164,7 @@ func (c *compiler) refuseKeys(x Export) {
 		for _, k := range e.Value.Keys() {
 			c.refuseKey(e.Path, k)
 			if other, ok := first[k]; ok && !x.LastWins {
-				c.report(e.Path, "key %q is also written by %s: keep one of them", k, x.Data[other].Path)
+				c.report(e.Path, writtenTwice, k, x.At("data").Index(other), x.At("data").Index(i))
 				continue
 			}
 			first[k] = i
@@ -242,7 +248,20 @@ func (v *validator) metadata(at *field.Path, export string, m *v1beta1.Metadata)
 	if m.Namespace != "" {
 		v.err(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
 	}
-	for _, err := range object.ValidateLabels(m.Labels) {
+	labels := maps.Clone(m.Labels)
+	for _, k := range SortedKeys(m.Labels) {
+		errs := validation.IsValidLabelValue(m.Labels[k])
+		if len(errs) > 0 && looksLikeCEL(m.Labels[k]) {
+			v.report(at.Child("labels").Key(k), "%s", literalText("labelsExpression", k, m.Labels[k]))
+			delete(labels, k)
+		} else if len(errs) > 0 {
+			for _, err := range object.ValidateLabels(map[string]string{k: m.Labels[k]}) {
+				v.err(at.Child("labels").Key(k), err)
+			}
+			delete(labels, k)
+		}
+	}
+	for _, err := range object.ValidateLabels(labels) {
 		v.err(at.Child("labels"), err)
 	}
 	for _, err := range object.ValidateAnnotations(m.Annotations) {
@@ -268,14 +287,28 @@ func (v *validator) exports(in *v1beta1.Exports) {
 			v.report(x.at.Child("from"), "%q is a source, not a composed resource: leave it out, and read the source as %s",
 				x.From, expression.PathText(expression.Secrets, x.From))
 		}
+		v.literalName(x.at.Child("from"), x.From)
+		v.literalNames(x.at, x.DataFrom)
 		v.metadata(x.at.Child("metadata"), x.Name, x.SecretExport.Metadata)
 	}
 }
 
 // notExpression says where to write CEL, if an invalid name looks like CEL.
 func notExpression(err error, text, name string) error {
-	if err == nil || !strings.ContainsAny(text, "+'\"()[]{}?") {
+	if err == nil || !looksLikeCEL(text) {
 		return err
 	}
-	return fmt.Errorf("is literal: write the expression in the field %s", name)
+	return errors.New(literalText(name, "", text))
 }
+
+// literalText is the message about a literal text that should be an expression in a field. key is the name of a
+// label or an annotation, or empty.
+func literalText(name, key, text string) string {
+	if HasPlaceholder(text) {
+		return "is literal, and placeholders in it are not replaced: write " + insteadOf(name, key, text)
+	}
+	return "is literal: write the expression in the field " + name
+}
+
+// looksLikeCEL reports whether a text that is not a name is probably an expression.
+func looksLikeCEL(text string) bool { return strings.ContainsAny(text, "+'\"()[]{}?") }

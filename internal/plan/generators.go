@@ -74,6 +74,19 @@ type Generator struct {
 // String returns the generator for messages.
 func (m *Generator) String() string { return fmt.Sprintf("generator %q", m.Name) }
 
+// NamespacePath returns the path of the field with the namespace of its generations.
+func (m *Generator) NamespacePath() *field.Path {
+	if m.Kind == KindResource {
+		return m.Path.Child(KindResource, "manifest", "metadata", "namespace")
+	}
+	return m.Path.Child("namespace")
+}
+
+// LacksNamespace reports whether its generations are in the namespace of the composite, which must have one.
+func (m *Generator) LacksNamespace() bool {
+	return m.Kind != KindResource && m.HasGenerations() && m.Namespace == ""
+}
+
 // HasGenerations reports whether its outputs are stored.
 func (m *Generator) HasGenerations() bool { return m.Makes.Object() != Kind{} }
 
@@ -220,7 +233,7 @@ func (c *compiler) authority(m *Generator) {
 		c.report(at.Child("ca").String(), "must not be the generator itself: leave ca out for a self-signed certificate")
 	case ca == nil:
 		c.report(at.Child("ca").String(), "there is no generator %q%s", name,
-			suggest.ThereAre(name, without(c.generatorNames(), m.Name)))
+			suggest.ThereAre(name, without(c.generatorNames(), m.Name), "the input has no other generators: add it to generators, with certificate: {isCA: true}"))
 	case ca.Kind != KindCertificate:
 		c.report(at.Child("ca").String(), "generator %q does not generate a certificate", ca.Name)
 	case ca.Certificate() != nil:
@@ -229,6 +242,9 @@ func (c *compiler) authority(m *Generator) {
 		}
 	}
 }
+
+// noGenerators is the hint for the name of a generator if there are no generators.
+const noGenerators = "the input has no generators: add it to generators"
 
 func (c *compiler) generator(name string) *Generator {
 	i := slices.IndexFunc(c.declaredGenerators, func(m Generator) bool { return m.Name == name })
@@ -258,6 +274,12 @@ func NamesOf(declaredGenerators []Generator) []string {
 func (c *compiler) generators(list []v1beta1.Generator) {
 	for i, g := range list {
 		m := &c.declaredGenerators[i]
+		if g.Certificate != nil && !g.Certificate.IsCA && g.RefreshPolicy == "" {
+			w := wrong(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
+				"which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
+			w.Key, w.Warning = true, true
+			c.expiring = append(c.expiring, w)
+		}
 		if g.KeepersExpression != "" {
 			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
 			c.refuseAllSecrets(m.Keepers)
@@ -332,13 +354,14 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 		switch {
 		case m == nil:
 			ok = false
-			c.reportAt(Place(x, r), "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames()))
+			c.reportAt(Place(x, r), "there is no generator %q%s", name,
+				suggest.ThereAre(name, c.generatorNames(), noGenerators))
 		case m.Kind == kindTOTP && r.Variable == expression.Previous:
 			ok = false
 			c.reportAt(Place(x, r), "generator %q is a totp, which has no previous generation", name)
 		case r.Variable == expression.Generated && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):
 			ok = false
-			c.reportAt(Place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys))
+			c.reportAt(Place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
 		}
 	}
 	return ok

@@ -44,6 +44,8 @@ type Plan struct {
 	ttl        time.Duration
 	id         string
 
+	Warnings diagnostic.List // that do not keep the input from being used
+
 	// For the check of types:
 	Strict         bool
 	Needed         []*expression.Expression
@@ -76,7 +78,7 @@ type StatusField struct {
 }
 
 // Compile an input. Either the plan or the list of diagnostics is nil. It returns all diagnostics
-// at once, in the order of the input. If a list is over its limit, expressions are not compiled.
+// at once, in the order of the input. Warnings are in the plan. If a list is over its limit, expressions are not compiled.
 func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	p, diagnostics := CompilePartly(ctx, env, input)
 	if len(diagnostics) > 0 {
@@ -95,6 +97,7 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 	}
 	var p *Plan
 	c.diagnostics = validate(input, in, d, func() diagnostic.List { //nolint:contextcheck // the compiler holds the context
+		c.texts = d.texts
 		p = c.plan(in)
 		return c.diagnostics
 	})
@@ -102,6 +105,10 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 		c.diagnostics = append(c.diagnostics, wrong(nil, "was not compiled: %s", err.Error()))
 	}
 	SortDiagnostics(c.diagnostics)
+	if p != nil {
+		p.Warnings = c.warnings()
+		SortDiagnostics(p.Warnings)
+	}
 	return p, c.diagnostics
 }
 
@@ -117,10 +124,16 @@ type compiler struct {
 	outputs            reading            // of all expressions except variables
 	inputs             map[string]bool    // composed resources and Secret sources that expressions name
 	details            DetailsUsed
+	named              []string // the composed resources in from
 	count              int
 	declaredGenerators []Generator
 	compiled           []Compiled // in the order of the input
 	own                Kind       // of the generation that resource and secret stand for
+
+	suspicions diagnostic.List // about expressions
+	expiring   diagnostic.List // warnings about certificates
+	texts      []textFound     // with placeholders of other tools
+	replaced   []string        // texts that expressions search for
 
 	ownEnvironment bool // the input itself looks up or sets the environment
 }
@@ -135,6 +148,11 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 		c.declared = append(c.declared, v.Name)
 	}
 	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 || len(in.Environment.Set) > 0)
+	for _, x := range exportsOf(in) {
+		if x.From != "" && !slices.Contains(c.named, x.From) {
+			c.named = append(c.named, x.From)
+		}
+	}
 	c.declareGenerators(in.Generators)
 	for i, v := range in.Variables {
 		at := field.NewPath("variables").Index(i)
@@ -209,6 +227,10 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 		return nil
 	}
 	c.compiled = append(c.compiled, Compiled{x, c.env, c.own})
+	c.notePlaceholders(x)
+	if len(c.suspicions) < mostWarnings {
+		c.suspicions = append(c.suspicions, x.Suspicions()...)
+	}
 	return x
 }
 
@@ -263,7 +285,8 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 				name)
 			continue
 		}
-		c.reportAt(x.Place(r), "there is no variable %q%s", name, suggest.ThereAre(name, c.declared))
+		c.reportAt(x.Place(r), "there is no variable %q%s", name,
+			suggest.ThereAre(name, c.declared, fmt.Sprintf("add - {name: %s, value: ...} under variables", name)))
 	}
 	return ok
 }
@@ -299,7 +322,23 @@ func Shorten(items []string, separator string) string {
 
 // NoNamespace is the message for an object without a namespace of its own and without the
 // namespace of a composite.
-const NoNamespace = "must be set: the composite is cluster scoped and has no claim"
+const NoNamespace = "must be set, because the composite is cluster scoped and has no claim: " +
+	"write the namespace of the object, for example namespace: default"
+
+// DetailsIgnored is the message for connectionDetails of a composite that has none.
+const DetailsIgnored = "has no effect: Crossplane publishes connection details only of legacy composites: " +
+	"leave it out, and read the exported Secret itself"
+
+// OwnExport is the message for the use of the data of an export of the same input.
+const OwnExport = "an export of this step, whose data cannot be read: " +
+	"move the expression of the key to variables, and use the variable in both places"
+
+// ComposedSecret is the message for the use of the connection details of a composed Secret.
+const ComposedSecret = "no connection details, because it is a Secret itself: " +
+	"read it as secrets.<name>, by a source of kind Secret with another name"
+
+// Uncomposed is why a composed resource is missing, if it is neither observed nor desired.
+const Uncomposed = "no earlier step composes it"
 
 // TwoMeanings returns the message for a Secret source with the name of a composed resource.
 func TwoMeanings(name string) string {

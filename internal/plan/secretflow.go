@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // Anything stands for every input, or for every key.
@@ -169,15 +170,49 @@ func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 	for _, u := range uses {
 		name := u.declared()
 		exact := u.key != Anything
-		hint := ": name the keys that it needs"
+		hint := ": name the keys that it needs, and list those that are not secret under nonSensitive"
 		switch {
 		case exact && slices.Contains(nonSensitive, name):
 			continue
 		case exact:
 			hint = fmt.Sprintf(": leave it out, or list %q under nonSensitive if it is not secret", name)
 		}
+		if u.variable == "" && u.input == expression.Composite {
+			hint += "; secret is the connection details of the composite here: " + InsteadOfComposite(u.place.Path, u.key, c.named)
+		}
 		c.refuseUse(u, hint)
 	}
+}
+
+// InsteadOfComposite returns what to write for a key of the connection details of a composed resource,
+// in place of the composite's. names are those of composed resources that may be meant.
+func InsteadOfComposite(path, key string, names []string) string {
+	choice, name := "a composed resource", "<name>"
+	switch len(names) {
+	case 0:
+	case 1:
+		choice, name = names[0], names[0]
+	default:
+		choice = "one of " + suggest.List(names)
+	}
+	switch entry := EntryOf(path); {
+	case strings.HasSuffix(path, ".extract.key"):
+		return "extract " + choice
+	case !strings.HasPrefix(entry, "secrets[") && !strings.HasPrefix(entry, "configMaps["):
+	case len(names) == 1:
+		return "set from: " + name
+	default:
+		return "set from to " + choice
+	}
+	if key != Anything {
+		key = expression.PathText("", key)
+	} else {
+		key = ""
+	}
+	if len(names) == 1 {
+		return "write " + expression.PathText(expression.Secrets, name) + key
+	}
+	return fmt.Sprintf("write %s.%s%s for %s", expression.Secrets, name, key, choice)
 }
 
 // refuseAllSecrets is like refuseSecrets for a place without nonSensitive.

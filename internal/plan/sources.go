@@ -33,6 +33,21 @@ func (c *compiler) compileSources() []Source {
 	return out
 }
 
+// RefuseSource returns the field of a source that a composite cannot have, and the message, or nothing.
+// clusterScoped is a composite without a namespace of its own. homeless is one that has no claim either.
+func RefuseSource(s v1beta1.Source, clusterScoped, homeless bool) (name, message string) {
+	switch {
+	case IsSecret(s) && clusterScoped && s.NameExpression != "":
+		return "nameExpression", "needs a namespaced composite, to read a Secret: set matchName and namespace"
+	case IsSecret(s) && clusterScoped && s.Namespace == "":
+		return "namespace", "must be set for a Secret: the composite is cluster scoped, " +
+			"and the author of a claim must not choose the namespace: write the namespace of the Secret"
+	case homeless && s.Namespace == "" && s.Scope != v1beta1.ScopeCluster:
+		return "namespace", NoNamespace
+	}
+	return "", ""
+}
+
 // Spelled returns the source as it is written in expressions.
 func (s Source) Spelled() string {
 	if IsSecret(s.Source) {

@@ -214,7 +214,7 @@ func statusSegments(p string) ([]string, error) {
 		out = append(out, s.Field)
 	}
 	if out[0] == "conditions" || out[0] == "crossplane" {
-		return nil, fmt.Errorf("must not be %s, which Crossplane writes", out[0])
+		return nil, fmt.Errorf("must not be %s, which Crossplane writes: write a field of your own", out[0])
 	}
 	return out, nil
 }

@@ -118,7 +118,7 @@ func sizeOf(o wire.Struct) int {
 func (s *session) forAuthor(sees *observation.Author, own *quota) *session {
 	return &session{
 		composite: s.composite, observed: s.observed, author: sees, missing: s.missing,
-		budget: budget.NewAuthor(s.budget.Context()), quota: own,
+		inputs: s.inputs, budget: budget.NewAuthor(s.budget.Context()), quota: own,
 	}
 }
 
@@ -145,7 +145,7 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 	out.require(claim)
 	switch a := req.answer(claim); {
 	case !a.read:
-		return &Outcome{State: Waiting, Message: "waiting for the lookup of " + claim.String()}
+		return &Outcome{State: Waiting, Message: "it waits for the lookup of " + claim.String()}
 	case len(a.objects) != 1 || a.objects[0].At("spec", "resourceRef", "name").Text() != name:
 		return &Outcome{State: Held, Warn: true, Message: claim.String() + ", which spec.claimRef names, is not its claim"}
 	}

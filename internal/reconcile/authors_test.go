@@ -162,13 +162,13 @@ func TestAuthors(t *testing.T) {
 		"Waiting": {
 			reason: "what is not there yet is no mistake",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: self.status.id}]}`,
-			want:   []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret.token; key "l" for composite.status`},
+			want:   []string{`Waiting nothing | Secret "a" is not created: key "k" waits for secret.token; key "l" waits for composite.status`},
 		},
 		"WaitingForTheInput": {
 			reason:  "the composed resource is not there",
 			objects: "resources: {}",
 			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: resources.db.spec.x}, {name: a, key: m, value: "secrets['db'].x"}]}`,
-			want:    []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for secret (secrets.db); key "l" for resources.db; key "m" for secrets.db`},
+			want:    []string{`Waiting nothing | Secret "a" is not created: key "k" waits for secret (secrets.db); key "l" waits for resources.db (no earlier step composes it); key "m" waits for secrets.db (no earlier step composes it)`},
 		},
 		"DoesNotCompile": {
 			reason:  "the path is in the composite, and the other object is made",
@@ -231,8 +231,8 @@ func TestAuthors(t *testing.T) {
 			want: []string{
 				"Available Secret team/a {data: {k: v, l: v}, metadata: {annotations: {a: quoted, b: https://example.org/?a=b, c: size(self.spec.region)}, labels: {a: eu-1, b: shop, c: 1.5, d: true, e: my-app, f: , g: self}}}",
 				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2].labels[a]:1:7: secret` + only + `; ` + at + `secretExpressions[2].labels[b]:1:11: secrets` + only,
-				`Waiting nothing | Secret "c" is not created: waiting: ` + at + `secretExpressions[3].annotations[a] for composite.status`,
-				`Held! nothing | Secret "d" is not created: ` + at + `secretExpressions[4]: cannot use the value of label "a": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
+				`Waiting nothing | Secret "c" is not created: ` + at + `secretExpressions[3].annotations[a] waits for composite.status`,
+				`Held! nothing | Secret "d" is not created: ` + at + `secretExpressions[4]: cannot use the value of label "a": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text`,
 			},
 		},
 		"LabelsNotAllowed": {
@@ -290,7 +290,7 @@ resources:
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}", "Available Secret team/a {data: {k: v}}", "Available Secret team/b {data: {k: v}}",
 				"Available Secret team/p {data: {a: dbdbfalse}}",
-				`Waiting nothing | Secret "q" is not created: waiting: key "k" for secrets[*].password`,
+				`Waiting nothing | Secret "q" is not created: key "k" waits for secrets[*].password`,
 				"Available Secret team/r {data: {k: none}}",
 			},
 		},
@@ -519,7 +519,7 @@ resources:
   db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}
   fromComposite/Secret/xr-own: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque, data: {k: b2xk}}}
 `
-	const waits = `Waiting nothing | Secret "own" is not created: waiting: Secret team/xr-own, which a composite author requests, to be deleted`
+	const waits = `Waiting nothing | Secret "own" (team/xr-own) is not created: it waits for Secret team/xr-own, which a composite author requests, to be deleted`
 	for name, c := range map[string]struct {
 		reason, spec string
 		want         []string

@@ -59,17 +59,17 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 		"ExtractPropertyMissing": {
 			reason: "which may still come",
 			input:  `secrets: [{name: a, dataFrom: [{extract: {key: db, property: config.nope}}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for "nope" in "config" of "db"`,
+			want:   `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for "nope" in "config" of "db"`,
 		},
 		"ExtractPropertyNoJSON": {
 			reason: "or not be there at all",
 			input:  `secrets: [{name: a, dataFrom: [{extract: {key: db, property: port}}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0]: the value of "port" of "db" is not a JSON object`,
+			want:   `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: the value of "port" of "db" is not a JSON object`,
 		},
 		"ExtractAbsent": {
 			reason: "an input that is not there waits",
 			input:  `secrets: [{name: a, dataFrom: [{extract: {key: gone}}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.gone`,
+			want:   `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.gone (no earlier step composes it: use one of cache, db, or compose it in an earlier step)`,
 		},
 		"ExtractOptional": {
 			reason: "unless it is optional",
@@ -80,7 +80,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			reason:  "an entry without a key also waits",
 			objects: `resources: {cache: {object: {kind: Cache}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for "cache" to have a key`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for "cache" to have a key`,
 		},
 		"ExtractEnvironment": {
 			reason: "a field of the environment, also for a ConfigMap",
@@ -108,7 +108,7 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 		"ExtractSourceAbsent": {
 			reason: "a source that is not there",
 			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
-			want:   `Waiting | ConfigMap "a" is not created: waiting: configMaps[0].dataFrom[0] for sources.cfg (ConfigMap team/cfg)`,
+			want:   `Waiting | ConfigMap "a" (team/xr-a) is not created: configMaps[0].dataFrom[0] waits for sources.cfg (ConfigMap team/cfg does not exist)`,
 		},
 		"ExtractNull": {
 			reason:  "a key without a value is left out, because the input does not name it",
@@ -135,37 +135,37 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 		"FindNothing": {
 			reason: "nothing waits",
 			input:  `secrets: [{name: a, dataFrom: [{find: {tags: {env: test}}}]}]`,
-			want:   `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for a key that find matches`,
+			want:   `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for a key that find matches: write its path and its name.regexp for names such as cache/<key>, db/<key>`,
 		},
 		"FindToCome": {
 			reason:  "connection details that an earlier step has written are waited for: a find must not shrink when a resource is away",
 			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}, other: {spec: {}}}",
 			input:   `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.queue (it does not exist yet)`,
 		},
 		"FindToComeOptional": {
 			reason:  "even if the find is optional: that is for one which matches nothing",
 			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
 			input:   `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, optional: true}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.queue (it does not exist yet)`,
 		},
 		"FindObservedToCome": {
 			reason:  "and those of an observed resource",
 			objects: `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.cache (Cache exists, and has no connection details)`,
 		},
 		"ExtractNotReady": {
 			reason:  "before a resource is ready it may not have all of its connection details",
 			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Synced, status: "False"}, {type: Ready, status: "False"}]}}, details: {port: canary}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}, {name: b, dataFrom: [{find: {path: ca}}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
 		},
 		"FindNotReady": {
 			reason:  "nor for a find",
 			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}}`,
 			input:   `secrets: [{name: b, dataFrom: [{find: {path: ca}}]}]`,
-			want:    `Waiting | Secret "b" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+			want:    `Waiting | Secret "b" (team/xr-b) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
 		},
 		"ExtractReady": {
 			reason:  "and then it has",
@@ -179,25 +179,25 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
   a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, type: Opaque, data: {port: Y2FuYXJ5}}}
   cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}`,
 			input: `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:  `Held | Secret "a" is kept unchanged: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+			want:  `Held | Secret "a" (team/xr-a) is kept unchanged: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
 		},
 		"ExtractOptionalNotReadyProperty": {
 			reason:  "nor are the members of one of its values",
 			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: Unknown}]}}, details: {config: '{"a": "b"}'}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache, property: config}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
 		},
 		"ExtractOptionalObservedToCome": {
 			reason:  "nor while the connection details of an observed resource do not exist",
 			objects: `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}, status: {conditions: [{type: Ready, status: "False"}]}}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready, secrets.cache`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache), secrets.cache (Cache is not ready, and has no connection details)`,
 		},
 		"ExtractOptionalSecretGone": {
 			reason:  "nor while their Secret does not exist",
 			objects: `resources: {cache: {object: {kind: Cache, metadata: {name: c, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}}, details: {port: canary}}}`,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for Secret team/c (connection details of resource "cache")`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for Secret team/c (connection details of resource "cache")`,
 		},
 		"ExtractOptionalSecretEmpty": {
 			reason:  "an optional entry is left out if the resource is ready and its Secret is empty: it has no connection details",
@@ -209,25 +209,25 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			reason:  "without optional it waits for a key",
 			objects: emptied,
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for "cache" to have a key`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for "cache" to have a key`,
 		},
 		"ExtractOptionalEmptyNotReady": {
 			reason:  "its keys may still come while it is not ready",
 			objects: strings.Replace(emptied, `"True"`, `"False"`, 1),
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready, secrets.cache`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache c-1), secrets.cache (Cache c-1 is not ready, and has no connection details)`,
 		},
 		"ExtractOptionalEmptyUnknown": {
 			reason:  "also while it has no condition",
 			objects: strings.Replace(emptied, "type: Ready", "type: Synced", 1),
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.cache (Cache c-1 exists, and has no connection details)`,
 		},
 		"ExtractOptionalReadyNoSecret": {
 			reason:  "also while its Secret does not exist, because the provider creates it again",
 			objects: strings.Replace(emptied, "name: c, owner", "name: other, owner", 1),
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for secrets.cache`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.cache (Cache c-1 is ready, and has no connection details)`,
 		},
 		"FindEmpty": {
 			reason:  "a find does not wait for a ready resource without connection details",
@@ -239,14 +239,14 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			reason:  "but before it is ready",
 			objects: strings.Replace(emptied, `"True"`, `"False"`, 1),
 			input:   `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" is not created: waiting: secrets[0].dataFrom[0] for resources.cache to be ready, secrets.cache`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache c-1), secrets.cache (Cache c-1 is not ready, and has no connection details)`,
 		},
 		"ExtractOptionalToCome": {
 			reason: "nor before a resource that an earlier step composes with connection details is observed again",
 			objects: `desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}
 resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, type: Opaque, data: {port: Y2FuYXJ5}}}}`,
 			input: `secrets: [{name: a, dataFrom: [{extract: {key: queue}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:  `Held | Secret "a" is kept unchanged: waiting: secrets[0].dataFrom[0] for secrets.queue`,
+			want:  `Held | Secret "a" (team/xr-a) is kept unchanged: secrets[0].dataFrom[0] waits for secrets.queue (it does not exist yet)`,
 		},
 		"ExtractOptionalNeverToCome": {
 			reason:  "an optional entry is left out if the resource writes no connection details",
@@ -285,12 +285,12 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 		"Conflict": {
 			reason: "two keys that end on one name are both named, with their input",
 			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, rewrite: [{regexp: {source: '.*/', target: ''}}]}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].rewrite[0].regexp: produces the same name for "port" of "cache" and "port" of "db": give them different names`,
+			want:   `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0].rewrite[0].regexp: produces the same name for "port" of "cache" and "port" of "db": write a target that contains what differs in them, for example a group such as $1`,
 		},
 		"ConflictOfEntries": {
 			reason: "also between entries",
 			input:  `secrets: [{name: a, from: db, data: [{key: port, value: secret.port}], dataFrom: [{extract: {key: cache}}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "port" of "cache") and secrets[0].data[0].value (key "port") both write the same key: keep one of them`,
+			want:   `Held | Secret "a" (team/xr-a) is not created: key "port" is written by secrets[0].dataFrom[0] (key "port" of "cache") and secrets[0].data[0].value: keep one of them, or set conflictPolicy: LastWins`,
 		},
 		"LastWins": {
 			reason: "unless the last one wins: data before dataFrom, later before earlier",
@@ -305,12 +305,12 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 		"IllegalKey": {
 			reason: "a name that no key can have",
 			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, conversionStrategy: None}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0] (key "tls/ca" of "cache") returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'`,
+			want:   `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] (key "tls/ca" of "cache") returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'`,
 		},
 		"ComputedNames": {
 			reason: "a name that was computed from a secret is not shown",
 			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{secret.port + '/': 'x', secret.port + '_': 'y'}"}]}]`,
-			want:   `Held | Secret "a" is not created: secrets[0].dataFrom[0].conversionStrategy: produces the same name for 2 members of "(computed)": rename one of them, or use Unicode`,
+			want:   `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0].conversionStrategy: produces the same name for 2 members of "(computed)": rename one of them, or use Unicode`,
 		},
 	}
 	for name, tc := range cases {
@@ -355,7 +355,7 @@ func TestCompileDataFrom(t *testing.T) {
   {extract: {key: a}, rewrite: [{}, {regexp: {source: a}}, {regexp: {source: a, target: ""}, merge: {}}]}, {extract: {key: a, property: "a[0]"}}, {extract: {key: environment}},
   {extract: {key: a}, rewrite: [{merge: {into: x}}]}, {find: {name: {regexp: "((a{10}){10}){9}b{1000}"}}}], conflictPolicy: FirstWins}]`,
 			want: []string{
-				"secrets[0].dataFrom[0]: must have extract, find or valueMap",
+				"secrets[0].dataFrom[0]: must have extract, find or valueMap: write for example extract: {key: db}",
 				"secrets[0].dataFrom[1].find: must not be set together with extract: keep one of them",
 				"secrets[0].dataFrom[2].find: must have path, name or tags",
 				"secrets[0].dataFrom[3].extract.key: must not be empty: set a value",

@@ -45,7 +45,7 @@ environment:
   - {fieldPath: a, value: "1"}
   - {fieldPath: c, value: timestamp('2020-01-01T00:00:00Z')}`,
 			want: []string{
-				"environment.defaultData: must be an object, but is a list: write its fields as name: value",
+				"environment.defaultData: must be an object, but is a list: leave out the dash before its fields",
 				"environment.environmentConfigs[0].ref: must be set for type Reference: name an EnvironmentConfig, or set type to Selector",
 				"environment.environmentConfigs[1].selector.maxMatch: must be a whole number, 0 or more",
 				"environment.environmentConfigs[1].selector.minMatch: must be a whole number, 0 or more",
@@ -73,7 +73,7 @@ environment:
 			want: []string{
 				`environment.set[0].value:1:11: uses secrets.db.password, ` + plantest.Flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
 				`environment.set[1].value:1:10: uses secrets.ca.key, ` + plantest.Flow + `: leave it out, or list "ca.key" under nonSensitive if it is not secret`,
-				`environment.set[2].value:1:1: uses all keys of secret, ` + plantest.Flow + `: name the keys that it needs`,
+				`environment.set[2].value:1:1: uses all keys of secret, ` + plantest.Flow + `: name the keys that it needs, and list those that are not secret under nonSensitive; secret is the connection details of the composite here: write secrets.<name> for a composed resource`,
 				`environment.set[4].value:1:10: uses secrets.db.password, ` + plantest.Flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
 			},
 		},
@@ -186,10 +186,10 @@ configMaps:
 - {name: a, data: [{key: k, value: environment.endpoint}]}
 - {name: b, data: [{key: k, value: environment.region}]}`,
 			want: []string{
-				`Waiting nothing | ConfigMap "a" is not created: waiting: key "k" for environment.endpoint (environment.set[0].value)`,
+				`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: key "k" waits for environment.endpoint (environment.set[0].value)`,
 				"Available ConfigMap team/xr-b {data: {k: eu}}",
-				"Waiting | environment.endpoint is not set: waiting: resources.later",
-				"Waiting | environment.zone is not set: waiting: environment.endpoint (environment.set[0].value)",
+				"Waiting | environment.endpoint is not set: it waits for resources.later (no earlier step composes it: use db, or compose it in an earlier step)",
+				"Waiting | environment.zone is not set: it waits for environment.endpoint (environment.set[0].value)",
 			},
 			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, region: eu}`,
 		},
@@ -264,8 +264,8 @@ configMaps:
 		t.Fatal(err)
 	}
 	want := []string{
-		`Waiting nothing | ConfigMap "a" is not created: waiting: the lookup of ConfigMap team/xr-a`,
-		`Waiting nothing | ConfigMap "b" is not created: waiting: the lookup of ConfigMap team/xr-b`,
+		`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: it waits for the lookup of ConfigMap team/xr-a`,
+		`Waiting nothing | ConfigMap "b" (team/xr-b) is not created: it waits for the lookup of ConfigMap team/xr-b`,
 		"Waiting | environment waits for the lookup of EnvironmentConfig base",
 	}
 	if diff := cmp.Diff(want, show(r)); diff != "" || r.Environment != nil {
@@ -280,7 +280,7 @@ configMaps: [{name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]
 		t.Fatal(err)
 	}
 	want = []string{
-		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" is kept unchanged: waiting: key "k" for EnvironmentConfig base`,
+		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" (team/xr-a) is kept unchanged: key "k" waits for EnvironmentConfig base`,
 		"Waiting | environment waits for the lookup of EnvironmentConfig base",
 	}
 	if diff := cmp.Diff(want, show(r)); diff != "" {
@@ -293,7 +293,7 @@ func TestRunEnvironmentRefused(t *testing.T) {
 	for name, c := range map[string]struct{ reason, input, want string }{
 		"Missing": {
 			"a reference", "environment: {environmentConfigs: [{ref: {name: nope}}]}",
-			`environment.environmentConfigs[0].ref.name: EnvironmentConfig "nope" does not exist`,
+			`environment.environmentConfigs[0].ref.name: EnvironmentConfig "nope" of apiextensions.crossplane.io/v1beta1 does not exist`,
 		},
 		"TooMany": {
 			"Single is one", "environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{type: Value, key: a, value: b}]}}]}",

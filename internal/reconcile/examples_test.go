@@ -137,7 +137,7 @@ func (w exampleScene) sessionOf(t *testing.T, p *plan.Plan) *session {
 	xr := compositeOf(in.Observation.Composite.Object)
 	seen := split(p, req, xr)
 	in.Observation.Resources = seen.resources
-	s := newSession(context.Background(), p, xr, &in.Observation)
+	s := newSession(context.Background(), p, req, xr, &in.Observation)
 	merged, s, _ := readEnvironment(s, p, req)
 	_, s = readSources(s, p, req)
 	placed := placeExports(s, p, req)

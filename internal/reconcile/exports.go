@@ -37,7 +37,7 @@ func makeExports(s *session, p *plan.Plan, req *request, placed placements, made
 	for i, e := range p.Exports {
 		at := placed.at[i]
 		if who := made.writers[at.target]; at.conflict == "" && len(who) > 1 {
-			at.conflict = fmt.Sprintf("%s all compose %s %s: give each a name of its own", writersText(who), e.Kind, at)
+			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", writersText(who), e.Kind, at)
 		}
 		out = out.add(ex.export(e, at))
 	}
@@ -136,7 +136,8 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 	switch {
 	case at.conflict != "":
 		out := keep(e, at)
-		out.Outcome = Outcome{State: Conflict, Message: fmt.Sprintf("%s: %s", e, at.conflict), Warn: true}
+		message := fmt.Sprintf("%s: %s", e, at.conflict)
+		out.Outcome = Outcome{State: Conflict, Message: message, See: at.see, Warn: true, Wrong: true}
 		return out
 	case len(e.Faults) > 0:
 		return hold(e, at, reasons{failed: e.Faults})
@@ -170,7 +171,11 @@ func keep(e plan.Export, at placement) Object {
 // hold keeps an existing object exactly as it is, and says why.
 func hold(e plan.Export, at placement, why reasons) Object {
 	out := keep(e, at)
-	out.Outcome = why.outcome(e.String(), "is not created", out.Desired != nil)
+	what := e.String()
+	if at.name != "" && len(at.unknown.failed) == 0 && !e.Author { // the composite author has named the object
+		what += " (" + at.String() + ")"
+	}
+	out.Outcome = why.outcome(what, "is not created", out.Desired != nil)
 	if !rulesHold || at.unlisted && len(e.Generators) > 0 { // an unlisted object and its record may be forged
 		out.Desired = nil
 	}
@@ -184,7 +189,7 @@ var tooMuch = fmt.Sprintf("all exports of the composite's author together can ha
 func (ex exporter) make(e plan.Export, at placement) (*object.Object, reasons) {
 	c := ex.collect(e)
 	data, m := c.Data(), e.Metadata
-	why := reasons{waiting: c.Waiting(), failed: c.Failed()}
+	why := reasons{waiting: c.Waiting(), failed: c.Failed(), see: c.See()}
 	if err := ex.budget.Spend(budget.Copied(2*len(data), c.Bytes())); data != nil && err != nil { // check and encode
 		why.failed = append(why.failed, e.Path.String()+": was stopped: "+err.Error()+": export fewer keys")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -75,7 +76,7 @@ func (ex exporter) collect(e plan.Export) *collect.Collection {
 // collectFrom adds the keys of an entry of dataFrom to the collection.
 func (ex exporter) collectFrom(c *collect.Collection, d plan.DataFrom, from string) {
 	var keys []rewrite.Key
-	ok, err := true, ex.complete(d.Path, d.Resource)
+	ok, err := true, ex.explain(ex.complete(d.Path, d.Resource), nil)
 	if d.Find != nil {
 		keys, err = ex.find(d)
 	}
@@ -91,20 +92,34 @@ func (ex exporter) collectFrom(c *collect.Collection, d plan.DataFrom, from stri
 		keys, err = d.Rewriter.Apply(ex.budget, keys)
 	}
 	if len(keys) == 0 {
-		in.Lacks = missingKeys(d)
+		in.Lacks = ex.missingKeys(d)
 	}
 	c.Map(in, collectKeys(keys), ok, withPath(d, err))
 }
 
 // missingKeys returns the missing input of an entry that has no keys.
-func missingKeys(d plan.DataFrom) string {
+func (ex exporter) missingKeys(d plan.DataFrom) string {
 	switch {
 	case d.Find != nil:
-		return "a key that find matches"
+		return ex.whatMatches()
 	case d.Input != "":
 		return strconv.Quote(d.Input) + " to have a key"
 	}
 	return ""
+}
+
+// whatMatches describes the keys that a find can select.
+func (ex exporter) whatMatches() string {
+	var names []string
+	for _, name := range plan.SortedKeys(ex.observed.Resources) {
+		if _, _, generation := plan.ParseGeneration(name); !generation {
+			names = append(names, name+"/<key>")
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"<input>/<key>"}
+	}
+	return "a key that find matches: write its path and its name.regexp for names such as " + suggest.List(names)
 }
 
 // A finder finds keys by their names, <input>/<key>, in all secret inputs of this step.
@@ -135,7 +150,7 @@ func (ex exporter) find(d plan.DataFrom) ([]rewrite.Key, error) {
 	case f.stopped != nil:
 		return nil, stopped(d, f.stopped)
 	case len(f.waiting) > 0:
-		return nil, ex.explain(expression.NewWaiting(f.waiting...))
+		return nil, ex.explain(expression.NewWaiting(f.waiting...), nil)
 	}
 	return f.keys, nil
 }
@@ -160,6 +175,7 @@ func (f *finder) resources() error {
 		f.take(name, o.Details)
 		var w *expression.Waiting
 		if err := f.complete(f.DataFrom.Path, name); errors.As(err, &w) {
+			f.inputs.add(name)
 			f.waiting = append(f.waiting, w.Inputs...)
 		} else if err != nil {
 			return err
@@ -228,7 +244,7 @@ func (ex exporter) complete(path, name string) error {
 		case c.Get("status").Is("True"):
 			ready = true
 		default:
-			missing = append(missing, expression.PathText(expression.Resources, name)+" to be ready")
+			missing = append(missing, expression.PathText(expression.Resources, name)+toBeReady)
 		}
 	}
 	if len(res.Details) == 0 && writesDetails(res.Object) && (!ready || !res.Published) {

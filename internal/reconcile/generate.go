@@ -203,7 +203,7 @@ const acceptAnnotation = object.StatePrefix + "accept-generation"
 // the list was removed, or the export was forged.
 func (t *trusted) lostList(what string) Outcome {
 	_, kind, ns, name := object.Identity(t.unlisted)
-	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+	return Outcome{State: Conflict, Warn: true, See: see(t.unlisted), Message: fmt.Sprintf(
 		"%s: %s %s/%s has values of a generation, and the composite lists neither the %[2]s nor the generation. "+
 			"If both were restored from a backup, "+
 			"set the annotation %[5]s on the composite to the UID of the generation to use it. "+
@@ -214,12 +214,12 @@ func (t *trusted) lostList(what string) Outcome {
 func (t *trusted) conflict(what string) Outcome {
 	ref, at := t.record.highest(), t.impostor.reference()
 	if at.UID == ref.UID {
-		return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+		return Outcome{State: Conflict, Warn: true, See: see(t.impostor.object), Message: fmt.Sprintf(
 			"%s: exports use generation %d, which is %s %s/%s, and the composite does not list it. "+
 				"Set the annotation %s: %s on the composite to use it",
 			what, t.impostor.Number, at.Kind, at.Namespace, at.Name, acceptAnnotation, at.UID)}
 	}
-	return Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+	return Outcome{State: Conflict, Warn: true, See: see(t.impostor.object), Message: fmt.Sprintf(
 		"%s: %s %s/%s is not the generation %d that exports use: its UID is %s, not %s. "+
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it, "+
 			"and another generation is created",

@@ -55,7 +55,7 @@ func (g *stepper) choose(w *wantedGeneration, step generator.Step) (*candidate, 
 			return c, reasons{}
 		}
 		taken := g.nameConflict(w, c, objects[0])
-		if len(taken.waiting) > 0 || g.isGeneration(objects[0]) { // the name will be free, or the input is wrong
+		if len(taken.missing) > 0 || g.isGeneration(objects[0]) { // the name will be free, or the input is wrong
 			return nil, taken
 		}
 		why.failed = append(why.failed, taken.failed...)

@@ -17,6 +17,9 @@ import (
 // publish sets the outputs that expressions see of a generator after its step, and reports the step.
 func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, unready map[int]string, why reasons) {
 	g.outputs[w.Name] = g.seen(w, step, waits(step, unready, why))
+	if k := findGeneration(t.generations, step.Pending); unready[step.Pending] != "" && k != nil {
+		g.inputs.shows(w.Name, k.object)
+	}
 	spelled := expression.PathText(expression.Previous, w.Name)
 	g.missing[spelled] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
@@ -39,10 +42,10 @@ func (g *stepper) ready(m *plan.Generator, of *trusted, k *generation) reasons {
 	case r.Ready != nil:
 		why.add("", g.readyExpression(r.Ready, k))
 	case !isReady(k.object):
-		why.waiting = []string{"its condition Ready"}
+		why.missing = []string{"its condition Ready"}
 	}
 	if why.empty() && !k.Adopted {
-		why.waiting = missingDetails(m, of, k)
+		why.missing = missingDetails(m, of, k)
 	}
 	if why.empty() && !k.Adopted {
 		_, err := g.outputsOf(m, k)

@@ -39,7 +39,7 @@ func TestCompileGenerators(t *testing.T) {
 		once     = "has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 		without  = "has no effect without refreshPolicy Periodic: set it, or leave the interval out"
 		totp     = "must not be set for totp, which creates no generations"
-		interval = "must be from 1m to 876000h (100 years)"
+		interval = "must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
 	)
 	refusals{
 		"Names": {
@@ -84,7 +84,7 @@ func TestCompileGenerators(t *testing.T) {
 				"generators[1].password.lenght: is an unknown field: did you mean length?",
 				"generators[2].uuid: must be an object, but is null: write {} for an object without fields, or leave it out",
 				"generators[3]: must be an object, but is a number: its fields are name, password, uuid, sshKey, certificate, totp, resource, namespace, refreshPolicy, refreshInterval, gracePeriod, keepersExpression",
-				"generators[4].uuid.x: is an unknown field: there is none",
+				"generators[4].uuid.x: is an unknown field: it can have no fields: write {}",
 			},
 		},
 		"Namespace": {
@@ -254,7 +254,7 @@ func TestCompileManifests(t *testing.T) {
 			want: []string{
 				at + `manifest.metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 				at + `manifest.metadata.labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`,
-				at + `manifest.metadata.labels: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit`,
+				at + `manifest.metadata.labels: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text`,
 			},
 		},
 		"Types": {
@@ -555,7 +555,7 @@ secrets:
 		"UnknownAtAll": {
 			reason: "also without generators",
 			input:  "secrets: [{name: s, data: [{key: k, value: generated.word.password}]}]",
-			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": there is none`},
+			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": the input has no generators: add it to generators`},
 		},
 		"UnknownInput": {
 			reason: "an input of dataFrom is spelled as in an expression",
@@ -642,10 +642,10 @@ configMaps:
 				list("configMaps[0].data[0].value:1:15", "generated.word.password"),
 				list("configMaps[0].data[1].value:1:14", "previous.word.password"),
 				list("configMaps[0].data[2].value:1:10", "generated.word.password"),
-				"configMaps[0].data[3].value:1:28: uses all of generated, " + plantest.Flow + ": name the keys that it needs",
-				"configMaps[0].data[4].value:1:14: uses all keys of generated.key, " + plantest.Flow + ": name the keys that it needs",
-				"configMaps[0].data[5].value:1:10: uses all keys of generated.word, " + plantest.Flow + ": name the keys that it needs",
-				"configMaps[0].data[6].value:1:11: uses all of previous, " + plantest.Flow + ": name the keys that it needs",
+				"configMaps[0].data[3].value:1:28: uses all of generated, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive",
+				"configMaps[0].data[4].value:1:14: uses all keys of generated.key, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive",
+				"configMaps[0].data[5].value:1:10: uses all keys of generated.word, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive",
+				"configMaps[0].data[6].value:1:11: uses all of previous, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive",
 				list("configMaps[0].data[7].value:1:4", "generated.word.password"),
 				list("configMaps[0].data[8].value:1:13", "previous.key.publicKey"),
 				list("configMaps[0].data[9].value:1:14", "generated.key.publicKey"),
@@ -955,7 +955,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 	const (
 		db      = `{object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}}, details: {name: canary-db}}`
 		flagged = `export.fn.crossplane.io/flagged-for-gc-time: "2026-01-03T00:00:00Z"`
-		waits   = `Waiting nothing | Secret "s" is not created: waiting: secrets[0].dataFrom[0] for `
+		waits   = `Waiting nothing | Secret "s" (team/xr-s) is not created: secrets[0].dataFrom[0] waits for `
 		bare    = `, rewrite: [{regexp: {source: "^generated.admin/", target: ""}}]`
 	)
 	none := "resources:\n  db: " + db
@@ -1018,7 +1018,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 		"ExtractProperty": {
 			reason:   "the text shows the key and not its value",
 			dataFrom: `{extract: {key: generated.admin, property: password}}`, objects: one,
-			want: `Held! nothing | Secret "s" is not created: secrets[0].dataFrom[0]: the value of "password" of "generated.admin" is not a JSON object`,
+			want: `Held! nothing | Secret "s" (team/xr-s) is not created: secrets[0].dataFrom[0]: the value of "password" of "generated.admin" is not a JSON object`,
 		},
 		"Find": {
 			reason:   "keys are generated.<name>/<key>, which a rewrite makes short",
@@ -1241,7 +1241,7 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 		"Own":           {"said aloud", "namespace: team, uuid: {}", "", ""},
 		"Other":         {"a namespaced composite composes beside itself", "namespace: other, uuid: {}", "", `generators[0].namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		"OtherManifest": {"by whichever field", "resource: {manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: other}}}", "", `generators[0].resource.manifest.metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
-		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set: the composite is cluster scoped and has no claim"},
+		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default"},
 		"ClusterSet":    {"and any will do", "namespace: other, uuid: {}", cluster, ""},
 		"ClusterWide":   {"a resource may also be cluster-scoped", "resource: {manifest: {apiVersion: example.org/v1, kind: User}}", cluster, ""},
 		"ClusterTOTP":   {"a token is stored nowhere", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", cluster, ""},

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ var expressions = []string{
 	`json.encode(variables)`, `variables['' + 'url']`, `variables.map(k, variables[k]).join(',')`, `json.encode(resources)`, `json.encode(context)`, `json.encode(sources)`,
 	`resources.out.data.k`, `context.earlier.data.k`, `sources.own[0].data.k`, `cel.bind(secret, 'x', secret + .secret.password)`, `[1].map(secrets, .secrets.db.password)[0]`,
 	`resources.db.metadata.labels.map(k, k).join('')`, `{'c': 'd', 'a': 'b', 'e': 'f'}.map(k, k).join('')`, `json.decode(secret.password)`, `secret.password.substring(100)`,
-	`{secret.password: 'v', secret.password + '!': 'w'}`, `{'k': secret.password, 'url': variables.url}`, `secret`, `secrets.ca`, `dyn(secret).password.x`, `'%d'.format([secret.password])`,
+	`secret.pasword`, `secret.x`, `{secret.password: 'v', secret.password + '!': 'w'}`, `{'k': secret.password, 'url': variables.url}`, `secret`, `secrets.ca`, `dyn(secret).password.x`, `'%d'.format([secret.password])`,
 	`has(secret.password) ? 'a' : 'b'`, `secret.exists(k, k.startsWith('c')) ? 'yes' : 'no'`, `optional.of(secret.password).optMap(p, p + p).value()`, `duration(secret.password + 's')`,
 	`resources.?out.?data.?k.orValue('none')`, `secrets[composite.spec.region == 'eu' ? 'db' : 'ca'].password`, `[secret.password, 'x'].sort()[0]`, `composite.spec[secret.password]`,
 }
@@ -104,6 +105,10 @@ func fuzzScene(t *testing.T, x string, n uint8) *scene {
 	return newScene(t, input, laws)
 }
 
+// keysInMessages matches what messages may say about secrets: the names of keys, if an expression reads one that
+// does not exist.
+var keysInMessages = regexp.MustCompile(`, and has (?:the keys|only the key) [-\w., ]+|: did you mean [-\w.]+\?`)
+
 // FuzzNoSecretLeaves takes any expression in any place: no message, requirement,
 // status value, ConfigMap or metadata holds secret data.
 func FuzzNoSecretLeaves(f *testing.F) {
@@ -120,7 +125,8 @@ func FuzzNoSecretLeaves(f *testing.F) {
 		if s == nil {
 			return
 		}
-		if text := s.text(t, s.run(t)); strings.Contains(text, canary) || strings.Contains(text, "Y2FuYXJ5") {
+		text := keysInMessages.ReplaceAllString(s.text(t, s.run(t)), "")
+		if strings.Contains(text, canary) || strings.Contains(text, "Y2FuYXJ5") {
 			t.Errorf("expression %q in place %d gives a secret away:\n%s", x, n%10, text)
 		}
 	})

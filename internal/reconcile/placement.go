@@ -24,6 +24,7 @@ type placement struct {
 	unknown  reasons      // why the place is not known, or not looked up yet
 	conflict string       // the other writer or owner of the object at that place
 	stays    string       // why the observed object is not at the place in the input; empty if it is
+	see      string       // a command that shows the other owner's object
 }
 
 // writers list who composes each object, to find objects that are composed twice.
@@ -106,7 +107,7 @@ func (s *session) namespaceOf(e plan.Export) (string, error) {
 	ns, err := s.checkedName(x, e.From, "namespace", object.ValidateNamespace)
 	if err == nil && !s.cluster && ns != s.namespace {
 		return "", failed(x.Source().Path, "returns namespace %q, but a composite in namespace %q "+
-			"can compose only into its own namespace", ns, s.namespace)
+			"can compose only into its own namespace: leave it out", ns, s.namespace)
 	}
 	return ns, err
 }
@@ -133,7 +134,7 @@ func placeObserved(e plan.Export, want placement, observed wire.Struct) placemen
 	at := placement{target: target{e.Kind, ns, name}, resource: e.Name, observed: observed}
 	switch {
 	case apiVersion != "v1" || kind != string(e.Kind):
-		at.conflict = fmt.Sprintf("the composed resource with that name is a %s: give the %s another name in %s",
+		at.conflict = fmt.Sprintf("the composed resource with that name has the kind %s: give the %s another name in %s",
 			kind, e.Kind, e.At("name"))
 	case !want.unknown.empty():
 		at.stays = "its name is unknown: " + want.unknown.sentence()
@@ -155,6 +156,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	}
 	composed := object.CompositionResourceName(found)
 	_, earlier := req.Desired[composed]
+	at.see = see(found)
 	taken := composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
 	switch {
 	case !controlled:

@@ -52,10 +52,15 @@ func (s State) String() string {
 type Outcome struct {
 	State   State
 	Message string // why the state is not Available; without data
+	See     string // a command that shows more, or empty
 	Warn    bool   // it does not resolve by waiting
 	Author  bool   // the composite author can correct it
 	Aside   bool   // all exported objects match the input: the composite is ready
+	Wrong   bool   // a change of the Composition may resolve it
 }
+
+// Said reports whether the condition has the message.
+func (o Outcome) Said() bool { return o.State != Available || o.Warn }
 
 // A footprint is the number of bytes that an object adds to the response, and how it can add fewer.
 type footprint struct {

@@ -12,12 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
-	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // composedResources are the composed resources of a request, by their purpose.
@@ -50,7 +47,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	authored := p.Authors.Read(xr.object)
 	details := readDetails(p, req, seen, authored)
-	s := newSession(ctx, p, xr, details.observation).withMisspelt(p, req)
+	s := newSession(ctx, p, req, xr, details.observation)
 	schemas, err := checkStrictly(s, p, req)
 	if err != nil {
 		return nil, err
@@ -75,8 +72,9 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh,
 	}
-	out.merge(schemas, details.reply, merged.reply, sources.reply, placed.reply, set.reply, made.reply, authors.reply)
+	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, placed.reply, set.reply, made.reply, authors.reply)
 	out.explainWaiting(s, p, req)
+	out.seeComposition(SeeComposition(xr.object))
 	out.count(s, authors.session)
 	if err := ctx.Err(); err != nil { // a canceled evaluation looks like a failed one
 		return nil, err
@@ -115,14 +113,8 @@ func (c composite) refuseSource(s plan.Source, req *request, seen composedResour
 	if plan.IsSecret(s.Source) && (observed || desired) {
 		report(s.Path.Child("name"), "%s", plan.TwoMeanings(s.Name))
 	}
-	switch {
-	case plan.IsSecret(s.Source) && c.cluster && s.NameExpr != nil:
-		report(s.Path.Child("nameExpression"), "needs a namespaced composite, to read a Secret: set matchName and namespace")
-	case plan.IsSecret(s.Source) && c.cluster && s.Namespace == "":
-		report(s.Path.Child("namespace"), "must be set for a Secret: the composite is cluster scoped, "+
-			"and the author of a claim must not choose the namespace")
-	case s.Namespace == "" && s.Scope != v1beta1.ScopeCluster && c.namespace == "":
-		report(s.Path.Child("namespace"), plan.NoNamespace)
+	if name, message := plan.RefuseSource(s.Source, c.cluster, c.namespace == ""); message != "" {
+		report(s.Path.Child(name), "%s", message)
 	}
 }
 
@@ -133,10 +125,8 @@ func (c composite) refuseGenerator(m *plan.Generator, req *request, report repor
 	if req.Elsewhere[m.Name] {
 		report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them", m.Name)
 	}
-	at, ns := m.Path.Child("namespace"), m.Namespace
-	if m.Kind == plan.KindResource {
-		at = m.Path.Child(plan.KindResource, "manifest", "metadata", "namespace")
-	} else if m.HasGenerations() && ns == "" && c.namespace == "" {
+	at, ns := m.NamespacePath(), m.Namespace
+	if m.LacksNamespace() && c.namespace == "" {
 		report(at, plan.NoNamespace)
 	}
 	c.refuseNamespace(at, ns, report)
@@ -150,28 +140,15 @@ func (c composite) refuseNamespace(at *field.Path, ns string, report reportFunc)
 	}
 }
 
-// withMisspelt notes inputs that may be misspelt: no resource has that name, and no earlier step
-// composes such a resource.
-func (s *session) withMisspelt(p *plan.Plan, req *request) *session {
-	missing := map[string]string{}
-	known := plan.SortedKeys(req.Desired)
-	for _, name := range p.Inputs {
-		_, observed := s.observed.Resources[name]
-		_, desired := req.Desired[name]
-		if observed || desired || len(known) == 0 {
-			continue
+// unused warns about connectionDetails that Crossplane ignores.
+func unused(p *plan.Plan, xr composite) reply {
+	var out reply
+	for _, e := range p.Exports {
+		if e.Secret.ConnectionDetails && !isLegacy(xr.object) {
+			out.report(Outcome{Warn: true, Message: e.At("connectionDetails").String() + ": " + plan.DetailsIgnored})
 		}
-		why := "no earlier step composes it"
-		if s.budget.Spend(suggest.Fuel) == nil {
-			why += suggest.DidYouMean(suggest.Nearest(name, known))
-		}
-		missing[expression.PathText(expression.Resources, name)] = why
-		missing[expression.PathText(expression.Secrets, name)] = why
 	}
-	if len(missing) == 0 {
-		return s
-	}
-	return s.next(missing, func(*observation.Observation) {})
+	return out
 }
 
 func (r *Result) merge(replies ...reply) {

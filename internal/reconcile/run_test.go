@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 )
 
@@ -48,7 +49,10 @@ func db(object, details string) string {
 }
 
 func TestRunObjects(t *testing.T) {
-	const waits = "Waiting nothing | "
+	const (
+		waits = "Waiting nothing | "
+		never = " (the composite never has connection details: set from to a composed resource)"
+	)
 	for name, c := range map[string]struct {
 		reason  string
 		input   string
@@ -72,19 +76,19 @@ secrets:
   - {key: host, value: "resource.status.hostname + secret.token"}
   - {valueMap: "{'a': resource.status.?zone}"}
   - {valueMap: resource.status.zones}`,
-			want: []string{waits + `Secret "url" is not created: waiting: key "port" for secrets.db.port; key "host" for resources.db.status.hostname, secrets.db.token; secrets[0].data[3].valueMap for its expression to return a key; secrets[0].data[4].valueMap for resources.db.status.zones`},
+			want: []string{waits + `Secret "url" (team/xr-url) is not created: key "port" waits for secrets.db.port (DB db-1 is not ready, and has the keys empty, password, username); key "host" waits for resources.db.status.hostname (DB db-1 is not ready), secrets.db.token; secrets[0].data[3].valueMap waits for its expression to return a key; secrets[0].data[4].valueMap waits for resources.db.status.zones`},
 		},
 		"SourceNotThere": {
 			reason:  "the resource of from is not observed yet",
 			input:   url,
 			objects: "resources: {}",
-			want:    []string{waits + `Secret "url" is not created: waiting: key "host" for resources.db; key "user" for resources.db`},
+			want:    []string{waits + `Secret "url" (team/xr-url) is not created: key "host" and key "user" wait for resources.db (no earlier step composes it: compose it in an earlier step)`},
 		},
 		"FailedAtFirst": {
 			reason: "what waiting does not mend warns, and is Held though there is none",
 			input:  `secrets: [{name: url, from: db, data: [{key: a, value: resource.status.endpoint.x}, {key: b, value: resource.spec.port}, {key: c, value: secret.missing}]}]`,
-			want: []string{`Held! nothing | Secret "url" is not created: secrets[0].data[0].value:1:25: cannot select resources.db.status.endpoint.x: resources.db.status.endpoint is not an object; ` +
-				`secrets[0].data[1].value: must return a string, but returns int: wrap it in string(...); waiting: key "c" for secrets.db.missing`},
+			want: []string{`Held! nothing | Secret "url" (team/xr-url) is not created: secrets[0].data[0].value:1:25: cannot select resources.db.status.endpoint.x: resources.db.status.endpoint is not an object; ` +
+				`secrets[0].data[1].value: must return a string, but returns int: wrap it in string(...); key "c" waits for secrets.db.missing (DB db-1 is not ready, and has the keys empty, password, username)`},
 		},
 		"Updated": {
 			reason:  "a composed object changes as a whole, and needs no look-up",
@@ -96,31 +100,31 @@ secrets:
 			reason:  "held exactly as it was observed, with what others added",
 			input:   url,
 			objects: observedURL,
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db; key "user" for resources.db`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: key "host" and key "user" wait for resources.db (no earlier step composes it: compose it in an earlier step)`},
 		},
 		"HeldKeyMissing": {
 			reason:  "one key is gone, and the other has a new value that is not used",
 			input:   url,
 			objects: observedURL + db("{endpoint: new-host}", "{}"),
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "user" for secrets.db.username`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: key "user" waits for secrets.db.username (DB db-1 exists, and has no spec.writeConnectionSecretToRef: add it to db in the Composition)`},
 		},
 		"HeldFailed": {
 			reason:  "an expression fails",
 			input:   url,
 			objects: observedURL + db("{endpoint: 5}", "{username: canary-new}"),
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
 		},
 		"HeldNull": {
 			reason:  "null has no value yet",
 			input:   url,
 			objects: observedURL + db("{endpoint: null}", "{username: canary-new}"),
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for resources.db.status.endpoint`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: key "host" waits for resources.db.status.endpoint (DB db-1 exists)`},
 		},
 		"HeldEmpty": {
 			reason:  "an empty string is not a value",
 			input:   url,
 			objects: observedURL + db(`{endpoint: ""}`, `{username: ""}`),
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: key "host" for a value that is not empty; key "user" for a value that is not empty`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: key "host" and key "user" wait for a value that is not empty (to leave the key out, return optional.none() and set optional: true)`},
 		},
 		"HeldLabels": {
 			reason: "labels wait and fail as keys do, and nothing of it is used",
@@ -133,7 +137,7 @@ secrets:
     annotationsExpression: composite.spec.size
   data: [{key: k, value: "'v'"}]`,
 			objects: observedURL,
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; waiting: secrets[0].metadata.labelsExpression for composite.spec.later`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; secrets[0].metadata.labelsExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
 		},
 		"Optional": {
 			reason: "what is missing, null, empty or none is left out; what fails is not",
@@ -156,24 +160,24 @@ secrets:
 		"OptionalFails": {
 			reason: "optional is about what is missing",
 			input:  `secrets: [{name: url, from: db, data: [{key: a, value: resource.spec.port, optional: true}, {key: b, value: "'b'"}]}]`,
-			want:   []string{`Held! nothing | Secret "url" is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
+			want:   []string{`Held! nothing | Secret "url" (team/xr-url) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
 		},
 		"NoKeyAtAll": {
 			reason: "an object without keys is not made",
 			input:  `secrets: [{name: url, from: db, data: [{key: a, value: secret.missing, optional: true}, {valueMap: "optional.none()"}]}]`,
-			want:   []string{waits + `Secret "url" is not created: waiting: it has no key: all optional values are missing`},
+			want:   []string{waits + `Secret "url" (team/xr-url) is not created: it has no key: all optional values are missing`},
 		},
 		"NoKeyAtAllObserved": {
 			reason:  "nor emptied",
 			input:   `secrets: [{name: url, data: [{key: a, value: secret.missing, optional: true}]}]`,
 			objects: observedURL,
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: waiting: it has no key: all optional values are missing`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: it has no key: all optional values are missing`},
 		},
 		"EmptyMap": {
 			reason: "a map without entries waits for one",
 			input:  `secrets: [{name: url, data: [{valueMap: "{}"}, {key: a, value: "'a'"}]}, {name: opt, data: [{valueMap: "{}", optional: true}, {key: a, value: "'a'"}]}]`,
 			want: []string{
-				waits + `Secret "url" is not created: waiting: secrets[0].data[0].valueMap for its expression to return a key`,
+				waits + `Secret "url" (team/xr-url) is not created: secrets[0].data[0].valueMap waits for its expression to return a key`,
 				"Available Secret team/xr-opt {data: {a: a}}",
 			},
 		},
@@ -181,19 +185,19 @@ secrets:
 			reason: "two expressions return the same key; the message does not quote a computed key, because it may be secret data",
 			input:  `secrets: [{name: a, data: [{valueMap: "{composite.spec.region: 'a'}"}, {key: eu, value: "'b'"}]}, {name: b, data: [{valueMap: "{secret.password: 'a'}"}, {valueMap: "secret.transformMapEntry(k, v, {v: v})"}]}]`,
 			want: []string{
-				`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap and secrets[0].data[1].value (key "eu") both write the same key: keep one of them`,
-				`Held! nothing | Secret "b" is not created: secrets[1].data[0].valueMap and secrets[1].data[1].valueMap both write the same key: keep one of them`,
+				`Held! nothing | Secret "a" (team/xr-a) is not created: key "eu" is written by secrets[0].data[0].valueMap and secrets[0].data[1].value: keep one of them`,
+				`Held! nothing | Secret "b" (team/xr-b) is not created: the same key is written by secrets[1].data[0].valueMap and secrets[1].data[1].valueMap: keep one of them`,
 			},
 		},
 		"IllegalComputedKey": {
 			reason: "it is not said: it may be data",
 			input:  `secrets: [{name: a, data: [{valueMap: "{secret.password + ' ': 'a'}"}]}]`,
-			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].data[0].valueMap returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'`},
+			want:   []string{`Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].valueMap returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'`},
 		},
 		"TypeRules": {
 			reason: "what the API server would refuse is not sent",
 			input:  `secrets: [{name: a, type: kubernetes.io/tls, data: [{key: tls.crt, value: "'x'"}]}]`,
-			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0]: cannot make a Secret of type "kubernetes.io/tls": key "tls.key" is missing; export it`},
+			want:   []string{`Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0]: cannot make a Secret of type "kubernetes.io/tls": key "tls.key" is missing: add it to data`},
 		},
 		"All": {
 			reason: "all that an input can say of an object",
@@ -217,24 +221,24 @@ configMaps:
 		"LabelTwice": {
 			reason: "a label has one writer",
 			input:  `secrets: [{name: a, metadata: {labels: {a: b}, labelsExpression: "{'a': 'c'}"}, data: [{key: k, value: "'v'"}]}]`,
-			want:   []string{`Held! nothing | Secret "a" is not created: secrets[0].metadata.labelsExpression: returns "a", which is also set literally: keep one of them`},
+			want:   []string{`Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].metadata.labelsExpression: returns "a", which is also set literally: keep one of them`},
 		},
 		"ReservedComputedLabel": {
 			reason: "what must not be spelled must not be computed either",
 			input:  `configMaps: [{name: a, metadata: {labelsExpression: "{'crossplane.io/composite': 'other'}"}, data: [{key: k, value: "'v'"}]}]`,
-			want:   []string{`Held! nothing | ConfigMap "a" is not created: configMaps[0]: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`},
+			want:   []string{`Held! nothing | ConfigMap "a" (team/xr-a) is not created: configMaps[0]: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`},
 		},
 		"TypeChanged": {
 			reason:  "a type is fixed: the object is held, and the message says what to do",
 			input:   `secrets: [{name: url, type: example.org/x, data: [{key: k, value: "'v'"}]}]`,
 			objects: observedURL,
-			want:    []string{`Held! ` + held + ` | Secret "url" is kept unchanged: secrets[0].type: is "example.org/x", but the Secret was created as "Opaque", which is fixed: delete Secret team/xr-url so that it is created again`},
+			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: secrets[0].type: is "example.org/x", but the Secret was created as "Opaque", which is fixed: delete Secret team/xr-url so that it is created again`},
 		},
 		"ImmutableChanged": {
 			reason:  "an immutable object is held while its values differ",
 			input:   `configMaps: [{name: c, immutable: true, data: [{key: k, value: "'new'"}]}]`,
 			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: its data changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c so that it is created again`},
+			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: its data changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c so that it is created again`},
 		},
 		"ImmutableSame": {
 			reason:  "its metadata can change",
@@ -246,7 +250,7 @@ configMaps:
 			reason:  "an immutable object cannot become mutable again",
 			input:   `configMaps: [{name: c, data: [{key: k, value: "'old'"}]}]`,
 			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
+			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
 		},
 		"ConnectionDetails": {
 			reason: "those of an available Secret, and of a held one those that were published before",
@@ -258,8 +262,11 @@ secrets:
 			objects: observedURL,
 			want: []string{
 				"Available Secret team/xr-new {data: {k: v}} details={k: v}",
-				`Held! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`,
-				waits + `Secret "not-yet" is not created: waiting: key "k" for secret.missing`,
+				`Held! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for secret.missing` + never,
+				waits + `Secret "not-yet" (team/xr-not-yet) is not created: key "k" waits for secret.missing` + never,
+				"Available! | secrets[0].connectionDetails: " + plan.DetailsIgnored,
+				"Available! | secrets[1].connectionDetails: " + plan.DetailsIgnored,
+				"Available! | secrets[2].connectionDetails: " + plan.DetailsIgnored,
 			},
 		},
 		"VariableOnce": {
@@ -267,14 +274,14 @@ secrets:
 			input: `
 variables: [{name: v, value: resources.db.spec.port.x}, {name: w, value: resources.db.later}]
 secrets: [{name: a, data: [{key: k, value: variables.v}, {key: l, value: "'x' + variables.v"}, {key: m, value: "'x' + variables.w"}]}]`,
-			want: []string{`Held! nothing | Secret "a" is not created: variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; ` +
-				`variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; waiting: key "m" for resources.db.later`},
+			want: []string{`Held! nothing | Secret "a" (team/xr-a) is not created: variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; ` +
+				`variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; key "m" waits for resources.db.later (DB db-1 is not ready)`},
 		},
 		"HiddenSecret": {
 			reason:  "the data of a v1 Secret is not among resources, and one that reads it is told so, not left waiting",
 			input:   `configMaps: [{name: c, data: [{key: k, value: resources.url.data.host}, {key: l, value: "json.encode(resources.url)"}]}]`,
 			objects: observedURL,
-			want:    []string{`Held! nothing | ConfigMap "c" is not created: configMaps[0].data[0].value:1:19: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret`},
+			want:    []string{`Held! nothing | ConfigMap "c" (team/xr-c) is not created: configMaps[0].data[0].value:1:19: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -328,13 +335,13 @@ func TestRunPlaces(t *testing.T) {
 			reason:  "and is held as one that is observed",
 			input:   `secrets: [{name: url, data: [{key: k, value: secret.missing}]}]`,
 			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" is kept unchanged: waiting: key "k" for secret.missing`},
+			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for secret.missing (the composite never has connection details: set from: db)`},
 		},
 		"Misspelt": {
 			reason:  "the message says that no step composes the resource, if any step composes a resource",
 			input:   `secrets: [{name: a, from: databse, data: [{key: k, value: resource.x}, {key: l, value: secrets.other.x}, {key: m, value: secrets.database.y}]}]`,
 			objects: "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
-			want:    []string{`Waiting nothing | Secret "a" is not created: waiting: key "k" for resources.databse (no earlier step composes it: did you mean database?); key "l" for secrets.other (no earlier step composes it); key "m" for secrets.database`},
+			want:    []string{`Waiting nothing | Secret "a" (team/xr-a) is not created: key "k" waits for resources.databse (no earlier step composes it: did you mean database?); key "l" waits for secrets.other (no earlier step composes it: use one of database, db, or compose it in an earlier step); key "m" waits for secrets.database (it does not exist yet)`},
 		},
 		"RenamedExport": {
 			reason:  "an export that was renamed: its object is kept under the name that it has",
@@ -373,19 +380,19 @@ func TestRunPlaces(t *testing.T) {
 			reason:  "once there is one a name that waits keeps nothing from being made, and is said",
 			input:   "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
 			objects: observedURL,
-			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: waiting: secrets[0].metadata.nameExpression for composite.spec.later`},
+			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
 		},
 		"OtherKind": {
 			reason:  "the name belonged to a ConfigMap, which stays as it is",
 			input:   "configMaps: [{name: url, data: [{key: k, value: \"'v'\"}]}]",
 			objects: observedURL,
-			want:    []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name is a Secret: give the ConfigMap another name in configMaps[0].name`},
+			want:    []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name has the kind Secret: give the ConfigMap another name in configMaps[0].name`},
 		},
 		"OtherKindDetails": {
 			reason:  "what is not our Secret is not published",
 			input:   "secrets: [{name: c, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}]",
 			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, data: {k: old}}}}}`,
-			want:    []string{`Conflict! ConfigMap team/xr-c {data: {k: old}} | Secret "c": the composed resource with that name is a ConfigMap: give the Secret another name in secrets[0].name`},
+			want:    []string{`Conflict! ConfigMap team/xr-c {data: {k: old}} | Secret "c": the composed resource with that name has the kind ConfigMap: give the Secret another name in secrets[0].name`, "Available! | secrets[0].connectionDetails: " + plan.DetailsIgnored},
 		},
 		"TwoExports": {
 			reason: "both are named, and none is made; one of another kind is none of them",
@@ -395,8 +402,8 @@ secrets:
 - {name: b, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}
 configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`,
 			want: []string{
-				`Conflict! nothing | Secret "a": secrets[0] and secrets[1] all compose Secret team/x-eu: give each a name of its own`,
-				`Conflict! nothing | Secret "b": secrets[0] and secrets[1] all compose Secret team/x-eu: give each a name of its own`,
+				`Conflict! nothing | Secret "a": secrets[0] and secrets[1] compose the same Secret team/x-eu: give each a name of its own`,
+				`Conflict! nothing | Secret "b": secrets[0] and secrets[1] compose the same Secret team/x-eu: give each a name of its own`,
 				`Available ConfigMap team/x-eu {data: {k: v}}`,
 			},
 		},
@@ -405,15 +412,16 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 			input:   `secrets: [{name: url, connectionDetails: true, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
 			objects: observedURL,
 			want: []string{
-				`Conflict! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url": secrets[0] and secrets[1] all compose Secret team/xr-url: give each a name of its own`,
-				`Conflict! nothing | Secret "b": secrets[0] and secrets[1] all compose Secret team/xr-url: give each a name of its own`,
+				`Conflict! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own`,
+				`Conflict! nothing | Secret "b": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own`,
+				"Available! | secrets[0].connectionDetails: " + plan.DetailsIgnored,
 			},
 		},
 		"EarlierStep": {
 			reason:  "an earlier step composes the object, and its name has an and in it",
 			input:   url,
 			objects: `desired: {a and b: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, c and d: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}, e: {apiVersion: v1, kind: Secret}}`,
-			want:    []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] all compose Secret team/xr-url: give each a name of its own`},
+			want:    []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] compose the same Secret team/xr-url: give each a name of its own`},
 		},
 		"Names": {
 			reason: "a name that is missing, empty, illegal or too long",
@@ -428,14 +436,14 @@ secrets:
 - {name: g, metadata: {namespaceExpression: "'a.b'"}, data: [{key: k, value: "'v'"}]}
 - {name: h, metadata: {namespaceExpression: "composite.spec.?later"}, data: [{key: k, value: "'v'"}]}`,
 			want: []string{
-				`Waiting nothing | Secret "a" is not created: waiting: secrets[0].metadata.nameExpression for composite.spec.later`,
-				`Waiting nothing | Secret "b" is not created: waiting: secrets[1].metadata.nameExpression for a name that is not empty`,
+				`Waiting nothing | Secret "a" is not created: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
+				`Waiting nothing | Secret "b" is not created: secrets[1].metadata.nameExpression waits for a name that is not empty`,
 				`Held! nothing | Secret "c" is not created: secrets[2].metadata.nameExpression: returns an invalid name: cannot use name "a_b": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
 				`Held! nothing | Secret "d" is not created: secrets[3].metadata.nameExpression: must return a string, but returns int: wrap it in string(...)`,
-				`Waiting nothing | Secret "e" is not created: waiting: secrets[4].metadata.nameExpression for a name that is not empty`,
-				`Held! nothing | Secret "f" is not created: secrets[5].metadata.namespaceExpression: returns namespace "other", but a composite in namespace "team" can compose only into its own namespace`,
+				`Waiting nothing | Secret "e" is not created: secrets[4].metadata.nameExpression waits for a name that is not empty`,
+				`Held! nothing | Secret "f" is not created: secrets[5].metadata.namespaceExpression: returns namespace "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`,
 				`Held! nothing | Secret "g" is not created: secrets[6].metadata.namespaceExpression: returns an invalid namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
-				`Waiting nothing | Secret "h" is not created: waiting: secrets[7].metadata.namespaceExpression for a namespace that is not empty`,
+				`Waiting nothing | Secret "h" is not created: secrets[7].metadata.namespaceExpression waits for a namespace that is not empty`,
 			},
 		},
 		"ForeignByExpression": {
@@ -477,7 +485,7 @@ func TestRunLookUpFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`Waiting nothing | Secret "url" is not created: waiting: the lookup of Secret team/xr-url`}
+	want := []string{`Waiting nothing | Secret "url" (team/xr-url) is not created: it waits for the lookup of Secret team/xr-url`}
 	if diff := cmp.Diff(want, show(got)); diff != "" {
 		t.Errorf("Run(...): before the look-up was answered: -want, +got:\n%s", diff)
 	}
@@ -533,7 +541,7 @@ sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kin
 secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k + sources.d.data.k}]}]`,
 			objects: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: victim}}}",
 			want: []string{
-				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and the author of a claim must not choose the namespace",
+				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and the author of a claim must not choose the namespace: write the namespace of the Secret",
 				"sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace",
 			},
 		},
@@ -541,7 +549,7 @@ secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets
 			reason:  "a claimRef of a composite that can have no claim is a field that its author writes",
 			input:   `secrets: [{name: url, data: [{key: k, value: "'v'"}]}]`,
 			objects: "composite: {metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}",
-			want:    []string{"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim"},
+			want:    []string{"secrets[0].metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default"},
 		},
 		"NoNamespace": {
 			reason: "a cluster-scoped composite without a claim has no namespace, even if an object is observed",
@@ -553,8 +561,8 @@ secrets:
 - {name: c, metadata: {namespaceExpression: "'ns'"}, data: [{key: k, value: "'v'"}]}`,
 			objects: cluster + observedURL,
 			want: []string{
-				"sources[0].namespace: must be set: the composite is cluster scoped and has no claim",
-				"secrets[0].metadata.namespace: must be set: the composite is cluster scoped and has no claim",
+				"sources[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
+				"secrets[0].metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
 			},
 		},
 		"OtherNamespace": {
@@ -609,10 +617,10 @@ func TestRunStatus(t *testing.T) {
 			reason: "nothing is written; an optional one says nothing",
 			input:  `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b, value: composite.spec.later, optional: true}, {fieldPath: c, value: "composite.spec.?later"}, {fieldPath: d, value: composite.spec.nothing}]`,
 			want: []string{
-				"Waiting a=nothing | status.a is not written: waiting: composite.spec.later",
+				"Waiting a=nothing | status.a is not written: it waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)",
 				"Available b=nothing",
 				"Available c=nothing",
-				"Waiting d=nothing | status.d is not written: waiting: composite.spec.nothing",
+				"Waiting d=nothing | status.d is not written: it waits for composite.spec.nothing (correct it, set it in App xr, or write value == null ? 'none' : value for a default)",
 			},
 		},
 		"Held": {
@@ -620,7 +628,7 @@ func TestRunStatus(t *testing.T) {
 			input:   `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b.c, value: composite.spec.size.x}, {fieldPath: d, value: composite.spec.later, optional: true}, {fieldPath: e, value: composite.spec.size.x, optional: true}]`,
 			objects: `composite: {metadata: {name: xr, namespace: team}, spec: {size: 3}, status: {a: [1], b: {c: old}, d: old}}`,
 			want: []string{
-				"Held! a=[1] | status.a is kept unchanged: waiting: composite.spec.later",
+				"Held! a=[1] | status.a is kept unchanged: it waits for composite.spec.later (correct it, set it in xr, or write .?later.orValue('none') for a default)",
 				"Held! b.c=old | status.b.c is kept unchanged: status[1].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
 				"Available d=nothing",
 				"Held! e=nothing | status.e is not written: status[3].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
@@ -688,7 +696,7 @@ cluster:
 			[]string{"v1/ConfigMap/team/name=xr-eu"}, "by-expression"},
 		"Labels":      {"a list, in the order of names", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=b"}, "12"},
 		"TwoLabels":   {"all of them", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {c: d, a: b}}]`, `sources.l[0].data.x`, "", []string{"v1/ConfigMap/team/labels=a=b,c=d"}, "1"},
-		"NoneMatches": {"none waits", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: z}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=z"}, `waiting: key "k" for sources.l (ConfigMap with a=z in team)`},
+		"NoneMatches": {"none waits", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: z}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=z"}, `key "k" waits for sources.l (ConfigMap with a=z in team does not exist)`},
 		"ClusterScope": {
 			"an object without a namespace", `[{name: s, apiVersion: v1, kind: Node, scope: Cluster}]`, `sources.s.data.x`, "", []string{"v1/Node//name=s"}, "cluster",
 		},
@@ -696,21 +704,21 @@ cluster:
 		"SecretLabels": {"just one matches", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {c: d}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=c=d"}, "canary-label"},
 		"SecretTwo": {"two match, which it cannot choose from", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=b"},
 			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and they must match exactly one"},
-		"SecretNone":     {"none matches yet", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: z}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=z"}, `waiting: key "k" for secrets.l (Secret with a=z in team)`},
+		"SecretNone":     {"none matches yet", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: z}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=z"}, `key "k" waits for secrets.l (Secret with a=z in team does not exist)`},
 		"SecretBroken":   {"what no API server returns", `[{name: broken, apiVersion: v1, kind: Secret}]`, `secrets.broken.x`, "", []string{"v1/Secret/team/name=broken"}, `secrets[0].data[0].value:1:15: reads secrets.broken, which cannot be used: cannot decode key "x": its value is not what the API server returns`},
-		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `waiting: key "k" for secrets.empty.x`},
-		"NotThere":       {"it waits for the source", `[{name: z, apiVersion: v1, kind: ConfigMap}]`, `sources.?z.?data.orValue({'x': 'default'}).x`, "", []string{"v1/ConfigMap/team/name=z"}, `waiting: key "k" for sources.z (ConfigMap team/z)`},
+		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `key "k" waits for secrets.empty.x (Secret empty exists, and has no key)`},
+		"NotThere":       {"it waits for the source", `[{name: z, apiVersion: v1, kind: ConfigMap}]`, `sources.?z.?data.orValue({'x': 'default'}).x`, "", []string{"v1/ConfigMap/team/name=z"}, `key "k" waits for sources.z (ConfigMap team/z does not exist)`},
 		"Optional":       {"it goes on without", `[{name: z, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?z.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=z"}, "default"},
 		"OptionalFound":  {"but not if it is there", `[{name: s, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?s.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
 		"OptionalSecret": {"also a Secret", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", []string{"v1/Secret/team/name=z"}, "default"},
-		"OptionalStrict": {"a strict use waits all the same", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.z.x`, "", []string{"v1/Secret/team/name=z"}, `waiting: key "k" for secrets.z (Secret team/z)`},
-		"NameMissing":    {"a name that is not known yet", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later}]`, `secrets.z.x`, "", nil, `waiting: key "k" for secrets.z (sources[0].nameExpression for composite.spec.later)`},
+		"OptionalStrict": {"a strict use waits all the same", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.z.x`, "", []string{"v1/Secret/team/name=z"}, `key "k" waits for secrets.z (Secret team/z does not exist)`},
+		"NameMissing":    {"a name that is not known yet", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later}]`, `secrets.z.x`, "", nil, `key "k" waits for secrets.z (sources[0].nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default))`},
 		"NameMissingOptional": {"an optional source whose name is not known yet may be there", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil,
-			`waiting: key "k" for secrets.z (sources[0].nameExpression for composite.spec.later)`},
+			`key "k" waits for secrets.z (sources[0].nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default))`},
 		"NoName":         {"no name on purpose is no source", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil, "default"},
-		"NoNameRequired": {"which a source that is not optional waits for", `[{name: z, apiVersion: v1, kind: ConfigMap, nameExpression: composite.spec.empty}]`, `sources.?z.?x.orValue('default')`, "", nil, `waiting: key "k" for sources.z (sources[0].nameExpression for a name that is not empty)`},
+		"NoNameRequired": {"which a source that is not optional waits for", `[{name: z, apiVersion: v1, kind: ConfigMap, nameExpression: composite.spec.empty}]`, `sources.?z.?x.orValue('default')`, "", nil, `key "k" waits for sources.z (sources[0].nameExpression waits for a name that is not empty)`},
 		"NoNameStrict": {"a strict use waits", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.z.x`, "", nil,
-			`waiting: key "k" for secrets.z (sources[0].nameExpression returns no name)`},
+			`key "k" waits for secrets.z (sources[0].nameExpression returns no name)`},
 		"NameFails": {"why is said", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.size}]`, `secrets.z.x`, "", nil,
 			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: must return a string, but returns int: wrap it in string(...)`},
 		"NameIllegal": {"nothing that leads elsewhere", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "'../' + composite.spec.region"}]`, `secrets.z.x`, "", nil,
@@ -731,7 +739,7 @@ cluster:
 			"secrets[0].data[0].value:1:47: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret",
 		},
 		"CompositionNotSecrets": {
-			"and is in no secrets", `[]`, `secrets.own.x`, `seeded: {own: [{apiVersion: v1, kind: Secret, data: {x: Y2FuYXJ5}}]}`, nil, `waiting: key "k" for secrets.own`,
+			"and is in no secrets", `[]`, `secrets.own.x`, `seeded: {own: [{apiVersion: v1, kind: Secret, data: {x: Y2FuYXJ5}}]}`, nil, `key "k" waits for secrets.own (no earlier step composes it: use db, or compose it in an earlier step)`,
 		},
 		"SameName": {
 			"ours are before the Composition's", `[{name: s, apiVersion: v1, kind: ConfigMap}]`, `sources.s.data.x`,
@@ -753,7 +761,7 @@ secrets: [{name: out, data: [{key: k, value: "%s"}]}]`, c.sources, c.value)), cl
 			}
 			got := show(r)[0]
 			got = strings.TrimSuffix(strings.TrimPrefix(got, "Available Secret team/xr-out {data: {k: "), "}}")
-			_, message, _ := strings.Cut(got, `Secret "out" is not created: `)
+			_, message, _ := strings.Cut(got, `Secret "out" (team/xr-out) is not created: `)
 			if message != "" {
 				got = message
 			}

@@ -272,7 +272,7 @@ func (s *scene) text(t testing.TB, r *reconcile.Result) string {
 		fmt.Fprintf(&b, "%s %#v\n", q.Key(), q)
 	}
 	for _, o := range r.Objects {
-		fmt.Fprintf(&b, "%s %s\n", o.Name, o.Message)
+		fmt.Fprintf(&b, "%s %s %s\n", o.Name, o.Message, o.See)
 		public := o.Desired.AsMap()
 		if o.Desired.GetFields()["kind"].GetStringValue() == "Secret" {
 			delete(public, "data")
@@ -280,10 +280,10 @@ func (s *scene) text(t testing.TB, r *reconcile.Result) string {
 		fmt.Fprintf(&b, "%v\n", public)
 	}
 	for _, f := range r.Status {
-		fmt.Fprintf(&b, "%v %s %v\n", f.Segments, f.Message, f.Value.AsInterface())
+		fmt.Fprintf(&b, "%v %s %s %v\n", f.Segments, f.Message, f.See, f.Value.AsInterface())
 	}
 	for _, o := range r.Others {
-		fmt.Fprintf(&b, "%s\n", o.Message)
+		fmt.Fprintf(&b, "%s %s\n", o.Message, o.See)
 	}
 	fmt.Fprintf(&b, "%v\n", r.Environment.AsMap())
 	return b.String()

@@ -15,7 +15,7 @@ import (
 )
 
 const noSchemas = "typeChecking: is Strict, but this version of Crossplane passes no schemas (v2.2 and later do): " +
-	"nothing is checked; check the input with fn check, and set it to Warn"
+	"nothing is checked; check the input with function-export check, and set it to Warn"
 
 // checkStrictly checks the types of an input with typeChecking Strict, once all schemas were read.
 func checkStrictly(s *session, p *plan.Plan, req *request) (reply, error) {
@@ -37,7 +37,7 @@ func checkStrictly(s *session, p *plan.Plan, req *request) (reply, error) {
 	}
 	diagnostics, err := inspect.CheckTypesWithin(s.budget, p, known)
 	if err != nil {
-		why := "was stopped: " + err.Error() + ": check the input with fn check, and set it to Warn"
+		why := "was stopped: " + err.Error() + ": check the input with function-export check, and set it to Warn"
 		diagnostics = diagnostic.List{{Path: "typeChecking", Message: why}}
 	}
 	return out, diagnostics.Error()

@@ -141,8 +141,10 @@ func uses(t *testing.T, faults []string) []string {
 
 // Each place but the data of a Secret refuses a secret, and says what to do.
 func TestSecretPlaces(t *testing.T) {
+	const ofComposite = "; secret is the connection details of the composite here: set from to a composed resource"
 	key := func(path string) string {
-		return path + `: uses secret.x, ` + plantest.Flow + `: leave it out, or list "composite.x" under nonSensitive if it is not secret`
+		return path + `: uses secret.x, ` + plantest.Flow +
+			`: leave it out, or list "composite.x" under nonSensitive if it is not secret` + ofComposite
 	}
 	for name, c := range map[string]struct {
 		reason string
@@ -178,7 +180,8 @@ secrets:
 		"Status": {
 			reason: "everyone who can read the composite can read its status",
 			input:  `status: [{fieldPath: a, value: "{'a': secret.x}"}]`,
-			want:   []string{key("status[0].value:1:13")},
+			want: []string{strings.Replace(key("status[0].value:1:13"), "set from to a composed resource",
+				"write secrets.<name>.x for a composed resource", 1)},
 		},
 		"SourceName": {
 			reason: "a requirement is public, and the same on each call",
@@ -189,8 +192,8 @@ secrets:
 			reason: "all keys cannot be declared nonSensitive together",
 			input:  `configMaps: [{name: a, data: [{valueMap: secret, nonSensitive: [composite, composite.*, "*"]}, {key: k, value: "secrets[composite.x].y", nonSensitive: ["*.y"]}]}]`,
 			want: []string{
-				"configMaps[0].data[0].valueMap:1:1: uses all keys of secret, " + plantest.Flow + ": name the keys that it needs",
-				"configMaps[0].data[1].value:1:21: uses all secrets, " + plantest.Flow + ": name the keys that it needs",
+				"configMaps[0].data[0].valueMap:1:1: uses all keys of secret, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive" + ofComposite,
+				"configMaps[0].data[1].value:1:21: uses all secrets, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive",
 			},
 		},
 		"NonSensitive": {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,12 +27,15 @@ type session struct {
 	author    *observation.Author // what a composite author's expressions see of it; nil for those of the input
 	variables variables
 	missing   map[string]string // missing inputs, as expressions name them, and what each of them is
+	inputs    *inputs           // what is known about other missing inputs
 	budget    *budget.Budget
 	quota     *quota // of the composite author; nil for the input's own exports
 }
 
-func newSession(ctx context.Context, p *plan.Plan, xr composite, sees *observation.Observation) *session {
-	s := &session{composite: xr, observed: sees, budget: budget.New(ctx)}
+func newSession(
+	ctx context.Context, p *plan.Plan, req *request, xr composite, sees *observation.Observation,
+) *session {
+	s := &session{composite: xr, observed: sees, budget: budget.New(ctx), inputs: &inputs{plan: p, req: req}}
 	s.variables = variables{list: p.Variables, values: map[string]ref.Val{}}.in(s)
 	return s
 }
@@ -72,7 +76,8 @@ func valueOf[T any](s *session, x *expression.Expression, in observation.Scope,
 	if err != nil {
 		return out, false, err
 	}
-	return convert(v, s.budget)
+	out, ok, err = convert(v, s.budget)
+	return out, ok, s.explain(err, x)
 }
 
 // json returns the value of an expression as JSON, or nil for optional.none().
@@ -83,22 +88,13 @@ func (s *session) json(x *expression.Expression, in observation.Scope) (*structp
 
 func (s *session) evaluate(x *expression.Expression, in observation.Scope) (ref.Val, error) {
 	v, err := x.Evaluate(s.budget.Context(), in, s.budget)
-	var w *expression.Waiting
-	if errors.As(err, &w) {
-		return nil, s.explain(w)
-	}
-	return v, err
+	return v, s.explain(err, x)
 }
 
-// explain adds a description to each missing input.
-func (s *session) explain(w *expression.Waiting) error {
-	inputs := slices.Clone(w.Inputs)
-	for i, in := range inputs {
-		if what, ok := s.missing[in]; ok {
-			inputs[i] = in + " (" + what + ")"
-		}
-	}
-	return expression.NewWaiting(inputs...)
+// isBelow reports whether a missing input is a variable or a part of it.
+func isBelow(input, variable string) bool {
+	rest, ok := strings.CutPrefix(input, variable)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // variables are the named expressions as a CEL map. Each is evaluated once, on first use, and again
@@ -151,17 +147,24 @@ func failed(path, format string, args ...any) *expression.Failed {
 }
 
 // reasons say why something does not match the input.
-type reasons struct{ waiting, failed []string }
+type reasons struct {
+	failed  []string
+	waiting []string // sentences about the parts that wait
+	missing []string // what the whole waits for
+	see     string   // a command that shows more about the first missing input
+}
 
 // add adds an error. The argument who names the part that waits; it is empty if the outcome is about that part.
 func (r *reasons) add(who string, err error) {
-	if who != "" {
-		who += " for "
-	}
 	var w *expression.Waiting
 	switch {
 	case errors.As(err, &w):
-		r.waiting = append(r.waiting, who+strings.Join(w.Inputs, ", "))
+		r.see = cmp.Or(r.see, w.See)
+		if inputs := strings.Join(w.Inputs, ", "); who == "" {
+			r.missing = append(r.missing, inputs)
+		} else {
+			r.waiting = append(r.waiting, who+" waits for "+inputs)
+		}
 	case err != nil:
 		r.failed = append(r.failed, err.Error())
 	}
@@ -177,12 +180,14 @@ func failing(format string, args ...any) reasons {
 }
 
 func waitingFor(format string, args ...any) reasons {
-	return reasons{waiting: []string{fmt.Sprintf(format, args...)}}
+	return reasons{missing: []string{fmt.Sprintf(format, args...)}}
 }
 
-func (r *reasons) empty() bool { return len(r.waiting)+len(r.failed) == 0 }
+func (r *reasons) empty() bool { return len(r.failed)+len(r.waiting)+len(r.missing) == 0 }
 
-func (r *reasons) text() string { return plan.Shorten(slices.Concat(r.failed, r.waiting), "; ") }
+func (r *reasons) text() string {
+	return plan.Shorten(slices.Concat(r.failed, r.waiting, r.missing), "; ")
+}
 
 // The states. Each is worse than the one before.
 const (
@@ -202,14 +207,15 @@ func (r *reasons) outcome(what, absent string, observed bool) Outcome {
 		absent = "is kept unchanged"
 	}
 	out.Message = what + " " + absent + ": " + r.sentence()
+	out.See, out.Wrong = r.see, len(r.failed) > 0
 	return out
 }
 
-// sentence is the text of all reasons, with a word before the missing inputs.
+// sentence is the text of all reasons as sentences.
 func (r *reasons) sentence() string {
-	texts := slices.Clone(r.failed)
-	if len(r.waiting) > 0 {
-		texts = append(texts, "waiting: "+plan.Shorten(r.waiting, "; "))
+	texts := slices.Concat(r.failed, r.waiting)
+	if len(r.missing) > 0 {
+		texts = append(texts, "it waits for "+strings.Join(r.missing, ", "))
 	}
 	return plan.Shorten(texts, "; ")
 }

@@ -43,7 +43,7 @@ func readSources(s *session, p *plan.Plan, req *request) (sourcesRead, *session)
 		default:
 			out.require(*required)
 			out.sources[src.Name] = observe(src, *required, req)
-			missing[src.Spelled()] = required.String()
+			missing[src.Spelled()] = req.answer(*required).describe(*required)
 		}
 	}
 	if len(out.sources) == 0 {
@@ -116,6 +116,14 @@ func observe(src plan.Source, required Requirement, req *request) observation.So
 		out.Details = a.source.details
 	}
 	return out
+}
+
+// describe says what is known about a required object that expressions do not see.
+func (a *answer) describe(required Requirement) string {
+	if a.read && len(a.objects) == 0 {
+		return required.String() + " does not exist"
+	}
+	return required.String()
 }
 
 func (a *answer) forSource(required Requirement, found []wire.Struct) *sourceAnswer {

@@ -20,7 +20,7 @@ func writeStatus(s *session, p *plan.Plan, req *request) []Status {
 func (s *session) statusField(req *request, f plan.StatusField) Status {
 	out := Status{Segments: f.Segments}
 	if _, free := lookUp(req.DesiredStatus, f.Segments); !free {
-		out.Outcome = Outcome{State: Conflict, Warn: true, Message: fmt.Sprintf(
+		out.Outcome = Outcome{State: Conflict, Warn: true, Wrong: true, Message: fmt.Sprintf(
 			"status.%s: an earlier step of the pipeline also writes it: keep one of them", f.Path)}
 		return out
 	}

@@ -52,7 +52,7 @@ properties:
 `
 	const (
 		lacks    = "secrets[0].data[0].value:1:16: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"
-		waits    = `Waiting nothing | Secret "out" is not created: waiting: key "k" for `
+		waits    = `Waiting nothing | Secret "out" (team/xr-out) is not created: key "k" waits for `
 		misspelt = "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont}]}]"
 	)
 	type want struct {
@@ -71,13 +71,13 @@ properties:
 			reason:  "what waits for a field that cannot come says so",
 			input:   misspelt,
 			schemas: map[plan.Kind]string{database: dbSchema},
-			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.endpiont", "Waiting! | " + lacks}, ""},
+			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.endpiont (DB db-1 is not ready)", "Waiting! | " + lacks}, ""},
 		},
 		"NotYet": {
 			reason:  "what waits for a field that may come does not",
 			input:   "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.address}]}]",
 			schemas: map[plan.Kind]string{database: dbSchema},
-			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.address"}, ""},
+			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.address (DB db-1 is not ready)"}, ""},
 		},
 		"NothingWaits": {
 			reason: "while nothing waits no schema is asked for: they are large",
@@ -87,12 +87,12 @@ properties:
 		"NotComposed": {
 			reason: "nor while an object is not there: it has no fields at all",
 			input:  "secrets: [{name: out, data: [{key: k, value: resources.cache.status.url + secrets.db.nope}]}]",
-			want:   want{nil, []string{waits + "resources.cache, secrets.db.nope"}, ""},
+			want:   want{nil, []string{waits + "resources.cache (no earlier step composes it: use db, or compose it in an earlier step), secrets.db.nope (DB db-1 is not ready, and has the keys empty, password, username)"}, ""},
 		},
 		"OptionalAbsent": {
 			reason: "nor for what is optional",
 			input:  "secrets: [{name: out, from: db, data: [{key: k, value: \"resource.status.?endpiont.orValue('x')\"}, {key: l, value: secret.nope}]}]",
-			want:   want{nil, []string{`Waiting nothing | Secret "out" is not created: waiting: key "l" for secrets.db.nope`}, ""},
+			want:   want{nil, []string{`Waiting nothing | Secret "out" (team/xr-out) is not created: key "l" waits for secrets.db.nope (DB db-1 is not ready, and has the keys empty, password, username)`}, ""},
 		},
 		"OptionalKey": {
 			reason: "nor for an optional key that waits: the object is made, and stays as it is wanted",
@@ -109,24 +109,24 @@ properties:
 			reason:  "a variable is there in any case: what it waits for is waited for",
 			input:   "variables: [{name: h, value: resources.db.status.hots}]\nsecrets: [{name: out, data: [{key: k, value: \"variables.?h.orValue('x')\"}]}]",
 			schemas: map[plan.Kind]string{database: dbSchema},
-			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.hots", "Waiting! | variables[0].value:1:20: DB of example.org/v1 has no field status.hots: there are address, endpoint"}, ""},
+			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.hots (DB db-1 is not ready)", "Waiting! | variables[0].value:1:20: DB of example.org/v1 has no field status.hots: there are address, endpoint"}, ""},
 		},
 		"Status": {
 			reason:  "a status field also waits",
 			input:   "status: [{fieldPath: a, value: resources.db.status.endpiont}]",
 			schemas: map[plan.Kind]string{database: dbSchema},
-			want:    want{[]plan.Kind{database}, []string{"Waiting a=nothing | status.a is not written: waiting: resources.db.status.endpiont", "Waiting! | status[0].value:1:20: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"}, ""},
+			want:    want{[]plan.Kind{database}, []string{"Waiting a=nothing | status.a is not written: it waits for resources.db.status.endpiont (DB db-1 is not ready)", "Waiting! | status[0].value:1:20: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"}, ""},
 		},
 		"Composite": {
 			reason:  "the composite has a schema as well",
 			input:   "secrets: [{name: out, data: [{key: k, value: composite.spec.regoin}]}]",
 			schemas: map[plan.Kind]string{plantest.App: "{type: object, properties: {spec: {type: object, properties: {region: {type: string}}}}}"},
-			want:    want{[]plan.Kind{plantest.App}, []string{waits + "composite.spec.regoin", "Waiting! | secrets[0].data[0].value:1:15: App of example.org/v1 has no field spec.regoin: did you mean region?"}, ""},
+			want:    want{[]plan.Kind{plantest.App}, []string{waits + "composite.spec.regoin (correct it, set it in App xr, or write .?regoin.orValue('none') for a default)", "Waiting! | secrets[0].data[0].value:1:15: App of example.org/v1 has no field spec.regoin: did you mean region?"}, ""},
 		},
 		"NoSchema": {
 			reason: "a kind that the API server has no schema of is not known",
 			input:  misspelt,
-			want:   want{[]plan.Kind{database}, []string{waits + "resources.db.status.endpiont"}, ""},
+			want:   want{[]plan.Kind{database}, []string{waits + "resources.db.status.endpiont (DB db-1 is not ready)"}, ""},
 		},
 		"Strict": {
 			reason:  "strictly it is refused",
@@ -164,7 +164,7 @@ properties:
 			input:   "secrets: [{name: out, from: db, data: [{key: a, value: resource.status.a}, {key: b, value: resource.status.b}, {key: c, value: resource.status.c}, {key: d, value: resource.status.d}, {key: e, value: composite.spec.regoin}]}]",
 			schemas: map[plan.Kind]string{plantest.App: "{type: object, properties: {spec: {type: object, properties: {region: {type: string}}}}}"},
 			want: want{[]plan.Kind{database, plantest.App}, []string{
-				waits[:len(waits)-len(`key "k" for `)] + `key "a" for resources.db.status.a; key "b" for resources.db.status.b; key "c" for resources.db.status.c; key "d" for resources.db.status.d; key "e" for composite.spec.regoin`,
+				waits[:len(waits)-len(`key "k" waits for `)] + `key "a" waits for resources.db.status.a (DB db-1 is not ready); key "b" waits for resources.db.status.b; key "c" waits for resources.db.status.c; key "d" waits for resources.db.status.d; key "e" waits for composite.spec.regoin (correct it, set it in App xr, or write .?regoin.orValue('none') for a default)`,
 				"Waiting! | secrets[0].data[4].value:1:15: App of example.org/v1 has no field spec.regoin: did you mean region?",
 			}, ""},
 		},
@@ -196,13 +196,13 @@ resources:
 			input:    "typeChecking: Strict\nsecrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpoint.host}]}]",
 			overlays: []string{"desired: {db: {apiVersion: example.org/v2, kind: DB}}"},
 			schemas:  map[plan.Kind]string{database: dbSchema},
-			want:     want{[]plan.Kind{plantest.App}, []string{`Held! nothing | Secret "out" is not created: secrets[0].data[0].value:1:25: cannot select resources.db.status.endpoint.host: resources.db.status.endpoint is not an object`}, ""},
+			want:     want{[]plan.Kind{plantest.App}, []string{`Held! nothing | Secret "out" (team/xr-out) is not created: secrets[0].data[0].value:1:25: cannot select resources.db.status.endpoint.host: resources.db.status.endpoint is not an object`}, ""},
 		},
 		"WarnOther": {
 			reason:  "of what nothing waits for nothing is said",
 			input:   "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.address}, {key: o, value: \"resource.status.?nope.orValue('x')\"}, {key: q, optional: true, value: resource.status.nope2}]}]",
 			schemas: map[plan.Kind]string{database: dbSchema},
-			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.address"}, ""},
+			want:    want{[]plan.Kind{database}, []string{waits + "resources.db.status.address (DB db-1 is not ready)"}, ""},
 		},
 		"OwnExport": {
 			reason: "an export that was composed before is no other resource of its name",
@@ -288,10 +288,10 @@ func TestTypeCheckingNeeds(t *testing.T) {
 // A Crossplane that reads no schemas is not asked for one.
 func TestTypeCheckingWithoutSchemas(t *testing.T) {
 	const misspelt = "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont}]}]"
-	waits := `Waiting nothing | Secret "out" is not created: waiting: key "k" for resources.db.status.endpiont`
+	waits := `Waiting nothing | Secret "out" (team/xr-out) is not created: key "k" waits for resources.db.status.endpiont (DB db-1 is not ready)`
 	for mode, want := range map[string][]string{
 		"Warn":   {waits},
-		"Strict": {waits, "Available! | typeChecking: is Strict, but this version of Crossplane passes no schemas (v2.2 and later do): nothing is checked; check the input with fn check, and set it to Warn"},
+		"Strict": {waits, "Available! | typeChecking: is Strict, but this version of Crossplane passes no schemas (v2.2 and later do): nothing is checked; check the input with function-export check, and set it to Warn"},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s := newScene(t, plantest.Exports("typeChecking: "+mode+"\n"+misspelt))

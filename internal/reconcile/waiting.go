@@ -3,6 +3,7 @@ package reconcile
 import (
 	"slices"
 
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/inspect"
 	"github.com/crossplane-contrib/function-export/internal/limits"
@@ -16,31 +17,60 @@ import (
 func (r *Result) explainWaiting(s *session, p *plan.Plan, req *request) {
 	unread := func(required Requirement) bool { return !req.answer(required).read }
 	r.Unread = r.Unread || slices.ContainsFunc(r.Requirements, unread)
-	if p.Strict || !req.HasSchemas || s.budget.Waiting == 0 && !r.Unread {
+	lacking := s.lackingStatus(p, r.Status)
+	if p.Strict || !req.HasSchemas || s.budget.Waiting == 0 && !r.Unread && len(lacking) == 0 {
 		return
 	}
 	var out reply
 	defer func() { r.merge(out) }()
 	kinds, waiting := s.unfinished(p)
+	if own := kindOfObject(s.object); len(lacking) > 0 && !slices.Contains(kinds, own) && len(kinds) < limits.Schemas {
+		kinds = append(kinds, own)
+	}
 	if len(kinds) == 0 || !out.readSchemas(req, kinds) {
 		return
 	}
-	warn := func(text string) { out.report(Outcome{State: Waiting, Warn: true, Message: text}) }
 	diagnostics, err := inspect.CheckTypesWithin(s.budget, p, s.known(p, req))
+	out.warnOf(diagnostics, waiting, lacking)
+	if err != nil {
+		out.warn(Waiting, "typeChecking: was stopped: "+err.Error()+": check the input with function-export check")
+	}
+}
+
+// warnOf warns of the diagnostics of expressions that wait, and of status fields that the composite lacks.
+func (r *reply) warnOf(diagnostics diagnostic.List, waiting, lacking map[string]bool) {
 	warned := 0
 	for _, d := range diagnostics {
-		if d.Line == 0 || !waiting[d.Path] {
+		if !lacking[d.Path] && (d.Line == 0 || !waiting[d.Path]) {
 			continue
 		}
 		if warned++; warned > limits.MessageItems {
-			warn("typeChecking: finds more fields that can never exist: check the input with fn check")
-			break
+			r.warn(Waiting, "typeChecking: finds more fields that can never exist: check the input with function-export check")
+			return
 		}
-		warn(d.Error())
+		state := Waiting
+		if lacking[d.Path] { // Crossplane cannot write the status
+			state = Held
+		}
+		r.warn(state, d.Error())
 	}
-	if err != nil {
-		warn("typeChecking: was stopped: " + err.Error() + ": check the input with fn check")
+}
+
+func (r *reply) warn(state State, text string) {
+	r.report(Outcome{State: state, Warn: true, Wrong: true, Message: text})
+}
+
+// lackingStatus returns the paths of the status fields that are written and that the observed composite does not have
+// yet: those that do not exist in its schema are never observed.
+func (s *session) lackingStatus(p *plan.Plan, written []Status) map[string]bool {
+	out := map[string]bool{}
+	for i, f := range p.Status {
+		observed, _ := lookUp(s.object.Get("status").Struct(), f.Segments)
+		if written[i].Value != nil && !observed.Exists() {
+			out[f.At.Child("fieldPath").String()] = true
+		}
 	}
+	return out
 }
 
 // unfinished returns the kinds of existing objects that lack a field that an expression waits for, as

@@ -17,9 +17,9 @@ type buildCmd struct {
 	Version string `help:"The version. The default is v0.0.0-<time>-<commit>." placeholder:"VERSION"`
 }
 
-// Run writes a package for each architecture into the output folder: all packages or none. It
-// prints the SHA-256 of each as sha256sum does, and the digest that the registry will have once
-// they are pushed.
+// Run writes a package for each architecture, a program for each platform, and their checksums into
+// the output folder: all or none. It prints the SHA-256 of each package as sha256sum does, and the
+// digest that the registry will have once they are pushed.
 func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
 	src, err := readSource(ctx, w.root, c.Version)
 	if err != nil {
@@ -39,8 +39,10 @@ func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // A folder that stays does no harm.
 
+	if err := buildPrograms(ctx, w, src, work); err != nil {
+		return err
+	}
 	for _, arch := range architectures {
-		fmt.Fprintf(w.stderr, "building %s for linux/%s\n", src.version, arch)
 		if err := buildPackage(ctx, src, crossplane, arch, work); err != nil {
 			return err
 		}
@@ -49,11 +51,16 @@ func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
 	if err != nil {
 		return err
 	}
+	if err := writeChecksums(work); err != nil {
+		return err
+	}
+	for _, path := range append(products(work), filepath.Join(work, checksums)) {
+		if err := os.Rename(path, filepath.Join(dir, filepath.Base(path))); err != nil {
+			return fmt.Errorf("cannot keep what was built: %w", err)
+		}
+	}
 	for _, arch := range architectures {
 		path := packageFile(dir, arch)
-		if err := os.Rename(packageFile(work, arch), path); err != nil {
-			return fmt.Errorf("cannot keep package: %w", err)
-		}
 		sum, err := fileSum(path)
 		if err != nil {
 			return err
@@ -64,15 +71,12 @@ func (c *buildCmd) Run(ctx context.Context, w *workspace) error {
 	return nil
 }
 
-// buildPackage writes the package of an architecture into a folder. The CLI adds the package's
+// buildPackage writes the package of an architecture into a folder with the programs. The CLI adds the package's
 // metadata, the input's schema and the examples to the image. The CLI adds no times of its own, and
 // reads files in the order of their names.
 func buildPackage(ctx context.Context, src source, crossplane, arch, dir string) error {
-	binary, runtime := filepath.Join(dir, "function-"+arch), filepath.Join(dir, "runtime-"+arch+".tar")
-	if err := compile(ctx, src, arch, binary); err != nil {
-		return err
-	}
-	img, err := runtimeImage(src, arch, binary)
+	runtime := filepath.Join(dir, "runtime-"+arch+".tar")
+	img, err := runtimeImage(src, arch, program(dir, platform{"linux", arch}))
 	if err != nil {
 		return err
 	}
@@ -90,14 +94,14 @@ func buildPackage(ctx context.Context, src source, crossplane, arch, dir string)
 
 // fileSum returns the SHA-256 of a file, in hexadecimal.
 func fileSum(path string) (string, error) {
-	f, err := os.Open(path) //nolint:gosec // A package that was just built.
+	f, err := os.Open(path) //nolint:gosec // It was just built.
 	if err != nil {
-		return "", fmt.Errorf("cannot read package: %w", err)
+		return "", fmt.Errorf("cannot read what was built: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // Only read.
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return "", fmt.Errorf("cannot read package: %w", err)
+		return "", fmt.Errorf("cannot read what was built: %w", err)
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }

@@ -38,6 +38,19 @@ func TestBuildIsReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, p := range platforms {
+		a, err := fileSum(program(first.dir, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := fileSum(program(second.dir, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Errorf("program for %s/%s: -first build, +second:\n%s", p.system, p.arch, diff)
+		}
+	}
 	for _, arch := range architectures {
 		a, err := fileSum(packageFile(first.dir, arch))
 		if err != nil {
@@ -75,13 +88,51 @@ func differingFiles(t *testing.T, first, second built, arch string) {
 // It prints what sha256sum would, and the digest that it will have when pushed.
 func TestBuildPrints(t *testing.T) {
 	b := builtPackages(t)
-	want := regexp.MustCompile(`^([0-9a-f]{64}  \S+-linux-amd64\.xpkg)\n([0-9a-f]{64}  \S+-linux-arm64\.xpkg)\nsha256:[0-9a-f]{64}  as pushed\n$`)
-	if !want.MatchString(b.stdout) {
+	shown := regexp.MustCompile(`^([0-9a-f]{64}  \S+-linux-amd64\.xpkg)\n([0-9a-f]{64}  \S+-linux-arm64\.xpkg)\nsha256:[0-9a-f]{64}  as pushed\n$`)
+	if !shown.MatchString(b.stdout) {
 		t.Errorf("want digests, got\n%s", b.stdout)
 	}
-	left, err := os.ReadDir(b.dir)
-	if err != nil || len(left) != len(architectures) {
-		t.Errorf("want one package for each architecture in the output folder and nothing else, got %v, %v", left, err)
+	left, err := filepath.Glob(filepath.Join(b.dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append(products(b.dir), filepath.Join(b.dir, checksums))
+	slices.Sort(want)
+	if diff := cmp.Diff(want, left); diff != "" {
+		t.Errorf("files in the output folder: -want, +got:\n%s", diff)
+	}
+}
+
+// The program of each platform is one, and sha256sum accepts the checksums of all products.
+func TestPrograms(t *testing.T) {
+	b := builtPackages(t)
+	formats := map[string]string{"linux": "\x7fELF", "darwin": "\xcf\xfa\xed\xfe", "windows": "MZ"}
+	for _, p := range platforms {
+		content, err := os.ReadFile(program(b.dir, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(content), formats[p.system]) {
+			t.Errorf("%s/%s: want a program of this system, got %q", p.system, p.arch, content[:4])
+		}
+		if !bytes.Contains(content, []byte(testVersion)) {
+			t.Errorf("%s/%s: want the version in the program", p.system, p.arch)
+		}
+	}
+	for _, arch := range architectures {
+		inPackage, err := os.ReadFile(program(b.dir, platform{"linux", arch}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(inPackage, files(t, b.image(t, arch))["function"].content) {
+			t.Errorf("want the program for linux/%s in the package", arch)
+		}
+	}
+	check := command(t, "sha256sum", "--check", "--strict", checksums)
+	check.Dir = b.dir
+	out, err := check.CombinedOutput()
+	if err != nil || strings.Count(string(out), ": OK\n") != len(products(b.dir)) {
+		t.Errorf("want all products to match their checksums, got %v:\n%s", err, out)
 	}
 }
 

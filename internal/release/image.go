@@ -35,12 +35,12 @@ const versionVariable = "github.com/crossplane-contrib/function-export/internal/
 // The architectures that a package is built for, all of them with Linux.
 var architectures = []string{"amd64", "arm64"}
 
-// compile builds the function for an architecture. It sets everything that may differ between
+// compile builds the program for a platform. It sets everything that may differ between
 // machines: the level of the architecture, cgo, and flags. Only Go's own version remains, which the
 // binary names.
-func compile(ctx context.Context, src source, arch, path string) error {
+func compile(ctx context.Context, src source, p platform, path string) error {
 	env := []string{
-		"GOOS=linux", "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0", "GOFIPS140=off",
+		"GOOS=" + p.system, "GOARCH=" + p.arch, "GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0", "GOFIPS140=off",
 		"GOFLAGS=-mod=readonly", "GOWORK=off",
 	}
 	// Without debugging information, which is useless in an image with only one file, and with the

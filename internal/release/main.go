@@ -1,4 +1,5 @@
-// Command release builds the function's package, publishes it, and lists its content:
+// Command release builds the function's package and the programs for users, publishes the package, and lists its
+// content:
 //
 //	go -C internal/release run . build
 //	go -C internal/release run . push ghcr.io/crossplane-contrib/function-export:v0.1.0
@@ -26,7 +27,7 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Build buildCmd `cmd:"" help:"Build the package of each architecture, and print their digests."`
+	Build buildCmd `cmd:"" help:"Build the package of each architecture and the program of each platform, and print the digests of the packages."`
 	Push  pushCmd  `cmd:"" help:"Push what was built as one package, and print its digest."`
 	SBOM  sbomCmd  `cmd:"" help:"Write what the function in each package is made of." name:"sbom"`
 }
@@ -62,7 +63,7 @@ func repository(ctx context.Context) (string, error) {
 // output returns a folder for products, relative to the repository, because the command is run
 // there.
 type output struct {
-	Output string `default:"_output" help:"The folder of the packages, relative to the repository's root." placeholder:"DIR"`
+	Output string `default:"_output" help:"The folder of the packages and programs, relative to the repository's root." placeholder:"DIR"`
 }
 
 func (o output) dir(root string) string {

@@ -88,7 +88,10 @@ func TestWorkflows(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{".ci/run", "go -C internal/release run . build ", "go -C internal/release run . push ", "go -C internal/release run . sbom", "cosign sign "} {
+	for _, want := range []string{
+		".ci/run", "go -C internal/release run . build ", "go -C internal/release run . push ", "go -C internal/release run . sbom", "cosign sign ",
+		"_output/*.xpkg _output/function-export_* _output/" + checksums + " _output/*.cdx.json\n",
+	} {
 		if !strings.Contains(scripts, want) {
 			t.Errorf("no workflow runs %s", want)
 		}

@@ -118,7 +118,7 @@ func TestPlaceInASource(t *testing.T) {
 		`a\yb`:        ":1:2: cannot be compiled: invalid escape sequence: `\\y`",
 		"x[a":         ":1:2: cannot be compiled: missing closing ]: `[a`",
 		"x[z-a]y[a-z": ":1:3: cannot be compiled: invalid character class range: `z-a`",
-		"(?=a)":       ":1:1: cannot be compiled: invalid or unsupported Perl syntax: `(?=`",
+		"(?=a)":       ":1:1: cannot be compiled: (?= is not part of RE2: leave it out, and write a pattern of what matches, and to exclude keys, list the others, as in ^(username|host)$",
 		"\xff":        ":1:1: cannot be compiled: invalid UTF-8: `\xff`",
 	}
 	for source, want := range cases {

@@ -99,7 +99,7 @@ func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 		} else if m.PriorityPolicy != "IgnoreNotFound" {
 			return nil, &Failed{
 				Path:    fmt.Sprintf("%s.priority[%d]", path, i),
-				Reason:  fmt.Sprintf("no key is named %s: remove it, or set priorityPolicy to IgnoreNotFound", quote(name)),
+				Reason:  fmt.Sprintf("the key %s of %s.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound", quote(name), path),
 				Missing: true,
 			}
 		}

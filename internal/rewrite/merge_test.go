@@ -80,7 +80,7 @@ func TestMerge(t *testing.T) {
 			reason: "a listed key has to be there",
 			rule:   Merge{Priority: []string{"a", "c"}},
 			in:     two,
-			err:    `rewrite[0].merge.priority[1]: no key is named "c": remove it, or set priorityPolicy to IgnoreNotFound`,
+			err:    `rewrite[0].merge.priority[1]: the key "c" of rewrite[0].merge.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound`,
 		},
 		"MissingIgnored": {
 			reason: "unless it need not",
@@ -138,12 +138,12 @@ func TestErrorsBehindAMerge(t *testing.T) {
 		"OneKey": {
 			reason: "members of one key look alike from outside",
 			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[pq].*", "x")},
-			want:   `rewrite[1].regexp: produces the same name for 2 members of "a" of "db": give them different names`,
+			want:   `rewrite[1].regexp: produces the same name for 2 members of "a" of "db": write a target that contains what differs in them, for example a group such as $1`,
 		},
 		"TwoKeys": {
 			reason: "those of two keys do not",
 			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[rp].*", "x")},
-			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and "b" of "web": give them different names`,
+			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and "b" of "web": write a target that contains what differs in them, for example a group such as $1`,
 		},
 		"Twice": {
 			reason: "a later merge calls members by the key that they were in",
@@ -153,12 +153,12 @@ func TestErrorsBehindAMerge(t *testing.T) {
 		"Merged": {
 			reason: "a merged object comes from all",
 			rules:  []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^al*$", "x")},
-			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and ("a" of "db" + "b" of "web"): give them different names`,
+			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and ("a" of "db" + "b" of "web"): write a target that contains what differs in them, for example a group such as $1`,
 		},
 		"Missing": {
 			reason: "what is listed is known from the input",
 			rules:  []Rule{mergeRule(Merge{}), mergeRule(Merge{Priority: []string{"zz"}})},
-			want:   `rewrite[1].merge.priority[0]: no key is named "zz": remove it, or set priorityPolicy to IgnoreNotFound`,
+			want:   `rewrite[1].merge.priority[0]: the key "zz" of rewrite[1].merge.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound`,
 		},
 	}
 	in := []Key{key("db", "a", `{"p`+canary+`":1,"q`+canary+`":2}`), key("web", "b", `{"r`+canary+`":1}`)}

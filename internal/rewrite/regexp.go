@@ -135,6 +135,11 @@ func CompilePattern(path, source string) (*Pattern, diagnostic.List) {
 }
 
 func syntaxMessage(err error) string {
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) && wrong.Code == syntax.ErrInvalidPerlOp {
+		return wrong.Expr + " is not part of RE2: leave it out, and write a pattern of what matches, " +
+			"and to exclude keys, list the others, as in ^(username|host)$"
+	}
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 

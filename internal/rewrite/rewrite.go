@@ -219,17 +219,28 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 	}
 	switch { // the worst error is first
 	case len(empty) > 0:
-		return failed(path, "produces an empty name for %s: a key needs a name of at least one character", several(empty, "; "))
+		hint, _ := hints(path)
+		return failed(path, "produces an empty name for %s: %s", several(empty, "; "), hint)
 	case len(long) > 0:
 		return failed(path, "produces a name over the limit of %d bytes for %s", maxName, several(long, "; "))
 	case len(shared) > 0:
-		hint := "give them different names"
-		if path == "conversionStrategy" {
-			hint = "rename one of them, or use Unicode"
-		}
+		_, hint := hints(path)
 		return failed(path, "produces the same name for %s: %s", several(shared, "; and the same name for "), hint)
 	}
 	return nil
+}
+
+// hints returns what to write instead of a rule that produces an empty name, or the same name for several keys.
+func hints(path string) (empty, shared string) {
+	empty, shared = "a key needs a name of at least one character", "give them different names"
+	switch {
+	case strings.HasSuffix(path, ".regexp"):
+		empty = "write a source and a target that leave at least one character, for example (.+) in place of (.*)"
+		shared = "write a target that contains what differs in them, for example a group such as $1"
+	case path == "conversionStrategy":
+		shared = "rename one of them, or use Unicode"
+	}
+	return empty, shared
 }
 
 func compareKeys(a, b Key) int {

@@ -42,25 +42,25 @@ func TestApplyRefuses(t *testing.T) {
 			reason: "each group is told, sorted, by original names, with equal values, too",
 			rules:  []Rule{regexpRule("^", "x"), regexpRule("[0-9]", "")},
 			in:     []Key{key("db", "b2", "v"), key("db", "a1", "v"), key("db", "b1", "v"), key("db", "c", "v"), key("db", "a2", "v")},
-			want:   `rewrite[1].regexp: produces the same name for "a1" of "db" and "a2" of "db"; and the same name for "b1" of "db" and "b2" of "db": give them different names`,
+			want:   `rewrite[1].regexp: produces the same name for "a1" of "db" and "a2" of "db"; and the same name for "b1" of "db" and "b2" of "db": write a target that contains what differs in them, for example a group such as $1`,
 		},
 		"RegexpThenApart": {
 			reason: "a conflict on the way stays one: which is which cannot be told afterwards",
 			rules:  []Rule{regexpRule("^.*$", "k"), regexpRule("k", "l")},
 			in:     []Key{key("db", "a", "1"), key("db", "b", "2")},
-			want:   `rewrite[0].regexp: produces the same name for "a" of "db" and "b" of "db": give them different names`,
+			want:   `rewrite[0].regexp: produces the same name for "a" of "db" and "b" of "db": write a target that contains what differs in them, for example a group such as $1`,
 		},
 		"Empty": {
 			reason: "an empty key says which rule made it",
 			rules:  []Rule{regexpRule("x", "y"), regexpRule("^db.*", "")},
 			in:     []Key{key("db", "db-host", "v"), key("db", "db-port", "v"), key("db", "user", "v")},
-			want:   `rewrite[1].regexp: produces an empty name for "db-host" of "db" and "db-port" of "db": a key needs a name of at least one character`,
+			want:   `rewrite[1].regexp: produces an empty name for "db-host" of "db" and "db-port" of "db": write a source and a target that leave at least one character, for example (.+) in place of (.*)`,
 		},
 		"EmptyGroup": {
 			reason: "a group that takes no part is nothing, which only the keys show",
 			rules:  []Rule{regexpRule("a|(b)", "$1")},
 			in:     []Key{key("db", "a", "v")},
-			want:   `rewrite[0].regexp: produces an empty name for "a" of "db": a key needs a name of at least one character`,
+			want:   `rewrite[0].regexp: produces an empty name for "a" of "db": write a source and a target that leave at least one character, for example (.+) in place of (.*)`,
 		},
 		"EmptyInput": {
 			reason: "no rule is to blame for one that came in",
@@ -88,7 +88,7 @@ func TestApplyRefuses(t *testing.T) {
 			rules:  []Rule{regexpRule(".*", "a")},
 			in:     many[:2000],
 			want: `rewrite[0].regexp: produces the same name for "0" of "db" and "1" of "db" and "10" of "db" and "100" of "db" and "1000" of "db" and "1001" of "db"` +
-				` and "1002" of "db" and "1003" of "db" and "1004" of "db" and "1005" of "db" and 1990 more: give them different names`,
+				` and "1002" of "db" and "1003" of "db" and "1004" of "db" and "1005" of "db" and 1990 more: write a target that contains what differs in them, for example a group such as $1`,
 		},
 		"Large": {
 			reason: "so is their size, names counted",
@@ -199,7 +199,7 @@ func TestMissing(t *testing.T) {
 func TestLongNamesAreCut(t *testing.T) {
 	name := strings.Repeat("x", maxQuoted-1) + "ä" + strings.Repeat("y", 1000)
 	_, err := run(Options{Rules: []Rule{regexpRule(".*", "")}}, []Key{key("db", name, "v"), {Name: "n"}})
-	want := `rewrite[0].regexp: produces an empty name for "` + strings.Repeat("x", maxQuoted-1) + `"… of "db" and a key: a key needs a name of at least one character`
+	want := `rewrite[0].regexp: produces an empty name for "` + strings.Repeat("x", maxQuoted-1) + `"… of "db" and a key: write a source and a target that leave at least one character, for example (.+) in place of (.*)`
 	if diff := cmp.Diff(want, message(err)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

@@ -54,6 +54,17 @@ func builtIn(k Kind) *structpb.Struct {
 	return nil
 }
 
+// builtInScope returns the scope of a kind of Kubernetes.
+func builtInScope(k Kind) Scope {
+	switch _, known := builtIns[k]; {
+	case !known:
+		return ""
+	case k.Kind == "Namespace" || strings.HasPrefix(k.Kind, "ClusterRole"):
+		return Cluster
+	}
+	return Namespaced
+}
+
 // once returns a function that builds the schema of a Go type on its first call.
 func once[T any](without ...string) func() *structpb.Struct {
 	return sync.OnceValue(func() *structpb.Struct {

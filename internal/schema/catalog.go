@@ -21,7 +21,10 @@ func (k Kind) String() string { return k.Kind + " of " + k.APIVersion }
 func (k Kind) Path() string { return k.APIVersion + "/" + k.Kind }
 
 // A Catalog knows the schemas of kinds. Several goroutines can read it, but not while Add runs.
-type Catalog struct{ kinds map[Kind]declared }
+type Catalog struct {
+	kinds     map[Kind]declared
+	documents map[Kind]reference // in OpenAPI documents
+}
 
 // A declared kind holds the data of its definition.
 type declared struct {
@@ -29,11 +32,25 @@ type declared struct {
 	connectionKeys []string // nil if the definition does not list them
 	plural         string   // empty if it is not set
 	composite      bool     // by a CompositeResourceDefinition
-	cluster        bool     // without a namespace, and without a claim that has a namespace
+	scope          Scope
+	cluster        bool // without a namespace, and without a claim that has a namespace
 }
 
 // NewCatalog returns a catalog of the built-in kinds.
-func NewCatalog() *Catalog { return &Catalog{kinds: map[Kind]declared{}} }
+func NewCatalog() *Catalog {
+	return &Catalog{kinds: map[Kind]declared{}, documents: map[Kind]reference{}}
+}
+
+// A Scope says where the objects of a kind are. It is empty if it is unknown.
+type Scope string
+
+// The scopes. LegacyCluster is a composite of the style of Crossplane v1, or its claim: only these have
+// connection details.
+const (
+	Namespaced    Scope = "Namespaced"
+	Cluster       Scope = "Cluster"
+	LegacyCluster Scope = "LegacyCluster"
+)
 
 var (
 	crd   = Kind{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}
@@ -55,9 +72,9 @@ func (c *Catalog) Add(object map[string]any) error {
 	case crd:
 		found, err = resources(object)
 	case xrd:
-		found, err = composites(object, "LegacyCluster")
+		found, err = composites(object, LegacyCluster)
 	case xrdV2:
-		found, err = composites(object, "Namespaced")
+		found, err = composites(object, Namespaced)
 	default:
 		return nil
 	}
@@ -93,6 +110,7 @@ func (d declared) merged(former declared) (declared, error) {
 		d.connectionKeys != nil && former.connectionKeys != nil && !slices.Equal(former.connectionKeys, d.connectionKeys):
 		return d, errDifferent
 	}
+	d.scope = scopeOfBoth(d, former)
 	d.composite, d.cluster = d.composite || former.composite, d.cluster || former.cluster
 	d.plural = cmp.Or(d.plural, former.plural)
 	if d.connectionKeys == nil {
@@ -101,11 +119,22 @@ func (d declared) merged(former declared) (declared, error) {
 	return d, nil
 }
 
+// scopeOfBoth returns the scope in a CompositeResourceDefinition, if one of two definitions is one.
+func scopeOfBoth(d, former declared) Scope {
+	if former.composite && !d.composite {
+		return former.scope
+	}
+	return d.scope
+}
+
 // Find returns the schema of a kind, as openAPIV3Schema has it, or nil if the kind is unknown. The
 // result is shared, and must not be changed.
 func (c *Catalog) Find(k Kind) *structpb.Struct {
 	if d, ok := c.kinds[k]; ok {
 		return d.schema
+	}
+	if r, ok := c.documents[k]; ok {
+		return r.schema()
 	}
 	return builtIn(k)
 }
@@ -113,6 +142,14 @@ func (c *Catalog) Find(k Kind) *structpb.Struct {
 // ClusterScoped reports whether composites of a kind are known to have neither a namespace nor a claim
 // with a namespace.
 func (c *Catalog) ClusterScoped(k Kind) bool { return c.kinds[k].cluster }
+
+// ScopeOf returns the scope of the objects of a kind.
+func (c *Catalog) ScopeOf(k Kind) Scope {
+	if d, ok := c.kinds[k]; ok {
+		return d.scope
+	}
+	return builtInScope(k)
+}
 
 // ConnectionSecretKeys returns the keys that a CompositeResourceDefinition lists for the connection
 // secret of a kind, or nil if it lists none.

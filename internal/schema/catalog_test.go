@@ -193,6 +193,44 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// The scope of the objects of a kind, by its definition.
+func TestScopeOf(t *testing.T) {
+	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
+	legacy := Kind{"example.org/v1", "XDatabase"}
+	for name, tc := range map[string]struct {
+		reason string
+		kind   Kind
+		want   Scope
+	}{
+		"XRD":           {"a composite of v2 has a namespace by default", Kind{"example.org/v1alpha1", "Postgres"}, Namespaced},
+		"XRDv1":         {"one of v1 is legacy by default", legacy, LegacyCluster},
+		"Claim":         {"a claim is legacy as well", Kind{"example.org/v1", "Database"}, LegacyCluster},
+		"CRD":           {"a managed resource", Kind{"rds.aws.upbound.io/v1beta1", "Instance"}, Cluster},
+		"BuiltIn":       {"a kind of Kubernetes", Kind{"v1", "ConfigMap"}, Namespaced},
+		"BuiltInScoped": {"a kind of Kubernetes without a namespace", Kind{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}, Cluster},
+		"Unknown":       {"no definition", Kind{"example.org/v1", "None"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.ScopeOf(tc.kind); got != tc.want {
+				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+	generated := map[string]any{
+		"apiVersion": crd.APIVersion, "kind": crd.Kind, "spec": map[string]any{
+			"group": "example.org", "scope": "Cluster", "names": map[string]any{"kind": legacy.Kind}, "versions": []any{
+				map[string]any{"name": "v1", "schema": map[string]any{"openAPIV3Schema": c.Find(legacy).AsMap()}},
+			},
+		},
+	}
+	if err := c.Add(generated); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.ScopeOf(legacy); got != LegacyCluster {
+		t.Errorf("a definition that Crossplane generated knows less: want %q, got %q", LegacyCluster, got)
+	}
+}
+
 func TestAddErrors(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -60,6 +60,7 @@ func (d definition) named(v version, kind string) Kind { return Kind{d.group + "
 func resources(object map[string]any) (map[Kind]declared, error) {
 	var first decode.First
 	d := define(object, &first)
+	scope := Scope(d.spec.Get("scope").Text())
 	if first.Err != nil {
 		return nil, first.Err
 	}
@@ -72,16 +73,16 @@ func resources(object map[string]any) (map[Kind]declared, error) {
 		if err != nil { // which quotes the value
 			return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
 		}
-		out[d.named(v, d.kind)] = declared{schema: s, plural: d.plural}
+		out[d.named(v, d.kind)] = declared{schema: s, plural: d.plural, scope: scope}
 	}
 	return out, nil
 }
 
 // composites returns the kinds of a CompositeResourceDefinition: the kinds of the composite and of its claim.
-func composites(object map[string]any, scope string) (map[Kind]declared, error) {
+func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
 	var first decode.First
 	d := define(object, &first)
-	scope = cmp.Or(d.spec.Get("scope").Text(), scope)
+	scope = cmp.Or(Scope(d.spec.Get("scope").Text()), scope)
 	claim, claims := "", ""
 	if names := d.spec.Get("claimNames"); names.Exists() {
 		claim, claims = namesOf(names)
@@ -103,7 +104,8 @@ func composites(object map[string]any, scope string) (map[Kind]declared, error) 
 			return nil, err
 		}
 		out[d.named(v, d.kind)] = declared{
-			schema: s, connectionKeys: keys, plural: d.plural, composite: true, cluster: scope != "Namespaced" && claim == "",
+			schema: s, connectionKeys: keys, plural: d.plural, composite: true, scope: scope,
+			cluster: scope != Namespaced && claim == "",
 		}
 		if claim == "" {
 			continue
@@ -111,14 +113,14 @@ func composites(object map[string]any, scope string) (map[Kind]declared, error) 
 		if s, err = d.generated(v, scope, claim); err != nil {
 			return nil, err
 		}
-		out[d.named(v, claim)] = declared{schema: s, connectionKeys: keys, plural: claims, composite: true}
+		out[d.named(v, claim)] = declared{schema: s, connectionKeys: keys, plural: claims, composite: true, scope: LegacyCluster}
 	}
 	return out, nil
 }
 
 // generated returns the schema that Crossplane generates for a version, with its own fields in spec
 // and status. It is the composite's if claim is empty.
-func (d definition) generated(v version, scope, claim string) (*structpb.Struct, error) {
+func (d definition) generated(v version, scope Scope, claim string) (*structpb.Struct, error) {
 	raw, err := json.Marshal(v.schema)
 	if err != nil || v.schema == nil {
 		return nil, fmt.Errorf("cannot read %s: must be an object", v.at)

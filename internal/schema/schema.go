@@ -12,6 +12,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
+// objectType is the type of objects in a schema.
+const objectType = "object"
+
 // A node is the schema of a value, or of a part of it.
 type node struct{ *structpb.Struct }
 
@@ -82,7 +85,7 @@ func OfKind(s *structpb.Struct) *structpb.Struct {
 func withMetadata(s *structpb.Struct) *structpb.Struct {
 	properties := maps.Clone(node{objectMeta()}.properties())
 	maps.Copy(properties, node{s}.properties())
-	out := scalar("object")
+	out := scalar(objectType)
 	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
 	return out
 }
@@ -127,13 +130,13 @@ func objectOf(fields map[string]*structpb.Struct) *structpb.Struct {
 	for name, s := range fields {
 		properties[name] = structpb.NewStructValue(s)
 	}
-	out := scalar("object")
+	out := scalar(objectType)
 	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
 	return out
 }
 
 func ofKey(value *structpb.Struct) *structpb.Struct {
-	out := scalar("object")
+	out := scalar(objectType)
 	out.Fields["additionalProperties"] = structpb.NewStructValue(value)
 	return out
 }

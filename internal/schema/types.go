@@ -14,6 +14,9 @@ import (
 // Types are CEL types of schemas. An object with named fields becomes an object type, whose fields are
 // created on demand. Types is not safe for concurrent use.
 type Types struct {
+	// Composite is the name of the type of the composite, whose schema the reader can change.
+	Composite string
+
 	objects map[string]object // by the name of the type
 
 	// Caches for messages: the names of an object's fields, and where else a root has a field.
@@ -52,6 +55,9 @@ func (t *Types) Container(name string, members map[string]*types.Type, lacks fun
 	return types.NewObjectType(o.top)
 }
 
+// Number is the type of a number: a whole one is an int, and any other one a double.
+var Number = types.NewOpaqueType("number")
+
 // deepest is the deepest level of a schema that has types. No kind is so deep, and checking a deeper schema
 // could take minutes.
 const deepest = 48
@@ -60,7 +66,7 @@ func (t *Types) of(n node, at object) *types.Type {
 	if len(at.steps) > deepest {
 		return types.DynType
 	}
-	if n.flag("x-kubernetes-int-or-string") || n.flag("nullable") && n.of() != "object" && n.of() != "array" {
+	if n.flag("x-kubernetes-int-or-string") || n.flag("nullable") && n.of() != objectType && n.of() != "array" {
 		return types.DynType
 	}
 	switch n.of() {
@@ -68,14 +74,16 @@ func (t *Types) of(n node, at object) *types.Type {
 		return types.StringType
 	case "integer":
 		return types.IntType
+	case "number":
+		return Number
 	case "boolean":
 		return types.BoolType
 	case "array":
 		return types.NewListType(t.of(n.items(), at.step(n.items(), "[]")))
-	case "object", "":
+	case objectType, "":
 		return t.ofObject(n, at)
 	}
-	return types.DynType // a number is an int or a double
+	return types.DynType
 }
 
 func (t *Types) ofObject(n node, at object) *types.Type {
@@ -131,6 +139,9 @@ func (t *Types) Field(name, field string) (*types.Type, bool) {
 	return nil, false
 }
 
+// environmentRoot is the name of the type of the environment.
+const environmentRoot = "environment"
+
 // Lacks returns the message that an object type has no such field, with the field that may be meant.
 func (t *Types) Lacks(name, field string) string {
 	o := t.objects[name]
@@ -141,7 +152,10 @@ func (t *Types) Lacks(name, field string) string {
 	if _, known := t.names[name]; !known {
 		t.names[name] = o.names()
 	}
-	names := t.names[name]
+	names, instead := t.fieldsOf(o, t.names[name], field)
+	if instead != "" {
+		return text + ": " + instead
+	}
 	meant := suggest.Nearest(field, names)
 	if meant == "" {
 		meant = t.elsewhere(o.top, field)
@@ -149,7 +163,31 @@ func (t *Types) Lacks(name, field string) string {
 	if meant != "" {
 		return text + suggest.DidYouMean(meant)
 	}
-	return text + suggest.ThereAre(field, names)
+	if field == "claimRef" {
+		return text + ": only a legacy composite has a claim: use the composite's own metadata.name and metadata.namespace"
+	}
+	if o.root == t.Composite && len(names) > 1 {
+		return text + ": add it to the schema in the XRD, or use one of " + suggest.List(names)
+	}
+	return text + suggest.ThereAre(field, names, "it has no fields")
+}
+
+// fieldsOf returns the names that may be meant in an object, or what to do instead of naming a field.
+func (t *Types) fieldsOf(o object, names []string, field string) (meant []string, instead string) {
+	hidden := []string{}
+	switch {
+	case o.root == environmentRoot && len(o.steps) == 0:
+		if field == "data" {
+			return nil, "leave data out, because the environment is the data of the EnvironmentConfigs"
+		}
+		hidden = []string{"apiVersion", "kind"}
+	case o.root == t.Composite && slices.Equal(o.steps, []string{"status"}):
+		if field == "status" {
+			return nil, "leave out the first status, because the path is below it"
+		}
+		hidden = []string{"conditions", "crossplane"}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(hidden, n) }), ""
 }
 
 // elsewhere returns another path of the root with a field of that name, nearest to the root, because
@@ -181,7 +219,7 @@ func (t *Types) lookElsewhere(top, field string) string {
 		for _, name := range p.names() {
 			next, _ := p.property(name)
 			isMetadata := len(p.path) == 0 && name == "metadata"
-			if next.of() == "object" && len(p.path) < furthest && !isMetadata {
+			if next.of() == objectType && len(p.path) < furthest && !isMetadata {
 				queue = append(queue, place{next, append(slices.Clone(p.path), name)})
 			}
 		}
@@ -203,7 +241,7 @@ func At(s *structpb.Struct, path ...any) (at *structpb.Struct, ok bool) {
 			n = next
 		case n.of() == "array" && !isField:
 			n = n.items()
-		case isField && n.of() != "object" && n.of() != "":
+		case isField && n.of() != objectType && n.of() != "":
 			return nil, false
 		case len(n.properties()) == 0:
 			n, _ = n.further()

@@ -70,7 +70,7 @@ one: {type: object, properties: {x: {type: string}}}, two: {type: object, proper
 		"String":          {"A string.", "{type: string}", "", "string"},
 		"Integer":         {"An integer.", "{type: integer}", "", "int"},
 		"Boolean":         {"A boolean.", "{type: boolean}", "", "bool"},
-		"Number":          {"A number is an int or a double, as it comes.", "{type: number}", "", "dyn"},
+		"Number":          {"A number is an int or a double, as it comes.", "{type: number}", "", "number"},
 		"Strange":         {"What is no type of OpenAPI.", "{type: tuple}", "", "dyn"},
 		"IntOrString":     {"A port by its number or by its name.", "{type: string, x-kubernetes-int-or-string: true}", "", "dyn"},
 		"Nullable":        {"What may be null is no string.", "{type: string, nullable: true}", "", "dyn"},

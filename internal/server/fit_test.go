@@ -56,13 +56,13 @@ func TestResponsesFit(t *testing.T) {
 			reason: "three of them fit, and all have the same size: the last one does not",
 			req:    functiontest.FitRequest(t, functiontest.FitInput(4, ""), 800_000),
 			made:   []string{"e00", "e01", "e02"},
-			held:   []string{`Secret "e03" is not created: with its 1066`},
+			held:   []string{`Secret "e03" (team-a/orders-e03) is not created: with its 1066`},
 		},
 		"64Of1MB": {
 			reason: "two fit beside what they are said with",
 			req:    functiontest.FitRequest(t, functiontest.FitInput(64, ""), 1_000_000),
 			made:   []string{"e00", "e01", "e02"},
-			held:   []string{`Secret "e03" is not created: with its 1333`, `Secret "e63" is not created: with its 1333`},
+			held:   []string{`Secret "e03" (team-a/orders-e03) is not created: with its 1333`, `Secret "e63" (team-a/orders-e63) is not created: with its 1333`},
 		},
 		"Author": {
 			reason: "the author adds the last megabyte, of the same size as the others",
@@ -81,7 +81,7 @@ func TestResponsesFit(t *testing.T) {
 		"Observed": {
 			reason: "an object that exists is kept unchanged",
 			req:    observedExport(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 1_000_000), 2_950_000), "e00", 10),
-			held:   []string{`Secret "e00" is kept unchanged: with its 1333`},
+			held:   []string{`Secret "e00" (team-a/orders-e00) is kept unchanged: with its 1333`},
 			kept:   []string{"e00"},
 		},
 		"Unchanged": {
@@ -96,13 +96,13 @@ func TestResponsesFit(t *testing.T) {
 				return req
 			}(),
 			made: []string{"e01"},
-			held: []string{`Secret "e00" is not created: with its 933`},
+			held: []string{`Secret "e00" (team-a/orders-e00) is not created: with its 933`},
 		},
 		"Generation": {
 			reason: "a generation is made whatever exports have",
 			req:    functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, "  generators: [{name: admin, password: {length: 32}}]\n"), 800_000), 3_200_000),
 			made:   []string{"generated/admin/1"},
-			held:   []string{`Secret "e00" is not created: with its 1066`},
+			held:   []string{`Secret "e00" (team-a/orders-e00) is not created: with its 1066`},
 		},
 	}
 	for name, tc := range cases {

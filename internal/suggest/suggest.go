@@ -50,13 +50,16 @@ func DidYouMean(name string) string {
 const namesListed = 12
 
 // ThereAre returns the end of a message about a name that does not exist. It suggests the nearest
-// name, or lists the names that exist.
-func ThereAre(wrong string, known []string) string {
+// name, or lists the names that exist. If there are none, it is the text none, or
+// nothing if that text is empty.
+func ThereAre(wrong string, known []string, none string) string {
 	switch meant := Nearest(wrong, known); {
 	case meant != "":
 		return DidYouMean(meant)
+	case len(known) == 0 && none == "":
+		return ""
 	case len(known) == 0:
-		return ": there is none"
+		return ": " + none
 	case len(known) == 1:
 		return ": there is only " + known[0]
 	}

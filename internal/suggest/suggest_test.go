@@ -49,13 +49,13 @@ func TestThereAre(t *testing.T) {
 		want   string
 	}{
 		"Near": {"The one that was meant is enough.", []string{"user", "hsot"}, ": did you mean hsot?"},
-		"None": {"There is nothing to choose from.", nil, ": there is none"},
+		"None": {"There is nothing to choose from, so the message says where to add it.", nil, ": add it"},
 		"One":  {"It is that one.", []string{"user"}, ": there is only user"},
 		"Few":  {"A reader finds it.", []string{"user", "word"}, ": there are user, word"},
 		"Many": {"The first, and how many more.", many, ": there are a1, b2, c3, d4, e5, f6, g7, h8, i9, j10, k11, l12 and 2 more"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ThereAre("host", tc.known); got != tc.want {
+			if got := ThereAre("host", tc.known, "add it"); got != tc.want {
 				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})

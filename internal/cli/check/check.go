@@ -2,7 +2,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"github.com/crossplane-contrib/function-export/internal/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
@@ -28,7 +26,7 @@ type Command struct {
 
 	// Flags. Keep them in alphabetical order.
 	ConnectionKeys map[string]string `help:"The keys of the connection details of a composed resource, or of all resources of a kind: db=username,password, or rds.aws.upbound.io/v1beta1/Instance=username,password. May be repeated." mapsep:"none" placeholder:"NAME=KEY,…"`
-	Output         string            `default:"text" enum:"text,json,sarif,github" help:"The format of the errors: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions." short:"o"`
+	Output         string            `default:"text" enum:"text,json,sarif,github" help:"The format of the errors: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions."`
 	Resource       map[string]string `help:"The kind of a composed resource that no step names literally: db=rds.aws.upbound.io/v1beta1/Instance. May be repeated." mapsep:"none" placeholder:"NAME=KIND"`
 	Schema         []string          `help:"Files or folders with XRDs and CRDs, for example of an unpacked package. XRDs and CRDs in the checked files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }
@@ -47,6 +45,12 @@ of the pipeline: from patch-and-transform bases, and from literal manifests in G
 templates. A value of unknown type is not an error. dyn(...) around a value turns
 type-checking off for that value.
 
+A placeholder of another tool in a text, such as ${host}, is a warning, because the
+function would export it as it is. Write a text that is meant as it is as r'...'.
+A comparison of a field with null, and base64.decode of a connection detail, are also
+warnings, unless dyn(...) is around the value: a missing field is waited for, and
+connection details are already decoded.
+
 Exit codes: 0 if there are no errors, 1 if there are errors, 2 if a file could not
 be read or if there was nothing to check.
 
@@ -54,7 +58,7 @@ Examples:
 
     fn check composition.yaml
 
-    fn check apis/ --schema crds/ --connection-keys db=username,password,endpoint
+    fn check apis/ --schema crds/ --connection-keys db=username,password
 
     fn check 'apis/**/composition.yaml' --output github
 
@@ -83,7 +87,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	}
 	result, err := c.check(ctx, stdin, progressOn(stderr))
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "fn: error: "+terminal.OneLine(err.Error()))
+		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(err.Error()))
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
 	}
 	if err := c.print(result, stdout); err != nil {
@@ -93,7 +97,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	switch {
 	case result.Unread:
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
-	case len(result.Diagnostics) > 0:
+	case result.errors() > 0:
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "there are errors"}
 	}
 	return nil
@@ -102,8 +106,11 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 // summary returns a summary in one line, and the kinds that were not type-checked in a second line.
 func (r *checked) summary() string {
 	found := "no errors"
-	if n := len(r.Diagnostics); n > 0 {
+	if n := r.errors(); n > 0 {
 		found = terminal.Counted(n, "error", "errors")
+	}
+	if n := len(r.Diagnostics) - r.errors(); n > 0 {
+		found += ", " + terminal.Counted(n, "warning", "warnings")
 	}
 	text := fmt.Sprintf("%s in %s of %s", found, terminal.Counted(r.Steps, "input", "inputs"), terminal.Counted(r.Files, "file", "files"))
 	if n := len(r.Untyped); n > 0 {
@@ -115,13 +122,23 @@ func (r *checked) summary() string {
 	return text
 }
 
+// errors returns the number of diagnostics that are not warnings.
+func (r *checked) errors() int {
+	n := 0
+	for _, d := range r.Diagnostics {
+		if !d.Warning {
+			n++
+		}
+	}
+	return n
+}
+
 // kindsListed is how many kinds the summary lists.
 const kindsListed = 5
 
 // progressOn prints the progress to a terminal, because a check can take long.
 func progressOn(w io.Writer) func(done, all int) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !terminal.IsTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return func(int, int) {}
 	}
 	const many = 20
@@ -129,9 +146,9 @@ func progressOn(w io.Writer) func(done, all int) {
 		if all < many {
 			return
 		}
-		_, _ = fmt.Fprintf(f, "\rchecked %d of %d files", done, all)
+		_, _ = fmt.Fprintf(w, "\rchecked %d of %d files", done, all)
 		if done == all {
-			_, _ = fmt.Fprint(f, "\r\x1b[K")
+			_, _ = fmt.Fprint(w, "\r\x1b[K")
 		}
 	}
 }
@@ -180,19 +197,14 @@ func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done
 	return result, nil
 }
 
-// checkStep returns the diagnostics of a step, in the order of the file.
+// checkStep returns the diagnostics of a step.
 func checkStep(ctx context.Context, env *expression.Environment, known *files.Knowledge, s files.Step) []files.Diagnostic {
 	input, wrong := files.InputOf(s)
 	if wrong != nil {
 		return []files.Diagnostic{s.InFile(wrong)}
 	}
 	all := inspect.Check(ctx, env, input, func(p *plan.Plan) *inspect.Known { return known.Of(ctx, env, s, p) })
-	out := make([]files.Diagnostic, 0, len(all))
-	for _, d := range all {
-		out = append(out, s.InFile(d))
-	}
-	slices.SortStableFunc(out, func(a, b files.Diagnostic) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
-	return out
+	return s.AllInFile(all)
 }
 
 func groupByFile(steps []files.Step) [][]files.Step {

@@ -38,7 +38,7 @@ func (r *checked) printGitHub(w io.Writer) error {
 		if title == "" {
 			title = string(f.Rule)
 		}
-		fmt.Fprintf(&b, "::error file=%s,line=%d,col=%d,title=%s::%s\n", property.Replace(filepath.ToSlash(f.File)), f.Line, f.Column, property.Replace(title), message.Replace(f.Message))
+		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", f.Level(), property.Replace(filepath.ToSlash(f.File)), f.Line, f.Column, property.Replace(title), message.Replace(f.Message))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -112,7 +112,7 @@ func sarifRules() []sarifRule {
 func (r *checked) printSARIF(w io.Writer) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	rules := sarifRules()
-	run.Tool.Driver = sarifDriver{Name: "function-export", Version: terminal.Version, InformationURI: "https://github.com/crossplane-contrib/function-export", Rules: rules}
+	run.Tool.Driver = sarifDriver{Name: "function-export", Version: terminal.VersionText(), InformationURI: "https://github.com/crossplane-contrib/function-export", Rules: rules}
 	for _, f := range r.Diagnostics {
 		var at sarifLocation
 		at.PhysicalLocation.ArtifactLocation.URI = (&url.URL{Path: filepath.ToSlash(f.File)}).String()
@@ -121,7 +121,7 @@ func (r *checked) printSARIF(w io.Writer) error {
 			at.LogicalLocations = []sarifLogical{{f.Field}}
 		}
 		rule := slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == string(f.Rule) })
-		run.Results = append(run.Results, sarifResult{string(f.Rule), rule, "error", sarifText{f.Message}, []sarifLocation{at}})
+		run.Results = append(run.Results, sarifResult{string(f.Rule), rule, f.Level(), sarifText{f.Message}, []sarifLocation{at}})
 	}
 	return terminal.WriteJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }

@@ -41,6 +41,10 @@ func TestSARIF(t *testing.T) {
 				with(func(f *files.Diagnostic) { f.File = "/apis/a.yaml" }), with(func(f *files.Diagnostic) { f.File = "<stdin>" }), with(func(f *files.Diagnostic) { f.File = "../a.yaml" }),
 			},
 		},
+		"Warnings": {
+			reason:      "A warning has its own level.",
+			diagnostics: []files.Diagnostic{one, with(func(f *files.Diagnostic) { f.Warning = true })},
+		},
 		"Texts": {
 			reason:      "A message and a field are any text.",
 			diagnostics: []files.Diagnostic{with(func(f *files.Diagnostic) { f.Message, f.Field = "a \"b\" <c> \u2028\x00", "data[a.b/c]" })},
@@ -91,7 +95,7 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 		if r.RuleIndex >= len(rules) || rules[r.RuleIndex].ID != r.RuleID || r.RuleID != string(want[i].Rule) || rules[r.RuleIndex].ShortDescription.Text == "" {
 			return "a result has to have its rule"
 		}
-		if r.Level != "error" || r.Message.Text != want[i].Message || len(r.Locations) != 1 {
+		if r.Level == "warning" != want[i].Warning || r.Level != "warning" && r.Level != "error" || r.Message.Text != want[i].Message || len(r.Locations) != 1 {
 			return "a result has to have its level, message and location"
 		}
 		at := r.Locations[0].PhysicalLocation

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -18,14 +19,14 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/inspect"
 )
 
-// Command is the command `fn explain`: it prints what an Exports input reads and composes, without
-// any data.
+// Command is the command `fn explain`: it prints what the Exports inputs in files read and compose,
+// without any data.
 type Command struct {
-	File string `arg:"" help:"A Composition, or an Exports input by itself, or - for stdin." name:"file" predictor:"path"`
+	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	Output string   `default:"text" enum:"text,mermaid,json" help:"The output format: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT" short:"o"`
-	Schema []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the file are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	Output string   `default:"text" enum:"text,mermaid,json" help:"The output format: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT"`
+	Schema []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the explained files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }
 
 // Help is what kong prints below the flags.
@@ -38,8 +39,9 @@ which of them it waits for:
     reads if present  the expression does not need the input
 
 Then prints which objects the function requires from Crossplane, by name or by the
-expression of the name, and the ClusterRole that permits Crossplane to read them;
-and the maximum fuel of each expression for data of the usual size.
+expression of the name; the ClusterRole that permits Crossplane to read them, if its
+default role does not; and the maximum fuel of each expression for data of the usual
+size.
 
 The command needs no cluster, no composite and no data, and evaluates nothing. The
 resource names in the ClusterRole come from XRDs and CRDs, or are guesses, which are
@@ -49,7 +51,7 @@ Examples:
 
     fn explain example/ca-from-a-secret/composition.yaml
 
-    fn explain composition.yaml --schema crds/
+    fn explain apis/ --schema crds/
 
     fn explain composition.yaml --output mermaid`
 }
@@ -59,31 +61,32 @@ func (c *Command) Run(k *kong.Context) error {
 	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
 }
 
-// RunWith explains all inputs of the file to stdout, in one write and only if all of them compile.
+// RunWith explains all inputs of the files to stdout, in one write and only if all of them compile.
 // Diagnostics are on stderr, as check prints them.
 func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	env, err := expression.NewEnvironment()
 	if err != nil {
 		return err
 	}
-	steps, known, err := c.load(stdin)
+	steps, known, wrong, err := c.load(stdin)
 	if err != nil {
 		return err
 	}
 	out := make([]explained, 0, len(steps))
-	var wrong []files.Diagnostic
 	for _, s := range steps {
 		p, list := s.Compile(ctx, env)
 		for _, d := range list {
 			wrong = append(wrong, s.InFile(d))
 		}
 		if p != nil {
-			out = append(out, explained{Title: s.Title(), Explanation: inspect.Explain(p, known.Catalog.Plural)})
+			out = append(out, explained{Title: s.Title(), File: s.File, Step: s.Name, Explanation: inspect.Explain(p, known.Catalog.Plural)})
 		}
 	}
 	if n := len(wrong); n > 0 {
 		_ = files.PrintText(stderr, wrong) // the exit code tells the result
-		return fmt.Errorf("cannot explain %s: it has %s", c.File, terminal.Counted(n, "error", "errors"))
+		why := fmt.Sprintf("cannot explain %s: %s", strings.Join(c.Paths, ", "), terminal.Counted(n, "error", "errors"))
+		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(why))
+		return &terminal.ExitError{Code: exitCode(wrong), Why: why}
 	}
 	nameRoles(steps, out)
 	var b bytes.Buffer
@@ -96,25 +99,47 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	return nil
 }
 
-// load loads the inputs of the file, and the known kinds.
-func (c *Command) load(stdin io.Reader) ([]files.Step, *files.Knowledge, error) {
-	f := files.Read(c.File, stdin, files.AnyText)
-	if err := f.First(); err != nil {
-		return nil, nil, err
+// exitCode returns the exit code for diagnostics: a file that cannot be read matters more than an error in an input.
+func exitCode(wrong []files.Diagnostic) int {
+	if slices.ContainsFunc(wrong, func(d files.Diagnostic) bool { return d.Rule == files.Unreadable }) {
+		return terminal.ExitUnread
 	}
-	steps, unread := files.FindSteps(f)
-	if len(unread) > 0 {
-		return nil, nil, fmt.Errorf("%s:%d: %s", f.Name, unread[0].Line, unread[0].Message)
+	return terminal.ExitErrors
+}
+
+// load loads the inputs of the files, the known kinds, and the diagnostics of inputs that cannot be read.
+func (c *Command) load(stdin io.Reader) ([]files.Step, *files.Knowledge, []files.Diagnostic, error) {
+	paths, err := files.Find(c.Paths, files.Below)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	if len(steps) == 0 {
-		return nil, nil, fmt.Errorf("%s: has no input of function-export: name a Composition with an input, or the input itself", f.Name)
+	read := files.ReadAll(paths, stdin, files.AnyText)
+	var steps []files.Step
+	var wrong []files.Diagnostic
+	for _, f := range read {
+		found, unread := files.FindSteps(f)
+		steps = append(steps, found...)
+		wrong = append(wrong, slices.Concat(f.Unread(), unread)...)
+	}
+	if len(steps)+len(wrong) == 0 {
+		return nil, nil, nil, c.nothing(read)
 	}
 	known, err := files.NewKnowledge(c.Schema, nil, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	_ = known.Learn([]files.File{f}) // fn check reports errors in kinds
-	return steps, known, known.LearnSchemas(steps)
+	_ = known.Learn(read) // fn check reports errors in kinds
+	return steps, known, wrong, known.LearnSchemas(steps)
+}
+
+// nothing returns the reason why the files have no input: a file cannot be read, or all of them have other objects.
+func (c *Command) nothing(read []files.File) error {
+	for _, f := range read {
+		if err := f.First(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(c.Paths, ", "))
 }
 
 // An explained is an input and its explanation.
@@ -122,7 +147,11 @@ type explained struct {
 	// Title names the input.
 	Title string `json:"title"`
 
-	// ClusterRole is the name of the ClusterRole with the rules, empty if there are no rules.
+	// File is the file with the input, and Step the step of the pipeline, if there is one.
+	File string `json:"file"`
+	Step string `json:"step,omitempty"`
+
+	// ClusterRole is the name of the ClusterRole with the rules that are missing, empty if none are.
 	ClusterRole string `json:"clusterRole,omitempty"`
 
 	*inspect.Explanation
@@ -134,12 +163,12 @@ type explained struct {
 func nameRoles(steps []files.Step, out []explained) {
 	needed := map[string]int{}
 	for i, s := range steps {
-		if len(out[i].Rules) > 0 {
+		if len(out[i].Missing()) > 0 {
 			needed[s.Owner()]++
 		}
 	}
 	for i, s := range steps {
-		if len(out[i].Rules) == 0 {
+		if len(out[i].Missing()) == 0 {
 			continue
 		}
 		parts := []string{"function-export-sources", s.Owner()}

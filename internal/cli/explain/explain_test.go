@@ -23,7 +23,7 @@ import (
 func explainedText(t testing.TB, file, output string) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, said bytes.Buffer
-	if err := (&Command{File: file, Output: output}).RunWith(t.Context(), strings.NewReader(""), &out, &said); err != nil {
+	if err := (&Command{Paths: []string{file}, Output: output}).RunWith(t.Context(), strings.NewReader(""), &out, &said); err != nil {
 		failure = err.Error()
 	}
 	return out.String(), said.String(), failure
@@ -117,7 +117,7 @@ func TestExplainGraphSecrets(t *testing.T) {
 	}
 }
 
-// The ClusterRole that is printed is one.
+// The ClusterRole that is printed has only the rules that Crossplane's default role does not have.
 func TestExplainClusterRole(t *testing.T) {
 	text, _, _ := explainedText(t, "testdata/all.yaml", "text")
 	m := regexp.MustCompile(`(?s)(  apiVersion: rbac.*?)\n\n`).FindStringSubmatch(text)
@@ -148,9 +148,6 @@ func TestExplainClusterRole(t *testing.T) {
 		rules = append(rules, strings.Join(slices.Concat(r.APIGroups, r.Resources, r.Verbs), " "))
 	}
 	want := []string{
-		" configmaps get list watch",
-		" secrets get list watch create update patch delete",
-		"apiextensions.crossplane.io environmentconfigs get list watch",
 		"example.org tokens get list watch create update patch delete",
 		"networking.k8s.io networkpolicies get list watch",
 	}
@@ -175,23 +172,24 @@ func TestExplainErrors(t *testing.T) {
 FILE:3:38: secrets[0].data[1]: must have value or valueMap
     3 | secrets: [{name: s, data: [{key: a}, {key: b}]}]
       |                                      ^
+function-export: error: cannot explain FILE: 2 errors
 `,
-			failure: "cannot explain FILE: it has 2 errors",
+			failure: "cannot explain FILE: 2 errors",
 		},
 		"NoInput": {
 			reason:  "A file without an input is a mistake.",
 			text:    "apiVersion: v1\nkind: ConfigMap\n",
-			failure: "FILE: has no input of function-export: name a Composition with an input, or the input itself",
+			failure: "cannot find an input of kind Exports in FILE: name the files with the Compositions",
 		},
 		"NoYAML": {
 			reason:  "Nothing of the file is quoted.",
 			text:    "a: hunter2\n b: [hunter2",
-			failure: "FILE:2:2: not valid YAML",
+			failure: "FILE:2:2: not valid YAML: wrong indentation here or above: begin it in column 1, like the key in line 1",
 		},
 		"NoComposition": {
 			reason:  "A Composition whose pipeline is none.",
 			text:    "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec: {pipeline: hunter2}",
-			failure: "FILE: has no input of function-export: name a Composition with an input, or the input itself",
+			failure: "cannot find an input of kind Exports in FILE: name the files with the Compositions",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,6 +212,63 @@ FILE:3:38: secrets[0].data[1]: must have value or valueMap
 	}
 }
 
+// Several files, folders and patterns are explained like one file with all of their inputs.
+func TestExplainSeveral(t *testing.T) {
+	dir := t.TempDir()
+	read := func(kind string) string { return sourceInput(kind) + "\n" }
+	writeExplained(t, dir, map[string]string{
+		"a.yaml": read("A"), "b/b.yaml": read("B"), "b/c.yml": read("C") + "---\n" + read("D"),
+		"other.yaml": "apiVersion: v1\nkind: ConfigMap\n", "chart.yaml": "{{ if .Values.a }}\na: b\n", "notes.txt": read("E"),
+	})
+	run := func(output string, paths ...string) (string, string, error) {
+		var out, said bytes.Buffer
+		err := (&Command{Paths: paths, Output: output}).RunWith(t.Context(), strings.NewReader(read("F")), &out, &said)
+		return out.String(), said.String(), err
+	}
+	type place struct{ File string }
+	for name, c := range map[string]struct {
+		reason string
+		paths  []string
+		want   []string
+	}{
+		"Folder":  {"all YAML files below it that have an input", []string{dir}, []string{"a.yaml", "b/b.yaml", "b/c.yml", "b/c.yml"}},
+		"Files":   {"in their order", []string{dir + "/b/b.yaml", dir + "/a.yaml"}, []string{"b/b.yaml", "a.yaml"}},
+		"Pattern": {"of any depth", []string{dir + "/**/b.yaml"}, []string{"b/b.yaml"}},
+		"Stdin":   {"with a file", []string{"-", dir + "/a.yaml"}, []string{"<stdin>", "a.yaml"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, _, err := run("json", c.paths...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list []place
+			if err := json.Unmarshal([]byte(text), &list); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range list {
+				got = append(got, filepath.ToSlash(strings.TrimPrefix(p.File, dir+"/")))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+	text, _, _ := run("text", dir)
+	if got := regexp.MustCompile(`(?m)^\S+\.ya?ml$`).FindAllString(text, -1); len(got) != 4 {
+		t.Errorf("want a heading for each input, got %q in\n%s", got, text)
+	}
+	mermaid, _, _ := run("mermaid", dir)
+	if g, err := parseMermaid(mermaid); err != nil || strings.Count(mermaid, "subgraph") != 4 {
+		t.Errorf("want a graph with four inputs, got %v, %v", g, err)
+	}
+	writeExplained(t, dir, map[string]string{"wrong.yaml": "{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, status: [{fieldPath: a}]}", "x.yaml": "kind: [Exports # function-export"})
+	out, said, err := run("text", dir+"/a.yaml", dir+"/wrong.yaml", dir+"/x.yaml")
+	if out != "" || strings.Count(said, "\n") == 0 || err == nil || !strings.HasSuffix(err.Error(), "x.yaml: 2 errors") {
+		t.Errorf("want the diagnostics of both files and no explanation, got %q, %q, %v", out, said, err)
+	}
+}
+
 // An input by itself is explained as it is in a Composition.
 func TestExplainInputAlone(t *testing.T) {
 	b, err := os.ReadFile("../../../example/ca-from-a-secret/composition.yaml")
@@ -232,7 +287,6 @@ func TestExplainInputAlone(t *testing.T) {
 	within, _, _ := explainedText(t, "../../../example/ca-from-a-secret/composition.yaml", "text")
 	_, alone, _ = strings.Cut(alone, "\n")
 	_, within, _ = strings.Cut(within, "\n")
-	within = strings.Replace(within, "function-export-sources-databaseuser", "function-export-sources", 1) // it knows no Composition
 	if diff := cmp.Diff(within, alone); diff != "" {
 		t.Error(diff)
 	}
@@ -258,8 +312,8 @@ func TestExplainSchemas(t *testing.T) {
 		failure string // DIR is the folder
 	}{
 		"Known":      {"as it is declared", sourceInput("Gizmo"), crd("Gizmo", "gizmoes"), `"gizmoes"] # for sources[0]`, ""},
-		"InTheFile":  {"as it is declared", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "gizmoes"), "", `"gizmoes"] # for sources[0]`, ""},
-		"BrokenKind": {"what is wrong with a kind in the file is for check", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "4711"), "", `"gizmos"] # a guess from the kind Gizmo, for sources[0]`, ""},
+		"InTheFile":  {"as it is declared", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "gizmoes"), crd("Other", "others"), `"gizmoes"] # for sources[0]`, ""},
+		"BrokenKind": {"what is wrong with a kind in the file is for check", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "4711"), crd("Other", "others"), `"gizmos"] # a guess from the kind Gizmo, for sources[0]`, ""},
 		"Unknown":    {"a guess says so", sourceInput("AccessKey"), crd("Gizmo", "gizmoes"), `"accesskeys"] # a guess from the kind AccessKey, for sources[0]`, ""},
 		"Broken":     {"the schemas are asked for", sourceInput("Gizmo"), crd("Gizmo", "4711"), "", "DIR/crds/crd.yaml:1: cannot read spec.names.plural: must be a string"},
 	} {
@@ -268,7 +322,7 @@ func TestExplainSchemas(t *testing.T) {
 			writeExplained(t, dir, map[string]string{"input.yaml": tc.file, "crds/crd.yaml": tc.schema})
 			var stdout, stderr bytes.Buffer
 			failure := ""
-			if err := (&Command{File: filepath.Join(dir, "input.yaml"), Schema: []string{filepath.Join(dir, "crds")}}).RunWith(t.Context(), nil, &stdout, &stderr); err != nil {
+			if err := (&Command{Paths: []string{filepath.Join(dir, "input.yaml")}, Schema: []string{filepath.Join(dir, "crds")}}).RunWith(t.Context(), nil, &stdout, &stderr); err != nil {
 				failure = err.Error()
 			}
 			if diff := cmp.Diff(strings.ReplaceAll(tc.failure, "DIR", dir), failure); diff != "" {
@@ -279,7 +333,7 @@ func TestExplainSchemas(t *testing.T) {
 			}
 		})
 	}
-	c := &Command{File: "testdata/all.yaml", Schema: []string{"none"}}
+	c := &Command{Paths: []string{"testdata/all.yaml"}, Schema: []string{"none"}}
 	if err := c.RunWith(t.Context(), nil, io.Discard, io.Discard); err == nil || err.Error() != "cannot read none: no such file or directory" {
 		t.Error(err)
 	}
@@ -346,9 +400,9 @@ func TestExplainFlags(t *testing.T) {
 	}{
 		"Default": {args: []string{"explain", "f.yaml"}, output: "text"},
 		"Long":    {args: []string{"explain", "f.yaml", "--output", "mermaid"}, output: "mermaid"},
-		"Short":   {args: []string{"explain", "f.yaml", "-o", "json"}, output: "json"},
+		"Short":   {args: []string{"explain", "f.yaml", "-o", "json"}, fails: true}, // it means another flag in render
 		"Schema":  {args: []string{"explain", "f.yaml", "-s", "a,b", "--schema", "c"}, output: "text", schema: []string{"a,b", "c"}},
-		"Unknown": {args: []string{"explain", "f.yaml", "-o", "dot"}, fails: true},
+		"Unknown": {args: []string{"explain", "f.yaml", "--output", "dot"}, fails: true},
 		"NoFile":  {args: []string{"explain"}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +416,7 @@ func TestExplainFlags(t *testing.T) {
 			if _, err := k.Parse(tc.args); (err != nil) != tc.fails {
 				t.Fatal(err)
 			}
-			if !tc.fails && (c.Explain.Output != tc.output || !slices.Equal(c.Explain.Schema, tc.schema) || c.Explain.File != "f.yaml") {
+			if !tc.fails && (c.Explain.Output != tc.output || !slices.Equal(c.Explain.Schema, tc.schema) || !slices.Equal(c.Explain.Paths, []string{"f.yaml"})) {
 				t.Errorf("%+v", c.Explain)
 			}
 		})
@@ -372,7 +426,7 @@ func TestExplainFlags(t *testing.T) {
 // Output that cannot be written is an error.
 func TestExplainCannotWrite(t *testing.T) {
 	for output := range explainOutputs {
-		c := &Command{File: "testdata/all.yaml", Output: output}
+		c := &Command{Paths: []string{"testdata/all.yaml"}, Output: output}
 		if err := c.RunWith(t.Context(), strings.NewReader(""), failingWriter{}, failingWriter{}); err == nil || !strings.Contains(err.Error(), "cannot write") {
 			t.Errorf("%s: %v", output, err)
 		}

@@ -46,7 +46,7 @@ func printPlan(w io.Writer, ex explained) {
 	}
 	p.fromComposite(ex.FromComposite)
 	p.asks(ex.Explanation)
-	p.rules(ex.ClusterRole, ex.Rules)
+	p.rules(ex.ClusterRole, ex.Explanation)
 	p.section("Fuel")
 	if ex.Fuel.Max < countedFuel {
 		p.line(1, "a request takes almost none of the limit of %d", ex.Fuel.Limit)
@@ -262,16 +262,17 @@ func (p *printer) asks(ex *inspect.Explanation) {
 	}
 }
 
-// rules prints the ClusterRole with the rules.
-func (p *printer) rules(name string, rules []inspect.Rule) {
-	if len(rules) == 0 {
+// rules prints the ClusterRole with the rights that Crossplane needs in addition to its own.
+func (p *printer) rules(name string, ex *inspect.Explanation) {
+	missing := ex.Missing()
+	switch {
+	case len(ex.Rules) == 0:
+		return
+	case len(missing) == 0:
+		p.section("Crossplane's default role permits all of this")
 		return
 	}
-	does := "reads"
-	if slices.ContainsFunc(rules, func(r inspect.Rule) bool { return slices.Contains(r.Verbs, "create") }) {
-		does = "reads, and composes generations,"
-	}
-	p.section("It %s with its own rights, which this ClusterRole grants", does)
+	p.section("Unless an installed provider or an XRD defines these kinds, Crossplane also needs this ClusterRole")
 	for _, l := range []string{
 		"apiVersion: rbac.authorization.k8s.io/v1",
 		"kind: ClusterRole",
@@ -282,15 +283,12 @@ func (p *printer) rules(name string, rules []inspect.Rule) {
 	} {
 		_, _ = fmt.Fprintln(p.w, "  "+l)
 	}
-	for _, r := range rules {
-		installed, guess := "", ""
-		if r.Installed {
-			installed = " # Crossplane's own role has this right already"
-		}
+	for _, r := range missing {
+		guess := ""
 		if r.Kind != "" {
 			guess = "a guess from the kind " + r.Kind + ", "
 		}
-		p.line(1, "- apiGroups: [%q]%s", r.APIGroup, installed)
+		p.line(1, "- apiGroups: [%q]", r.APIGroup)
 		p.line(2, "resources: [%q] # %sfor %s", r.Resource, guess, strings.Join(r.For, ", "))
 		p.line(2, "verbs: [%s]", strings.Join(r.Verbs, ", "))
 	}

@@ -82,7 +82,14 @@ func isHidden(path string) bool {
 }
 
 // Below returns the YAML files in a folder and in all folders below it, except hidden ones.
-func Below(folder string) ([]string, error) {
+func Below(folder string) ([]string, error) { return below(folder, isYAML) }
+
+// WithJSONBelow returns the YAML and JSON files in a folder and in all folders below it, except hidden ones.
+func WithJSONBelow(folder string) ([]string, error) {
+	return below(folder, func(path string) bool { return isYAML(path) || filepath.Ext(path) == ".json" })
+}
+
+func below(folder string, wanted func(path string) bool) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -90,7 +97,7 @@ func Below(folder string) ([]string, error) {
 			return CannotRead(path, err)
 		case d.IsDir() && path != folder && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case !d.IsDir() && isYAML(path):
+		case !d.IsDir() && wanted(path):
 			out = append(out, path)
 		}
 		return nil

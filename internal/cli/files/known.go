@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -18,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/inspect"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/schema"
+	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // Knowledge holds what the command line and the files declare about kinds.
@@ -98,12 +100,19 @@ func (k *Knowledge) Learn(read []File) []Diagnostic {
 
 // LearnSchemas learns the kinds that the steps read from the files with schemas.
 func (k *Knowledge) LearnSchemas(steps []Step) error {
-	if len(k.schemas) == 0 {
-		return nil
+	if err := k.checkNames(steps); err != nil || len(k.schemas) == 0 {
+		return err
 	}
 	wanted := k.wanted(steps)
-	declares := func(text string) bool { return schema.Declares(text, func(kind string) bool { return wanted[kind] }) }
-	for _, f := range ReadAll(k.schemas, nil, declares) {
+	var defines atomic.Bool
+	declares := func(text string) bool {
+		if strings.Contains(text, "ResourceDefinition") {
+			defines.Store(true)
+		}
+		return schema.Declares(text, func(kind string) bool { return wanted[kind] })
+	}
+	read := ReadAll(k.schemas, nil, declares)
+	for _, f := range read {
 		if err := f.First(); err != nil {
 			return err
 		}
@@ -114,7 +123,55 @@ func (k *Knowledge) LearnSchemas(steps []Step) error {
 			}
 		}
 	}
+	if !defines.Load() {
+		return fmt.Errorf("--schema: cannot find an XRD or a CRD in %s: name the files with the definitions", suggest.List(k.schemas))
+	}
 	return nil
+}
+
+// checkNames refuses flags about composed resources that no pipeline composes, if all names are known. It does not quote
+// the name, because a value of another flag may be in its place.
+func (k *Knowledge) checkNames(steps []Step) error {
+	names, closed := composedNames(steps)
+	if !closed {
+		return nil
+	}
+	refuse := func(flag, name string) error {
+		if slices.Contains(names, name) || name == expression.Composite || strings.Contains(name, "/") {
+			return nil
+		}
+		return fmt.Errorf("%s: a name is not the name of a composed resource%s", flag,
+			suggest.ThereAre(name, names, "the pipeline composes none"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.resources)) {
+		if err := refuse("--resource", name); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.keys)) {
+		if err := refuse("--connection-keys", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// composedNames returns the names of the composed resources of other steps. closed says that there are no others.
+func composedNames(steps []Step) (names []string, closed bool) {
+	for _, s := range steps {
+		if s.composition == nil || !s.composition.Closed() {
+			return nil, false
+		}
+		for _, step := range s.composition.Steps {
+			for _, r := range step.Resources {
+				if !IsExports(step) {
+					names = append(names, r.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), len(steps) > 0
 }
 
 // learnConfig notes an EnvironmentConfig. If two differ, both are unknown, because no file says
@@ -177,7 +234,8 @@ func kindsIn(v any) []string {
 
 // Of returns what is known about the objects that a step reads.
 func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step, p *plan.Plan) *inspect.Known {
-	out := &inspect.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find}
+	out := &inspect.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find,
+		Scope: k.Catalog.ScopeOf}
 	if c := s.composition; c != nil {
 		out.Composite = plan.Kind{APIVersion: c.CompositeAPIVersion, Kind: c.CompositeKind}
 		out.ClusterScoped = k.Catalog.ClusterScoped(out.Composite)

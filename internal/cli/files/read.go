@@ -29,16 +29,11 @@ func (f File) First() error {
 	if f.err != nil || len(f.diagnostics) == 0 {
 		return f.err
 	}
-	return fmt.Errorf("%s:%d:%d: %s", f.Name, f.diagnostics[0].Line, f.diagnostics[0].Column, f.diagnostics[0].Message)
+	return fmt.Errorf("%s:%w", f.Name, f.diagnostics[0])
 }
 
-// Whole returns the documents of a file, or the first reason why it cannot be read, with its line.
-func (f File) Whole() ([]*document.Document, error) {
-	if f.err != nil || len(f.diagnostics) == 0 {
-		return f.docs, f.err
-	}
-	return nil, fmt.Errorf("%s: %w", f.Name, f.diagnostics[0])
-}
+// Whole returns the documents of a file, or the first reason why it cannot be read.
+func (f File) Whole() ([]*document.Document, error) { return f.docs, f.First() }
 
 // unreadable returns a diagnostic for a position in the file.
 func (f File) unreadable(at document.Position, text string) Diagnostic {
@@ -53,14 +48,9 @@ func (f File) Unread() []Diagnostic {
 		out = append(out, f.unreadable(document.Position{Line: 1, Column: 1}, f.err.Error()))
 	}
 	for _, d := range f.diagnostics {
-		if !f.holdsSteps {
-			continue
+		if f.holdsSteps {
+			out = append(out, f.unreadable(d.Position, d.Message))
 		}
-		text := d.Message
-		if text == document.NotYAML {
-			text += ": an expression that begins with one of { [ * & ! % @ ` or a quote must be in quotes"
-		}
-		out = append(out, f.unreadable(d.Position, text))
 	}
 	return out
 }
@@ -96,6 +86,14 @@ func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
 	return out
 }
 
+// WhyNotYAML returns the reason why the parser refuses a text, after its line and column.
+func WhyNotYAML(text string) string {
+	if _, diagnostics := document.Parse(text); len(diagnostics) > 0 {
+		return diagnostics[0].Error()
+	}
+	return "not valid JSON or YAML"
+}
+
 // AnyText is true for each file.
 func AnyText(string) bool { return true }
 
@@ -113,6 +111,16 @@ func (o Object) start() document.Position {
 	}
 	place, _ := o.Doc.Find(o.At...)
 	return place.Value
+}
+
+// Line returns the line of a field of the object, or of the nearest parent if the field is missing. Without a path it
+// is the line where the object begins.
+func (o Object) Line(path ...any) int {
+	if len(path) == 0 {
+		return o.start().Line
+	}
+	place, _ := o.Doc.Find(slices.Concat(o.At, path)...)
+	return place.Key.Line
 }
 
 // Objects returns the objects of the file, in their order.

@@ -13,18 +13,27 @@ import (
 const lineShown = 120
 
 // PrintText prints diagnostics for people: the position, the message, and the line with a caret
-// below it.
+// below it. A terminal shows them in color.
 func PrintText(w io.Writer, diagnostics []Diagnostic) error {
+	return printText(w, diagnostics, terminal.ColorsFor(w))
+}
+
+func printText(w io.Writer, diagnostics []Diagnostic, colors terminal.Colors) error {
 	var b bytes.Buffer
 	for _, f := range diagnostics {
 		where := ""
-		if f.Field != "" {
-			where = terminal.OneLine(f.Field) + ": "
+		if f.Warning {
+			where = "warning: "
 		}
-		fmt.Fprintf(&b, "%s:%d:%d: %s%s\n", terminal.OneLine(f.File), f.Line, f.Column, where, terminal.OneLine(f.Message))
+		if f.Field != "" {
+			where += terminal.OneLine(f.Field) + ": "
+		}
+		place := fmt.Sprintf("%s:%d:%d:", terminal.OneLine(f.File), f.Line, f.Column)
+		fmt.Fprintf(&b, "%s %s%s\n", colors.Place(place), where, terminal.OneLine(f.Message))
 		if strings.TrimSpace(f.source) != "" {
 			text, caret := shownLine(f.source, f.Column)
-			fmt.Fprintf(&b, "%5d | %s\n      | %s^\n", f.Line, text, caret)
+			number := colors.Faint(fmt.Sprintf("%5d |", f.Line))
+			fmt.Fprintf(&b, "%s %s\n%s %s%s\n", number, text, colors.Faint("      |"), caret, colors.Error("^"))
 		}
 	}
 	_, err := w.Write(b.Bytes())

@@ -43,7 +43,7 @@ comment names the parts that a step replaces and that you must remove. Literal v
 in a file, such as the value of a connection detail, are printed unchanged.
 
 If an object cannot be read, each error is a line on stderr with the line and the
-field, no step is printed, and the exit code is 1.
+field, no step is printed, and the exit code is 2.
 
 Examples:
 

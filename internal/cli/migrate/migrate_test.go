@@ -112,7 +112,7 @@ func TestMigrate(t *testing.T) {
 		},
 		"NoYAML": {
 			paths:   []string{"bad.yaml"},
-			failure: "bad.yaml: line 2: not valid YAML",
+			failure: "bad.yaml:1:4: not valid YAML: a [ that is not closed: write ] where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line",
 		},
 		"Fault": {
 			reason:  "a single fault is the error",

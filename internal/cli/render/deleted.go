@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -29,7 +30,8 @@ func (r *run) sayDeleted(in *inputs) {
 		case opaque && !d.isOurs():
 			text += " unless a skipped step composes it"
 		}
-		r.say("%s: %s %s, composed resource %q", text, d.GetKind(), strings.TrimPrefix(d.GetNamespace()+"/"+d.GetName(), "/"), name)
+		at := strings.TrimPrefix(d.GetNamespace()+"/"+d.GetName(), "/")
+		r.say(text, fmt.Sprintf("%s %s, composed resource %q", d.GetKind(), at, name))
 	}
 }
 

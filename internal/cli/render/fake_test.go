@@ -65,6 +65,6 @@ func rendered(t *testing.T, c Command, fn fnv1.FunctionRunnerServiceServer) (std
 			dir = filepath.Dir(dir)
 		}
 	}
-	short := func(s string) string { return strings.ReplaceAll(s, dir+"/", "") }
+	short := func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, dir+"/", ""), dir, "DIR") }
 	return out.String(), short(errs.String()), short(failure)
 }

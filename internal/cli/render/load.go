@@ -2,12 +2,14 @@ package render
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/composition"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
@@ -29,36 +31,48 @@ const environmentKey = "apiextensions.crossplane.io/environment"
 type inputs struct {
 	// composite has a UID even if it has none in its file, xr.
 	composite, xr object
-	steps         []composition.Step
-	observed      []object
-	required      []object
-	context       map[string]any
-	schemas       *schema.Catalog
+	legacy        bool // the composite has the v1 style
+
+	steps       []composition.Step
+	exports     map[string]files.Step // the inputs of this function, by step
+	observed    []object
+	details     []object // connection Secrets that are among the observed resources, but are not composed
+	required    []object
+	credentials []object
+	context     map[string]any
+	schemas     *schema.Catalog
 }
 
 // A layout holds the path of each file. The path of a missing file is "".
 type layout struct {
 	xr, composition, functions, environment string
 
-	observed, required, schemas []string
+	observed, required, xrd []string
 }
+
+// The end of errors about the wrong files.
+const (
+	wantFiles = "the files xr.yaml composition.yaml [functions.yaml]"
+	wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
+)
 
 // layout finds the files by their names in a folder, or by their order.
 func (c *Command) layout() (layout, error) {
-	for _, p := range c.Paths {
+	for i, p := range c.Paths {
 		info, err := os.Stat(p)
-		if err != nil {
+		switch {
+		case err != nil:
 			return layout{}, files.CannotRead(p, err)
-		}
-		if info.IsDir() && len(c.Paths) == 1 {
-			return folderLayout(p), nil
-		}
-		if info.IsDir() {
-			return layout{}, fmt.Errorf("cannot render %s with other paths: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]", p)
+		case info.IsDir() && len(c.Paths) == 1:
+			return folderLayout(p)
+		case info.IsDir() && i != 2: // functions can be a folder
+			const text = "cannot render the folder %s with other paths: pass only the folder, or %s"
+			return layout{}, fmt.Errorf(text, p, wantFiles)
 		}
 	}
 	if n := len(c.Paths); n != 2 && n != 3 {
-		return layout{}, fmt.Errorf("cannot render %d files: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]", n)
+		count := terminal.Counted(n, "file", "files")
+		return layout{}, fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
 	}
 	l := layout{xr: c.Paths[0], composition: c.Paths[1]}
 	if len(c.Paths) == 3 {
@@ -67,7 +81,7 @@ func (c *Command) layout() (layout, error) {
 	return l, nil
 }
 
-func folderLayout(dir string) layout {
+func folderLayout(dir string) (layout, error) {
 	// Lstat, so that a broken link is an error and not ignored.
 	ifThere := func(name string) []string {
 		p := filepath.Join(dir, name)
@@ -75,6 +89,11 @@ func folderLayout(dir string) layout {
 			return nil
 		}
 		return []string{p}
+	}
+	for _, name := range []string{"xr.yaml", "composition.yaml"} {
+		if ifThere(name) == nil {
+			return layout{}, fmt.Errorf("cannot find %s in the folder %s: add it, or pass %s", name, dir, wantFiles)
+		}
 	}
 	first := func(ps []string) string { return slices.Concat(ps, []string{""})[0] }
 	return layout{
@@ -84,64 +103,53 @@ func folderLayout(dir string) layout {
 		environment: first(ifThere("environment.yaml")),
 		observed:    slices.Concat(ifThere("observed.yaml"), ifThere("observed")),
 		required:    slices.Concat(ifThere("required.yaml"), ifThere("required")),
-		schemas:     ifThere("xrd.yaml"),
-	}
+		xrd:         ifThere("xrd.yaml"),
+	}, nil
 }
 
-// load reads and checks all files. Its errors name the file and the correction, and contain no
+// load reads and checks all files. Its errors name the file, the line and the correction, and contain no
 // value of the file.
 func (c *Command) load() (*inputs, error) {
 	l, err := c.layout()
 	if err != nil {
 		return nil, err
 	}
-	in := &inputs{}
-	if in.xr, err = loadXR(l.xr); err != nil {
-		return nil, err
+	if c.XRD != "" {
+		l.xrd = []string{c.XRD}
 	}
-	in.composite = withUID(in.xr)
-	if in.steps, err = loadSteps(l.composition, in.xr); err != nil {
-		return nil, err
-	}
-	if err := checkFunctions(l.functions); err != nil {
-		return nil, err
-	}
-	if in.observed, err = loadObserved(in.composite, l.observed, c.ObservedResources); err != nil {
-		return nil, err
-	}
-	if in.required, err = loadObjects(slices.Concat(l.required, c.RequiredResources)); err != nil {
-		return nil, err
-	}
-	if in.schemas, err = loadSchemas(slices.Concat(l.schemas, c.Schema)); err != nil {
-		return nil, err
-	}
-	in.context, err = c.loadContext(l.environment)
-	return in, err
-}
-
-// loadSchemas reads the kinds that XRDs and CRDs declare.
-func loadSchemas(paths []string) (*schema.Catalog, error) {
-	out := schema.NewCatalog()
-	docs, err := readObjects(files.Below, paths...)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range docs {
-		if err := out.Add(d.Object); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.at(), err)
+	in := &inputs{schemas: schema.NewCatalog()}
+	for _, load := range []func() error{
+		func() (err error) { in.xr, err = loadXR(l.xr); return err },
+		func() error { return in.loadXRD(l.xrd) },
+		func() error { return in.loadComposition(l.composition) },
+		func() error { return checkFunctions(l.functions) },
+		func() error { return in.loadObserved(l.observed, c.ObservedResources) },
+		func() (err error) {
+			in.required, err = loadObjects(slices.Concat(l.required, c.RequiredResources))
+			return err
+		},
+		func() (err error) { in.credentials, err = loadCredentials(c.FunctionCredentials); return err },
+		func() error { return checkAnnotations(c.FunctionAnnotations) },
+		func() error { return loadSchemas(in.schemas, c.RequiredSchemas) },
+		func() (err error) { in.context, err = c.loadContext(l.environment); return err },
+	} {
+		if err := load(); err != nil {
+			return nil, err
 		}
 	}
-	return out, nil
+	return in, nil
 }
 
 // loadOne reads a file that must contain one object. Its errors name the expected object with the argument what.
 func loadOne(file, what string) (object, error) {
-	docs, err := readObjects(files.In, file)
-	if err != nil {
+	docs, err := readObjects(file)
+	switch {
+	case err != nil:
 		return object{}, err
-	}
-	if len(docs) != 1 {
-		return object{}, fmt.Errorf("%s: holds %d objects: it must contain only %s", file, len(docs), what)
+	case len(docs) == 0:
+		return object{}, fmt.Errorf("%s: is empty: it must contain %s", file, what)
+	case len(docs) > 1:
+		return object{}, fmt.Errorf("%s is a second object: the file must contain only %s", docs[1].at(), what)
 	}
 	return docs[0], nil
 }
@@ -151,49 +159,16 @@ func loadXR(file string) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
-	if xr.GroupVersionKind().Group == composition.Group {
-		return object{}, fmt.Errorf("%s: a %s is not a composite resource: pass the files as xr.yaml composition.yaml [functions.yaml]", file, xr.GetKind())
+	if g := xr.GroupVersionKind().Group; g == composition.Group || g == packageGroup {
+		return object{}, fmt.Errorf("%s is not a composite resource (XR): %s", xr.at(), wantOrder)
 	}
-	return xr, xr.named()
-}
-
-// loadSteps reads the pipeline that composes the composite.
-func loadSteps(file string, xr object) ([]composition.Step, error) {
-	d, err := loadOne(file, "the Composition")
-	if err != nil {
-		return nil, err
-	}
-	if gvk := d.GroupVersionKind(); gvk.Group != composition.Group || gvk.Kind != composition.Kind {
-		return nil, fmt.Errorf("%s is not a Composition of %s", d.at(), composition.Group)
-	}
-	c, err := composition.Read(d.Object)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", file, err)
-	case c.CompositeAPIVersion != xr.GetAPIVersion() || c.CompositeKind != xr.GetKind():
-		return nil, fmt.Errorf("%s: spec.compositeTypeRef is %s %s, but the composite in %s is %s %s: make them equal",
-			file, c.CompositeAPIVersion, c.CompositeKind, xr.file, xr.GetAPIVersion(), xr.GetKind())
-	case c.Mode != "Pipeline":
-		return nil, fmt.Errorf("%s: spec.mode is %q: set it to Pipeline", file, c.Mode)
-	case len(c.Steps) == 0:
-		return nil, fmt.Errorf("%s: spec.pipeline is empty: add a step with an input of kind %s", file, v1beta1.Kind)
-	}
-	for i, s := range c.Steps {
-		if s.Name == "" || slices.ContainsFunc(c.Steps[:i], func(before composition.Step) bool { return before.Name == s.Name }) {
-			return nil, fmt.Errorf("%s: spec.pipeline[%d].step is %q: give every step a name of its own", file, i, s.Name)
-		}
-	}
-	if !slices.ContainsFunc(c.Steps, files.IsExports) {
-		return nil, fmt.Errorf("%s: no pipeline step has an input of function-export: set an input to apiVersion %s, kind %s",
-			file, v1beta1.APIVersion, v1beta1.Kind)
-	}
-	return c.Steps, nil
+	return object{xr.DeepCopy(), xr.file, xr.from}, xr.named()
 }
 
 // withUID returns the composite with a UID. Every real composite has one. A composite without a UID
 // gets the UID that `crossplane composition render` would set.
 func withUID(xr object) object {
-	out := object{xr.DeepCopy(), xr.file}
+	out := object{xr.DeepCopy(), xr.file, xr.from}
 	if out.GetUID() == "" {
 		id := xr.GroupVersionKind().String() + "\x00" + xr.GetNamespace() + "\x00" + xr.GetName()
 		out.SetUID(types.UID(uuid.NewSHA1(uuid.Nil, []byte(id)).String()))
@@ -203,7 +178,7 @@ func withUID(xr object) object {
 
 // loadObjects reads objects that the function may require.
 func loadObjects(paths []string) ([]object, error) {
-	docs, err := readObjects(files.In, paths...)
+	docs, err := readObjects(paths...)
 	for _, d := range docs {
 		if err := cmp.Or(d.named(), d.normalizeSecret()); err != nil {
 			return nil, err
@@ -212,19 +187,54 @@ func loadObjects(paths []string) ([]object, error) {
 	return docs, err
 }
 
+// loadCredentials reads the Secrets that a Composition passes to functions. This function needs none. As in
+// Crossplane, they are among the objects that it may require.
+func loadCredentials(path string) ([]object, error) {
+	if path == "" {
+		return nil, nil
+	}
+	docs, err := loadObjects([]string{path})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if !d.isSecret() {
+			return nil, fmt.Errorf("%s is not a Secret: pass observed and required objects with -o and -e", d.at())
+		}
+	}
+	return docs, nil
+}
+
+// checkAnnotations refuses what `crossplane composition render` refuses. Annotations have no effect here.
+func checkAnnotations(annotations []string) error {
+	for _, a := range annotations {
+		if key, _, ok := strings.Cut(a, "="); !ok || key == "" {
+			return errors.New("--function-annotations: cannot read its value: write it as KEY=VALUE")
+		}
+	}
+	return nil
+}
+
+// packageGroup is the API group of Functions.
+const packageGroup = "pkg.crossplane.io"
+
 // checkFunctions detects files in the wrong order. The functions are not used, because the input of
 // a step decides which function it runs.
 func checkFunctions(path string) error {
 	if path == "" {
 		return nil
 	}
-	docs, err := readObjects(files.In, path)
+	docs, err := readObjects(path)
 	if err != nil {
 		return err
 	}
 	for _, d := range docs {
-		if gvk := d.GroupVersionKind(); gvk.Group != "pkg.crossplane.io" || gvk.Kind != "Function" {
-			return fmt.Errorf("%s is not a Function of pkg.crossplane.io: pass observed and required objects with -o and -e", d.at())
+		if gvk := d.GroupVersionKind(); gvk.Group != packageGroup || gvk.Kind != "Function" {
+			if gvk.Group == "meta."+packageGroup {
+				return fmt.Errorf("%s is the metadata of a package, not a Function: leave %s out", d.at(), path)
+			}
+			return fmt.Errorf("%s is not a Function of %s: pass observed and required objects with -o and -e",
+				d.at(), packageGroup)
 		}
 	}
 	return nil
@@ -248,11 +258,14 @@ func (c *Command) loadContext(environment string) (map[string]any, error) {
 		}
 		var v any
 		if err := yaml.Unmarshal(data, &v); err != nil {
-			return nil, fmt.Errorf("--context-files%s", contextKey(key, " %s: not valid JSON or YAML", ": a file is not valid JSON or YAML"))
+			return nil, fmt.Errorf("--context-files%s: %s", contextKey(key, " %s", ": a file"), files.WhyNotYAML(string(data)))
 		}
 		out[key] = v
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.ContextValues)) {
+		if v := c.ContextValues[key]; !json.Valid([]byte(v)) && secondValue.MatchString(v) {
+			return nil, errors.New("--context-values: two values are separated by a comma: write a semicolon between them, as in 'a={...};b={...}'")
+		}
 		var v any
 		if err := yaml.Unmarshal([]byte(c.ContextValues[key]), &v); err != nil {
 			return nil, fmt.Errorf("--context-values%s", contextKey(key, " %s: not valid JSON or YAML", ": a value is not valid JSON or YAML: write a semicolon in it as \\;, or use --context-files"))
@@ -272,3 +285,6 @@ func contextKey(key, named, unnamed string) string {
 	}
 	return fmt.Sprintf(named, key)
 }
+
+// secondValue is a comma between two values of --context-values.
+var secondValue = regexp.MustCompile(`[}\]] *, *[A-Za-z][-.\w]*(?:/[-.\w]+)?=`)

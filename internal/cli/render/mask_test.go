@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/document"
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
@@ -193,7 +192,7 @@ func secretsOf(t *testing.T, dir, rendered string) map[string]string {
 	t.Helper()
 	docs := parseRendered(t, rendered)
 	for _, file := range []string{"observed.yaml", "required.yaml"} {
-		more, err := readObjects(files.In, filepath.Join(dir, file))
+		more, err := readObjects(filepath.Join(dir, file))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}

@@ -19,44 +19,97 @@ func (d object) resourceName() string {
 	return d.GetAnnotations()[resourceNameKey]
 }
 
-// loadObserved reads observed composed resources. A resource from added replaces the one from base
-// with the same composition resource name. Within each of the two that name is unique.
-func loadObserved(composite object, base, added []string) ([]object, error) {
+// loadObserved reads observed composed resources. A resource from added replaces the one from base with the same
+// composition resource name. Within each of the two that name is unique. A Secret without such a name belongs to the
+// resource that names it as its connection Secret.
+func (in *inputs) loadObserved(base, added []string) error {
 	byName := map[string]object{}
 	for _, paths := range [][]string{base, added} {
 		docs, err := loadObjects(paths)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		group := map[string]object{}
 		for _, d := range docs {
-			if err := checkObserved(composite, d); err != nil {
-				return nil, err
+			if d.resourceName() == "" && d.isSecret() {
+				in.details = append(in.details, d)
+				continue
+			}
+			if err := in.checkObserved(d); err != nil {
+				return err
 			}
 			if other, ok := group[d.resourceName()]; ok {
-				return nil, fmt.Errorf("%s has the same annotation %s=%s as %s: give each its own", d.at(), resourceNameKey, d.resourceName(), other.at())
+				return fmt.Errorf("%s has the same annotation %s=%s as %s: set a different one on each",
+					d.at("metadata", "annotations"), resourceNameKey, d.resourceName(), other.at("metadata", "annotations"))
 			}
 			group[d.resourceName()] = d
 		}
 		maps.Copy(byName, group)
 	}
-	out := make([]object, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		out = append(out, byName[name])
+		in.observed = append(in.observed, byName[name])
 	}
-	return out, nil
+	return in.checkDetails()
 }
 
 // checkObserved refuses an object that Crossplane cannot observe as a resource of this composite.
-func checkObserved(composite, d object) error {
+func (in *inputs) checkObserved(d object) error {
+	composite := in.composite
+	if d.resourceName() == "" && d.GroupVersionKind() == in.xr.GroupVersionKind() && d.GetName() == in.xr.GetName() {
+		return fmt.Errorf("%s is the composite, which is not one of its composed resources: remove it from this file", d.at("metadata"))
+	}
 	if d.resourceName() == "" {
-		return fmt.Errorf("%s has no annotation %s: add it, with the name of the resource in the pipeline; or pass the object with -e", d.at(), resourceNameKey)
+		name := "the name of the resource in the pipeline"
+		if known := in.composedAs(d); known != "" {
+			name += ", for example " + known
+		}
+		return fmt.Errorf("%s has no annotation %s: add it, with %s; or pass the object with -e",
+			d.at("metadata", "annotations"), resourceNameKey, name)
 	}
 	if ns := composite.GetNamespace(); ns != "" && d.GetNamespace() != ns {
-		return fmt.Errorf("%s is in namespace %q: a namespaced composite composes in its own namespace, so set metadata.namespace to %s", d.at(), d.GetNamespace(), ns)
+		return fmt.Errorf("%s is in namespace %q: a namespaced composite composes in its own namespace, "+
+			"so set metadata.namespace to %s", d.at("metadata", "namespace"), d.GetNamespace(), ns)
 	}
 	if c := metav1.GetControllerOfNoCopy(d); c != nil && c.UID != composite.GetUID() {
-		return fmt.Errorf("%s is controlled by an object other than the composite: set the uid of that owner reference to %s, or pass the object with -e", d.at(), composite.GetUID())
+		return fmt.Errorf("%s is controlled by an object other than the composite: set the uid of that owner reference "+
+			"to %s, or pass the object with -e", d.at("metadata", "ownerReferences"), composite.GetUID())
+	}
+	return nil
+}
+
+// composedAs returns the name of a resource in the pipeline that has the kind of the object, or nothing.
+func (in *inputs) composedAs(d object) string {
+	for _, s := range in.steps {
+		for _, r := range s.Resources {
+			if r.APIVersion == d.GetAPIVersion() && r.Kind == d.GetKind() {
+				return r.Name
+			}
+		}
+	}
+	return ""
+}
+
+// checkDetails refuses a Secret that is neither a composed resource nor the connection Secret of one.
+func (in *inputs) checkDetails() error {
+	owners := in.observed
+	if in.legacy {
+		owners = append(slices.Clip(owners), in.composite)
+	}
+	byKey, byName := map[key]bool{}, map[string]object{}
+	for _, o := range owners {
+		k := o.connectionSecret()
+		byKey[k], byName[k.name] = true, o
+	}
+	for _, d := range in.details {
+		if byKey[d.key()] {
+			continue
+		}
+		if o, ok := byName[d.GetName()]; ok {
+			return fmt.Errorf("%s is in namespace %q, but %s %q has its connection Secret in namespace %q: change one of them",
+				d.at("metadata", "namespace"), d.GetNamespace(), o.GetKind(), o.GetName(), o.connectionSecret().namespace)
+		}
+		return fmt.Errorf("%s has no annotation %s, and no observed resource names it in spec.writeConnectionSecretToRef: "+
+			"add the annotation or the reference, or pass the Secret with -e", d.at("metadata", "annotations"), resourceNameKey)
 	}
 	return nil
 }
@@ -71,7 +124,7 @@ func (in *inputs) observedState(store store) (*fnv1.State, error) {
 		Composite: &fnv1.Resource{Resource: composite},
 		Resources: map[string]*fnv1.Resource{},
 	}
-	if in.isLegacy() {
+	if in.legacy {
 		out.Composite.ConnectionDetails = store.connectionDetails(in.composite)
 	}
 	for _, d := range in.observed {
@@ -84,27 +137,15 @@ func (in *inputs) observedState(store store) (*fnv1.State, error) {
 	return out, nil
 }
 
-// isLegacy reports whether the composite has the v1 style, the only one with connection details.
-// Without the XRD this is visible only in fields that every composite of the v2 style has: a
-// namespace, or spec.crossplane.
-func (in *inputs) isLegacy() bool {
-	_, modern, _ := unstructured.NestedFieldNoCopy(in.composite.Object, "spec", "crossplane")
-	return in.composite.GetNamespace() == "" && !modern
-}
-
 // connectionDetails returns the data of the Secret that an object names in
 // spec.writeConnectionSecretToRef; none if the Secret does not exist.
 //
 // As in Crossplane, a namespaced object has its Secret in its own namespace, and the namespace of
 // the reference is ignored. A cluster scoped object has it in the namespace of the reference.
 func (s store) connectionDetails(d object) map[string][]byte {
-	name, _, _ := unstructured.NestedString(d.Object, "spec", "writeConnectionSecretToRef", "name")
-	namespace := d.GetNamespace()
-	if namespace == "" {
-		namespace, _, _ = unstructured.NestedString(d.Object, "spec", "writeConnectionSecretToRef", "namespace")
-	}
-	secret, ok := s[key{"v1", "Secret", namespace, name}]
-	if name == "" || !ok {
+	k := d.connectionSecret()
+	secret, ok := s[k]
+	if k.name == "" || !ok {
 		return nil
 	}
 	data, _, _ := unstructured.NestedStringMap(secret.Object, "data")
@@ -116,10 +157,21 @@ func (s store) connectionDetails(d object) map[string][]byte {
 	return out
 }
 
+// connectionSecret returns the key of the Secret that an object names.
+func (d object) connectionSecret() key {
+	namespace := d.GetNamespace()
+	if namespace == "" {
+		namespace = d.text("spec", "writeConnectionSecretToRef", "namespace")
+	}
+	return key{"v1", "Secret", namespace, d.text("spec", "writeConnectionSecretToRef", "name")}
+}
+
+func (d object) isSecret() bool { return d.GetAPIVersion() == "v1" && d.GetKind() == "Secret" }
+
 // normalizeSecret changes a v1 Secret as the API server does: stringData goes into data, and
 // replaces existing keys. Other objects do not change. Its errors name the key, never the value.
 func (d object) normalizeSecret() error {
-	if d.GetAPIVersion() != "v1" || d.GetKind() != "Secret" {
+	if !d.isSecret() {
 		return nil
 	}
 	data, err := d.secretMap("data")
@@ -128,7 +180,7 @@ func (d object) normalizeSecret() error {
 	}
 	for _, k := range slices.Sorted(maps.Keys(data)) {
 		if _, err := base64.StdEncoding.DecodeString(data[k]); err != nil {
-			return fmt.Errorf("%s: data.%s is not base64: encode it, or move it to stringData", d.at(), k)
+			return fmt.Errorf("%s: data.%s is not base64: encode it, or move it to stringData", d.at("data", k), k)
 		}
 	}
 	plain, err := d.secretMap("stringData")
@@ -154,12 +206,12 @@ func (d object) secretMap(field string) (map[string]string, error) {
 	}
 	m, ok := d.Object[field].(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s: %s is not a map of keys and values", d.at(), field)
+		return nil, fmt.Errorf("%s: %s is not a map of keys and values", d.at(field), field)
 	}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		v, ok := m[k].(string)
 		if !ok && m[k] != nil {
-			return nil, fmt.Errorf("%s: %s.%s is not a string: put it in quotes", d.at(), field, k)
+			return nil, fmt.Errorf("%s: %s.%s is not a string: put it in quotes", d.at(field, k), field, k)
 		}
 		out[k] = v
 	}

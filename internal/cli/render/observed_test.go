@@ -2,6 +2,7 @@ package render
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,53 @@ func TestRenderConnectionDetails(t *testing.T) {
 				strings.Replace(secret("default", "data: {k: djE=}"), "name: conn,", "name: conn, annotations: {crossplane.io/composition-resource-name: s},", 1)},
 			want: map[string]string{"k": "v1"},
 		},
+		"BesideItsResource": {
+			reason: "A Secret that is not composed itself may be in the same file.",
+			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" + secret("default", "data: {k: djE=}")},
+			want:   map[string]string{"k": "v1"},
+		},
+		"BesideItsResourceAsText": {
+			reason: "Its stringData is data, as in every other file.",
+			files:  functiontest.Files{"observed/a.yaml": db("namespace: default,", "{name: conn}"), "observed/b.yaml": secret("default", "stringData: {k: v1}")},
+			want:   map[string]string{"k": "v1"},
+		},
+		"BesideItsResourceInList": {
+			reason: "kubectl prints both in one List.",
+			files:  functiontest.Files{"observed.yaml": listOf(db("namespace: default,", "{name: conn}"), secret("default", "data: {k: djE=}"))},
+			want:   map[string]string{"k": "v1"},
+		},
+		"BesideClusterScoped": {
+			files: functiontest.Files{"xr.yaml": cluster, "observed.yaml": db("", "{name: conn, namespace: a}") + "---\n" + secret("a", "data: {k: djE=}")},
+			want:  map[string]string{"k": "v1"},
+		},
+		"BesideLegacyXR": {
+			reason: "A legacy XR also names a Secret.",
+			files:  functiontest.Files{"xr.yaml": legacy, "observed.yaml": secret("a", "data: {k: djE=}")},
+			wantXR: map[string]string{"k": "v1"},
+		},
+		"RequiredWinsBeside": {
+			reason: "As for a composed Secret, the required copy counts.",
+			files: functiontest.Files{
+				"required.yaml": secret("default", "data: {k: djI=}"),
+				"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" + secret("default", "data: {k: djE=}"),
+			},
+			want: map[string]string{"k": "v2"},
+		},
+		"Credentials": {
+			reason: "Crossplane's render finds Secrets also among the credentials.",
+			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}"), "credentials.yaml": secret("default", "data: {k: djE=}")},
+			want:   map[string]string{"k": "v1"},
+		},
+		"XRDOfV2": {
+			reason: "The XRD decides the style.",
+			files:  functiontest.Files{"xr.yaml": legacy, "xrd.yaml": strings.Replace(xrd, "spec:", "spec:\n  scope: Cluster", 1), "required.yaml": secret("a", "data: {k: djE=}")},
+		},
+		"XRDOfV1": {
+			reason: "Also for a composite that has spec.crossplane.",
+			files: functiontest.Files{"xr.yaml": strings.Replace(legacy, "spec: {", "spec: {crossplane: {}, ", 1),
+				"xrd.yaml": strings.Replace(xrd, "crossplane.io/v2", "crossplane.io/v1", 1), "required.yaml": secret("a", "data: {k: djE=}")},
+			wantXR: map[string]string{"k": "v1"},
+		},
 		"RequiredWins": {
 			reason: "Of two copies of the Secret the required one counts.",
 			files: functiontest.Files{
@@ -84,7 +132,11 @@ func TestRenderConnectionDetails(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			fn := &fakeFunction{}
-			if _, _, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, tc.files)}}, fn); failure != "" {
+			c := Command{Paths: []string{functiontest.Folder(t, tc.files)}}
+			if tc.files["credentials.yaml"] != "" {
+				c.FunctionCredentials = filepath.Join(c.Paths[0], "credentials.yaml")
+			}
+			if _, _, failure := rendered(t, c, fn); failure != "" {
 				t.Fatal(failure)
 			}
 			observed := fn.requests[0].GetObserved()

@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -21,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
@@ -52,7 +53,11 @@ func TestRenderLikeCrossplane(t *testing.T) {
 		dir string
 		fn  fnv1.FunctionRunnerServiceServer
 	}
-	cases := map[string]example{"Selectors": {dir: selectorsExample(t), fn: &fakeFunction{script: asksForAll}}}
+	cases := map[string]example{
+		"Selectors": {dir: selectorsExample(t), fn: &fakeFunction{script: asksForAll}},
+		"Flags":     {dir: flagsExample(t), fn: &fakeFunction{script: asksForSchemas}},
+		"Legacy":    {dir: legacyExample(t), fn: &fakeFunction{script: asksForSchemas}},
+	}
 	for _, dir := range functiontest.ExampleDirs(t) {
 		cases[strings.TrimPrefix(dir, filepath.Join(functiontest.ModuleRoot(t), "example")+"/")] = example{dir: dir, fn: functiontest.ExampleFunction(t, dir)}
 	}
@@ -61,22 +66,126 @@ func TestRenderLikeCrossplane(t *testing.T) {
 			dir := exportStepsOnly(t, tc.dir)
 			ours, theirs := &recorder{fn: tc.fn}, &recorder{fn: tc.fn}
 
-			c := Command{Paths: []string{dir}, ShowSecrets: true, IncludeContext: true}
+			c := Command{Paths: []string{dir}, ShowSecrets: true, IncludeContext: true, IncludeFullXR: true}
+			if f := filepath.Join(dir, "credentials.yaml"); exists(f) {
+				c.FunctionCredentials = f
+			}
+			hasSchemas := exists(filepath.Join(dir, "schemas"))
+			if hasSchemas {
+				c.RequiredSchemas = []string{filepath.Join(dir, "schemas")}
+			}
 			stdout, stderr, failure := rendered(t, c, ours)
 			if failure != "" {
 				t.Fatal(failure, stderr)
 			}
 			want := crossplaneRender(t, peers, dir, theirs)
 
-			// Crossplane's render takes schemas from OpenAPI documents only, and ours from XRDs.
-			schemas := protocmp.IgnoreFields(&fnv1.Schema{}, "openapi_v3")
-			if diff := cmp.Diff(sameRequests(theirs.requests), sameRequests(ours.requests), protocmp.Transform(), schemas); diff != "" {
+			options := cmp.Options{protocmp.Transform()}
+			if !hasSchemas { // this command also reads schemas from XRDs
+				options = append(options, protocmp.IgnoreFields(&fnv1.Schema{}, "openapi_v3"))
+			}
+			if diff := cmp.Diff(sameRequests(theirs.requests), sameRequests(ours.requests), options); diff != "" {
 				t.Errorf("requests, -crossplane +render:\n%s", diff)
 			}
 			if diff := cmp.Diff(sameDocs(t, want), sameDocs(t, stdout)); diff != "" {
 				t.Errorf("objects, -crossplane +render:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRenderAcceptsMore: files that Crossplane's render refuses, or of which it reads less. In both
+// commands, the same files without the difference produce the same objects.
+func TestRenderAcceptsMore(t *testing.T) {
+	peers := e2e.PeersForTest(t)
+	db := functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n"
+	secret := functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n"
+	cases := map[string]struct {
+		reason string
+		files  functiontest.Files
+		theirs string // their error, or nothing
+	}{
+		"SecretBesideItsResource": {
+			reason: "Crossplane's render observes only composed resources.",
+			files:  functiontest.Files{"observed.yaml": db + "---" + secret},
+			theirs: `without required "crossplane.io/composition-resource-name" annotation`,
+		},
+		"List": {
+			reason: "Crossplane's render reads a List as one object.",
+			files:  functiontest.Files{"observed.yaml": listOf(db), "required.yaml": secret},
+			theirs: "not in the same namespace",
+		},
+		"StringData": {
+			reason: "Crossplane's render reads only data. The API server changes stringData into data.",
+			files:  functiontest.Files{"observed.yaml": db, "required.yaml": functiontest.DatabaseSecret + "stringData: {password: hunter2}\n"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir, ours, theirs := functiontest.Folder(t, tc.files), &recorder{fn: &fakeFunction{}}, &recorder{fn: &fakeFunction{}}
+			if _, _, failure := rendered(t, Command{Paths: []string{dir}}, ours); failure != "" {
+				t.Fatal(failure)
+			}
+			details := func(r *recorder) string {
+				return string(r.requests[0].GetObserved().GetResources()["db"].GetConnectionDetails()["password"])
+			}
+			if got := details(ours); got != "hunter2" {
+				t.Errorf("%s\nconnection details: got %q", tc.reason, got)
+			}
+			_, stderr, err := tryCrossplane(t, peers, dir, theirs)
+			switch {
+			case tc.theirs != "" && (err == nil || !strings.Contains(stderr, tc.theirs)):
+				t.Errorf("%s\nwant Crossplane to fail with %q, got %v: %s", tc.reason, tc.theirs, err, stderr)
+			case tc.theirs == "" && (err != nil || details(theirs) != ""):
+				t.Errorf("%s\nwant Crossplane to find no connection details, got %v: %s", tc.reason, err, stderr)
+			}
+		})
+	}
+}
+
+// TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command with the same short form, or refuses
+// it with a reason.
+func TestRenderFlagsOfCrossplane(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), e2e.PeersForTest(t).CLI, "composition", "render", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(out), "\nFlags:\n")
+	theirs := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^ +(?:-(\w), +)?--([-a-z]+)`).FindAllStringSubmatch(list, -1) {
+		theirs[m[2]] = m[1]
+	}
+	parser, err := kong.New(&Command{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, refused, own := map[string]string{}, []string{}, []string{}
+	for _, f := range parser.Model.Flags {
+		for _, name := range append(f.Aliases, f.Name) {
+			ours[name] = strings.Trim(string(f.Short), "\x00")
+		}
+		if _, known := theirs[f.Name]; !known {
+			own = append(own, f.Name)
+		}
+		if f.Hidden {
+			refused = append(refused, f.Name)
+		}
+	}
+	ours["extra-resources"] = "" // an alias of -e
+	for name, short := range theirs {
+		if got, ok := ours[name]; !ok || got != short {
+			t.Errorf("Crossplane's render has --%s with the short form %q, fn render has it: %t, %q", name, short, ok, got)
+		}
+	}
+	if diff := cmp.Diff([]string{"at", "show-secrets"}, own); diff != "" {
+		t.Errorf("flags that only fn render has: -want, +got:\n%s", diff)
+	}
+	want := []string{
+		"cache-dir", "config", "crossplane-binary", "crossplane-docker-network", "crossplane-image", "crossplane-version",
+		"max-concurrency", "project-file", "verbose",
+	}
+	if diff := cmp.Diff(want, refused); diff != "" {
+		t.Errorf("flags that are refused: -want, +got:\n%s", diff)
 	}
 }
 
@@ -101,6 +210,47 @@ data: {a: b2xk}
 		"xr.yaml":          strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
 		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, null]}}",
 	})
+}
+
+// flagsExample has a file for each flag: defaults of an XRD, credentials, and schemas.
+func flagsExample(t *testing.T) string {
+	t.Helper()
+	return functiontest.Folder(t, functiontest.Files{
+		"xr.yaml":          strings.Replace(functiontest.XR, "spec: {size: 3}", "spec: {size: 3, zones: [{}, {weight: 5}]}", 1),
+		"xrd.yaml":         xrd,
+		"observed.yaml":    functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n",
+		"credentials.yaml": functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
+		"schemas/apis.json": `{"openapi": "3.0.0", "info": {"title": "x", "version": "1"}, "paths": {}, "components": {"schemas": {
+			"Database": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.org", "version": "v1", "kind": "Database"}], "properties": {
+				"metadata": {"description": "more", "default": {}, "allOf": [{"$ref": "#/components/schemas/Meta"}]},
+				"list": {"type": "array", "items": {"$ref": "#/components/schemas/Meta"}},
+				"self": {"$ref": "#/components/schemas/Database"},
+				"map": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Meta"}}}},
+			"Meta": {"description": "meta", "type": "object", "properties": {"name": {"type": "string"}, "count": {"type": "integer", "format": "int32"}}}}}}`,
+	})
+}
+
+// legacyExample has a composite of the v1 style, with connection details and defaults.
+func legacyExample(t *testing.T) string {
+	t.Helper()
+	return functiontest.Folder(t, functiontest.Files{
+		"xr.yaml":       strings.NewReplacer("namespace: default, ", "", "size: 3", "writeConnectionSecretToRef: {name: conn, namespace: a}").Replace(functiontest.XR),
+		"xrd.yaml":      strings.Replace(xrd, "crossplane.io/v2", "crossplane.io/v1", 1),
+		"required.yaml": strings.Replace(functiontest.DatabaseSecret, "namespace: default", "namespace: a", 1) + "data: {password: aHVudGVyMg==}\n",
+	})
+}
+
+// asksForSchemas asks for a kind with a schema, and for one without.
+func asksForSchemas(_ int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return &fnv1.RunFunctionResponse{Context: req.GetContext(), Desired: &fnv1.State{}, Requirements: &fnv1.Requirements{Schemas: map[string]*fnv1.SchemaSelector{
+		"known":   {ApiVersion: "example.org/v1", Kind: "Database"},
+		"unknown": {ApiVersion: "example.org/v2", Kind: "Database"},
+	}}}, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func asksForAll(_ int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
@@ -131,7 +281,7 @@ func exportStepsOnly(t *testing.T, from string) string {
 	if out, err := exec.Command("cp", "-rL", from+"/.", dir).CombinedOutput(); err != nil {
 		t.Fatalf("cannot copy %s: %v: %s", from, err, out)
 	}
-	docs, err := readObjects(files.In, filepath.Join(dir, "composition.yaml"))
+	docs, err := readObjects(filepath.Join(dir, "composition.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +309,15 @@ func writeYAML(t *testing.T, file string, v any) {
 // to it.
 func crossplaneRender(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRunnerServiceServer) string {
 	t.Helper()
+	stdout, stderr, err := tryCrossplane(t, peers, dir, fn)
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	return stdout
+}
+
+func tryCrossplane(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr string, err error) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -178,22 +337,21 @@ func crossplaneRender(t *testing.T, peers e2e.Peers, dir string, fn fnv1.Functio
 		"spec": map[string]any{"package": "xpkg.crossplane.io/crossplane-contrib/function-export:v0.0.0"},
 	})
 	args := []string{"composition", "render", filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), functions,
-		"--crossplane-binary=" + peers.Core, "-c"}
+		"--crossplane-binary=" + peers.Core, "-c", "-x"}
 	for flag, file := range map[string]string{
 		"--observed-resources=": "observed.yaml", "--required-resources=": "required.yaml", "--xrd=": "xrd.yaml",
+		"--function-credentials=": "credentials.yaml", "--required-schemas=": "schemas",
 		"--context-files=" + environmentKey + "=": "environment.yaml",
 	} {
-		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+		if exists(filepath.Join(dir, file)) {
 			args = append(args, flag+filepath.Join(dir, file))
 		}
 	}
-	var stdout, stderr bytes.Buffer
+	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), peers.CLI, args...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
-	}
-	return stdout.String()
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
 }
 
 // sameRequests are requests without what only Crossplane's reconciler puts into
@@ -229,6 +387,10 @@ func withoutBookkeeping(s *structpb.Struct) {
 	}
 	status := s.GetFields()["status"].GetStructValue().GetFields()
 	delete(status, "conditions")
+	exports := s.GetFields()["fields"].GetStructValue().GetFields()["export.fn.crossplane.io/exports"]
+	for _, report := range exports.GetStructValue().GetFields() {
+		delete(report.GetStructValue().GetFields(), "see") // the command needs the compositionRef
+	}
 	delete(status, "claimConditionTypes")
 	if len(status) == 0 {
 		delete(s.GetFields(), "status")

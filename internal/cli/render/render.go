@@ -23,8 +23,8 @@ import (
 // Command is the command `fn render`: it runs only this function, on local files, and prints the
 // composed objects.
 //
-// Flags have the names, types and meaning of `crossplane composition render`, with four additions:
-// -o may be repeated, --at, --schema and --show-secrets.
+// Flags have the names, types and meaning of `crossplane composition render`, with these additions: -o and -s may be
+// repeated, -s accepts definitions, --at and --show-secrets.
 type Command struct {
 	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
 
@@ -32,13 +32,20 @@ type Command struct {
 	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators."                                                                  placeholder:"TIME"`
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
 	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
+	FunctionAnnotations    []string          `help:"Accepted, but has no effect: these annotations configure how Crossplane's command runs a function, and fn render is the function." placeholder:"KEY=VALUE" short:"a"`
+	FunctionCredentials    string            `help:"A YAML file or folder of YAML files with the Secrets that a Composition passes to functions. This function needs none. As in Crossplane's command, the function may also require these Secrets." placeholder:"PATH" predictor:"path"`
 	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
 	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
 	IncludeFunctionResults bool              `help:"Include normal and warning results of the function in the output as objects of kind: Result."                                                                                  short:"r"`
-	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none" short:"o"`
+	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources, and their connection Secrets. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none" short:"o"`
 	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects that the function may require. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" predictor:"path" short:"e"`
-	Schema                 []string          `help:"A file or folder with XRDs and CRDs, for the schemas that the function may require. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	RequiredSchemas        []string          `aliases:"schema" help:"A file or folder with the schemas that the function may require: OpenAPI v3 documents of kubectl get --raw /openapi/v3/apis/GROUP/VERSION, XRDs or CRDs, as YAML or JSON. May be repeated. --schema is the same flag." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
+	Timeout                time.Duration     `default:"1m" help:"The maximum time for all steps."`
+	XRD                    string            `help:"A YAML file with the CompositeResourceDefinition (XRD) of the composite: missing fields of the composite are set to their defaults, and the function may require its schema. It replaces xrd.yaml of the folder." placeholder:"PATH" predictor:"path"`
+
+	// Refused are the flags that this command does not need.
+	Refused refused `embed:""`
 }
 
 // Help is what kong prints below the flags.
@@ -50,15 +57,22 @@ A folder contains xr.yaml and composition.yaml. The command also reads these fil
 and folders if they exist: functions.yaml, observed.yaml and observed/, required.yaml
 and required/, xrd.yaml, and environment.yaml (the context value
 apiextensions.crossplane.io/environment of an earlier step). Flags add to them.
+A List, as kubectl prints several objects, is read as its items.
 
 The connection details of an observed resource are read from the Secret that its
-spec.writeConnectionSecretToRef names, if that Secret is in the files.
+spec.writeConnectionSecretToRef names, if that Secret is in the files. It may be among
+the observed resources. stringData of a Secret is read as its data.
 An observed resource needs the annotation crossplane.io/composition-resource-name.
 
 Objects are printed on stdout. Results, conditions and the names of objects that
 Crossplane deletes are printed on stderr. Values of Secrets are printed as their
-length, unless --show-secrets is set. After a fatal result no object is printed, and
-the exit code is 1.
+length, unless --show-secrets is set.
+
+The flags are those of crossplane composition render, except for flags about Docker,
+Crossplane and projects: this command needs none of them.
+
+Exit codes: 0 if the objects are printed, 1 if the input has errors, 2 if a file could
+not be read, if the command line is wrong, or if a step does not end in time.
 
 Examples:
 
@@ -78,7 +92,9 @@ func (c *Command) Run(k *kong.Context, build FunctionAt) error {
 	if err != nil {
 		return err
 	}
-	return c.RunWith(context.Background(), fn, k.Stdout, k.Stderr)
+	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
+	defer cancel()
+	return c.RunWith(ctx, fn, k.Stdout, k.Stderr)
 }
 
 // RunWith renders the files with the function. It writes objects to stdout, in one write and only
@@ -119,7 +135,10 @@ type run struct {
 	store  store
 
 	schemas *schema.Catalog
+	exports map[string]files.Step // by step
+	skipped []composition.Step
 
+	required []object
 	observed *fnv1.State
 	desired  *fnv1.State
 	context  *structpb.Struct
@@ -150,6 +169,8 @@ func newRun(in *inputs, fn fnv1.FunctionRunnerServiceServer, stderr io.Writer) (
 		stderr:   stderr,
 		store:    store,
 		schemas:  in.schemas,
+		exports:  in.exports,
+		required: in.required,
 		observed: observed,
 		desired:  &fnv1.State{},
 		context:  pipelineContext,
@@ -160,7 +181,8 @@ func newRun(in *inputs, fn fnv1.FunctionRunnerServiceServer, stderr io.Writer) (
 // resources that the Composition requires for it.
 func (r *run) step(ctx context.Context, s composition.Step) error {
 	if !files.IsExports(s) {
-		r.say("skipped step %q (%s): only function-export runs here", s.Name, s.Function)
+		r.skipped = append(r.skipped, s)
+		r.say(fmt.Sprintf("skipped step %q (%s)", s.Name, s.Function), "only function-export runs here")
 		return nil
 	}
 	input, err := structpb.NewStruct(s.Input)
@@ -175,42 +197,50 @@ func (r *run) step(ctx context.Context, s composition.Step) error {
 		Input:             input,
 		RequiredResources: r.store.bootstrap(s),
 	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("cannot run pipeline step %q: it needs longer than allowed: set a longer --timeout", s.Name)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot run pipeline step %q: %s", s.Name, terminal.OneLine(err.Error()))
 	}
-	return r.take(s.Name, rsp)
+	diagnostics, err := r.diagnose(ctx, s.Name, rsp)
+	if err != nil {
+		return err
+	}
+	err = r.take(s.Name, rsp, diagnostics)
+	r.saySkipped(rsp)
+	return err
 }
 
-// take prints the messages of a step, and keeps its results for the next step.
-func (r *run) take(step string, rsp *fnv1.RunFunctionResponse) error {
+// take prints the messages of a step, and keeps its results for the next step. The diagnostics of its input are printed
+// as fn check does, instead of the one line that the function returns.
+func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []files.Diagnostic) error {
 	r.desired, r.context = rsp.GetDesired(), rsp.GetContext()
 
-	fatal := false
+	invalid := len(diagnostics) > 0
+	_ = files.PrintText(r.stderr, diagnostics) // the exit code tells the result
 	for _, rs := range rsp.GetResults() {
-		r.say("%s: %s", severityText(rs.GetSeverity()), rs.GetMessage())
-		if rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-			fatal = true
-			continue
+		text := rs.GetMessage()
+		isFatal := rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL
+		if isFatal && invalid {
+			text = fmt.Sprintf("the input of pipeline step %q has %s", step, terminal.Counted(len(diagnostics), "error", "errors"))
 		}
-		r.results = append(r.results, result{step: step, Result: rs})
+		r.say(severityText(rs.GetSeverity()), text)
+		if !isFatal {
+			r.results = append(r.results, result{step: step, Result: rs})
+		}
 	}
 	for _, c := range rsp.GetConditions() {
-		text := fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason())
-		if c.GetMessage() != "" {
-			text += ": " + c.GetMessage()
+		text := c.GetMessage()
+		if invalid && c.GetReason() == reasonInvalid {
+			text = "" // the diagnostics
 		}
-		r.say("%s", text)
+		r.say(fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason()), text)
 	}
-	if fatal {
+	if isFatal(rsp) {
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step)}
 	}
 	return nil
-}
-
-// say writes one line for a person. A line that cannot be written is lost, because only the objects
-// and the exit code matter.
-func (r *run) say(format string, args ...any) {
-	_, _ = fmt.Fprintln(r.stderr, terminal.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // Capabilities are those that Crossplane 2.4 advertises.

@@ -2,11 +2,14 @@ package render
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,11 +29,12 @@ import (
 // TestRenderGolden renders each folder of testdata with the function that
 // answers what its response.yaml holds.
 func TestRenderGolden(t *testing.T) {
-	dirs, err := filepath.Glob("testdata/*")
+	dirs, err := filepath.Glob("testdata/*/response.yaml")
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no folders to render: %v", err)
 	}
 	for _, dir := range dirs {
+		dir = filepath.Dir(dir)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(dir, "response.yaml"))
 			if err != nil {
@@ -193,7 +197,7 @@ results:
 conditions:
 - {type: ExportsReady, status: STATUS_CONDITION_FALSE, reason: InvalidInput, message: see results}
 `)}
-	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": functiontest.TwoSteps})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
+	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(functiontest.TwoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
 	err := c.RunWith(t.Context(), fn, &stdout, &stderr)
 	if code, ok := terminal.ExitCode(err); !ok || code != 1 || !strings.Contains(err.Error(), `"first"`) {
@@ -261,23 +265,26 @@ func TestRenderFlags(t *testing.T) {
 		want Command
 	}{
 		"Long": {
-			args: []string{"dir", "--observed-resources=o", "--required-resources=e", "--context-values=a=1;b=2", "--context-files", "c=f", "--include-function-results", "--include-context", "--include-full-xr", "--show-secrets"},
+			args: []string{"dir", "--observed-resources=o", "--required-resources=e", "--context-values=a=1;b=2", "--context-files", "c=f", "--include-function-results", "--include-context", "--include-full-xr", "--show-secrets",
+				"--function-annotations=a=b,c=d", "--function-credentials=s", "--required-schemas=k,1", "--timeout=5s", "--xrd=x"},
 			want: Command{
 				Paths: []string{"dir"}, ObservedResources: []string{"o"}, RequiredResources: []string{"e"},
 				ContextValues: map[string]string{"a": "1", "b": "2"}, ContextFiles: map[string]string{"c": "f"},
 				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, ShowSecrets: true,
+				FunctionAnnotations: []string{"a=b", "c=d"}, FunctionCredentials: "s", RequiredSchemas: []string{"k,1"}, Timeout: 5 * time.Second, XRD: "x",
 			},
 		},
 		"Short": {
-			args: []string{"xr", "comp", "fns", "-o", "o1", "-o", "o2,3", "-e", "e1", "-e", "e2", "-rcx"},
+			args: []string{"xr", "comp", "fns", "-o", "o1", "-o", "o2,3", "-e", "e1", "-e", "e2", "-rcx", "-s", "s1", "-s", "s2", "-a", "a=b"},
 			want: Command{
 				Paths: []string{"xr", "comp", "fns"}, ObservedResources: []string{"o1", "o2,3"}, RequiredResources: []string{"e1", "e2"},
 				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true,
+				RequiredSchemas: []string{"s1", "s2"}, FunctionAnnotations: []string{"a=b"}, Timeout: time.Minute,
 			},
 		},
 		"Alias": {
-			args: []string{"dir", "--extra-resources", "e", "-e", "f"},
-			want: Command{Paths: []string{"dir"}, RequiredResources: []string{"e", "f"}},
+			args: []string{"dir", "--extra-resources", "e", "-e", "f", "--schema", "s", "-s", "t"},
+			want: Command{Paths: []string{"dir"}, RequiredResources: []string{"e", "f"}, RequiredSchemas: []string{"s", "t"}, Timeout: time.Minute},
 		},
 	}
 	for name, tc := range cases {
@@ -294,6 +301,36 @@ func TestRenderFlags(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestRenderRefusedFlags: a flag that the command does not need is refused with a reason, and without its value.
+func TestRenderRefusedFlags(t *testing.T) {
+	for _, args := range [][]string{{"--crossplane-binary=hunter2"}, {"--crossplane-image", "hunter2"}, {"--verbose"}, {"-f", "hunter2"}, {"--max-concurrency=8"}} {
+		p, err := kong.New(&Command{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Parse(append([]string{"dir"}, args...))
+		if err = terminal.Usage(err); err == nil || !regexp.MustCompile(`^--[-a-z]+: remove this flag: fn render .`).MatchString(err.Error()) {
+			t.Errorf("%s: got %v, want the reason why it is refused", args[0], err)
+		}
+	}
+}
+
+// TestRenderTimeout: a step that does not end is an error, not an empty result.
+func TestRenderTimeout(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	fn := &fakeFunction{script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	c := Command{Paths: []string{functiontest.Folder(t, nil)}}
+	err := c.RunWith(ctx, fn, io.Discard, io.Discard)
+	const want = `cannot run pipeline step "export": it needs longer than allowed: set a longer --timeout`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

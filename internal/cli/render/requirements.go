@@ -37,16 +37,19 @@ type stored struct {
 	message *structpb.Struct
 }
 
+// key returns the identity of an object.
+func (d object) key() key { return key{d.GetAPIVersion(), d.GetKind(), d.GetNamespace(), d.GetName()} }
+
 // newStore returns a filled store. Of two objects with the same identity, a required one takes
 // precedence over an observed one, and a later one over an earlier one.
 func newStore(in *inputs) (store, error) {
 	s := store{}
-	for _, d := range slices.Concat([]object{in.composite}, in.observed, in.required) {
+	for _, d := range slices.Concat([]object{in.composite}, in.observed, in.details, in.required, in.credentials) {
 		m, err := d.message()
 		if err != nil {
 			return nil, err
 		}
-		s[key{d.GetAPIVersion(), d.GetKind(), d.GetNamespace(), d.GetName()}] = stored{d.Unstructured, m}
+		s[d.key()] = stored{d.Unstructured, m}
 	}
 	return s, nil
 }

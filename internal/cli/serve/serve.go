@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -65,12 +66,24 @@ Examples:
 
     fn --insecure --debug
 
-    fn serve --tls-certs-dir /tls/server --address :9443 --metrics-address :8081
+    fn serve --tls-certs-dir /tls/server --metrics-address :8081
 
     # in another terminal; functions.yaml has the annotation
     # render.crossplane.io/runtime: Development
     crossplane composition render xr.yaml composition.yaml functions.yaml`
 }
+
+// Arguments returns the arguments of the program, and those of the help for a person who starts it without any in a
+// terminal. Crossplane also starts it without arguments, but in a container, with certificates.
+func Arguments(args []string, stdout io.Writer) []string {
+	if len(args) == 0 && os.Getenv(certsDirVariable) == "" && terminal.IsTerminal(stdout) {
+		return []string{"--help"}
+	}
+	return args
+}
+
+// certsDirVariable is the environment variable of the directory of certificates. Crossplane sets it.
+const certsDirVariable = "TLS_SERVER_CERTS_DIR"
 
 // Validate is called by kong once the flags are parsed.
 func (c *Command) Validate() error {

@@ -11,14 +11,11 @@ import (
 	"strings"
 )
 
-// Version is set when a release is built: see internal/release.
-var Version = "devel"
-
-// The exit codes of the commands, and the exit code of kong for a command line that it cannot
+// The exit codes of all commands, and the exit code of kong for a command line that it cannot
 // parse.
 const (
-	ExitErrors = 1 // in the input, as check or the function found them
-	ExitUnread = 2
+	ExitErrors = 1 // the input has errors, as check or the function found them
+	ExitUnread = 2 // something cannot be read or written, or the command line is wrong
 	ExitUsage  = 80
 )
 
@@ -39,6 +36,23 @@ func ExitCode(err error) (int, bool) {
 	}
 	return 0, false
 }
+
+// Unread returns an error that ends the program with ExitUnread after it is printed, or nil if err is nil.
+func Unread(err error) error {
+	if err == nil {
+		return nil
+	}
+	return unread{err}
+}
+
+// unread is the error of a command that could not do its work.
+type unread struct{ error }
+
+// ExitCode is called by kong.
+func (unread) ExitCode() int { return ExitUnread }
+
+// Unwrap returns the error.
+func (e unread) Unwrap() error { return e.error }
 
 // A UsageError describes an error in a command line, without any value of it.
 type UsageError struct {

@@ -31,35 +31,66 @@ func usageText(text string, c *kong.Context) string {
 	if f := flagOf(text, c); f != nil {
 		return fmt.Sprintf("--%s: cannot read its value: write it as %s", f.Name, wanted(f.Value))
 	}
-	for _, what := range []string{"unknown flag", "unexpected argument"} {
-		rest, ok := strings.CutPrefix(text, what+" ")
-		if !ok {
-			continue
+	if a := argumentOf(text, c); a != nil {
+		return fmt.Sprintf("<%s>: write one of %s", a.Name, strings.Join(a.EnumSlice(), ", "))
+	}
+	if rest, ok := strings.CutPrefix(text, "unknown flag "); ok {
+		typed, _, _ := strings.Cut(rest, ", did you mean ")
+		return unknownFlag(typed, c)
+	}
+	if typed, ok := strings.CutPrefix(text, "unexpected argument "); ok {
+		typed, _, _ = strings.Cut(typed, ", did you mean ")
+		if command := typedCommand(c); command != nil {
+			return "unexpected argument" + position(typed, c) + seeHelp(c)
 		}
-		typed, suggestion, _ := strings.Cut(rest, ", did you mean ")
-		what += position(typed, c)
-		if suggestion != "" {
-			return what + ", did you mean " + suggestion
+		if instead := foreignCommand(typed, c); instead != "" {
+			return "unknown command" + position(typed, c) + instead
 		}
-		if command := suggest.Nearest(typed, commands(c)); command != "" {
-			return what + suggest.DidYouMean(command)
-		}
-		return what + ": see fn --help"
+		return "unknown command" + position(typed, c) + suggest.ThereAre(typed, names(commands(c.Model)), "")
+	}
+	if wrong := flagOfDefault(text, c); wrong != "" {
+		return wrong
 	}
 	named := strings.HasPrefix(text, "expected ") || strings.HasPrefix(text, "missing ") // a missing argument has only a name
 	if named && !strings.Contains(text, " but got ") {
-		return text
+		return text + seeHelp(c)
 	}
-	return "cannot read the command line: see fn --help"
+	return "cannot read the command line" + seeHelp(c)
 }
 
-func commands(c *kong.Context) []string {
-	leaves := c.Model.Leaves(true)
-	names := make([]string, 0, len(leaves))
-	for _, node := range leaves {
-		names = append(names, node.Name)
+// seeHelp returns the end of a message that names the help of the command.
+func seeHelp(c *kong.Context) string {
+	if command := typedCommand(c); command != nil {
+		return fmt.Sprintf(": see %s %s --help", Name(), command.Name)
 	}
-	return names
+	return fmt.Sprintf(": see %s --help", Name())
+}
+
+// CheckCommand returns an error if there is no command with a name.
+func CheckCommand(name string, app *kong.Application) error {
+	all := names(commands(app))
+	if slices.Contains(all, name) {
+		return nil
+	}
+	return &UsageError{Text: "unknown command" + suggest.ThereAre(name, all, "")}
+}
+
+func commands(app *kong.Application) []*kong.Node { return app.Leaves(true) }
+
+func names(nodes []*kong.Node) []string {
+	out := make([]string, 0, len(nodes))
+	for _, node := range nodes {
+		out = append(out, node.Name)
+	}
+	return out
+}
+
+// typedCommand returns the command of the command line, or nil if the command line does not name one.
+func typedCommand(c *kong.Context) *kong.Node {
+	if node := c.Selected(); node != nil && slices.Contains(c.Args, node.Name) {
+		return node
+	}
+	return nil
 }
 
 // flagOf finds the flag whose value cannot be read, if the text is about one.
@@ -101,4 +132,19 @@ func position(typed string, c *kong.Context) string {
 		return ""
 	}
 	return fmt.Sprintf(" (argument %d)", i+1)
+}
+
+// argumentOf finds the argument whose value is not one of its values, if the text is about one.
+func argumentOf(text string, c *kong.Context) *kong.Positional {
+	node := c.Selected()
+	if node == nil {
+		return nil
+	}
+	i := slices.IndexFunc(node.Positional, func(a *kong.Positional) bool {
+		return a.Enum != "" && strings.HasPrefix(text, a.ShortSummary()+" must be one of ")
+	})
+	if i < 0 {
+		return nil
+	}
+	return node.Positional[i]
 }

@@ -237,6 +237,8 @@ func Expressions(characters int) map[string]string {
 		"long text":                       "'" + strings.Repeat("a", characters-8) + "'",
 		"long escapes":                    "'" + filled(`\n`) + "'",
 		"too long":                        strings.Repeat("a", 1<<20),
+		"many optional entries":           listOf("", "?self.a", ""),
+		"many methods of optionals":       listOf("", "self.a.value()", ""),
 		"many equal secrets":              listOf("cel.bind(s, secrets, ", "s==s", ")"),
 		"whole observed":                  listOf("", "self==self", ""),
 		"whole observed encoded":          "json.encode([self, self, self, self])",

@@ -101,6 +101,9 @@ func expressions() map[string]Case {
 	return out
 }
 
+// dashed are eight names that CEL parses as subtractions, for the beginning of a list.
+const dashed = "self.a-b.c,self.a-c.c,self.a-d.c,self.a-e.c,self.a-f.c,self.a-g.c,self.a-h.c,self.a-i.c,"
+
 // together returns values that share the limits of one composite.
 func together() map[string]Case {
 	whole := compositeFor("self.whole")
@@ -134,6 +137,14 @@ func together() map[string]Case {
 			Exist:  []string{"e-0"}, Exports: in(secrets, severalOf(most("e-0", "lists.range(3000).transformMapEntry(i, v, {'/' + string(v): ''})"))...),
 		},
 		"maps of long keys": {Exist: numberedNames(maxEntries), Exports: in(secrets, severalOf(most("e-%d", "lists.range(100).transformMapEntry(i, v, {lists.range(1000).map(x, 'a').join() + string(v): ''})"))...)},
+		"names with dashes": {
+			Reason:  "each name is checked with and without its dash",
+			Exports: in(secrets, each(8, "e-%d", "["+dashed+repeated("[1].map(x,x)", 71)+"]")...),
+		},
+		"short names with dashes": {
+			Reason:  "each name is checked with and without its dash",
+			Exports: in(secrets, most("e-%d", "["+dashed+repeated("[1].map(x,x)", 2)+"]")...),
+		},
 		"one key from 64 maps": {
 			Reason:  "each entry is compared with each before it",
 			Exist:   []string{long("e", maxName)},

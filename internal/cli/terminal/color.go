@@ -1,0 +1,64 @@
+package terminal
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// IsTerminal reports whether a writer is a terminal.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Colors colors texts for a terminal. The zero value leaves them as they are.
+type Colors struct{ on bool }
+
+// ColorsFor returns colors for a terminal that can show them, unless NO_COLOR is set (see no-color.org).
+func ColorsFor(w io.Writer) Colors {
+	return Colors{showsColors(os.Getenv, runtime.GOOS) && IsTerminal(w)}
+}
+
+// showsColors reports whether the environment permits colors. On Windows, only Windows Terminal shows them without
+// a system call.
+func showsColors(env func(string) string, system string) bool {
+	return env("NO_COLOR") == "" && env("TERM") != "dumb" && (system != "windows" || env("WT_SESSION") != "")
+}
+
+// Place returns the text of a position in a file.
+func (c Colors) Place(text string) string { return c.paint("1", text) }
+
+// Error returns a text about an error.
+func (c Colors) Error(text string) string { return c.paint("1;31", text) }
+
+// Warning returns a text about a warning.
+func (c Colors) Warning(text string) string { return c.paint("1;33", text) }
+
+// Result returns the beginning of a result or of a condition: "fatal", "warning", or "TYPE=STATUS REASON". Others stay
+// as they are.
+func (c Colors) Result(text string) string {
+	switch {
+	case text == "fatal":
+		return c.Error(text)
+	case text == "warning", strings.Contains(text, "=False ") || strings.Contains(text, "=Unknown "):
+		return c.Warning(text)
+	case strings.Contains(text, "=True "):
+		return c.paint("1;32", text)
+	}
+	return text
+}
+
+// Faint returns a text that matters less.
+func (c Colors) Faint(text string) string { return c.paint("2", text) }
+
+// paint selects a color with an ANSI sequence (Select Graphic Rendition), and resets it after the text.
+func (c Colors) paint(code, text string) string {
+	if !c.on || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,81 @@
+package terminal
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestShowsColors(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		env    map[string]string
+		system string
+		want   bool
+	}{
+		"Plain":           {"An ordinary terminal.", map[string]string{"TERM": "xterm"}, "linux", true},
+		"NoTERM":          {"Without TERM, it is a terminal anyway.", nil, "darwin", true},
+		"NoColor":         {"NO_COLOR with any text.", map[string]string{"NO_COLOR": "0"}, "linux", false},
+		"EmptyNoColor":    {"NO_COLOR without a text does nothing.", map[string]string{"NO_COLOR": ""}, "linux", true},
+		"Dumb":            {"A terminal without colors.", map[string]string{"TERM": "dumb"}, "linux", false},
+		"Console":         {"The console of Windows prints the sequences.", nil, "windows", false},
+		"WindowsTerminal": {"Windows Terminal shows them.", map[string]string{"WT_SESSION": "1"}, "windows", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := showsColors(func(name string) string { return c.env[name] }, c.system)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestColors(t *testing.T) {
+	if got := (Colors{on: true}).Error("a") + (Colors{on: true}).Warning(""); got != "\x1b[1;31ma\x1b[0m" {
+		t.Errorf("want a red letter, got %q", got)
+	}
+	for text, want := range map[string]string{
+		"fatal": "\x1b[1;31mfatal\x1b[0m", "warning": "\x1b[1;33mwarning\x1b[0m", "normal": "normal",
+		"ExportsReady=True Available": "\x1b[1;32mExportsReady=True Available\x1b[0m",
+		"ExportsReady=False Waiting":  "\x1b[1;33mExportsReady=False Waiting\x1b[0m",
+		`skipped step "a=True"`:       `skipped step "a=True"`,
+	} {
+		if diff := cmp.Diff(want, (Colors{on: true}).Result(text)); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+		if diff := cmp.Diff(text, (Colors{}).Result(text)); diff != "" {
+			t.Errorf("without colors: -want, +got:\n%s", diff)
+		}
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if ColorsFor(file).on || ColorsFor(&bytes.Buffer{}).on {
+		t.Error("want no colors in a file or in memory")
+	}
+}
+
+func TestName(t *testing.T) {
+	args := os.Args
+	t.Cleanup(func() { os.Args = args })
+	for path, want := range map[string]string{
+		"/usr/bin/fn": "fn", "fn": "fn", "fn.exe": "fn", "/function": "function-export",
+		"./function-export_linux_amd64": "function-export", "function-export.exe": "function-export",
+	} {
+		os.Args = []string{path}
+		if diff := cmp.Diff(want, Name()); diff != "" {
+			t.Errorf("started as %s: -want, +got:\n%s", path, diff)
+		}
+	}
+	os.Args = []string{"function-export"}
+	const help = "Use fn here.\n\n    fn check\n\n    a | fn check -\n\n    source <(fn completions bash)"
+	const want = "Use fn here.\n\n    function-export check\n\n    a | function-export check -\n\n    source <(function-export completions bash)"
+	if diff := cmp.Diff(want, Named(help)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,344 @@
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// This file contains what people write who know other languages and tools, with what to write here.
+
+// foreignOperators are two consecutive tokens that are an operator in other languages.
+var foreignOperators = map[string]string{ //nolint:gochecknoglobals // a table
+	"{{":  "{{ }} belongs to Go templates, but this is CEL: write ",
+	"${":  "${ belongs to other template languages, but this is CEL: write ",
+	"$(":  "$( belongs to other template languages, but this is CEL: write ",
+	"{.":  "{ } around a path belongs to JSONPath, but this is CEL: write ",
+	"$.":  "$ belongs to JSONPath, but this is CEL: write ",
+	"@.":  "@ belongs to JSONPath, but this is CEL: write list.filter(x, x.name == 'a')",
+	"??":  "there is no operator ??: for a default write ",
+	"?:":  "there is no operator ?: without a value in it: for a default write ",
+	"?.":  "there is no operator ?.: write the dot first, as in resource.?status.?host",
+	"===": "there is no operator ===: write ==",
+	"!==": "there is no operator !==: write !=",
+	"<>":  "there is no operator <>: write !=",
+	"<=>": "there is no operator <=>: write ==, or < and >",
+	"=<":  "there is no operator =<: write <=",
+	"=~":  "there is no operator =~: write text.matches('pattern')",
+	"=>":  "there is no =>: write list.map(x, x.name)",
+	"->":  "there is no ->: write a dot to select a field, or list.map(x, x.name)",
+	"::":  "two colons are not an operator: write a dot to select a field",
+	"|>":  "there is no operator |>: write name(value) for a function",
+	"++":  "there is no operator ++: write + to join texts",
+	"**":  "there is no operator **: write for example x * x",
+	"..":  "there is no operator ..: write one dot to select a field, or + to join texts",
+	"+=":  "there is no operator +=: an expression is one value; put parts of it under variables",
+	":=":  "there is no operator :=: an expression is one value; put parts of it under variables",
+	".#":  "there is no #: write " + ofElements + ", or size(list) for their number",
+	".*":  "there is no .*: write " + ofElements,
+	".[":  "a dot cannot be before [: leave the dot out",
+	"[*":  "there is no [*]: write " + ofElements + ", or [0] for the first one",
+	"[]":  "[] selects nothing: write " + ofElements + ", or [0] for the first one",
+	"(|":  "there is no |x|: write list.filter(x, x.ready)",
+}
+
+// ofElements is an example of a field of all elements. The beginning is replaced by the list and the field that are meant.
+const (
+	ofElements = mapExample + " for all elements"
+	mapExample = "list.map(x, x.name)"
+)
+
+// Operators of other languages, and single characters that are not part of CEL.
+var instead = map[string]string{ //nolint:gochecknoglobals // a table
+	"&": "there is no operator &: write &&", "and": "there is no operator and: write &&",
+	"|":  "there is no operator |: write || for or, or name(value) for a function",
+	"or": "there is no operator or: write || between conditions, or for a default ",
+	"=":  "there is no operator =: write ==",
+	"is": "there is no operator is: write ==, or has(composite.spec.host) to test a field",
+	"~":  "there is no operator ~: write + to join texts", "^": "there is no operator ^: write for example x * x",
+	"not": "there is no operator not: write !(value in list)",
+	"if":  "there is no if: write condition ? one : other", "unless": "there is no unless: write condition ? one : other",
+	"as":  "there is no as: write for example string(value)",
+	"for": "there is no for: write list.map(x, x.name) or list.filter(x, x.ready)",
+	"#":   "# does not begin a comment: write //", ";": "there is no ; in an expression: leave it out",
+	"$": "$ cannot be part of a name: leave it out", "`": "` cannot quote a text: write '",
+	"@": "@ is not part of CEL: leave it out",
+	"‘": "‘ cannot quote a text: write '", "’": "’ cannot quote a text: write '",
+	"“": "“ cannot quote a text: write \"", "”": "” cannot quote a text: write \"",
+	"\u00a0": "this is a no-break space (U+00A0): write a plain space",
+	"\\":     `a \ can only be inside a text: leave it out`,
+}
+
+// insteadBefore are words of other languages before a value.
+var insteadBefore = map[string]string{ //nolint:gochecknoglobals // a table
+	"not":    "there is no operator not: write ! before the value",
+	"try":    "there is no try: for a default write for example resource.?status.?host.orValue('none')",
+	"lambda": "there is no lambda: write list.map(x, x.name)",
+	"f":      "a text cannot contain values: write 'text %s'.format([value])",
+}
+
+// constants of other languages.
+var constants = map[string]string{ //nolint:gochecknoglobals // a table
+	"none": forNull, "nil": forNull, "undefined": forNull, "null": forNull, "true": "true", "false": "false",
+}
+
+const forNull = "null, or has(composite.spec.host) to test a field"
+
+// A foreignPath is the beginning of a path in other tools, and in CEL here. $1 is one step.
+type foreignPath struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+// foreignPaths are in order: the first pattern that matches is used.
+var foreignPaths = func() (all []foreignPath) { //nolint:gochecknoglobals // a table
+	const step = `(\.\w[\w-]*|\[[^\[\]]*\])`
+	for _, p := range [][2]string{
+		{`observed\.composite\.connectionDetails`, Secret},
+		{`(?:observed|desired)\.composite(?:\.resource)?`, Composite},
+		{`observed\.resources` + step + `\.connectionDetails`, Secrets + "$1"},
+		{`(?:observed|desired)\.resources` + step + `\.resource`, Resources + "$1"},
+		{`(?:observed|desired)\.resources` + step, Resources + "$1"},
+		{`_?[od]cds` + step + `\.ConnectionDetails`, Secrets + "$1"},
+		{`_?[od]cds` + step + `(?:\.Resource)?`, Resources + "$1"},
+		{`_?(?:[od]xr|xr|claim)(?:\.Resource)?`, Composite},
+		{`(?:schema|object|oldObject|oldSelf)\.`, Composite + "."},
+		{`(?:values|params|inputs?)\.`, Composite + ".spec."},
+		{`parameters\.`, Composite + ".spec.parameters."},
+		{`(spec|metadata)`, Composite + ".$1"},
+		{`status`, Resource + ".status"},
+		{`atProvider`, Resource + ".status.atProvider"},
+		{`forProvider`, Resource + ".spec.forProvider"},
+		{`(?:this|it)`, Resource},
+		{`(?:env|context\.environment)`, Env},
+		{`ctx`, Context},
+		{`locals?\.`, Variables + "."},
+		{`(?:connection|connectionDetails)`, Secret},
+		{`(?:candidate|latest|pending|current|outputs)\.`, Generated + "."},
+		{`(?:observed|ocds)`, Resources},
+	} {
+		all = append(all, foreignPath{regexp.MustCompile(`(?i)^` + p[0]), p[1]})
+	}
+	return all
+}()
+
+// wholePath matches a text that is a path, as it is written in other tools.
+var wholePath = regexp.MustCompile(`^\s*[$@]?\.?([A-Za-z_]\w*(?:\.\??\w[\w-]*|\[[^\[\]]*\])*)\s*$`)
+
+// translated returns a path of another tool as it is written here, or an empty text.
+func translated(path string) string {
+	m := wholePath.FindStringSubmatch(path)
+	if m == nil {
+		return ""
+	}
+	for _, f := range foreignPaths {
+		if at := f.pattern.FindStringSubmatchIndex(m[1]); at != nil && isStep(m[1], at[1]) {
+			return string(f.pattern.ExpandString(nil, f.instead, m[1], at)) + m[1][at[1]:]
+		}
+	}
+	if variable := root(m[1]); isInput(variable) || variable == Variables {
+		return m[1]
+	}
+	return ""
+}
+
+// root returns the variable of a path.
+func root(path string) string { return wordFirst.FindString(path) }
+
+// isStep reports whether a step of a path ends, or begins, at an offset.
+func isStep(path string, at int) bool {
+	return at == len(path) || path[at] == '.' || path[at] == '[' || path[at-1] == '.'
+}
+
+// wrapped matches a text that is wrapped as a whole by another template language.
+var wrapped = regexp.MustCompile(`(?s)^\s*(?:\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|` +
+	`\{(\.[^{}]*)\}|(\$\..*))\s*$`)
+
+// content returns what to write instead of a whole text of another template language. It returns an example
+// if the text contains something else.
+func content(text, example string) string {
+	if m := wrapped.FindStringSubmatch(text); m != nil {
+		inner := strings.TrimSpace(strings.Join(m[1:], ""))
+		path := translated(inner)
+		switch {
+		case ofWorkflow.MatchString(inner):
+			return "for example secrets.db.password, a key of the composed resource db"
+		case path != "":
+			return path
+		case ofResource.MatchString(inner):
+			return Resources + "." + inner
+		}
+	}
+	return example
+}
+
+// ofWorkflow is a secret of GitHub Actions.
+var ofWorkflow = regexp.MustCompile(`^secrets\.\w+$`)
+
+// ofResource is a path of a resource in kro.
+var ofResource = regexp.MustCompile(`^[A-Za-z]\w*\.(?:spec|status|metadata)(?:\.\w+)+$`)
+
+// The syntax of template languages.
+var (
+	// insertion is a value that a template language inserts into a text.
+	insertion = regexp.MustCompile(`\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|\{([^{}]*)\}`)
+
+	// filtered is a path with the filters of Go templates that are not needed here. A group is a default.
+	filtered = regexp.MustCompile(`^(.*?)(?:\|\s*default\s+["']([^"'\\|]*)["']\s*)?(?:\|\s*(?:b64dec|s?quote|toString)\s*)*$`)
+
+	// plainText is text between insertions that is certainly no part of an expression.
+	plainText = regexp.MustCompile("^(?:[^`'\"()+?<>!&|\\\\\n=]|=[^=]|=$)*$")
+)
+
+// insertedValue returns an expression for what a template language inserts into a text, or an empty text.
+func insertedValue(text string) string {
+	m := filtered.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	path := translated(m[1])
+	if inner := strings.TrimSpace(m[1]); path == "" && ofResource.MatchString(inner) {
+		path = Resources + "." + inner
+	}
+	if m[2] != "" && optionalPath(path) != "" {
+		return fmt.Sprintf("%s.orValue('%s')", optionalPath(path), m[2])
+	}
+	return path
+}
+
+// inserted explains a whole text that is written in a template language. at is the first insertion.
+func (c *script) inserted() (message string, at int) {
+	all := insertion.FindAllStringSubmatchIndex(c.text, -1)
+	if len(all) == 0 || len(all) == 1 && content(c.text, "") != "" {
+		return "", 0
+	}
+	var parts []string
+	end, known := 0, false
+	text := func(s string) bool {
+		if strings.TrimSpace(s) != "" {
+			parts = append(parts, "'"+strings.TrimRight(s, "\n")+"'")
+		}
+		return plainText.MatchString(s)
+	}
+	for _, m := range all {
+		value := ""
+		for g := 2; g < len(m); g += 2 {
+			if m[g] >= 0 {
+				value = insertedValue(c.text[m[g]:m[g+1]])
+			}
+		}
+		known = known || value != ""
+		if !text(c.text[end:m[0]]) {
+			return "", 0
+		}
+		parts, end = append(parts, inText(value)), m[1]
+	}
+	if !text(strings.TrimRight(c.text[end:], " \n")) || !known {
+		return "", 0
+	}
+	if whole, ok := strings.CutPrefix(parts[0], "string("); ok && len(parts) == 1 {
+		parts[0] = strings.TrimSuffix(whole, ")")
+	}
+	at = all[0][0]
+	begin, ok := foreignOperators[c.text[at:at+2]]
+	if !ok {
+		begin = "{ } does not insert a value into a text: write "
+	}
+	return begin + strings.Join(parts, " + "), at
+}
+
+// inText returns a value as a part of a sum of texts. Ports are numbers.
+func inText(value string) string {
+	switch {
+	case value == "":
+		return "value"
+	case strings.HasSuffix(strings.ToLower(value), "port"):
+		return "string(" + value + ")"
+	}
+	return value
+}
+
+// Examples of CEL for the template languages.
+const (
+	exampleContent = "its content as an expression, for example resources.db.status.host"
+	exampleText    = "'text' + value, or 'text %s'.format([value])"
+	examplePath    = "for example composite.spec.host"
+)
+
+var templateExamples = map[string]string{ //nolint:gochecknoglobals // a table
+	"{{": exampleContent, "${": exampleText, "$(": exampleText, "{.": examplePath, "$.": examplePath,
+}
+
+// foreign finds the syntax of other languages in the first n tokens. Unclosed texts and wrong escapes are only
+// looked for up to the wrong token.
+func (c *script) foreign(n, wrong int) (message string, at int) {
+	for i, t := range c.tokens[:n] {
+		if i+1 < len(c.tokens) && c.tokens[i+1].at == t.end() {
+			if text := c.foreignOperator(i); text != "" {
+				return text, i
+			}
+		}
+		if i > wrong {
+			continue
+		}
+		if t.kind == unclosed {
+			quote := strings.TrimLeft(t.text, "rRbB")[:1]
+			message := "the text that begins here does not end: close it with " + quote
+			if t.end() == len(strings.TrimRight(c.text, " ")) && len(t.text) == 1 {
+				message += ", and if a space and # come after it in the YAML, write `|-` after the key, and the expression indented in the next line"
+			}
+			return message, i
+		}
+		if bad := badEscape(t.text); t.kind == quoted && bad != "" {
+			return bad + ` is not a valid escape in a text: write \` + bad + " for a backslash, or r before the text", i
+		}
+	}
+	return "", 0
+}
+
+// isSpread matches a map that is spread, after a bracket, a comma or a space.
+var isSpread = regexp.MustCompile(`^.?\{?(?:\.\.\.|\*\*)`)
+
+// foreignOperator returns a message about a token and the next one, which follows without a space.
+func (c *script) foreignOperator(i int) string {
+	two, before := c.tokens[i].text+c.tokens[i+1].text, token{}
+	if i > 0 {
+		before = c.tokens[i-1]
+	}
+	switch {
+	case two == "[]" && before.isValue(closing) && before.end() == c.tokens[i].at:
+		return foreignOperators["[]"]
+	case two == "[]":
+		return ""
+	case isSpread.MatchString(c.text[max(c.tokens[i].at-1, 0):]) && (before.is("{,") || two == "{."):
+		return "a map cannot be spread into another one" + noMerge
+	case two == "??" || two == "?:":
+		return foreignOperators[two] + c.withDefaultBefore(c.tokens[i].at, c.literalAt(i+2))
+	case two == "=>" && c.open(i).text == "{":
+		return "there is no => in a map: write : between a key and its value"
+	case c.tokens[i].text == "." && c.tokens[i+1].kind == quoted:
+		return fmt.Sprintf("a text cannot follow a dot: write [%s] without the dot", c.tokens[i+1])
+	}
+	return c.ofThisList(foreignOperators[two]+templateContent(two, c.text), c.tokens[i].at)
+}
+
+// elements matches the selection of all elements of a list in other languages, and the field that follows.
+var elements = regexp.MustCompile(`^(?:\.[*#]|\[\*?\])\.([A-Za-z_]\w*)`)
+
+// ofThisList writes the list before an offset, and the field after it, into the example of a message.
+func (c *script) ofThisList(message string, at int) string {
+	field := elements.FindStringSubmatch(c.text[at:])
+	list := pathBefore(c.text[:at])
+	if field == nil || list == "" {
+		return message
+	}
+	return strings.Replace(message, ofElements, fmt.Sprintf("%s.map(x, x.%s)", list, field[1]), 1)
+}
+
+// templateContent completes the message about a template language.
+func templateContent(operator, text string) string {
+	if example, ok := templateExamples[operator]; ok {
+		return content(text, example)
+	}
+	return ""
+}
