@@ -139,14 +139,21 @@ func (all *inputs) meant(wrong string) string {
 	return plan.InsteadOfResource(wrong, all.resources)
 }
 
-// environmentNames returns the names of the fields of the environment, without those of its type.
-func environmentNames(environment wire.Struct) (names []string) {
-	for name := range environment.All() {
-		if name != "apiVersion" && name != "kind" {
-			names = append(names, name)
+// isEmpty reports whether an environment has no fields but those of its type.
+func isEmpty(environment wire.Struct) bool {
+	fields := environment.Len()
+	for _, name := range []string{"apiVersion", "kind"} {
+		if environment.Get(name).Exists() {
+			fields--
 		}
 	}
-	return names
+	return fields == 0
+}
+
+// environmentNames returns the names of the fields of the environment, without those of its type.
+func environmentNames(environment wire.Struct) []string {
+	isOfType := func(name string) bool { return name == "apiVersion" || name == "kind" }
+	return slices.DeleteFunc(environment.Keys(), isOfType)
 }
 
 // lacksInEnvironment says what to do about a field that the environment lacks, or returns an empty text. It suggests
@@ -157,14 +164,17 @@ func (s *session) lacksInEnvironment(text string) string {
 		return ""
 	}
 	field, _, _ := strings.Cut(rest, ".")
+	environment := s.observed.Environment
 	switch {
-	case s.observed.Environment.Get(field).Exists():
+	case environment.Get(field).Exists():
 		return ""
 	case field == "data":
 		return "leave data out, because the environment is the data of the EnvironmentConfigs"
+	case isEmpty(environment):
+		return "the environment is empty: add it to an EnvironmentConfig, and select this with environment.environmentConfigs"
 	}
-	meant := s.suggest(text, func() string { return suggest.DidYouMean(suggest.Nearest(field, environmentNames(s.observed.Environment))) })
-	if meant != "" {
+	nearest := func() string { return suggest.DidYouMean(suggest.Nearest(field, environmentNames(environment))) }
+	if meant := s.suggest(text, nearest); meant != "" {
 		return "the environment has no such field" + meant
 	}
 	return "add it to an EnvironmentConfig"
