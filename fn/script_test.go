@@ -44,12 +44,13 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// programFolder builds the program, and returns the folder with it under both of its names.
+// programFolder builds the program, and returns the folder with it under both of its names. The version of the program
+// is devel, also in a checkout from which Go would take another one.
 func programFolder(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
 	fn := filepath.Join(bin, "fn")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", fn, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", fn, ".").CombinedOutput(); err != nil {
 		t.Fatalf("cannot build the program: %v\n%s", err, out)
 	}
 	if err := os.Symlink(fn, filepath.Join(bin, "function-export")); err != nil {
