@@ -177,7 +177,7 @@ func TestRenderFlagsOfCrossplane(t *testing.T) {
 			t.Errorf("Crossplane's render has --%s with the short form %q, fn render has it: %t, %q", name, short, ok, got)
 		}
 	}
-	if diff := cmp.Diff([]string{"at", "show-secrets"}, own); diff != "" {
+	if diff := cmp.Diff([]string{"at", "changes", "show-secrets"}, own); diff != "" {
 		t.Errorf("flags that only fn render has: -want, +got:\n%s", diff)
 	}
 	want := []string{

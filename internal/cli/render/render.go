@@ -24,12 +24,13 @@ import (
 // composed objects.
 //
 // Flags have the names, types and meaning of `crossplane composition render`, with these additions: -o and -s may be
-// repeated, -s accepts definitions, --at and --show-secrets.
+// repeated, -s accepts definitions, --at, --changes and --show-secrets.
 type Command struct {
 	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
 	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators."                                                                  placeholder:"TIME"`
+	Changes                bool              `help:"Print how the observed objects change, instead of the objects: which of them are created, taken over, changed or deleted, and which keys of their data change. It never prints values. The exit code is 1 if an export is not ready."`
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
 	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
 	FunctionAnnotations    []string          `help:"Accepted, but has no effect: these annotations configure how Crossplane's command runs a function, and fn render is the function." placeholder:"KEY=VALUE" short:"a"`
@@ -71,12 +72,15 @@ length, unless --show-secrets is set.
 The flags are those of crossplane composition render, except for flags about Docker,
 Crossplane and projects: this command needs none of them.
 
-Exit codes: 0 if the objects are printed, 1 if the input has errors, 2 if a file could
-not be read, if the command line is wrong, or if a step does not end in time.
+Exit codes: 0 if the objects are printed, 1 if the input has errors, or if an export
+is not ready with --changes, 2 if a file could not be read, if the command line is
+wrong, or if a step does not end in time.
 
 Examples:
 
     fn render example/postgresql-url
+
+    fn render xr.yaml composition.yaml -o observed.yaml --changes
 
     fn render xr.yaml composition.yaml -o observed.yaml -e required.yaml \
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
@@ -107,6 +111,9 @@ func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServ
 	if err != nil {
 		return err
 	}
+	if c.Changes { // one report
+		stderr = stdout
+	}
 	r, err := newRun(in, fn, stderr)
 	if err != nil {
 		return err
@@ -117,12 +124,17 @@ func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServ
 		}
 	}
 	r.sayDeleted(in)
-	out, err := c.print(in, r)
-	if err != nil {
+	var out []byte
+	if c.Changes {
+		out = r.changes(in)
+	} else if out, err = c.print(in, r); err != nil {
 		return err
 	}
 	if _, err := stdout.Write(out); err != nil {
 		return fmt.Errorf("cannot write the rendered objects: %w", err)
+	}
+	if c.Changes && !r.ready {
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "an export is not ready"}
 	}
 	return nil
 }
@@ -143,6 +155,7 @@ type run struct {
 	desired  *fnv1.State
 	context  *structpb.Struct
 	results  []result
+	ready    bool // all exports are ready
 }
 
 // A result is a result that did not end the pipeline, and its step.
@@ -174,6 +187,7 @@ func newRun(in *inputs, fn fnv1.FunctionRunnerServiceServer, stderr io.Writer) (
 		observed: observed,
 		desired:  &fnv1.State{},
 		context:  pipelineContext,
+		ready:    true,
 	}, nil
 }
 
@@ -235,6 +249,7 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 		if invalid && c.GetReason() == reasonInvalid {
 			text = "" // the diagnostics
 		}
+		r.ready = r.ready && c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE
 		r.say(fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason()), text)
 	}
 	if isFatal(rsp) {
