@@ -281,6 +281,13 @@ type SecretExport struct {
 	// legacy composites only. If it is not set, the data is in the Secret only.
 	// +optional
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
+
+	// If true, a Secret that the export takes over loses the keys that the export does not write. If it is not
+	// set, the Secret keeps these keys with their values, and a warning names them. An export takes over the
+	// Secret that has its name if the composite already composes it under a composition resource name that no
+	// export and no earlier step of the pipeline has. It has no effect on any other Secret.
+	// +optional
+	Prune bool `json:"prune,omitempty"`
 }
 
 // A ConfigMapExport is a ConfigMap to compose.
@@ -334,6 +341,13 @@ type ConfigMapExport struct {
 	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
+
+	// If true, a ConfigMap that the export takes over loses the keys that the export does not write. If it is not
+	// set, the ConfigMap keeps these keys with their values, and a warning names them. An export takes over the
+	// ConfigMap that has its name if the composite already composes it under a composition resource name that no
+	// export and no earlier step of the pipeline has. It has no effect on any other ConfigMap.
+	// +optional
+	Prune bool `json:"prune,omitempty"`
 }
 
 // Metadata of an object to compose.

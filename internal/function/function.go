@@ -116,6 +116,7 @@ func observe(req *wire.Request, id string) *reconcile.Request {
 		Found:         req.RequiredResources,
 		Desired:       make(map[string]wire.Struct, len(req.Desired.Resources)),
 		Elsewhere:     map[string]bool{},
+		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),

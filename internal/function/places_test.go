@@ -61,11 +61,18 @@ func TestPlaces(t *testing.T) {
 			want:    want{condition: "STATUS_CONDITION_TRUE Available", desired: desiredSecret("conn", "orders-conn", "READY_TRUE")},
 		},
 		"ExportRenamedNamePinned": {
-			reason:  "With a name of its own the object stays, under the name in the pipeline that it has.",
+			reason:  "With a name of its own the export takes over the object, under the name in the pipeline that the object has.",
 			request: functiontest.ObservedDatabase + observedConnection + input("conn", "name: orders-connection", username),
-			found:   map[string]string{"team-a/orders-connection": strings.Replace(foundConnection, "kind: Secret,", "kind: Secret, type: Opaque,", 1)},
-			want: with(says("Conflict", `Secret "conn": Secret team-a/orders-connection is the composed resource "connection" of this composite, and is kept: if the export was renamed, set secrets[0].name to "connection" again; otherwise set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`),
-				desiredSecret("connection", "orders-connection", "READY_FALSE")),
+			want:    want{condition: "STATUS_CONDITION_TRUE Available", desired: desiredSecret("connection", "orders-connection", "READY_TRUE")},
+		},
+		"NameUnknown": {
+			reason:  "While the name of a renamed export is unknown, the object that it may have is kept.",
+			request: functiontest.ObservedDatabase + observedConnection + input("conn", "nameExpression: composite.spec.later", username),
+			want: notReady(want{
+				condition: `STATUS_CONDITION_FALSE Held Secret "conn" is not created: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in Database orders, or write .?later.orValue('none') for a default); the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "connection"`,
+				results:   []string{`SEVERITY_WARNING the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "connection"`},
+				desired:   desiredSecret("connection", "orders-connection", "READY_FALSE"),
+			}),
 		},
 		"NameChanged": {
 			reason:  "The name of an object cannot change. Its data do, so that it stays ready, but the condition says so.",

@@ -189,6 +189,11 @@ func worst(result *reconcile.Result) reconcile.State {
 func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *reconcile.Result, id string) {
 	own, author := outcomes(result)
 	r := report{state: worst(result)}
+	for _, o := range result.Objects {
+		if o.Possible {
+			r.possible = append(r.possible, o.Name)
+		}
+	}
 	for _, o := range own {
 		r.add(o)
 		if o.Warn {

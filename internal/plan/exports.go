@@ -30,6 +30,7 @@ type Export struct {
 	LastWins  bool // if two entries write one key
 	Secret    secretFields
 	Immutable *bool // as it is in the input
+	Prune     bool  // if it takes over an object, remove the keys that only that object has
 
 	Generators []string // whose outputs it may contain
 }
@@ -53,6 +54,9 @@ func (e Export) NamePath() *field.Path {
 	}
 	return e.Path.Child("metadata", "name")
 }
+
+// DefaultType is the type of a Secret whose type the input does not set.
+const DefaultType = "Opaque"
 
 // secretFields are the fields that only the export of a Secret has.
 type secretFields struct {
@@ -95,12 +99,13 @@ type exportInput struct {
 func exportsOf(in *v1beta1.Exports) []exportInput {
 	out := make([]exportInput, 0, len(in.Secrets)+len(in.ConfigMaps))
 	for i, s := range in.Secrets {
-		s.Type = cmp.Or(s.Type, "Opaque")
+		s.Type = cmp.Or(s.Type, DefaultType)
 		out = append(out, exportInput{SecretExport: s, kind: object.Secret, at: field.NewPath("secrets").Index(i)})
 	}
 	for i, m := range in.ConfigMaps {
 		x := exportInput{kind: object.ConfigMap, at: field.NewPath("configMaps").Index(i), SecretExport: v1beta1.SecretExport{
 			Name: m.Name, Metadata: m.Metadata, Immutable: m.Immutable, From: m.From, DataFrom: m.DataFrom, ConflictPolicy: m.ConflictPolicy,
+			Prune: m.Prune,
 		}}
 		for _, d := range m.Data {
 			x.Data, x.nonSensitive = append(x.Data, d.SecretData), append(x.nonSensitive, d.NonSensitive)
@@ -113,7 +118,7 @@ func exportsOf(in *v1beta1.Exports) []exportInput {
 func (c *compiler) export(x exportInput) Export {
 	x.From, _ = meant(x.From)
 	e := Export{
-		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, From: x.From, Immutable: x.Immutable,
+		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, From: x.From, Immutable: x.Immutable, Prune: x.Prune,
 		Secret: secretFields{x.Type, x.ConnectionDetails}, LastWins: x.ConflictPolicy == v1beta1.ConflictLastWins,
 	}
 	e.Metadata = c.metadata(x.at.Child("metadata"), x.SecretExport.Metadata, x.From)

@@ -153,7 +153,7 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 }
 
 func (x *authorsExporter) place(e plan.Export) placement {
-	return placeExport(x.session, x.plan, x.req, e, x.observed[e.Name].Object)
+	return placeExport(x.session, x.plan, x.req, e, x.observed[e.Name].Object, nil)
 }
 
 // export makes one object, unless the Composition composes or refers to an object of that name. Its

@@ -41,6 +41,9 @@ func makeExports(s *session, p *plan.Plan, req *request, placed placements, made
 		}
 		out = out.add(ex.export(e, at))
 	}
+	for _, o := range placed.possible {
+		out = out.add(o)
+	}
 	return out
 }
 
@@ -136,6 +139,9 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 	switch {
 	case at.conflict != "":
 		out := keep(e, at)
+		if at.mayBeForged(e) {
+			out.Desired = nil
+		}
 		message := fmt.Sprintf("%s: %s", e, at.conflict)
 		out.Outcome = Outcome{State: Conflict, Message: message, See: at.see, Warn: true, Wrong: true}
 		return out
@@ -144,11 +150,13 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 	case !at.unknown.empty():
 		return hold(e, at, at.unknown)
 	}
-	o, why := ex.make(e, at)
+	o, left, why := ex.make(e, at)
 	if !why.empty() {
 		return hold(e, at, why)
 	}
-	out := Object{Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct}}
+	out := Object{
+		Outcome: taken(e, at, left), Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct},
+	}
 	if e.Secret.ConnectionDetails {
 		out.ConnectionDetails = o.Data
 		out.footprint.bytes += o.Bytes()
@@ -176,7 +184,7 @@ func hold(e plan.Export, at placement, why reasons) Object {
 		what += " (" + at.String() + ")"
 	}
 	out.Outcome = why.outcome(what, "is not created", out.Desired != nil)
-	if !rulesHold || at.unlisted && len(e.Generators) > 0 { // an unlisted object and its record may be forged
+	if !rulesHold || at.mayBeForged(e) {
 		out.Desired = nil
 	}
 	return out
@@ -185,11 +193,14 @@ func hold(e plan.Export, at placement, why reasons) Object {
 var tooMuch = fmt.Sprintf("all exports of the composite's author together can have at most %d keys and %d bytes",
 	limits.AuthorKeys, limits.AuthorBytes)
 
-// make makes the object, unless there is a reason not to.
-func (ex exporter) make(e plan.Export, at placement) (*object.Object, reasons) {
+// make makes the object, unless there is a reason not to. left are the keys that only an object that is taken over has.
+func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []string, why reasons) {
 	c := ex.collect(e)
 	data, m := c.Data(), e.Metadata
-	why := reasons{waiting: c.Waiting(), failed: c.Failed(), see: c.See()}
+	why = reasons{waiting: c.Waiting(), failed: c.Failed(), see: c.See()}
+	if data != nil {
+		data, left = ex.withLeftover(e, at, data, &why)
+	}
 	if err := ex.budget.Spend(budget.Copied(2*len(data), c.Bytes())); data != nil && err != nil { // check and encode
 		why.failed = append(why.failed, e.Path.String()+": was stopped: "+err.Error()+": export fewer keys")
 	}
@@ -198,14 +209,14 @@ func (ex exporter) make(e plan.Export, at placement) (*object.Object, reasons) {
 	if ex.quota != nil && !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
 		why.failed = append(why.failed, e.Path.String()+": is too large: "+tooMuch)
 	}
-	o := &object.Object{
+	o = &object.Object{
 		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
-		State: generatedState(e, data, ex.from), Type: e.Secret.ObjectType, Immutable: e.Immutable, Data: data,
+		State: generatedState(e, data, ex.from), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
 	}
 	if why.empty() {
 		why.failed = refuse(e, at, o)
 	}
-	return o, why
+	return o, left, why
 }
 
 // texts returns the labels, or annotations, of an export: the literal ones, those that one expression

@@ -43,6 +43,7 @@ type historyReader struct {
 	plan     *plan.Plan
 	required []Requirement        // before
 	observed map[resourceRef]bool // the objects of generations that Crossplane shows
+	placed   map[string]bool      // the composition resource names of exports and of the objects that they take over
 }
 
 // readHistories finds the generations that the composite lists. It looks up generations that Crossplane
@@ -55,7 +56,7 @@ func readHistories(
 		byGenerator: map[string]*history{}, wanted: map[string]*wantedGeneration{}, named: map[string]bool{},
 		refs: resourceRefs(s.object), accepted: accepted(s.object),
 	}
-	h := &historyReader{verifier: verifier{s, all, req}, plan: p, required: asked, observed: map[resourceRef]bool{}}
+	h := &historyReader{verifier: verifier{s, all, req}, plan: p, required: asked, observed: map[resourceRef]bool{}, placed: placed.names()}
 	for name, rec := range seen.records {
 		h.history(name).record = rec
 	}
@@ -215,7 +216,7 @@ func readGeneration(name string, number int, res observation.Resource, listed bo
 // has that name because its annotation was changed, it is composed under its own name again.
 func (h *historyReader) composes(composed string) bool {
 	_, desired := h.req.Desired[composed]
-	return desired || h.plan.ExportNamed(composed)
+	return desired || h.placed[composed]
 }
 
 // add adds a generation to its history. If it is being deleted, only its number counts.

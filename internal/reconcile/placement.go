@@ -17,7 +17,7 @@ import (
 type placement struct {
 	target
 
-	resource string       // the composition resource name: the export's, or the one from before it was renamed
+	resource string       // the composition resource name: the export's, or the one of the object that it takes over
 	observed wire.Struct  // the function's object, if it exists
 	unlisted bool         // it was looked up, because the composite does not list it
 	lookUp   *Requirement // while the function's object does not exist
@@ -34,31 +34,49 @@ type writers map[target][]writer
 type placements struct {
 	reply
 
-	at      []placement
-	writers writers
-	drop    []string // resources of the composite author in an earlier step that an export replaces
+	at       []placement
+	writers  writers
+	drop     []string // resources of the composite author in an earlier step that an export replaces
+	possible []Object // that exports whose names are unknown may take over
+}
+
+// names are the composition resource names that these objects need.
+func (p *placements) names() map[string]bool {
+	out := make(map[string]bool, len(p.at)+len(p.possible))
+	for _, at := range p.at {
+		out[at.resource] = true
+	}
+	for _, o := range p.possible {
+		out[o.Name] = true
+	}
+	return out
 }
 
 func placeExports(s *session, p *plan.Plan, req *request) placements {
 	out := placements{at: make([]placement, len(p.Exports))}
+	former := &successor{session: s, plan: p, req: req}
 	for i, e := range p.Exports {
-		out.at[i] = placeExport(s, p, req, e, s.observed.Resources[e.Name].Object)
+		out.at[i] = placeExport(s, p, req, e, s.observed.Resources[e.Name].Object, former)
 		if l := out.at[i].lookUp; l != nil {
 			out.require(*l)
 		}
 	}
+	former.keepPossible(&out)
 	out.writers, out.drop = findWriters(s, p, req, out.at)
 	return out
 }
 
 // placeExport finds the object of an export. A composed resource keeps its name and namespace, because
-// Crossplane fixes both on creation. Before it exists, its place is looked up.
-func placeExport(s *session, p *plan.Plan, req *request, e plan.Export, observed wire.Struct) placement {
+// Crossplane fixes both on creation. Before it exists, the export may take over an object at its place.
+// Otherwise its place is looked up. Exports of composite authors take over nothing: former is nil.
+func placeExport(
+	s *session, p *plan.Plan, req *request, e plan.Export, observed wire.Struct, former *successor,
+) placement {
 	at := s.intended(e)
 	if observed.Exists() {
 		return placeObserved(e, at, observed)
 	}
-	if !at.unknown.empty() || !rulesLookUp {
+	if !at.unknown.empty() || former.takeOver(&at) || !rulesLookUp {
 		return at
 	}
 	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.Kind), Namespace: at.namespace, Name: at.name}
@@ -146,8 +164,8 @@ func placeObserved(e plan.Export, want placement, observed wire.Struct) placemen
 
 // checkFound checks an object at the place of an export that is not observed. It may be the function's own
 // object, because the cache that the composite is read from may not have a resource that was just composed.
-// If the export was renamed, the object keeps its composition resource name: Crossplane deletes a resource
-// whose name is not desired.
+// An object with another composition resource name is taken over once the composite lists it. Until then it is
+// kept, so that the composite lists it.
 func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *placement, found wire.Struct) {
 	_, _, _, controlled := object.ControllerOf(found)
 	rename := "set " + e.NamePath().String() + " to another name"
@@ -156,6 +174,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	}
 	composed := object.CompositionResourceName(found)
 	_, earlier := req.Desired[composed]
+	unlisted := !resourceRefs(s.object)[resourceRef{string(e.Kind), at.name}]
 	at.see = see(found)
 	taken := composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
 	switch {
@@ -167,13 +186,18 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
 	case taken || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
+	case req.isAnother(composed, at.target):
+		at.conflict = fmt.Sprintf("%s %s has the composition resource name %q of another object of this composite: "+
+			"delete it, or %s", e.Kind, at, composed, rename)
 	case composed != e.Name:
-		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, and is kept: "+
-			"if the export was renamed, set %s to %q again; otherwise %s",
-			e.Kind, at, composed, e.Path.Child("name"), composed, rename)
-		at.observed, at.resource, at.unlisted = found, composed, !resourceRefs(s.object)[resourceRef{string(e.Kind), at.name}]
+		at.observed, at.resource, at.unlisted = found, composed, unlisted
+		at.unknown = waitingFor("the composite to list %s %s as its composed resource %q", e.Kind, at, composed)
+		if at.mayBeForged(e) {
+			at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, which does not list it: "+
+				"delete it, or %s", e.Kind, at, composed, rename)
+		}
 	default:
-		at.observed, at.unlisted = found, !resourceRefs(s.object)[resourceRef{string(e.Kind), at.name}]
+		at.observed, at.unlisted = found, unlisted
 	}
 }
 

@@ -3,9 +3,12 @@ package reconcile
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -30,6 +33,7 @@ type Request struct {
 	HasSchemas bool // Crossplane can read schemas
 
 	Elsewhere map[string]bool // the generators of other steps
+	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 	Now       time.Time
 	Random    io.Reader // the source of credentials
 }
@@ -127,6 +131,24 @@ type request struct {
 	*Request
 
 	answers map[string]*answer // by the key of the requirement
+}
+
+// newRequest returns a request without the resources that other steps only keep as they are observed, because they
+// may take them over.
+func newRequest(in *Request) *request {
+	out := &request{Request: in, answers: map[string]*answer{}}
+	if len(in.Possible) == 0 {
+		return out
+	}
+	own := *in
+	own.Desired = maps.Clone(in.Desired)
+	for name := range in.Possible {
+		if proto.Equal(in.Desired[name].Proto(), object.Held(in.Observation.Resources[name].Object)) {
+			delete(own.Desired, name)
+		}
+	}
+	out.Request = &own
+	return out
 }
 
 func (r *request) answer(req Requirement) *answer {

@@ -60,7 +60,7 @@ type Outcome struct {
 }
 
 // Said reports whether the condition has the message.
-func (o Outcome) Said() bool { return o.State != Available || o.Warn }
+func (o Outcome) Said() bool { return o.Message != "" && (o.State != Available || o.Warn) }
 
 // A footprint is the number of bytes that an object adds to the response, and how it can add fewer.
 type footprint struct {
@@ -74,10 +74,11 @@ type footprint struct {
 type Object struct {
 	Outcome
 
-	Name              string // in the pipeline: the name of the export, or the name that it had on creation
+	Name              string // in the pipeline: the name of the export, or the one of the object that it took over
 	Kind              object.Kind
 	Desired           *structpb.Struct           // nil for none
 	ConnectionDetails map[string]sensitive.Bytes // of the composite
+	Possible          bool                       // it is only kept because an export may take it over
 
 	footprint footprint
 }

@@ -39,7 +39,7 @@ type composition struct {
 // Requirements must not depend on what was read. Therefore the names of sources and exports are
 // evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
-	req := &request{Request: in, answers: map[string]*answer{}}
+	req := newRequest(in)
 	xr := compositeOf(in.Observation.Composite.Object)
 	seen := split(p, req, xr)
 	if err := refuseRequest(p, req, xr, seen); err != nil {

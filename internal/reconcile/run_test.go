@@ -343,12 +343,6 @@ func TestRunPlaces(t *testing.T) {
 			objects: "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
 			want:    []string{`Waiting nothing | Secret "a" (team/xr-a) is not created: key "k" waits for resources.databse (no earlier step composes it: did you mean database?); key "l" waits for secrets.other (no earlier step composes it: use one of database, db, or compose it in an earlier step); key "m" waits for secrets.database (it does not exist yet)`},
 		},
-		"RenamedExport": {
-			reason:  "an export that was renamed: its object is kept under the name that it has",
-			input:   url,
-			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
-			want:    []string{`Conflict! Secret team/xr-url {data: {host: theirs}}` + at + `Secret team/xr-url is the composed resource "other" of this composite, and is kept: if the export was renamed, set secrets[0].name to "other" again; otherwise set secrets[0].metadata.name to another name`},
-		},
 		"AnotherOfOurs": {
 			reason:  "another export's object",
 			input:   `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {name: o}, data: [{key: k, value: "'v'"}]}]`,

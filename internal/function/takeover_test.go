@@ -1,0 +1,36 @@
+package function_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+)
+
+// A step that does not know the name of its object keeps the objects that it may take over. If one of them belongs to a
+// later step, that step composes it as before.
+func TestPossibleOfLaterStep(t *testing.T) {
+	const later = `secrets: [{name: theirs, data: [{key: role, value: composite.spec.role}]}]`
+	c := functiontest.NewControlPlane(t, later)
+	c.Reconcile()
+	uid := functiontest.Meta(c.Object("Secret", "shop-theirs"), "uid")
+	c.SetInput(`secrets: [{name: ours, metadata: {nameExpression: composite.spec.secretName}, data: [{key: k, value: "'v'"}]}]`)
+	c.Later = []string{later}
+	functiontest.Set(c.XR, "writer", "spec", "role")
+	for range 2 {
+		c.Reconcile()
+		if diff := cmp.Diff("", c.Fatal()); diff != "" {
+			t.Fatalf("the input is refused: -want, +got:\n%s", diff)
+		}
+	}
+	if got := c.Value("shop-theirs", "role"); got != "writer" {
+		t.Errorf("the later step does not update its object: want writer, got %q", got)
+	}
+	functiontest.Set(c.XR, "shop-ours", "spec", "secretName")
+	c.Settle()
+	c.Wants("the name is known", "shop-ours shop-theirs", "Available")
+	if got := functiontest.Meta(c.Object("Secret", "shop-theirs"), "uid"); got != uid {
+		t.Errorf("the object of the later step is another one: want UID %q, got %q", uid, got)
+	}
+}

@@ -1,0 +1,203 @@
+package reconcile
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// A successor finds the objects that exports take over: the composite lists them under a composition
+// resource name that no export and no earlier step has anymore. Such an object keeps that name, because
+// Crossplane deletes a resource whose name is not desired.
+type successor struct {
+	*session
+
+	plan *plan.Plan
+	req  *request
+	free map[target]string // the composition resource names of these objects; nil until the first use
+}
+
+// takeOver completes the placement of an export that takes over an object. It needs no lookup: Crossplane
+// observes the object.
+func (s *successor) takeOver(at *placement) bool {
+	if s == nil {
+		return false
+	}
+	if s.free == nil {
+		s.free = s.findFree()
+	}
+	composed, ok := s.free[at.target]
+	if !ok {
+		return false
+	}
+	at.resource, at.observed = composed, s.observed.Resources[composed].Object
+	return true
+}
+
+// findFree finds the objects. Generations and objects of composite authors are not among the session's
+// resources.
+func (s *successor) findFree() map[target]string {
+	out := map[target]string{}
+	for _, name := range plan.SortedKeys(s.observed.Resources) {
+		o := s.observed.Resources[name].Object
+		v, kind, ns, n := object.Identity(o)
+		if v != "v1" || kind != string(object.Secret) && kind != string(object.ConfigMap) {
+			continue
+		}
+		_, earlier := s.req.Desired[name]
+		if earlier || strings.HasPrefix(name, plan.GenerationPrefix) || s.plan.ExportNamed(name) || !s.controls(o) {
+			continue
+		}
+		if ns == "" {
+			ns = s.namespace // a file may omit it
+		}
+		if t := (target{object.Kind(kind), ns, n}); out[t] == "" {
+			out[t] = name
+		}
+	}
+	return out
+}
+
+// isTakenOver reports whether the object of an export has another composition resource name than the export.
+func (at *placement) isTakenOver(e plan.Export) bool {
+	return at.observed.Exists() && at.resource != e.Name
+}
+
+// isAnother reports whether the composed resource with a name is not the one at a place. Crossplane would write to it.
+func (r *request) isAnother(composed string, at target) bool {
+	res, ok := r.Observation.Resources[composed]
+	_, kind, _, name := object.Identity(res.Object)
+	return ok && (kind != string(at.kind) || name != at.name)
+}
+
+// keepPossible keeps the objects that exports may take over once their names are known.
+func (s *successor) keepPossible(out *placements) {
+	unknown := map[object.Kind][]string{} // the paths of exports
+	for i, e := range s.plan.Exports {
+		if at := out.at[i]; at.name == "" && !at.observed.Exists() {
+			unknown[e.Kind] = append(unknown[e.Kind], e.Path.String())
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	names, taken := map[string]object.Kind{}, out.names()
+	for t, name := range s.findFree() {
+		if !taken[name] && len(unknown[t.kind]) > 0 {
+			names[name] = t.kind
+		}
+	}
+	kept := map[object.Kind][]string{} // of each kind
+	for _, name := range plan.SortedKeys(names) {
+		kind := names[name]
+		out.possible = append(out.possible, Object{
+			Name: name, Kind: kind, Desired: object.Held(s.observed.Resources[name].Object), Outcome: Outcome{State: Held},
+			Possible: true,
+		})
+		kept[kind] = append(kept[kind], fmt.Sprintf("composed resource %q", name))
+	}
+	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
+		if len(kept[kind]) > 0 {
+			out.report(Outcome{State: Held, Warn: true, Aside: true, Message: fmt.Sprintf(
+				"the name of %s is unknown, so each %s that it may take over is kept unchanged: %s",
+				plan.Shorten(unknown[kind], ", "), kind, plan.Shorten(kept[kind], ", "))})
+		}
+	}
+}
+
+// leftover returns the data of an object that an export takes over, without the keys that the export names.
+func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
+	if e.Prune || !at.isTakenOver(e) {
+		return nil, nil
+	}
+	held := object.Held(at.observed)
+	if held == nil {
+		return nil, nil
+	}
+	out, err := object.DataOf(wire.Of(held))
+	for _, d := range e.Data {
+		delete(out, d.Key)
+		if d.Key == "" && d.Value != nil {
+			spelled, _ := d.Value.Spelled()
+			for _, k := range spelled {
+				delete(out, k.Name)
+			}
+		}
+	}
+	return out, err
+}
+
+// withLeftover returns the data of an object that an export takes over: that of the export, and the keys that only
+// the object has. left are the names of these keys.
+func (ex exporter) withLeftover(
+	e plan.Export, at placement, data map[string]sensitive.Bytes, why *reasons,
+) (all map[string]sensitive.Bytes, left []string) {
+	more, err := leftover(e, at)
+	size := 0
+	for key, value := range more {
+		if _, writes := data[key]; writes {
+			delete(more, key)
+		}
+		size += value.Len()
+	}
+	if err == nil {
+		err = ex.budget.Spend(budget.Copied(2*len(more), size))
+	}
+	if err != nil {
+		why.failed = append(why.failed, fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", e.Path, e.Kind, at, err.Error()))
+	}
+	if err != nil || len(more) == 0 {
+		return data, nil
+	}
+	all = maps.Clone(data)
+	maps.Copy(all, more)
+	return all, plan.SortedKeys(more)
+}
+
+// typeOf returns the type of an export's Secret. One that is taken over keeps its type, because a type cannot change.
+func typeOf(e plan.Export, at placement) string {
+	if at.isTakenOver(e) {
+		return object.TypeOf(at.observed)
+	}
+	return e.Secret.ObjectType
+}
+
+// taken warns of what stays of an object that an export takes over.
+func taken(e plan.Export, at placement, left []string) Outcome {
+	var stays []string
+	if len(left) > 0 {
+		stays = append(stays, fmt.Sprintf("keeps keys that the export does not write (%s): write them in %s, or set %s: true "+
+			"to remove them", plan.Shorten(quotedAll(left), ", "), e.At("data"), e.At("prune")))
+	}
+	if typ := typeOf(e, at); typ != e.Secret.ObjectType && e.Secret.ObjectType != plan.DefaultType {
+		stays = append(stays, fmt.Sprintf("keeps the type %q, which cannot change: set %s to it", typ, e.At("type")))
+	}
+	if len(stays) == 0 {
+		return Outcome{}
+	}
+	return Outcome{Warn: true, Message: fmt.Sprintf("%s (%s) took over the composed resource %q, and %s",
+		e, at, at.resource, strings.Join(stays, "; it "))}
+}
+
+func quotedAll(names []string) []string {
+	out := make([]string, 0, len(names))
+	for _, n := range names {
+		out = append(out, strconv.Quote(n))
+	}
+	return out
+}
+
+// mayBeForged reports whether an object must not be listed as it is: any client can create an object with a record
+// of generations, and what the composite lists is trusted.
+func (at *placement) mayBeForged(e plan.Export) bool {
+	recorded := plan.MetadataOf(at.observed).Get("annotations").Struct().Get(generator.AnnotationGenerated).Exists()
+	return at.unlisted && (recorded || len(e.Generators) > 0 && !at.isTakenOver(e))
+}

@@ -1,0 +1,337 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+)
+
+// A former is a Secret at the place of url that the composite lists under another composition resource name.
+type former struct{ composed, metadata, rest string }
+
+const (
+	ownedByComposite = "ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]"
+	formerData       = "data: {host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=}" // old-host, old-user
+	moreData         = "data: {host: b2xkLWhvc3Q=, more: bW9yZQ==, extra: ZXh0cmE=}"
+)
+
+// object returns the Secret as it is observed.
+func (f former) object() string {
+	metadata := "name: xr-url, namespace: team, annotations: {crossplane.io/composition-resource-name: " + f.composed + "}, " + ownedByComposite
+	if f.metadata != "" {
+		metadata = f.metadata
+	}
+	return "{apiVersion: v1, kind: Secret, metadata: {" + metadata + "}, " + f.rest + "}"
+}
+
+// formers returns the resources with these Secrets, and db.
+func formers(all ...former) string {
+	out := "resources:\n" + db("{endpoint: db.example.org, conditions: [{type: Ready}]}", "{username: canary-user}")
+	for _, f := range all {
+		out += fmt.Sprintf("  %s: {object: %s}\n", f.composed, f.object())
+	}
+	return out
+}
+
+// urlWith is url with another field of the export.
+func urlWith(field string) string {
+	return strings.Replace(url, "  from: db\n", "  from: db\n  "+field+"\n", 1)
+}
+
+// showNamed is show with the composition resource names of the objects.
+func showNamed(s *scene, t *testing.T) []string {
+	t.Helper()
+	r := s.run(t)
+	out := show(r)
+	for i, o := range r.Objects {
+		out[i] = o.Name + ": " + out[i]
+	}
+	return out
+}
+
+func TestTakeOver(t *testing.T) {
+	const (
+		written = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"
+		rename  = "set secrets[0].metadata.name to another name"
+	)
+	for name, c := range map[string]struct {
+		reason  string
+		input   string
+		objects string
+		want    []string
+	}{
+		"SameKeys": {
+			reason:  "the object keeps its composition resource name; it is the same object, and nothing is said",
+			input:   url,
+			objects: formers(former{composed: "old", rest: formerData}),
+			want:    []string{written},
+		},
+		"Type": {
+			reason:  "a type cannot change, so the object keeps it",
+			input:   url,
+			objects: formers(former{composed: "old", rest: "type: connection.crossplane.io/v1alpha1, " + formerData}),
+			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, type: connection.crossplane.io/v1alpha1}"},
+		},
+		"TypeOfInput": {
+			reason:  "another type in the input has no effect, which is said; the object is still available",
+			input:   urlWith("type: example.org/x"),
+			objects: formers(former{composed: "old", rest: formerData}),
+			want:    []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | " + `Secret "url" (team/xr-url) took over the composed resource "old", and keeps the type "Opaque", which cannot change: set secrets[0].type to it`},
+		},
+		"TypeNeedsKeys": {
+			reason:  "the keys must fit the type that stays",
+			input:   url,
+			objects: formers(former{composed: "old", rest: "type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eA==, host: eA==}"}),
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, type: kubernetes.io/tls} | " +
+				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("tls.crt", "tls.key"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
+		},
+		"TypeLosesKeys": {
+			reason:  "pruning cannot make it invalid",
+			input:   urlWith("prune: true"),
+			objects: formers(former{composed: "old", rest: "type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eA==}"}),
+			want: []string{"old: Held! Secret team/xr-url {data: {tls.crt: x, tls.key: x}, type: kubernetes.io/tls} | " +
+				`Secret "url" (team/xr-url) is kept unchanged: secrets[0]: cannot make a Secret of type "kubernetes.io/tls": keys "tls.crt" and "tls.key" are missing: add them to data`},
+		},
+		"KeepsKeys": {
+			reason:  "keys that only the object has stay, and the warning says what to write",
+			input:   url,
+			objects: formers(former{composed: "old", rest: moreData}),
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}} | " +
+				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
+		},
+		"Prune": {
+			reason:  "they leave once the input says so",
+			input:   urlWith("prune: true"),
+			objects: formers(former{composed: "old", rest: moreData}),
+			want:    []string{written},
+		},
+		"PruneOfNoTakeOver": {
+			reason:  "prune has no effect on an object that the export composed itself",
+			input:   urlWith("prune: true"),
+			objects: observedURL + db("{endpoint: db.example.org, conditions: [{type: Ready}]}", "{username: canary-user}"),
+			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
+		},
+		"NamedKeys": {
+			reason:  "a key that the input names is not kept if it is optional and has no value",
+			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {valueMap: "{'host': 'h', ?'extra': composite.spec.?later}"}]}]`,
+			objects: formers(former{composed: "old", rest: moreData}),
+			want:    []string{"old: Available Secret team/xr-url {data: {host: h}}"},
+		},
+		"KeysOfOthers": {
+			reason: "keys that others added are not desired: they stay in any case",
+			input:  url,
+			objects: formers(former{composed: "old", rest: moreData, metadata: `name: xr-url, namespace: team, ` + ownedByComposite + `,
+        managedFields: [{manager: apiextensions.crossplane.io/composed/x, operation: Apply, fieldsV1: {"f:data": {"f:host": {}, "f:more": {}}}}, {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:extra": {}}}}]`}),
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}} | " +
+				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
+		},
+		"Waits": {
+			reason:  "while an input is missing, it is kept as any other object",
+			input:   `secrets: [{name: url, data: [{key: k, value: composite.spec.later}]}]`,
+			objects: formers(former{composed: "old", rest: moreData}),
+			want:    []string{`old: Held! Secret team/xr-url {data: {extra: extra, host: old-host, more: more}} | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
+		},
+		"Broken": {
+			reason:  "keys that cannot be read cannot be kept",
+			input:   url,
+			objects: formers(former{composed: "old", rest: "data: {more: '!'}"}),
+			want:    []string{`old: Held! Secret team/xr-url {data: {more: not base64}} | Secret "url" (team/xr-url) is kept unchanged: secrets[0]: cannot keep the keys of Secret team/xr-url: cannot decode key "more": its value is not what the API server returns`},
+		},
+		"Immutable": {
+			reason:  "an immutable object cannot change",
+			input:   urlWith("immutable: true"),
+			objects: formers(former{composed: "old", rest: "immutable: true, " + formerData}),
+			want:    []string{`old: Held! Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: true} | Secret "url" (team/xr-url) is kept unchanged: secrets[0].immutable: its data changed, but the Secret is immutable: delete Secret team/xr-url so that it is created again`},
+		},
+		"ConnectionDetails": {
+			reason:  "all of its data is published, as that of a kept object is",
+			input:   urlWith("connectionDetails: true"),
+			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}}}\n" + formers(former{composed: "old", rest: moreData}),
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}} details={extra: extra, host: db.example.org, more: more, user: canary-user} | " +
+				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
+		},
+		"ConfigMap": {
+			reason:  "a ConfigMap also keeps its binary keys",
+			input:   `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]`,
+			objects: "resources: {old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team, " + ownedByComposite + "}, data: {more: text}, binaryData: {b: /w==}}}}",
+			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}} | " +
+				`ConfigMap "c" (team/xr-c) took over the composed resource "old", and keeps keys that the export does not write ("b", "more"): write them in configMaps[0].data, or set configMaps[0].prune: true to remove them`},
+		},
+		"OtherKind": {
+			reason:  "an object of another kind is at another place",
+			input:   url,
+			objects: "resources: {db: {object: {status: {endpoint: e}}, details: {username: canary-user}}, old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url, namespace: team, " + ownedByComposite + "}}}}",
+			want:    []string{"url: Available Secret team/xr-url {data: {host: e, user: canary-user}}"},
+		},
+		"OtherNamespace": {
+			reason:  "and so is one in another namespace",
+			input:   url,
+			objects: formers(former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, " + ownedByComposite}),
+			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
+		},
+		"EarlierStep": {
+			reason:  "an earlier step still composes it",
+			input:   url,
+			objects: "desired: {old: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}}\n" + formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
+			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: ` + rename},
+		},
+		"EarlierStepElsewhere": {
+			reason:  "an earlier step composes something else under its name, which Crossplane writes into this object",
+			input:   url,
+			objects: "desired: {old: {apiVersion: v1, kind: Secret, metadata: {name: new, namespace: team}}}\n" + formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
+			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: ` + rename},
+		},
+		"NotControlled": {
+			reason:  "an object without a controller is not deleted, and not taken over",
+			input:   url,
+			objects: formers(former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: team"}) + "cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: team"}.object() + "]",
+			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or ` + rename},
+		},
+		"ExportOfThatName": {
+			reason:  "another export has its composition resource name",
+			input:   url + `- {name: old, metadata: {name: o}, data: [{key: host, value: "'v'"}]}`,
+			objects: formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
+			want: []string{
+				`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: ` + rename,
+				`old: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "old": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own; it keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/o`,
+			},
+		},
+		"GenerationOfThatName": {
+			reason:  "a composition resource name of generations is not free, whatever the object is",
+			input:   url,
+			objects: formers(former{composed: "generated/gone/1", rest: formerData}) + "cluster: [" + former{composed: "generated/gone/1", rest: formerData}.object() + "]",
+			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "generated/gone/1" of this composite: ` + rename},
+		},
+		"AuthorOfThatName": {
+			reason:  "the object of a composite author is deleted first",
+			input:   url,
+			objects: formers(former{composed: "fromComposite/Secret/xr-url", rest: formerData}) + "cluster: [" + former{composed: "fromComposite/Secret/xr-url", rest: formerData}.object() + "]",
+			want:    []string{`url: Waiting nothing | Secret "url" (team/xr-url) is not created: it waits for Secret team/xr-url, which a composite author requests, to be deleted`},
+		},
+		"CopiedAnnotation": {
+			reason: "Crossplane would write to the observed object with that name",
+			input:  url,
+			objects: formers(former{composed: "old", rest: formerData, metadata: "name: other, namespace: team, " + ownedByComposite}) +
+				"cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
+			want: []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url has the composition resource name "old" of another object of this composite: delete it, or ` + rename},
+		},
+		"CopiedAnnotationOfAnotherKind": {
+			reason:  "also if that object is of another kind",
+			input:   url,
+			objects: "cluster: [" + former{composed: "db", rest: formerData}.object() + "]",
+			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url has the composition resource name "db" of another object of this composite: delete it, or ` + rename},
+		},
+		"Unlisted": {
+			reason:  "it is kept, so that the composite lists it",
+			input:   url,
+			objects: "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
+			want:    []string{`old: Held! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "url" (team/xr-url) is kept unchanged: it waits for the composite to list Secret team/xr-url as its composed resource "old"`},
+		},
+		"ForgedRecord": {
+			reason: "an unlisted object with a record of generations is not listed",
+			input:  url,
+			objects: "cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: team, creationTimestamp: 2020-01-01T00:00:00Z, " +
+				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite}.object() + "]",
+			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
+		},
+		"TwoExports": {
+			reason:  "two exports want it, so it is kept for both",
+			input:   `secrets: [{name: a, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
+			objects: formers(former{composed: "old", rest: formerData}),
+			want: []string{
+				`old: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "a": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own`,
+				`old: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "b": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := showNamed(newScene(t, plantest.Exports(c.input), c.objects), t)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTakeOverNeedsNoLookup(t *testing.T) {
+	s := newScene(t, plantest.Exports(url), formers(former{composed: "old", rest: formerData}))
+	if r := s.run(t); len(r.Requirements) != 0 {
+		t.Errorf("Run(...): requirements: want none, got %v", r.Requirements)
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	const (
+		later   = `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}]`
+		waiting = `a: Waiting nothing | Secret "a" is not created: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`
+	)
+	for name, c := range map[string]struct {
+		reason  string
+		input   string
+		objects string
+		want    []string
+	}{
+		"Kept": {
+			reason:  "each Secret that may be the object is kept, in the order of the names, and the composite says why",
+			input:   later,
+			objects: formers(former{composed: "old", rest: formerData}, former{composed: "last", rest: moreData, metadata: "name: other, namespace: team, " + ownedByComposite}),
+			want: []string{
+				waiting,
+				"last: Held Secret team/other {data: {extra: extra, host: old-host, more: more}}",
+				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "last", composed resource "old"`,
+			},
+		},
+		"Fails": {
+			reason:  "also if the name cannot be computed, or its namespace",
+			input:   strings.Replace(later, "nameExpression: composite.spec.later", `namespaceExpression: "'A'"`, 1),
+			objects: formers(former{composed: "old", rest: formerData}),
+			want: []string{
+				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.namespaceExpression: returns an invalid namespace: cannot use namespace "A": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
+			},
+		},
+		"OtherKind": {
+			reason:  "a Secret is not the object of a ConfigMap",
+			input:   strings.Replace(later, "secrets:", "configMaps:", 1),
+			objects: formers(former{composed: "old", rest: formerData}),
+			want:    []string{strings.ReplaceAll(strings.Replace(waiting, "Secret", "ConfigMap", 1), "secrets[0]", "configMaps[0]")},
+		},
+		"NotFree": {
+			reason: "those of others are theirs",
+			input:  later + "\nconfigMaps: [{name: c, data: [{key: k, value: \"'v'\"}]}]",
+			objects: "desired: {earlier: {apiVersion: v1, kind: Secret}}\n" + formers(
+				former{composed: "earlier", rest: formerData}, former{composed: "c", rest: formerData},
+				former{composed: "generated/gone/1", rest: formerData}, former{composed: "fromComposite/Secret/x", rest: formerData},
+				former{composed: "uncontrolled", rest: formerData, metadata: "name: u, namespace: team"}),
+			want: []string{
+				waiting,
+				`c: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | ConfigMap "c": the composed resource with that name has the kind Secret: give the ConfigMap another name in configMaps[0].name`,
+			},
+		},
+		"TakenByAnother": {
+			reason:  "an object that another export takes over is that export's",
+			input:   strings.TrimSuffix(later, "]") + `, {name: b, metadata: {name: xr-url}, data: [{key: host, value: "'h'"}, {key: user, value: "'u'"}]}]`,
+			objects: formers(former{composed: "old", rest: formerData}),
+			want:    []string{waiting, "old: Available Secret team/xr-url {data: {host: h, user: u}}"},
+		},
+		"OwnObserved": {
+			reason:  "an export whose object is observed takes over nothing",
+			input:   strings.Replace(later, "name: a", "name: url", 1),
+			objects: strings.Replace(observedURL, "resources:", "resources:\n  old: {object: "+former{composed: "old", rest: formerData, metadata: "name: y, namespace: team, " + ownedByComposite}.object()+"}", 1),
+			want:    []string{`url: Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := showNamed(newScene(t, plantest.Exports(c.input), c.objects), t)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
