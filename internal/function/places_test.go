@@ -63,7 +63,8 @@ func TestPlaces(t *testing.T) {
 		"ExportRenamedNamePinned": {
 			reason:  "With a name of its own the export takes over the object, under the name in the pipeline that the object has.",
 			request: functiontest.ObservedDatabase + observedConnection + input("conn", "name: orders-connection", username),
-			want:    want{condition: "STATUS_CONDITION_TRUE Available", desired: desiredSecret("connection", "orders-connection", "READY_TRUE")},
+			want: want{condition: "STATUS_CONDITION_TRUE Available", desired: strings.Replace(desiredSecret("connection", "orders-connection", "READY_TRUE"),
+				"namespace: team-a}", "namespace: team-a, annotations: {export.fn.crossplane.io/export: conn}}", 1)},
 		},
 		"NameUnknown": {
 			reason:  "While the name of a renamed export is unknown, the object that it may have is kept.",

@@ -126,7 +126,12 @@ func (ex exporter) export(e plan.Export, at placement) Object {
 	switch {
 	case at.stays == "":
 	case out.State == Available:
-		out.Outcome = Outcome{State: Held, Message: fmt.Sprintf("%s %s", e, stays), Warn: true, Aside: true}
+		if out.Message != "" {
+			stays = out.Message + "; it " + stays
+		} else {
+			stays = fmt.Sprintf("%s %s", e, stays)
+		}
+		out.Outcome = Outcome{State: Held, Message: stays, Warn: true, Aside: true}
 	default:
 		out.Message += "; it " + stays
 	}
@@ -211,7 +216,7 @@ func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []s
 	}
 	o = &object.Object{
 		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
-		State: generatedState(e, data, ex.from), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
+		State: stateOf(e, at, data, ex.from), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
 	}
 	if why.empty() {
 		why.failed = refuse(e, at, o)
@@ -252,8 +257,14 @@ func (ex exporter) texts(
 	return out
 }
 
-// generatedState returns the annotations of an object with values of generations.
-func generatedState(e plan.Export, data map[string]sensitive.Bytes, from map[string]generatedFrom) map[string]string {
+// stateOf returns the annotations of an object that is taken over, or has values of generations.
+func stateOf(
+	e plan.Export, at placement, data map[string]sensitive.Bytes, from map[string]generatedFrom,
+) map[string]string {
+	out := map[string]string{}
+	if at.isTakenOver(e) {
+		out[annotationExport] = e.Name
+	}
 	all := map[string]generatedFrom{}
 	for _, name := range e.Generators {
 		if f, ok := from[name]; ok {
@@ -261,10 +272,10 @@ func generatedState(e plan.Export, data map[string]sensitive.Bytes, from map[str
 		}
 	}
 	if len(all) == 0 {
-		return nil
+		return out
 	}
 	text, _ := json.Marshal(all) //nolint:errchkjson // it has only strings and numbers
-	out := map[string]string{generator.AnnotationGenerated: string(text)}
+	out[generator.AnnotationGenerated] = string(text)
 	if e.Kind == object.Secret {
 		out[generator.AnnotationSeal] = generator.Seal(data, out)
 	}

@@ -74,9 +74,12 @@ func placeExport(
 ) placement {
 	at := s.intended(e)
 	if observed.Exists() {
-		return placeObserved(e, at, observed)
+		return placeObserved(e, at, e.Name, observed)
 	}
-	if !at.unknown.empty() || former.takeOver(&at) || !rulesLookUp {
+	if composed, o := former.takeOver(e, at); o.Exists() {
+		return placeObserved(e, at, composed, o)
+	}
+	if !at.unknown.empty() || !rulesLookUp {
 		return at
 	}
 	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.Kind), Namespace: at.namespace, Name: at.name}
@@ -144,12 +147,12 @@ func (s *session) checkedName(x *expression.Expression, from, what string, check
 	return name, nil
 }
 
-func placeObserved(e plan.Export, want placement, observed wire.Struct) placement {
+func placeObserved(e plan.Export, want placement, composed string, observed wire.Struct) placement {
 	apiVersion, kind, ns, name := object.Identity(observed)
 	if ns == "" {
 		ns = want.namespace // a file may omit it
 	}
-	at := placement{target: target{e.Kind, ns, name}, resource: e.Name, observed: observed}
+	at := placement{target: target{e.Kind, ns, name}, resource: composed, observed: observed}
 	switch {
 	case apiVersion != "v1" || kind != string(e.Kind):
 		at.conflict = fmt.Sprintf("the composed resource with that name has the kind %s: give the %s another name in %s",

@@ -22,30 +22,42 @@ type successor struct {
 
 	plan *plan.Plan
 	req  *request
-	free map[target]string // the composition resource names of these objects; nil until the first use
+	free *freeObjects // nil until the first use
 }
 
-// takeOver completes the placement of an export that takes over an object. It needs no lookup: Crossplane
-// observes the object.
-func (s *successor) takeOver(at *placement) bool {
+// freeObjects are the composition resource names of the objects that exports can take over.
+type freeObjects struct {
+	names    map[string]object.Kind
+	byPlace  map[target]string
+	byExport map[target]string // with the name of the export that took the object over before
+}
+
+// annotationExport has the name of the export that took an object over.
+const annotationExport = object.StatePrefix + "export"
+
+// takeOver returns the object that an export takes over, and its composition resource name. It needs no lookup:
+// Crossplane observes the object. An object that the export took over before stays its object if the name in the
+// input changes, as any other object does.
+func (s *successor) takeOver(e plan.Export, wanted placement) (composed string, o wire.Struct) {
 	if s == nil {
-		return false
+		return "", wire.Struct{}
 	}
-	if s.free == nil {
-		s.free = s.findFree()
+	all := s.findFree()
+	composed = all.byPlace[wanted.target]
+	before, ok := all.byExport[target{e.Kind, wanted.namespace, e.Name}]
+	if ok && tookOver(s.observed.Resources[composed].Object) != e.Name {
+		composed = before
 	}
-	composed, ok := s.free[at.target]
-	if !ok {
-		return false
-	}
-	at.resource, at.observed = composed, s.observed.Resources[composed].Object
-	return true
+	return composed, s.observed.Resources[composed].Object
 }
 
 // findFree finds the objects. Generations and objects of composite authors are not among the session's
 // resources.
-func (s *successor) findFree() map[target]string {
-	out := map[target]string{}
+func (s *successor) findFree() *freeObjects {
+	if s.free != nil {
+		return s.free
+	}
+	s.free = &freeObjects{map[string]object.Kind{}, map[target]string{}, map[target]string{}}
 	for _, name := range plan.SortedKeys(s.observed.Resources) {
 		o := s.observed.Resources[name].Object
 		v, kind, ns, n := object.Identity(o)
@@ -59,11 +71,18 @@ func (s *successor) findFree() map[target]string {
 		if ns == "" {
 			ns = s.namespace // a file may omit it
 		}
-		if t := (target{object.Kind(kind), ns, n}); out[t] == "" {
-			out[t] = name
+		s.free.names[name] = object.Kind(kind)
+		s.free.byPlace[target{object.Kind(kind), ns, n}] = name
+		if export := tookOver(o); export != "" {
+			s.free.byExport[target{object.Kind(kind), ns, export}] = name
 		}
 	}
-	return out
+	return s.free
+}
+
+// tookOver returns the name of the export that took an object over.
+func tookOver(o wire.Struct) string {
+	return plan.MetadataOf(o).At("annotations", annotationExport).Text()
 }
 
 // isTakenOver reports whether the object of an export has another composition resource name than the export.
@@ -89,15 +108,13 @@ func (s *successor) keepPossible(out *placements) {
 	if len(unknown) == 0 {
 		return
 	}
-	names, taken := map[string]object.Kind{}, out.names()
-	for t, name := range s.findFree() {
-		if !taken[name] && len(unknown[t.kind]) > 0 {
-			names[name] = t.kind
-		}
-	}
+	all, taken := s.findFree().names, out.names()
 	kept := map[object.Kind][]string{} // of each kind
-	for _, name := range plan.SortedKeys(names) {
-		kind := names[name]
+	for _, name := range plan.SortedKeys(all) {
+		kind := all[name]
+		if taken[name] || len(unknown[kind]) == 0 {
+			continue
+		}
 		out.possible = append(out.possible, Object{
 			Name: name, Kind: kind, Desired: object.Held(s.observed.Resources[name].Object), Outcome: Outcome{State: Held},
 			Possible: true,

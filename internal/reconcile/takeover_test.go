@@ -55,8 +55,10 @@ func showNamed(s *scene, t *testing.T) []string {
 
 func TestTakeOver(t *testing.T) {
 	const (
-		written = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"
-		rename  = "set secrets[0].metadata.name to another name"
+		written  = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"
+		kept     = "Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"
+		tookOver = "name: xr-url, namespace: team, annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export: url}, " + ownedByComposite
+		rename   = "set secrets[0].metadata.name to another name"
 	)
 	for name, c := range map[string]struct {
 		reason  string
@@ -70,23 +72,61 @@ func TestTakeOver(t *testing.T) {
 			objects: formers(former{composed: "old", rest: formerData}),
 			want:    []string{written},
 		},
+		"Renamed": {
+			reason:  "an object that was taken over cannot be renamed either",
+			input:   urlWith("metadata: {name: new}"),
+			objects: formers(former{composed: "old", rest: formerData, metadata: tookOver}),
+			want:    []string{"old: Held! " + kept + ` | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/new`},
+		},
+		"RenamedWithKeys": {
+			reason:  "and the keys that stay are named as well",
+			input:   urlWith("metadata: {name: new}"),
+			objects: formers(former{composed: "old", rest: moreData, metadata: tookOver}),
+			want: []string{"old: Held! " + strings.Replace(kept, "host: db.example.org", "extra: extra, host: db.example.org, more: more", 1) +
+				` | Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them; ` +
+				`it keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/new`},
+		},
+		"NameUnknown": {
+			reason:  "its name in the input need not be known",
+			input:   urlWith("metadata: {nameExpression: composite.spec.later}"),
+			objects: formers(former{composed: "old", rest: formerData, metadata: tookOver}),
+			want:    []string{"old: Held! " + kept + ` | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
+		},
+		"AnnotationCopied": {
+			reason:  "of two objects with the annotation, it has the one at its place",
+			input:   url,
+			objects: formers(former{composed: "old", rest: formerData, metadata: tookOver}, former{composed: "zzz", rest: formerData, metadata: strings.Replace(tookOver, "xr-url", "copy", 1)}),
+			want:    []string{written},
+		},
+		"TakenOverByAnother": {
+			reason:  "an export that was renamed takes over what it took over before",
+			input:   url,
+			objects: formers(former{composed: "old", rest: formerData, metadata: strings.Replace(tookOver, "export: url", "export: before", 1)}),
+			want:    []string{written},
+		},
+		"AnnotationInAnotherNamespace": {
+			reason:  "an annotation does not lead the data of an export to another namespace",
+			input:   "secrets: [{name: url, metadata: {namespace: team}, data: [{key: k, value: \"'v'\"}]}]",
+			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}}\n" + formers(former{composed: "old", rest: formerData, metadata: strings.Replace(tookOver, "namespace: team", "namespace: theirs", 1)}),
+			want:    []string{"url: Available Secret team/xr-url {data: {k: v}}"},
+		},
 		"Type": {
 			reason:  "a type cannot change, so the object keeps it",
 			input:   url,
 			objects: formers(former{composed: "old", rest: "type: connection.crossplane.io/v1alpha1, " + formerData}),
-			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, type: connection.crossplane.io/v1alpha1}"},
+			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}, type: connection.crossplane.io/v1alpha1}"},
 		},
 		"TypeOfInput": {
 			reason:  "another type in the input has no effect, which is said; the object is still available",
 			input:   urlWith("type: example.org/x"),
 			objects: formers(former{composed: "old", rest: formerData}),
-			want:    []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | " + `Secret "url" (team/xr-url) took over the composed resource "old", and keeps the type "Opaque", which cannot change: set secrets[0].type to it`},
+			want:    []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " + `Secret "url" (team/xr-url) took over the composed resource "old", and keeps the type "Opaque", which cannot change: set secrets[0].type to it`},
 		},
 		"TypeNeedsKeys": {
 			reason:  "the keys must fit the type that stays",
 			input:   url,
 			objects: formers(former{composed: "old", rest: "type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eA==, host: eA==}"}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, type: kubernetes.io/tls} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}, type: kubernetes.io/tls} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("tls.crt", "tls.key"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"TypeLosesKeys": {
@@ -100,7 +140,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "keys that only the object has stay, and the warning says what to write",
 			input:   url,
 			objects: formers(former{composed: "old", rest: moreData}),
-			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"Prune": {
@@ -119,14 +159,14 @@ func TestTakeOver(t *testing.T) {
 			reason:  "a key that the input names is not kept if it is optional and has no value",
 			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {valueMap: "{'host': 'h', ?'extra': composite.spec.?later}"}]}]`,
 			objects: formers(former{composed: "old", rest: moreData}),
-			want:    []string{"old: Available Secret team/xr-url {data: {host: h}}"},
+			want:    []string{"old: Available Secret team/xr-url {data: {host: h}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"},
 		},
 		"KeysOfOthers": {
 			reason: "keys that others added are not desired: they stay in any case",
 			input:  url,
 			objects: formers(former{composed: "old", rest: moreData, metadata: `name: xr-url, namespace: team, ` + ownedByComposite + `,
         managedFields: [{manager: apiextensions.crossplane.io/composed/x, operation: Apply, fieldsV1: {"f:data": {"f:host": {}, "f:more": {}}}}, {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:extra": {}}}}]`}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"Waits": {
@@ -151,14 +191,14 @@ func TestTakeOver(t *testing.T) {
 			reason:  "all of its data is published, as that of a kept object is",
 			input:   urlWith("connectionDetails: true"),
 			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}}}\n" + formers(former{composed: "old", rest: moreData}),
-			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}} details={extra: extra, host: db.example.org, more: more, user: canary-user} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} details={extra: extra, host: db.example.org, more: more, user: canary-user} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"ConfigMap": {
 			reason:  "a ConfigMap also keeps its binary keys",
 			input:   `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]`,
 			objects: "resources: {old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team, " + ownedByComposite + "}, data: {more: text}, binaryData: {b: /w==}}}}",
-			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}} | " +
+			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}, metadata: {annotations: {export.fn.crossplane.io/export: c}}} | " +
 				`ConfigMap "c" (team/xr-c) took over the composed resource "old", and keeps keys that the export does not write ("b", "more"): write them in configMaps[0].data, or set configMaps[0].prune: true to remove them`},
 		},
 		"OtherKind": {
@@ -318,7 +358,7 @@ func TestUnknownNames(t *testing.T) {
 			reason:  "an object that another export takes over is that export's",
 			input:   strings.TrimSuffix(later, "]") + `, {name: b, metadata: {name: xr-url}, data: [{key: host, value: "'h'"}, {key: user, value: "'u'"}]}]`,
 			objects: formers(former{composed: "old", rest: formerData}),
-			want:    []string{waiting, "old: Available Secret team/xr-url {data: {host: h, user: u}}"},
+			want:    []string{waiting, "old: Available Secret team/xr-url {data: {host: h, user: u}, metadata: {annotations: {export.fn.crossplane.io/export: b}}}"},
 		},
 		"OwnObserved": {
 			reason:  "an export whose object is observed takes over nothing",
