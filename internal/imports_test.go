@@ -81,10 +81,12 @@ var mayImport = map[string]imports{
 			"k8s.io/apiextensions-apiserver/pkg/apis k8s.io/apimachinery",
 	},
 	"internal/migrate": {
-		own: "input/v1beta1 decode diagnostic expression object plan",
+		own: "input/v1beta1 composition decode diagnostic expression migrate/celtext migrate/gotemplate object plan schema",
 		other: "github.com/crossplane/crossplane-runtime google.golang.org/protobuf/types k8s.io/apimachinery " +
 			"sigs.k8s.io/yaml",
 	},
+	"internal/migrate/celtext":    {own: "plan"},
+	"internal/migrate/gotemplate": {own: "migrate/celtext", other: "sigs.k8s.io/yaml"},
 	"internal/jsonschema": { // a program, which go generate runs
 		own:   "definition limits",
 		other: "os sigs.k8s.io/yaml",

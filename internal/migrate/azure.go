@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/decode"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
 )
 
 // azureDocument returns the step of a resource of Azure Service Operator that is a document.
@@ -112,7 +113,7 @@ func (x azure) readsSecret(text string) bool {
 
 // known adds an output whose field only the operator knows.
 func (o *azureObject) known(c decode.Value, output string) {
-	n := mapping().with("key", textNode(needed(c.Get("key")))).with("value", textNode(selected(expression.Resource+".status", output)))
+	n := mapping().with("key", textNode(needed(c.Get("key")))).with("value", textNode(celtext.Select(expression.Resource+".status", output)))
 	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write which key or field it is.", decide, output))
 	o.data = append(o.data, n)
 	o.evaluated = true
@@ -127,7 +128,7 @@ func (x azure) written(o *azureObject, c decode.Value) {
 			withText("apiVersion", "v1").withText("kind", "Secret").withText("matchName", o.name))
 	}
 	key := needed(c.Get("key"))
-	o.data = append(o.data, mapping().withText("key", key).with("value", textNode(selected("secrets", o.source, key))))
+	o.data = append(o.data, mapping().withText("key", key).with("value", textNode(celtext.Select("secrets", o.source, key))))
 }
 
 func (x azure) export(o *azureObject) *node {
@@ -162,7 +163,7 @@ func (x azure) texts(metadata *node, field string, texts map[string]string) {
 			plain[k] = texts[k]
 			continue
 		}
-		computed = append(computed, literal(k)+": "+texts[k])
+		computed = append(computed, celtext.Literal(k)+": "+texts[k])
 	}
 	metadata.with(field, stringMap(plain))
 	if len(computed) > 0 {

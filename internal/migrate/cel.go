@@ -4,57 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 
-	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
 )
-
-// literal returns a text as a CEL string, in the quotes that need the fewest escapes. The object that
-// is migrated also uses a placeholder in the text as it is, so the text is raw.
-func literal(s string) string {
-	quote := '\''
-	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		quote = '"'
-	}
-	text := quotedIn(quote, s)
-	if plan.HasPlaceholder(s) && !strings.Contains(text, `\`) {
-		return "r" + text
-	}
-	return text
-}
-
-var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
-
-// isSelector reports whether CEL can select the field by a dot.
-func isSelector(name string) bool {
-	return identifier.MatchString(name) && !slices.Contains([]string{"in", "true", "false", "null"}, name)
-}
 
 // celStep returns a step into an object or a list, in CEL. An optional one has a question mark.
 func celStep(s fieldpath.Segment, optional bool) string {
+	if s.Type == fieldpath.SegmentField {
+		return celtext.Field(s.Field, optional)
+	}
 	mark := ""
 	if optional {
 		mark = "?"
 	}
-	switch {
-	case s.Type == fieldpath.SegmentIndex:
-		return "[" + mark + strconv.FormatUint(uint64(s.Index), 10) + "]"
-	case isSelector(s.Field):
-		return "." + mark + s.Field
-	}
-	return "[" + mark + literal(s.Field) + "]"
-}
-
-// selected returns the CEL of a field below a variable.
-func selected(variable string, names ...string) string {
-	for _, n := range names {
-		variable += celStep(fieldpath.Field(n), false)
-	}
-	return variable
+	return "[" + mark + strconv.FormatUint(uint64(s.Index), 10) + "]"
 }
 
 // celPath returns the CEL of a field path below a variable.
@@ -96,9 +63,5 @@ func formatted(text string, values []string) (string, error) {
 	if !percent.MatchString(text) || n != len(values) {
 		return "", errors.New("has a format other than one %s for each value")
 	}
-	return format(text, values), nil
-}
-
-func format(text string, values []string) string {
-	return literal(text) + ".format([" + strings.Join(values, ", ") + "])"
+	return celtext.Format(text, values), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/crossplane-contrib/function-export/internal/decode"
+	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
 )
 
 // connectionType is the type of each Secret with connection details. It does not change, because the
@@ -16,7 +17,7 @@ const connectionType = "connection.crossplane.io/v1alpha1"
 func placeConnection(e *node, ref decode.Value) {
 	name, namespace := "composite.metadata.name + '-connection'", ref.Get("namespace").Text()
 	if n := ref.Get("name").Text(); n != "" {
-		name = literal(n)
+		name = celtext.Literal(n)
 	}
 	place := map[string]string{
 		// dyn, because an XRD of Crossplane v2 may not have the field.
@@ -24,7 +25,7 @@ func placeConnection(e *node, ref decode.Value) {
 		"namespace": "composite.metadata.namespace",
 	}
 	if namespace != "" {
-		place["namespace"] = literal(namespace)
+		place["namespace"] = celtext.Literal(namespace)
 	}
 	before := place["namespace"]
 	metadata := mapping()

@@ -7,6 +7,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 
 	"github.com/crossplane-contrib/function-export/internal/decode"
+	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
@@ -72,7 +73,7 @@ func (d *details) entry(t template, c decode.Value, kind string) (value, why str
 	switch kind {
 	case fromSecretKey:
 		d.missing = true
-		return selected("secrets", t.name, needed(c.Get("fromConnectionSecretKey"))), ""
+		return celtext.Select("secrets", t.name, needed(c.Get("fromConnectionSecretKey"))), ""
 	case fromFieldPath:
 		return d.fromField(t, needed(c.Get("fromFieldPath")))
 	case fromValue:
@@ -80,7 +81,7 @@ func (d *details) entry(t template, c decode.Value, kind string) (value, why str
 		if v == "" {
 			return "''", emptyValue
 		}
-		return literal(v), ""
+		return celtext.Literal(v), ""
 	case "":
 	default:
 		c.Get("type").Refuse("must be %s, %s or %s", fromSecretKey, fromFieldPath, fromValue)
@@ -92,7 +93,7 @@ func (d *details) fromField(t template, path string) (value, why string) {
 	if path == "" {
 		return "''", ""
 	}
-	resource := selected("resources", t.name)
+	resource := celtext.Select("resources", t.name)
 	segments, err := parsePath(path)
 	if err != nil {
 		return resource + "." + path, "fromFieldPath " + err.Error()

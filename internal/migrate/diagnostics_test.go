@@ -230,7 +230,7 @@ func TestCounts(t *testing.T) {
 		},
 		"Nothing": {
 			reason: "a step that is a comment is none, and its document is not ignored",
-			input:  external + "spec: {data: [{secretKey: a, remoteRef: {key: b}}]}\n" + other,
+			input:  external + "spec: {data: [{secretKey: a, remoteRef: {key: b, property: 'c.#'}}]}\n" + other,
 			steps:  0, ignored: 1, decisions: 4,
 		},
 	} {

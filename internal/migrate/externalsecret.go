@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,18 +11,42 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/decode"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
+	"github.com/crossplane-contrib/function-export/internal/migrate/gotemplate"
 )
 
-// externalSecret returns the step of an ExternalSecret. A person must decide which input replaces each
-// remote secret, because Crossplane has no store.
+// externalSecret returns the step of an ExternalSecret. Crossplane has no store, so a source replaces
+// each remote secret.
 func (m *migration) externalSecret(c decode.Value) *step {
+	return m.externalSecretOf(c, c.Get("spec"), c.Get("metadata"))
+}
+
+// clusterExternalSecret returns the step of a ClusterExternalSecret, which creates an ExternalSecret in
+// several namespaces.
+func (m *migration) clusterExternalSecret(c decode.Value) *step {
 	spec := c.Get("spec")
+	metadata := spec.Get("externalSecretMetadata")
+	if name := cmp.Or(spec.Get("externalSecretName").Text(), c.Get("metadata", "name").Text()); name != "" {
+		raw := map[string]any{"name": name, "labels": metadata.Get("labels").Raw, "annotations": metadata.Get("annotations").Raw}
+		metadata = decode.Value{Raw: raw, Path: metadata.Path, Report: metadata.Report}
+	}
+	s := m.externalSecretOf(c, spec.Get("externalSecretSpec"), metadata)
+	if s != nil {
+		s.above = append(s.above, decide+"a ClusterExternalSecret creates one Secret in each namespace; here each composite has its own.")
+	}
+	return s
+}
+
+func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	template := spec.Get("target", "template")
 	s := newStep("Put it after the steps that compose the resources that it reads.")
-	s.remove = []string{"the ExternalSecret"}
-	x := external{migration: m, step: s, values: map[string]string{}, all: onlyExtract(spec), read: map[string]bool{}}
-	x.templated = (template.Get("data").Exists() || template.Get("templateFrom").Exists()) && template.Get("mergePolicy").Text() != "Merge"
-
+	s.taken = m.taken
+	s.remove = []string{"the " + c.Get("kind").Text()}
+	x := &external{
+		migration: m, step: s, values: map[string]gotemplate.Expr{}, inputs: map[string]string{},
+		templated: (template.Get("data").Exists() || template.Get("templateFrom").Exists()) && template.Get("mergePolicy").Text() != "Merge",
+	}
 	var data, dataFrom []*node //nolint:prealloc // a few
 	for _, d := range items(spec.Get("data")) {
 		data = append(data, x.data(d))
@@ -29,19 +54,24 @@ func (m *migration) externalSecret(c decode.Value) *step {
 	for _, d := range items(spec.Get("dataFrom")) {
 		dataFrom = append(dataFrom, x.dataFrom(d))
 	}
+	x.all = x.onlyInput(items(spec.Get("dataFrom")), dataFrom)
 	templates := x.templates(template)
-	lost := overwritten(templates, data, dataFrom)
+	lost := x.merge(templates, &data, &dataFrom)
 	data = append(data, templates...)
-	if len(data)+len(dataFrom) == 0 {
+	switch {
+	case len(data)+len(dataFrom) > 0:
+	case x.templated:
+		data = append(data, unread("templateFrom", "no template produces a key, so the Secret has no data"))
+	default:
 		return nil
 	}
 	target := spec.Get("target", "name").Text()
 	if target == "" {
-		target = needed(c.Get("metadata", "name"))
+		target = needed(metadata.Get("name"))
 	}
 	labels := template.Get("metadata")
 	if !template.Exists() { // those of the ExternalSecret are copied
-		labels = c.Get("metadata")
+		labels = metadata
 	}
 	e := mapping().withText("name", s.exportName(target)).with("metadata", x.metadata(target, labels)).withText("type", template.Get("type").Text())
 	if spec.Get("target", "immutable").Bool() {
@@ -50,6 +80,7 @@ func (m *migration) externalSecret(c decode.Value) *step {
 	e.with("data", list(data...)).with("dataFrom", list(dataFrom...))
 	x.conflicts(e)
 	x.describe(e, spec)
+	e.note(x.notes...)
 	if len(lost) > 0 && len(e.field("data").live()) > 0 {
 		e.note(decide + "it lacks these keys of the template, which are comments below: " + strings.Join(lost, ", "))
 	}
@@ -59,14 +90,14 @@ func (m *migration) externalSecret(c decode.Value) *step {
 }
 
 // put adds the export. It is a comment if the target is not a Secret.
-func (x external) put(e *node, manifest decode.Value) {
+func (x *external) put(e *node, manifest decode.Value) {
 	kind := manifest.Get("kind").Text()
 	switch {
 	case !manifest.Exists(), kind == "Secret":
 		x.step.secrets.items = append(x.step.secrets.items, e)
 	case kind == "ConfigMap":
-		x.step.configMaps.items = append(x.step.configMaps.items, e.disable(
-			"target.manifest makes it a ConfigMap: uncomment it, and add nonSensitive with the secret inputs that it reads to each entry of its data"))
+		x.step.configMaps.items = append(x.step.configMaps.items, e)
+		x.notSensitive(e)
 	default:
 		x.step.secrets.items = append(x.step.secrets.items, e.disable(
 			fmt.Sprintf("target.manifest makes it an object of kind %s, and this function composes only Secrets and ConfigMaps: compose it in another step", kind)))
@@ -74,27 +105,58 @@ func (x external) put(e *node, manifest decode.Value) {
 	}
 }
 
+// notSensitive lists the secret inputs of each key of a ConfigMap, which an ExternalSecret also writes.
+func (x *external) notSensitive(e *node) {
+	if len(e.field("dataFrom").live()) > 0 {
+		e.disable("target.manifest makes it a ConfigMap: name each key in data, and list the secret inputs that it reads in nonSensitive")
+		return
+	}
+	for _, d := range e.field("data").live() {
+		d.with("nonSensitive", textsNode(x.migration.secretKeys(d.field("value").value)))
+	}
+	e.note(decide + "target.manifest makes it a ConfigMap: everyone who can read ConfigMaps can read these values. Use secrets if they are confidential.")
+}
+
+// secretKeys returns the keys of connection details and of Secret sources that an expression reads.
+func (m *migration) secretKeys(text string) []string {
+	e, _ := m.env.Compile(expression.Source{Text: text, Want: expression.WantAny})
+	if e == nil {
+		return nil
+	}
+	var out []string
+	for _, r := range e.References() {
+		if r.Variable != "secrets" || len(r.Path) < 2 {
+			continue
+		}
+		input, isInput := r.Path[0].Key.(string)
+		key, isKey := r.Path[1].Key.(string)
+		if strings.Contains(input, ".") {
+			input = "['" + input + "']"
+		}
+		if isInput && isKey {
+			out = append(out, input+"."+key)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // external is an ExternalSecret.
 type external struct {
 	migration *migration
 	step      *step
-	values    map[string]string // expressions of data, by key; empty if there is none
-	all       string            // the only input, if all its keys are read
-	read      map[string]bool   // remote secrets
-	templated bool              // the Secret has only the template's keys
+	values    map[string]gotemplate.Expr // the values of data, by key; empty if there is none
+	all       string                     // the CEL of the only input, if all its keys are read
+	inputs    map[string]string          // the names of inputs, by remote secret
+	notes     []string                   // on the export
+	lastInput string                     // of the last entry
+	templated bool                       // the Secret has only the template's keys
 }
 
 // describe adds comments on the necessary changes.
-func (x external) describe(e *node, spec decode.Value) {
-	if len(x.read) > 0 {
-		e.note(decide+"each of these is a remote secret in the ExternalSecret. Here, each must be a composed resource",
-			"that has connection details, or a source of kind Secret: "+strings.Join(slices.Sorted(maps.Keys(x.read)), ", "))
-	}
+func (x *external) describe(e *node, spec decode.Value) {
 	if policy := spec.Get("target", "creationPolicy").Text(); policy != "" && policy != "Owner" {
 		e.note(decide + "creationPolicy of the ExternalSecret is not Owner; here the composite always owns the Secret.")
-	}
-	if spec.Get("target", "template", "templateFrom").Exists() {
-		e.note(decide + "templateFrom has no equivalent: write the keys that it produces in CEL.")
 	}
 	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
 		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
@@ -122,11 +184,11 @@ func noCounterpart(e *node, c decode.Value) {
 
 // conflicts keeps which entry wins. In an ExternalSecret data wins over dataFrom and later entries win
 // over earlier ones, without a message.
-func (x external) conflicts(e *node) {
+func (x *external) conflicts(e *node) {
 	data, dataFrom := e.field("data").live(), e.field("dataFrom").live()
 	keys := map[string]bool{}
 	for _, d := range data {
-		keys[d.field("key").scalar] = true
+		keys[keyOf(d)] = true
 	}
 	if len(keys) == len(data) && (len(dataFrom) == 0 || len(data)+len(dataFrom) == 1) {
 		return
@@ -135,7 +197,15 @@ func (x external) conflicts(e *node) {
 	e.field("conflictPolicy").note("As in the ExternalSecret. Without it, a key that two entries write is an error that names both.")
 }
 
-func (x external) metadata(target string, template decode.Value) *node {
+// keyOf returns the key of an entry of data as it is printed, or nothing if it has none.
+func keyOf(entry *node) string {
+	if key := entry.field("key"); key != nil {
+		return key.scalar
+	}
+	return ""
+}
+
+func (x *external) metadata(target string, template decode.Value) *node {
 	n := x.step.literalName(target)
 	for _, field := range []string{"labels", "annotations"} {
 		values := texts(template.Get(field))
@@ -152,56 +222,57 @@ func (x external) metadata(target string, template decode.Value) *node {
 }
 
 // data returns one key of spec.data.
-func (x external) data(c decode.Value) *node {
+func (x *external) data(c decode.Value) *node {
 	ref := c.Get("remoteRef")
 	key := needed(c.Get("secretKey"))
 	n := mapping().withText("key", key)
-	value, why := x.remote(n, ref)
+	value, why := x.remote(key, ref)
 	if why == "" && ref.Get("version").Exists() {
 		n.note(decide + "older versions do not exist here: this is the current value.")
 	}
+	kind := gotemplate.Text
 	switch ref.Get("decodingStrategy").Text() {
 	case "", "None":
 	case "Base64":
-		value = "base64.decode(dyn(" + value + "))" // check warns about it without dyn
+		value, kind = "base64.decode(dyn("+value+"))", gotemplate.Bytes // check warns about it without dyn
 	default:
 		why = "its decodingStrategy has no equivalent for a single key: use dataFrom"
 	}
 	n.with("value", textNode(value))
 	if why != "" {
-		x.values[key] = ""
+		x.values[key] = gotemplate.Expr{}
 		return n.disable(why)
 	}
-	x.values[key] = value
-	return x.leaveOut(n)
+	x.values[key] = gotemplate.Of(value, kind)
+	return n
 }
 
-// remote returns the expression of a remote secret's property, or the reason why it has none.
-func (x external) remote(n *node, ref decode.Value) (value, why string) {
-	key := needed(ref.Get("key"))
-	x.read[key] = true
+// remote returns the expression of a remote secret's property, or the reason why it has none. A remote
+// secret without property is one value, so its source has it in the same key.
+func (x *external) remote(secretKey string, ref decode.Value) (value, why string) {
+	input := celtext.Select("secrets", x.input(needed(ref.Get("key"))))
 	property := ref.Get("property").Text()
-	input := selected("secrets", key)
 	switch {
+	case ref.Get("metadataPolicy").Text() == "Fetch":
+		return celtext.Select(input, cmp.Or(property, secretKey)), "metadataPolicy Fetch has no equivalent: use resources, with for example .metadata.labels"
 	case property == "":
-		return input, "a remote secret without property is one value: name the key of the input that has it"
+		return celtext.Select(input, secretKey), ""
 	case strings.ContainsAny(property, `*?#|@!{}[]()\`):
 		return input, "the property is a query: write it in CEL, with json.decode"
 	case !strings.Contains(property, "."):
-		return selected(input, property), ""
+		return celtext.Select(input, property), ""
 	}
-	// In an ExternalSecret it is a key with a dot, or a path if there is no such key.
+	// In an ExternalSecret it is a key with a dot, or a path into JSON if there is no such key.
 	names := strings.Split(property, ".")
-	inside := "json.decode(" + selected(input, names[0]) + ")"
+	inside := "json.decode(" + celtext.Select(input, names[0]) + ")"
 	for _, name := range names[1:] {
 		inside += celStep(fieldpath.FieldOrIndex(name), false)
 	}
-	n.note(decide + "the property may also be a path into JSON: string(" + inside + ")")
-	return selected(input, property), ""
+	return fmt.Sprintf("%s%s.orValue(string(%s))", input, celtext.Field(property, true), inside), ""
 }
 
 // dataFrom returns one entry of spec.dataFrom.
-func (x external) dataFrom(c decode.Value) *node {
+func (x *external) dataFrom(c decode.Value) *node {
 	n := mapping()
 	var remote decode.Value
 	switch generator := c.Get("sourceRef", "generatorRef"); {
@@ -213,6 +284,9 @@ func (x external) dataFrom(c decode.Value) *node {
 	case c.Get("find").Exists():
 		remote = c.Get("find")
 		x.find(n, remote)
+	case c.Get("key").Exists(): // as in v1alpha1
+		remote = c
+		x.extract(n, remote)
 	default:
 		c.Refuse("must have extract, find or sourceRef.generatorRef")
 	}
@@ -226,13 +300,12 @@ func (x external) dataFrom(c decode.Value) *node {
 		n.withText("conversionStrategy", remote.Get("conversionStrategy").Text())
 		n.withText("decodingStrategy", remote.Get("decodingStrategy").Text())
 	}
-	return x.leaveOut(n)
+	return n
 }
 
-func (x external) extract(n *node, c decode.Value) {
+func (x *external) extract(n *node, c decode.Value) {
 	key, property := needed(c.Get("key")), c.Get("property").Text()
-	x.read[key] = true
-	n.with("extract", mapping().withText("key", key).withText("property", property).short())
+	n.with("extract", mapping().withText("key", x.input(key)).withText("property", property).short())
 	if c.Get("metadataPolicy").Text() == "Fetch" {
 		n.disable("metadataPolicy Fetch has no equivalent: use valueMap, with resource.metadata.labels")
 	}
@@ -244,21 +317,16 @@ func (x external) extract(n *node, c decode.Value) {
 	}
 }
 
-// leaveOut disables an entry that only a template reads.
-func (x external) leaveOut(n *node) *node {
-	if !x.templated {
-		return n
-	}
-	n.off = true
-	return n.note("In the ExternalSecret the Secret has only the keys of the template; the template reads this entry.")
-}
-
-func (x external) find(n *node, c decode.Value) {
+func (x *external) find(n *node, c decode.Value) {
 	f := mapping().withText("path", c.Get("path").Text())
 	if name := c.Get("name"); name.Exists() {
 		f.with("name", mapping().withText("regexp", name.Get("regexp").Text()).short())
 	}
-	n.with("find", f.with("tags", stringMap(texts(c.Get("tags"))).short()))
+	f.with("tags", stringMap(texts(c.Get("tags"))).short())
+	if len(f.fields) == 0 { // which finds everything
+		f.with("name", mapping().withText("regexp", ".*").short())
+	}
+	n.with("find", f)
 	n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
 }
 

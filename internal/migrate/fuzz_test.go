@@ -181,24 +181,33 @@ func patchedAndTransformed(o map[string]any, secret map[string][]byte, details [
 // exported is the data of the Secret that a step composes, or nil, and why.
 func exported(t testing.TB, input *structpb.Struct, name string, o map[string]any, secret map[string][]byte) (map[string]string, string) {
 	t.Helper()
-	p, faults := plan.Compile(context.Background(), env, input)
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	composite, err := structpb.NewStruct(map[string]any{"apiVersion": "example.org/v1", "kind": "XR", "metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	composed, err := structpb.NewStruct(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	composite := map[string]any{"apiVersion": "example.org/v1", "kind": "XR", "metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}}
+	data, where, why := composedSecret(t, input, composite, map[string]observation.Resource{name: {Object: wire.Of(composed), Details: observation.Details(secret)}})
+	if data != nil && where != "team/xr-connection" {
+		t.Errorf("the Secret is %s", where)
+	}
+	return data, why
+}
+
+// composedSecret is the data of the first object that a step composes, and where it is, or why there is
+// none.
+func composedSecret(t testing.TB, input *structpb.Struct, composite map[string]any, resources map[string]observation.Resource) (data map[string]string, where, why string) {
+	t.Helper()
+	p, faults := plan.Compile(context.Background(), env, input)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	xr, err := structpb.NewStruct(composite)
+	if err != nil {
+		t.Fatal(err)
+	}
 	req := &reconcile.Request{
-		Observation: observation.Observation{
-			Composite: observation.Resource{Object: wire.Of(composite)},
-			Resources: map[string]observation.Resource{name: {Object: wire.Of(composed), Details: observation.Details(secret)}},
-		},
-		Found: map[string][]wire.Struct{},
+		Observation: observation.Observation{Composite: observation.Resource{Object: wire.Of(xr)}, Resources: resources},
+		Found:       map[string][]wire.Struct{},
 	}
 	r, err := reconcile.Run(context.Background(), p, req)
 	if err != nil {
@@ -212,21 +221,18 @@ func exported(t testing.TB, input *structpb.Struct, name string, o map[string]an
 	}
 	x := r.Objects[0]
 	if x.Desired == nil {
-		return nil, x.Message
+		return nil, "", x.Message
 	}
-	_, _, ns, objectName := object.Identity(wire.Of(x.Desired))
-	if ns != "team" || objectName != "xr-connection" {
-		t.Errorf("the Secret is %s/%s", ns, objectName)
-	}
-	data, err := object.DataOf(wire.Of(x.Desired))
+	_, _, ns, name := object.Identity(wire.Of(x.Desired))
+	values, err := object.DataOf(wire.Of(x.Desired))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]string{}
-	for k, v := range data {
-		out[k] = string(v.Reveal())
+	data = map[string]string{}
+	for k, v := range values {
+		data[k] = string(v.Reveal())
 	}
-	return out, ""
+	return data, ns + "/" + name, ""
 }
 
 // Where all connection details have a value, the Secret has what it had before.

@@ -39,12 +39,15 @@ func generatorsOf(documents []Document) map[string]*generator {
 var generatorFields = map[string]func(spec decode.Value) (string, *node){"Password": password, "UUID": uuid, "SSHKey": sshKey}
 
 // generator adds the generator of a dataFrom, with its fields if it is in the file.
-func (x external) generator(n *node, c decode.Value) {
+func (x *external) generator(n *node, c decode.Value) {
 	kind, name := needed(c.Get("kind")), needed(c.Get("name"))
 	fieldsOf, ok := generatorFields[kind]
 	if !ok {
-		n.with("extract", mapping().withText("key", generatedPrefix+name).short())
-		n.disable("there is no generator of this kind: use a generator of kind resource, whose managed resource creates the value")
+		// A person decides on the source, so the rest of the step works.
+		x.lastInput = x.source(name)
+		n.with("extract", mapping().withText("key", x.lastInput).short())
+		n.note(fmt.Sprintf("%sthere is no generator of kind %s: keep an ExternalSecret that writes the Secret of this source, or replace it by a", decide, kind),
+			"generator of kind resource, whose managed resource creates the value.")
 		return
 	}
 	var spec decode.Value

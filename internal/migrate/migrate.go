@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/composition"
 	"github.com/crossplane-contrib/function-export/internal/decode"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 )
@@ -46,7 +47,8 @@ type Result struct {
 // Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
 // If no document has anything to migrate, it returns a diagnostic.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
-	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents)}
+	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents), configMaps: configMapsOf(documents), composed: composedBy(documents),
+		sources: map[string]string{}, taken: map[string]bool{}}
 	var sections []string
 	var all []Diagnostic
 	result, names := &Result{Ignored: len(documents)}, map[string]bool{}
@@ -83,6 +85,39 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	return result, nil
 }
 
+// configMapsOf returns the data of the ConfigMaps among the documents, by name.
+func configMapsOf(documents []Document) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, d := range documents {
+		o, _ := d.Value.(map[string]any)
+		metadata, _ := o["metadata"].(map[string]any)
+		name, isName := metadata["name"].(string)
+		data, isData := o["data"].(map[string]any)
+		if o["apiVersion"] == "v1" && o["kind"] == "ConfigMap" && isName && isData {
+			out[name] = data
+		}
+	}
+	return out
+}
+
+// composedBy returns the composition resource names in the Compositions among the documents.
+func composedBy(documents []Document) map[string]bool {
+	out := map[string]bool{}
+	for _, d := range documents {
+		o, _ := d.Value.(map[string]any)
+		c, _ := composition.Read(o) // parts that cannot be read have no names
+		if c == nil {
+			continue
+		}
+		for _, s := range c.Steps {
+			for _, r := range s.Resources {
+				out[r.Name] = true
+			}
+		}
+	}
+	return out
+}
+
 // unique removes repetitions, because a field is read more than once.
 func unique(list []Diagnostic) []Diagnostic {
 	var out []Diagnostic
@@ -99,7 +134,11 @@ func unique(list []Diagnostic) []Diagnostic {
 type migration struct {
 	ctx        context.Context //nolint:containedctx // lives as long as one Migrate
 	env        *expression.Environment
-	generators map[string]*generator // by kind and name
+	generators map[string]*generator     // by kind and name
+	configMaps map[string]map[string]any // the data by name, for templates
+	composed   map[string]bool           // the composition resource names in all Compositions
+	sources    map[string]string         // the names of sources, by remote secret
+	taken      map[string]bool           // the names of sources and exports, except in Compositions
 }
 
 // document returns the step of a document, or nil if there is nothing to migrate.
@@ -114,6 +153,8 @@ func (m *migration) document(r *reading) *step {
 		migrate = m.composition
 	case group == "external-secrets.io" && kind == "ExternalSecret":
 		migrate = m.externalSecret
+	case group == "external-secrets.io" && kind == "ClusterExternalSecret":
+		migrate = m.clusterExternalSecret
 	case isAzure(apiVersion):
 		migrate = m.azureDocument
 	default:

@@ -7,15 +7,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/crossplane-contrib/function-export/internal/decode"
+	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
 )
 
 // A node is a part of YAML to print: a scalar, a mapping or a list, with the comments above it. YAML
 // encoders cannot keep comments in their place and print a part as a comment.
 type node struct {
 	above  []string // comments
+	value  string   // of a text
 	off    bool     // print it as a comment, for a person to decide
 	scalar string   // as it is printed
 	fields []member
@@ -28,7 +29,7 @@ type member struct {
 	value *node
 }
 
-func textNode(s string) *node { return &node{scalar: quote(s)} }
+func textNode(s string) *node { return &node{scalar: quote(s), value: s} }
 
 // rawNode returns a node that is true, a number, or an empty list.
 func rawNode(v any) *node { return &node{scalar: fmt.Sprint(v)} }
@@ -82,10 +83,17 @@ func list(items ...*node) *node {
 
 // textList returns a list of strings in brackets.
 func textList(v decode.Value) *node {
-	texts := items(v)
+	var texts []string
+	for _, t := range items(v) {
+		texts = append(texts, t.Text())
+	}
+	return textsNode(texts)
+}
+
+func textsNode(texts []string) *node {
 	nodes := make([]*node, len(texts))
 	for i, t := range texts {
-		nodes[i] = textNode(t.Text())
+		nodes[i] = textNode(t)
 	}
 	return list(nodes...).short()
 }
@@ -246,8 +254,8 @@ func quote(s string) string {
 	switch {
 	case plain.MatchString(s) && !words.MatchString(s):
 		return s
-	case strings.ContainsFunc(s, needsEscape):
-		return quotedIn('"', s)
+	case strings.ContainsFunc(s, celtext.NeedsEscape):
+		return celtext.Quoted('"', s)
 	case strings.Contains(s, "'") && !strings.ContainsAny(s, `"\`):
 		return `"` + s + `"`
 	}
@@ -256,35 +264,10 @@ func quote(s string) string {
 
 func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-func needsEscape(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
-
-// quotedIn returns a text in double quotes of YAML, or in quotes of CEL, which have the same escapes.
-func quotedIn(mark rune, s string) string {
-	var b strings.Builder
-	b.WriteRune(mark)
-	for _, r := range s {
-		switch {
-		case r == mark || r == '\\':
-			b.WriteRune('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case !needsEscape(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	b.WriteRune(mark)
-	return b.String()
-}
-
 // oneLine returns a text that does not end a comment.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if needsEscape(r) {
+		if celtext.NeedsEscape(r) {
 			return ' '
 		}
 		return r

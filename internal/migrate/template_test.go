@@ -1,0 +1,177 @@
+package migrate_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/migrate"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// The functions of templates that are translated, as Sprig defines them.
+var templateFunctions = template.FuncMap{
+	"upper": strings.ToUpper, "lower": strings.ToLower, "trim": strings.TrimSpace,
+	"quote": func(v any) string { return strconv.Quote(fmt.Sprint(v)) }, "squote": func(v any) string { return "'" + fmt.Sprint(v) + "'" },
+	"b64enc": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"b64dec": func(s string) (string, error) {
+		b, err := base64.StdEncoding.DecodeString(s)
+		return string(b), err
+	},
+	"replace":    func(old, new, s string) string { return strings.ReplaceAll(s, old, new) },
+	"trimPrefix": func(p, s string) string { return strings.TrimPrefix(s, p) },
+	"trimSuffix": func(p, s string) string { return strings.TrimSuffix(s, p) },
+	"toString":   func(v any) string { return fmt.Sprint(v) },
+	"required":   func(_ string, v any) any { return v },
+	"default": func(d any, given ...any) any {
+		if len(given) == 0 || given[0] == nil || given[0] == "" || given[0] == 0.0 || given[0] == false {
+			return d
+		}
+		return given[0]
+	},
+	"toJson": func(v any) (string, error) {
+		b, err := json.Marshal(v)
+		return string(b), err
+	},
+	"fromJson": func(s string) (v any, err error) { return v, json.Unmarshal([]byte(s), &v) },
+	"get":      func(m map[string]any, k string) any { return m[k] },
+	"dig": func(args ...any) any {
+		var v any = args[len(args)-1]
+		for _, name := range args[:len(args)-2] {
+			m, _ := v.(map[string]any)
+			if v = m[name.(string)]; v == nil {
+				return args[len(args)-2]
+			}
+		}
+		return v
+	},
+	"nospace": func(s string) string { return strings.ReplaceAll(s, " ", "") },
+	"int":     func(v any) int { return int(v.(float64)) },
+	"getComposedConnectionDetails": func(root map[string]any, name string) any {
+		return root["observed"].(map[string]any)["resources"].(map[string]any)[name].(map[string]any)["connectionDetails"]
+	},
+	"getComposedResource": func(root map[string]any, name string) any {
+		return root["observed"].(map[string]any)["resources"].(map[string]any)[name].(map[string]any)["resource"]
+	},
+	"getCompositeResource": func(root map[string]any) any {
+		return root["observed"].(map[string]any)["composite"].(map[string]any)["resource"]
+	},
+	"setResourceNameAnnotation": func(name string) string {
+		return "gotemplating.fn.crossplane.io/composition-resource-name: " + name
+	},
+}
+
+// rendered is what a template produces.
+func rendered(t testing.TB, text string, data any) string {
+	t.Helper()
+	parsed, err := template.New("").Option("missingkey=error").Funcs(templateFunctions).Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := parsed.Execute(&b, data); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A Composition of the resource db, so that the remote secret db needs no source.
+var withDatabase = migrate.Document{Name: "composition", Value: map[string]any{
+	"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
+	"spec": map[string]any{"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "compose", "input": map[string]any{
+		"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources",
+		"resources": []any{map[string]any{"name": "db", "base": map[string]any{"apiVersion": "example.org/v1", "kind": "DB"}}},
+	}}}},
+}}
+
+// A template of an ExternalSecret and its translation produce the same.
+func TestTemplates(t *testing.T) {
+	secret := map[string]string{
+		"user": "Ann", "password": "p%s's \"q\" <&>", "spaced": "  a b\t\n", "encoded": "aGVsbG8=", "blank": "",
+		"name": `{"first": "Ann", "last": "Lee", "port": 5432}`, "url": "oci://registry.example.org", "with-dash": "x",
+	}
+	details, data := map[string][]byte{}, map[string]any{}
+	for k, v := range secret {
+		details[k], data[k] = []byte(v), v
+	}
+	for name, text := range map[string]string{
+		"Lookup":         `{{ .user }}`,
+		"Text":           "a: {{ .user }}\nb: '{{ .password }}' 100% %s\n",
+		"Trimmed":        "a {{- .user -}}  \n b",
+		"Comment":        "a{{/* not this */}}{{ .user }}",
+		"Index":          `{{ index . "with-dash" }}`,
+		"Get":            `{{ get $ "with-dash" | upper }}`,
+		"Case":           `{{ .user | upper }}{{ lower .user }}`,
+		"Trim":           `[{{ .spaced | trim }}]`,
+		"Encode":         `{{ .password | b64enc }}`,
+		"EncodeText":     `{{ printf "%s:%s" .user .password | b64enc }}`,
+		"Decode":         `{{ .encoded | b64dec }}`,
+		"DecodeInText":   `<{{ .encoded | b64dec | upper }}>`,
+		"Both":           `{{ .password | b64enc | b64dec }}`,
+		"Quote":          `{{ .password | quote }}{{ .user | squote }}`,
+		"JSON":           `{"a": {{ .user | toJson }}}`,
+		"FromJSON":       `{{ (fromJson .name).first }} {{ (.name | fromJson).last }} {{ (fromJson .name).port }}`,
+		"Whole":          `{{ (fromJson .name).port }}`,
+		"Printf":         `{{ printf "%s=%v 100%%" .user .password }}`,
+		"Nested":         `{{ printf "<%s>" (printf "%s@" .user) | upper }}`,
+		"Default":        `{{ .user | default "none" }}`,
+		"DefaultOfBlank": `{{ .blank | default "none" }}{{ default .user .blank }}`,
+		"NoDefault":      `{{ .user | default "" }}`,
+		"Replace":        `{{ .user | replace "n" "m" }}`,
+		"Prefix":         `{{ trimPrefix "oci://" .url }}{{ .url | trimSuffix ".org" }}`,
+		"Variable":       `{{ $u := .user | upper }}{{ $u }}:{{ $u }}`,
+		"Literal":        `{{ "it's" }} {{ 5 }} {{ true }}`,
+		"Required":       `{{ required "a user" .user }}{{ print .user }}`,
+		"Escape":         `{{ .user | urlquery }}`,
+		"Spaces":         `{{ .spaced | toString | trim | nospace }}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			es := map[string]any{
+				"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": map[string]any{"name": "e"},
+				"spec": map[string]any{
+					"target":   map[string]any{"template": map[string]any{"data": map[string]any{"out": text}}},
+					"dataFrom": []any{map[string]any{"extract": map[string]any{"key": "db"}}},
+				},
+			}
+			r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{withDatabase, {Name: "doc", Value: es}})
+			if r == nil {
+				t.Fatal(faults)
+			}
+			if r.Steps != 1 {
+				t.Fatalf("it is a comment:\n%s", r.YAML)
+			}
+			_, inputs := steps(t, r.YAML)
+			got, _, why := composedSecret(t, inputs[0], compositeXR(nil), observedDatabase(t, nil, details))
+			want := map[string]string{"out": rendered(t, text, data)}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want, +got:\n%s\n%s\n%s", diff, why, r.YAML)
+			}
+		})
+	}
+}
+
+func compositeXR(fields map[string]any) map[string]any {
+	xr := map[string]any{"apiVersion": "example.org/v1", "kind": "XR", "metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}}
+	for k, v := range fields {
+		xr[k] = v
+	}
+	return xr
+}
+
+func observedDatabase(t testing.TB, status map[string]any, details map[string][]byte) map[string]observation.Resource {
+	t.Helper()
+	db, err := structpb.NewStruct(map[string]any{"apiVersion": "example.org/v1", "kind": "DB", "metadata": map[string]any{"name": "db-1"}, "status": status})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]observation.Resource{"db": {Object: wire.Of(db), Details: observation.Details(details)}}
+}
