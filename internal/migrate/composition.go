@@ -6,6 +6,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/decode"
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // A template is a composed resource of a Composition.
@@ -37,7 +38,7 @@ func (m *migration) composition(c decode.Value) *step {
 	} else {
 		templates = s.resources(spec.Get("resources"), "spec.resources", "")
 	}
-	s.connection(templates, ref, s.publishing(spec, !pipeline))
+	s.connection(m, templates, ref, s.publishing(spec, !pipeline, m.kindOfComposites(spec.Get("compositeTypeRef"))))
 	for _, t := range templates {
 		if base := t.Get("base"); isAzure(base.Get("apiVersion").Text()) {
 			m.azure(s, base, t.name, func(path string) string { return t.of("base." + path) })
@@ -114,7 +115,7 @@ func (s *step) resources(list decode.Value, where, step string) []template {
 }
 
 // publishing reports whether the Composition declares a legacy composite, and where its Secret is.
-func (s *step) publishing(spec decode.Value, legacy bool) published {
+func (s *step) publishing(spec decode.Value, legacy bool, x xr) published {
 	namespace, store := spec.Get("writeConnectionSecretsToNamespace"), spec.Get("publishConnectionDetailsWithStoreConfigRef")
 	if namespace.Exists() {
 		s.remove = append(s.remove, "spec.writeConnectionSecretsToNamespace, once there are no legacy composites")
@@ -122,7 +123,11 @@ func (s *step) publishing(spec decode.Value, legacy bool) published {
 	if store.Exists() {
 		s.remove = append(s.remove, "spec.publishConnectionDetailsWithStoreConfigRef")
 	}
-	return published{legacy || namespace.Exists() || store.Exists(), namespace.Text(), store.Exists()}
+	p := published{legacy || namespace.Exists() || store.Exists(), namespace.Text(), store.Exists(), x}
+	if x.scope != "" {
+		p.legacy = x.scope == schema.LegacyCluster
+	}
+	return p
 }
 
 // published adds comments on the connection details of a legacy composite.
@@ -130,11 +135,12 @@ type published struct {
 	legacy    bool
 	namespace string
 	store     bool
+	xr        xr
 }
 
 // connection returns the Secret with the connection details of all templates.
-func (s *step) connection(templates []template, ref decode.Value, p published) {
-	d := details{count: map[string]int{}}
+func (s *step) connection(m *migration, templates []template, ref decode.Value, p published) {
+	d := details{count: map[string]int{}, catalog: m.catalog}
 	for _, t := range templates {
 		if list := items(t.Get("connectionDetails")); len(list) > 0 {
 			s.remove = append(s.remove, t.of("connectionDetails"))
@@ -144,14 +150,19 @@ func (s *step) connection(templates []template, ref decode.Value, p published) {
 	if len(d.entries) == 0 {
 		return
 	}
-	p.legacy = p.legacy && !ref.Exists() // which is for a composite of Crossplane v2
+	if p.xr.scope == "" {
+		p.legacy = p.legacy && !ref.Exists() // which is for a composite of Crossplane v2
+	}
 	e := mapping().withText("name", s.exportName("connection"))
 	if p.legacy {
 		p.describe(e)
 	} else {
-		placeConnection(e, ref)
+		placeConnection(e, ref, p.xr)
 	}
 	e.with("data", list(d.entries...).note(d.notes()...))
+	if p.legacy {
+		e.field("data").note(d.unwritten(p.xr.keys)...)
+	}
 	if twice := d.twice(); len(twice) > 0 {
 		e.field("data").note(decide + "these keys are written twice, and the later one wins, as before: " + strings.Join(twice, ", "))
 		e.withText("conflictPolicy", string(v1beta1.ConflictLastWins))
@@ -165,8 +176,10 @@ func (s *step) connection(templates []template, ref decode.Value, p published) {
 // describe adds comments on the place of a legacy composite's Secret. Crossplane writes its own
 // Secret with the connection details, so this Secret must have another name.
 func (p published) describe(e *node) {
-	e.note(decide+"connectionDetails publishes for a legacy composite, as before, to its own Secret and its claim's.",
-		"For a composite of Crossplane v2 remove connectionDetails and the namespace: there is only this Secret.")
+	if p.xr.scope == "" {
+		e.note(decide+"connectionDetails publishes for a legacy composite, as before, to its own Secret and its claim's.",
+			"For a composite of Crossplane v2 remove connectionDetails and the namespace: there is only this Secret.")
+	}
 	if p.store {
 		e.note(decide + "Crossplane v2 has no external secret stores: if you need one, push this Secret to it.")
 	}

@@ -3,93 +3,145 @@ package migrate
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/decode"
 	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
-// connectionType is the type of each Secret with connection details. It does not change, because the
-// type of an existing Secret is immutable.
-const connectionType = "connection.crossplane.io/v1alpha1"
+// ownName is the name that a composite can set itself.
+var ownName = []string{"spec", "writeConnectionSecretToRef", "name"}
 
 // placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane v2:
-// after the composite, then by ref of its input, whose patches change the name.
-func placeConnection(e *node, ref decode.Value) {
-	name, namespace := "composite.metadata.name + '-connection'", ref.Get("namespace").Text()
+// after the composite, then by ref of its input, whose patches change the name. The Secret has no type:
+// an existing one keeps its type, and applications do not depend on it.
+func placeConnection(e *node, ref decode.Value, x xr) {
+	name, namespace := choice{last: "composite.metadata.name + '-connection'"}, choice{last: "composite.metadata.namespace"}
 	if n := ref.Get("name").Text(); n != "" {
-		name = celtext.Literal(n)
+		name.last = celtext.Literal(n)
 	}
-	place := map[string]string{
-		// dyn, because an XRD of Crossplane v2 may not have the field.
-		"name":      "dyn(composite).?spec.?writeConnectionSecretToRef.?name.orValue(" + name + ")",
-		"namespace": "composite.metadata.namespace",
+	if x.may(ownName...) {
+		own, _ := celPath(x.variable(ownName...), strings.Join(ownName, "."), true)
+		name.prefer(own)
 	}
-	if namespace != "" {
-		place["namespace"] = celtext.Literal(namespace)
+	literal := ref.Get("namespace").Text()
+	if literal != "" {
+		namespace.last = celtext.Literal(literal)
 	}
-	before := place["namespace"]
+	before := namespace.String()
 	metadata := mapping()
 	for _, p := range items(ref.Get("patches")) {
-		if err := patch(p, place); err != nil {
+		if err := patch(p, map[string]*choice{"name": &name, "namespace": &namespace}, x); err != nil {
 			metadata.note(fmt.Sprintf("%s%s %s: write it in CEL.", decide, p.Path, err))
 		}
 	}
-	metadata.with("nameExpression", textNode(place["name"]))
-	if place["namespace"] != before {
-		metadata.with("namespaceExpression", textNode(place["namespace"]))
-	} else {
-		metadata.withText("namespace", namespace)
-	}
-	if place["namespace"] == before && namespace == "" {
+	metadata.with("nameExpression", textNode(name.String()))
+	switch {
+	case namespace.String() != before:
+		metadata.with("namespaceExpression", textNode(namespace.String()))
+	case literal != "":
+		metadata.withText("namespace", literal)
+	case x.scope != schema.Namespaced:
 		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its spec.writeConnectionSecretToRef contained the namespace.")
 	}
-	e.with("metadata", metadata).withText("type", connectionType)
-	e.note(decide+"for a legacy composite (a composite with a claim) remove metadata and type, and add connectionDetails: true.",
-		decide+"an existing Secret with this name is kept, and the condition says which name this export needs to take it over.")
+	e.with("metadata", metadata)
+	if x.scope == "" {
+		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: true.")
+	}
+	e.note(takenOver...)
+}
+
+// takenOver says what happens to the Secret that is there.
+var takenOver = []string{
+	"If the composite already composes a Secret with this name, it is taken over, and keeps its type.",
+	"Keys that only the old Secret had stay, until you set prune: true.",
+}
+
+// A choice is the first of several optional expressions that has a value, or the last one.
+type choice struct {
+	optional []string
+	last     string
+}
+
+// prefer adds an expression that comes before the others. It need not be there twice.
+func (c *choice) prefer(x string) {
+	same := func(other string) bool { return strings.Replace(other, "dyn(composite)", "composite", 1) == x }
+	if i := slices.IndexFunc(c.optional, same); i >= 0 {
+		x = c.optional[i]
+		c.optional = slices.Delete(c.optional, i, i+1)
+	}
+	c.optional = slices.Insert(c.optional, 0, x)
+}
+
+// String returns the CEL.
+func (c choice) String() string {
+	if len(c.optional) == 0 {
+		return c.last
+	}
+	x := c.optional[0]
+	for _, o := range c.optional[1:] {
+		x += ".or(" + o + ")"
+	}
+	return x + ".orValue(" + c.last + ")"
 }
 
 // patch changes the expression of the name or the namespace.
-func patch(p decode.Value, place map[string]string) error {
-	to := p.Get("toFieldPath").Text()
-	before, ok := place[to]
+func patch(p decode.Value, place map[string]*choice, c xr) error {
+	to, ok := place[p.Get("toFieldPath").Text()]
 	if !ok {
 		return errors.New("sets neither the name nor the namespace")
 	}
-	var x string
-	var err error
 	switch p.Get("type").Text() {
 	case "", "FromCompositeFieldPath":
-		x, err = fromCompositeExpression(p, before)
+		return fromComposite(p, to, c)
 	case "CombineFromComposite":
-		x, err = combineExpression(p)
-	default:
-		return errors.New("has a type that cannot patch the name of a Secret")
+		x, err := combineExpression(p)
+		if err == nil {
+			*to = choice{last: x}
+		}
+		return err
 	}
-	if err == nil {
-		place[to] = x
-	}
-	return err
+	return errors.New("has a type that cannot patch the name of a Secret")
 }
 
-func fromCompositeExpression(p decode.Value, before string) (string, error) {
+func fromComposite(p decode.Value, to *choice, c xr) error {
 	format, err := patchFormat(p.Get("transforms"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	required := p.Get("policy", "fromFieldPath").Text() == "Required"
-	x, err := celPath("composite", needed(p.Get("fromFieldPath")), !required)
-	switch {
-	case err != nil:
-		return "", err
-	case required && format == "":
-		return "string(" + x + ")", nil
-	case required:
-		return formatted(format, []string{x})
-	case format == "":
-		return x + ".orValue(" + before + ")", nil
+	path := needed(p.Get("fromFieldPath"))
+	x, err := celPath("composite", path, !required)
+	if err != nil {
+		return err
 	}
-	filled, err := formatted(format, []string{"v"})
-	return fmt.Sprintf("%s.optMap(v, %s).orValue(%s)", x, filled, before), err
+	if format != "" {
+		value := x
+		if !required {
+			value = "v"
+		}
+		filled, err := formatted(format, []string{value})
+		switch {
+		case err != nil:
+			return err
+		case required:
+			*to = choice{last: filled}
+		default:
+			to.prefer(fmt.Sprintf("%s.optMap(v, %s)", x, filled))
+		}
+		return nil
+	}
+	if !required {
+		to.prefer(x)
+		return nil
+	}
+	if c.kindOf(path) != "string" {
+		x = "string(" + x + ")"
+	}
+	*to = choice{last: x}
+	return nil
 }
 
 // patchFormat returns the format of the only transform, or an empty text.

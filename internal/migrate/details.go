@@ -3,12 +3,14 @@ package migrate
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 
 	"github.com/crossplane-contrib/function-export/internal/decode"
 	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // The types of a connection detail.
@@ -26,6 +28,7 @@ type details struct {
 	count   map[string]int // entries by key
 	fields  bool           // a detail is from a field of unknown type
 	missing bool           // a detail may be missing
+	catalog *schema.Catalog
 }
 
 // add adds the connection details of a template.
@@ -108,6 +111,15 @@ func (d *details) fromField(t template, path string) (value, why string) {
 	case isString(segments):
 		return x, ""
 	}
+	k := schema.Kind{APIVersion: base.Get("apiVersion").Text(), Kind: base.Get("kind").Text()}
+	switch kindAt(d.catalog.Find(k), path) {
+	case "string":
+		return x, ""
+	case "object", "array":
+		return "json.encode(" + x + ")", ""
+	case "integer", "number", "boolean":
+		return "string(" + x + ")", ""
+	}
 	d.fields = true
 	return "string(" + x + ")", ""
 }
@@ -134,6 +146,21 @@ func (d *details) notes() []string {
 	}
 	if d.fields {
 		out = append(out, "string(…) converts numbers and booleans: remove it around a string. An object or a list needs json.encode(…).")
+	}
+	return out
+}
+
+// unwritten returns comments on keys of the XRD's connectionSecretKeys, which Crossplane publishes, that
+// differ from the keys of the entries.
+func (d *details) unwritten(listed []string) []string {
+	var out []string
+	missing := slices.DeleteFunc(slices.Clone(listed), func(k string) bool { return d.count[k] > 0 })
+	if len(missing) > 0 {
+		out = append(out, decide+"connectionSecretKeys of the XRD also lists these keys, which nothing here writes: "+strings.Join(missing, ", "))
+	}
+	further := slices.DeleteFunc(slices.Sorted(maps.Keys(d.count)), func(k string) bool { return slices.Contains(listed, k) })
+	if len(listed) > 0 && len(further) > 0 {
+		out = append(out, "connectionSecretKeys of the XRD does not list these keys, so they are only in this Secret: "+strings.Join(further, ", "))
 	}
 	return out
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/composition"
 	"github.com/crossplane-contrib/function-export/internal/decode"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
 // decide begins each comment that a person must act on.
@@ -51,7 +52,9 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 		sources: map[string]string{}, taken: map[string]bool{}}
 	var sections []string
 	var all []Diagnostic
-	result, names := &Result{Ignored: len(documents)}, map[string]bool{}
+	var definitions int
+	m.catalog, definitions, all = definitionsOf(documents)
+	result, names := &Result{Ignored: len(documents) - definitions}, map[string]bool{}
 	for _, d := range documents {
 		r := &reading{Document: d}
 		s := m.document(r)
@@ -134,6 +137,7 @@ func unique(list []Diagnostic) []Diagnostic {
 type migration struct {
 	ctx        context.Context //nolint:containedctx // lives as long as one Migrate
 	env        *expression.Environment
+	catalog    *schema.Catalog
 	generators map[string]*generator     // by kind and name
 	configMaps map[string]map[string]any // the data by name, for templates
 	composed   map[string]bool           // the composition resource names in all Compositions

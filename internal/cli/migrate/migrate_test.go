@@ -82,24 +82,24 @@ func TestMigrate(t *testing.T) {
 		"File": {
 			paths: []string{"composition.yaml"}, steps: 1,
 			head:   "# From Composition apps (composition.yaml:1).\n",
-			stderr: "composition.yaml: 1 step; 4 decisions are left to you, 0 other objects ignored\n",
+			stderr: "composition.yaml: 1 step; 3 decisions are left to you, 0 other objects ignored\n",
 		},
 		"Stdin": {
 			paths: []string{"-"}, stdin: migrateComposition, steps: 1,
 			head:   "# From Composition apps (-:1).\n",
-			stderr: "-: 1 step; 4 decisions are left to you, 0 other objects ignored\n",
+			stderr: "-: 1 step; 3 decisions are left to you, 0 other objects ignored\n",
 		},
 		"Several": {
 			reason: "each document is named by its line, its step by a name of its own, and others are counted",
 			paths:  []string{"two.yaml", "composition.yaml"}, steps: 2,
 			head:   "# From Composition apps (two.yaml:4).\n",
-			stderr: "two.yaml, composition.yaml: 2 steps; 8 decisions are left to you, 1 other object ignored\n",
+			stderr: "two.yaml, composition.yaml: 2 steps; 6 decisions are left to you, 1 other object ignored\n",
 		},
 		"List": {
 			reason: "kubectl prints several objects as one",
 			paths:  []string{"list.yaml"}, steps: 1,
 			head:   "# From Composition apps (list.yaml:1: items[0]).\n",
-			stderr: "list.yaml: 1 step; 4 decisions are left to you, 1 other object ignored\n",
+			stderr: "list.yaml: 1 step; 3 decisions are left to you, 1 other object ignored\n",
 		},
 		"Nothing": {
 			paths: []string{"secret.yaml"},
@@ -212,7 +212,7 @@ metadata:
     crossplane.io/composition-resource-name: connection
   name: demo-connection
   namespace: default
-type: connection.crossplane.io/v1alpha1
+type: Opaque
 `
 	if diff := cmp.Diff(want, secret); diff != "" {
 		t.Errorf("-want, +got:\n%s\n%s", diff, errs.String())
