@@ -221,6 +221,10 @@ type Variable struct {
 // A SecretExport is a Secret to compose.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless dataFrom is set"
+// +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
+// +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
+// +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.connectionDetails) && self.connectionDetails)",fieldPath=".connectionDetails",message="must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out"
 type SecretExport struct {
 	// The name of the export, which is the composition resource name of the Secret. It must be unique across
 	// `secrets` and `configMaps`.
@@ -229,6 +233,24 @@ type SecretExport struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
+
+	// Returns a list. One Secret is composed for each item, and all other expressions of this export see `item`,
+	// `index`, the position of the item from 0, and `key`. The list may not use a source or a secret. While the
+	// list is missing, all Secrets of this export are kept. If an item leaves the list, its Secret is deleted. For
+	// example, `composite.spec.users`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ForEachExpression string `json:"forEachExpression,omitempty"`
+
+	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
+	// has. It sees `item` and `index`, and may not use a source or a secret. The composition resource name is
+	// `<name>/<key>`, and the default name of the Secret is `<composite name>-<name>-<key>`. An item keeps its Secret
+	// when the order of the list changes, unless the key contains `index`. For example, `item.name`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	KeyExpression string `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the Secret. If it is not set, the Secret is named
 	// `<composite name>-<export name>` and is in the composite's own namespace.
@@ -293,6 +315,9 @@ type SecretExport struct {
 // A ConfigMapExport is a ConfigMap to compose.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless dataFrom is set"
+// +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
+// +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
+// +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
 type ConfigMapExport struct {
 	// The name of the export, which is the composition resource name of the ConfigMap. It must be unique across
 	// `secrets` and `configMaps`.
@@ -301,6 +326,24 @@ type ConfigMapExport struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
+
+	// Returns a list. One ConfigMap is composed for each item, and all other expressions of this export see `item`,
+	// `index`, the position of the item from 0, and `key`. The list may not use a source or a secret. While the
+	// list is missing, all ConfigMaps of this export are kept. If an item leaves the list, its ConfigMap is deleted. For
+	// example, `composite.spec.users`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ForEachExpression string `json:"forEachExpression,omitempty"`
+
+	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
+	// has. It sees `item` and `index`, and may not use a source or a secret. The composition resource name is
+	// `<name>/<key>`, and the default name of the ConfigMap is `<composite name>-<name>-<key>`. An item keeps its ConfigMap
+	// when the order of the list changes, unless the key contains `index`. For example, `item.name`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	KeyExpression string `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the ConfigMap. If it is not set, the ConfigMap is named
 	// `<composite name>-<export name>` and is in the composite's own namespace.

@@ -40,12 +40,29 @@ const (
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && has(self.certificate.renewBefore))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace in its manifest"
 // +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",message="gracePeriod must be at most 15 times refreshInterval"
+// +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
+// +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
 type Generator struct {
 	// The name of the generator in expressions. It is also part of the names of its generations.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
 	Name string `json:"name"`
+
+	// Returns a list. The generator creates and keeps one credential for each item, and all other expressions of
+	// this generator see `item`, `index`, the position of the item from 0, and `key`. The list may not use a source
+	// or a secret. For example, `composite.spec.users`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ForEachExpression string `json:"forEachExpression,omitempty"`
+
+	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
+	// has. It sees `item` and `index`, and may not use a source or a secret. For example, `item.name`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	KeyExpression string `json:"keyExpression,omitempty"`
 
 	// Creates a password. The output is `password`, unless `secretKeys` is set.
 	//

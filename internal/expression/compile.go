@@ -30,6 +30,7 @@ const (
 	WantLabels              // labels: map(string, string)
 	WantJSON                // a status field: a value that JSON can represent
 	WantBool                // a condition: bool
+	WantList                // the list of items: a list
 )
 
 // isMap reports whether the result must be a map of texts.
@@ -49,6 +50,9 @@ type Source struct {
 
 	// Own is set if they stand for the generation that the expression belongs to.
 	Own bool
+
+	// Items says which of the variables of an item the expression sees.
+	Items Items
 
 	// Want is the purpose of the result.
 	Want Want
@@ -106,28 +110,42 @@ func (e *Environment) Compile(s Source, declared ...func(name string) string) (x
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
+	x = e.expression(s, checked)
+	if wrong := x.checkItems(); len(wrong) > 0 {
+		return nil, wrong
+	}
 	if s.Want.isMap() {
 		untyped := &typeCheck{Typing{Objects: noObjects{}}, checked.NativeRep(), e, s, newScript(s.Text), nil}
 		if wrong := untyped.refused(untyped.root().entries()); len(wrong) > 0 {
 			return nil, wrong
 		}
 	}
-	if msg := s.Want.refusal(checked.OutputType(), e.several); msg != "" {
-		if root := checked.NativeRep().Expr(); isCall(root, operators.LogicalAnd) || isCall(root, operators.LogicalOr) {
-			msg = strings.ReplaceAll(msg, ": wrap", ": write condition ? one : other, or wrap")
-		}
-		if name := numberedName(s, checked.NativeRep()); name != "" {
-			msg += ", or write " + name + " if - is a part of the name"
-		}
-		if wrong := s.wrongSum(checked.NativeRep(), msg); wrong != nil {
-			return nil, wrong
-		}
-		if s.Note != "" {
-			msg += " (" + s.Note + ")"
-		}
-		return nil, diagnostic.List{s.wrongAt(1, 1, msg)}
+	if wrong := x.checkResult(); len(wrong) > 0 {
+		return nil, wrong
 	}
-	return e.plan(s, checked)
+	return x.plan()
+}
+
+// checkResult refuses a result of another type than the one that is wanted.
+func (x *Expression) checkResult() diagnostic.List {
+	s, checked := x.source, x.checked
+	msg := s.Want.refusal(checked.OutputType(), x.env.several)
+	if msg == "" {
+		return nil
+	}
+	if root := checked.NativeRep().Expr(); isCall(root, operators.LogicalAnd) || isCall(root, operators.LogicalOr) {
+		msg = strings.ReplaceAll(msg, ": wrap", ": write condition ? one : other, or wrap")
+	}
+	if name := numberedName(s, checked.NativeRep()); name != "" {
+		msg += ", or write " + name + " if - is a part of the name"
+	}
+	if wrong := s.wrongSum(checked.NativeRep(), msg); wrong != nil {
+		return wrong
+	}
+	if s.Note != "" {
+		msg += " (" + s.Note + ")"
+	}
+	return diagnostic.List{s.wrongAt(1, 1, msg)}
 }
 
 // compile parses and checks a source.
@@ -163,23 +181,28 @@ func (s Source) wrongAt(line, column int, message string) *diagnostic.Diagnostic
 	return d
 }
 
-func (e *Environment) plan(s Source, checked *cel.Ast) (*Expression, diagnostic.List) {
+// expression returns an expression that has no program yet.
+func (e *Environment) expression(s Source, checked *cel.Ast) *Expression {
 	x := &Expression{source: s, env: e, checked: checked, ast: checked.NativeRep(), byNode: map[int64][]int{}}
 	x.references = findReferences(x.ast)
 	for i, r := range x.references {
 		x.byNode[r.node] = append(x.byNode[r.node], i)
 	}
+	return x
+}
+
+// plan a program now, so that a failure is a diagnostic of the input.
+func (x *Expression) plan() (*Expression, diagnostic.List) {
 	x.programs.New = func() any {
-		p, err := e.guards.program(e.env, checked)
+		p, err := x.env.guards.program(x.env.env, x.checked)
 		if err != nil {
 			return err
 		}
 		return p
 	}
-	// Plan a program now, so that a failure is a diagnostic of the input.
 	p := x.programs.Get()
 	if _, failed := p.(error); failed {
-		return nil, diagnostic.List{s.wrong("cannot be planned: the CEL compiler failed on it")}
+		return nil, diagnostic.List{x.source.wrong("cannot be planned: the CEL compiler failed on it")}
 	}
 	x.programs.Put(p)
 	return x, nil
@@ -233,6 +256,8 @@ func (w Want) refuse(t *cel.Type, several string) (want, hint string) {
 		ok = !isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind)
 	case WantBool:
 		want, hint, ok = "true or false", ": compare it with something", ok || isKind(t, types.BoolKind)
+	case WantList:
+		want, hint, ok = "a list", listHint(t), ok || isKind(t, types.ListKind)
 	}
 	if ok {
 		return "", ""
@@ -328,6 +353,17 @@ func conversionHint(t *cel.Type, several string) string {
 		return ": write '' for an empty text, or optional.none() with optional: true for no value"
 	}
 	return ""
+}
+
+// listHint returns how to make a list of a value of type t.
+func listHint(t *cel.Type) string {
+	switch {
+	case isKind(t, types.MapKind):
+		return ": write value.map(k, {'name': k, 'value': value[k]}) for a list of its entries"
+	case isKind(t, types.StringKind):
+		return ": split it with .split(','), or write [ ] around it"
+	}
+	return ": write [ ] around it for a list of one item"
 }
 
 // mapHint returns how to convert a map to a map of strings.

@@ -185,7 +185,7 @@ func (e *Environment) dashes(s Source, declared []func(string) string) diagnosti
 		return nil
 	}
 	c := newScript(s.Text)
-	variables, _ := e.variables()
+	variables, _ := e.variables(s)
 	chains := c.chains(variables)
 	var names []*dashedName
 	for i := range chains {

@@ -171,8 +171,13 @@ func (m mismatch) explainName(e, parent ast.NavigableExpr, at int) string {
 		return m.noVariable(e.AsIdent(), parent, at)
 	}
 	m.told[0] = true // no node has this number
+	return m.text.filtersList(entries)
+}
+
+// filtersList returns the message for a map whose arguments are at offsets.
+func (c *script) filtersList(entries []int) string {
 	return fmt.Sprintf("map with three arguments filters a list: write .transformList%s for the entries of a map",
-		m.text.arguments(entries[2]))
+		c.arguments(entries[2]))
 }
 
 // notCondition returns the message for an operand of || that is not a condition. It is empty if the other operand

@@ -39,8 +39,14 @@ const (
 	Generation = "generation" // only in the manifest of a generator
 )
 
-// Key is the only variable of a key expression.
-const Key = "key"
+// The variables of an item of a list, in an export or a generator with forEachExpression.
+const (
+	Item  = "item"
+	Index = "index"
+
+	// Key is also the only variable of an expression that renames a key.
+	Key = "key"
+)
 
 // The functions that a source cannot name: those that Compile adds to it, and the expansion of
 // sortBy.
@@ -57,6 +63,7 @@ type Environment struct {
 	guards  guards
 	shorten string // the hint for an expression that is too large
 	several string // the hint for several keys, or empty
+	items   bool   // it has the variables of an item, which only some sources see
 
 	keys, authors, generations *Environment
 
@@ -99,6 +106,9 @@ func NewEnvironment() (*Environment, error) {
 		cel.Variable(Variables, dynMap),
 		cel.Variable(Generated, secretMaps),
 		cel.Variable(Previous, secretMaps),
+		cel.Variable(Item, cel.DynType),
+		cel.Variable(Index, cel.IntType),
+		cel.Variable(Key, cel.StringType),
 	)
 	e, err := newEnvironment(all...)
 	if err != nil {
@@ -107,14 +117,14 @@ func NewEnvironment() (*Environment, error) {
 	if e.generations, err = newEnvironment(append(slices.Clip(all), cel.Variable(Generation, dynMap))...); err != nil {
 		return nil, err
 	}
-	e.generations.shorten = "split it into variables"
+	e.generations.shorten, e.generations.items = "split it into variables", true
 	if e.authors, err = newEnvironment(authors...); err != nil {
 		return nil, err
 	}
 	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
 		return nil, err
 	}
-	e.shorten, e.several = "split it into variables", "use valueMap for several keys, "
+	e.shorten, e.several, e.items = "split it into variables", "use valueMap for several keys, ", true
 	return e, nil
 }
 

@@ -73,7 +73,7 @@ func TestForeignPathsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, _ := env.variables()
+	names, _ := env.variables(Source{})
 	for _, f := range foreignPaths {
 		if variable := root(f.instead); !slices.Contains(names, variable) {
 			t.Errorf("%s: there is no variable %s", f.instead, variable)

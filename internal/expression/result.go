@@ -125,6 +125,20 @@ func (x *Expression) Bool(v ref.Val) (bool, error) {
 	return bool(b), nil
 }
 
+// List returns a result as a list. It returns false for optional.none(). The errors are those of Text.
+func (x *Expression) List(v ref.Val) (traits.Lister, bool, error) {
+	v, ok, err := x.some(v)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	l, ok := v.(traits.Lister)
+	if !ok {
+		return nil, false, x.failedAt(0, "must return a list, but returns "+typeName(v)+
+			listHint(typeOf(v)))
+	}
+	return l, true, nil
+}
+
 // Entries returns the number of entries of a result that is a map, and 0 for any other result.
 func (x *Expression) Entries(v ref.Val) int {
 	v, _ = present(v)
@@ -246,8 +260,13 @@ func (x *Expression) textAt(v ref.Val, c *counter, node ast.Expr, wrong string) 
 	case *types.Err:
 		return sensitive.Bytes{}, x.placed(t)
 	}
+	return sensitive.Bytes{}, x.failedAt(0, wrong+typeName(v)+conversionHint(typeOf(v), x.env.several))
+}
+
+// typeOf returns the type of a value.
+func typeOf(v ref.Val) *types.Type {
 	t, _ := v.Type().(*types.Type)
-	return sensitive.Bytes{}, x.failedAt(0, wrong+typeName(v)+conversionHint(cmp.Or(t, types.DynType), x.env.several))
+	return cmp.Or(t, types.DynType)
 }
 
 // null returns an error that waits: an observed field that is null has no value yet. The field is the value of

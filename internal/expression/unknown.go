@@ -26,8 +26,8 @@ func (m mismatch) noVariable(name string, parent ast.NavigableExpr, at int) stri
 			return fmt.Sprintf("%s: write %s", text, meant)
 		}
 	}
-	names, list := m.env.variables()
-	if isInput(local) || name == Generation || name == Variables {
+	names, list := m.env.variables(m.source)
+	if isInput(local) || slices.Contains([]string{Generation, Variables, Item}, name) {
 		return fmt.Sprintf("%s here: %s", text, list)
 	}
 	isText := parent == nil || isCall(parent, operators.Add)
@@ -68,7 +68,7 @@ func (c *script) mapOfTwo(name string) []int {
 // insteadOfVariable returns what to write instead of a variable that does not exist, if no other variable is
 // meant. isText reports whether the variable may be a text without quotes.
 func (m mismatch) insteadOfVariable(local string, parent ast.NavigableExpr, isText bool) string {
-	names, list := m.env.variables()
+	names, list := m.env.variables(m.source)
 	switch {
 	case foreignHint(local) != "" && !isText:
 		return foreignHint(local)
@@ -82,10 +82,10 @@ func (m mismatch) insteadOfVariable(local string, parent ast.NavigableExpr, isTe
 	return list
 }
 
-// variables returns the names of all variables, sorted, and a text that lists them.
-func (e *Environment) variables() (names []string, text string) {
+// variables returns the names of all variables that a source sees, sorted, and a text that lists them.
+func (e *Environment) variables(s Source) (names []string, text string) {
 	for _, v := range e.env.Variables() {
-		if v.Type().Kind() != types.TypeKind && v.Value() == nil { // no type, such as int
+		if v.Type().Kind() != types.TypeKind && v.Value() == nil && e.sees(s, v.Name()) { // no type, such as int
 			names = append(names, v.Name())
 		}
 	}

@@ -132,7 +132,7 @@ var beyond = regexp.MustCompile(strings.Join([]string{
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
 	// Rules that compare several fields:
 	"for type rsa", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "for totp", "together with valueMap", "together with the nameExpression",
-	"an empty string removes",
+	"an empty string removes", "with forEachExpression", "unless dataFrom is set", "for each item",
 }, "|"))
 
 // agree fails unless the schema and the function both take an input, or both refuse it.

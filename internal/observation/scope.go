@@ -18,6 +18,7 @@ type Scope struct {
 	variables   ref.Val
 	author      *Author     // may be nil
 	generation  *Generation // may be nil
+	item        *Item       // may be nil
 }
 
 var _ cel.Activation = Scope{}
@@ -76,7 +77,7 @@ func (s Scope) ResolveName(name string) (any, bool) {
 		}
 		return s.variables, true
 	}
-	return nil, false
+	return s.item.resolve(name)
 }
 
 // ofFrom returns a value of the resource of the scope.

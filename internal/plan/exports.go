@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
 )
 
 // An Export is one object to compose.
@@ -21,8 +22,10 @@ type Export struct {
 	Name      string // the composition resource name
 	title     string // in messages
 	Path      *field.Path
-	Author    bool     // the composite author asks for it; Path is in the composite
-	Faults    []string // diagnostics of what the author wrote
+	ForEach   *ForEach          // nil if it makes one object
+	Item      *observation.Item // that it is made for; nil in a plan
+	Author    bool              // the composite author asks for it; Path is in the composite
+	Faults    []string          // diagnostics of what the author wrote
 	Metadata  metadata
 	From      string
 	DataFrom  []DataFrom
@@ -104,7 +107,8 @@ func exportsOf(in *v1beta1.Exports) []exportInput {
 	}
 	for i, m := range in.ConfigMaps {
 		x := exportInput{kind: object.ConfigMap, at: field.NewPath("configMaps").Index(i), SecretExport: v1beta1.SecretExport{
-			Name: m.Name, Metadata: m.Metadata, Immutable: m.Immutable, From: m.From, DataFrom: m.DataFrom, ConflictPolicy: m.ConflictPolicy,
+			Name: m.Name, ForEachExpression: m.ForEachExpression, KeyExpression: m.KeyExpression,
+			Metadata: m.Metadata, Immutable: m.Immutable, From: m.From, DataFrom: m.DataFrom, ConflictPolicy: m.ConflictPolicy,
 			Prune: m.Prune,
 		}}
 		for _, d := range m.Data {
@@ -121,6 +125,9 @@ func (c *compiler) export(x exportInput) Export {
 		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, From: x.From, Immutable: x.Immutable, Prune: x.Prune,
 		Secret: secretFields{x.Type, x.ConnectionDetails}, LastWins: x.ConflictPolicy == v1beta1.ConflictLastWins,
 	}
+	e.ForEach = c.forEach(x.at, x.ForEachExpression, x.KeyExpression)
+	c.items = e.ForEach.items()
+	defer func() { c.items = expression.NoItems }()
 	e.Metadata = c.metadata(x.at.Child("metadata"), x.SecretExport.Metadata, x.From)
 	for i, d := range x.Data {
 		entry := c.entry(x.at.Child("data").Index(i), d, x.From)
@@ -199,8 +206,9 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 	out.LabelsExpression = compile("labelsExpression", m.LabelsExpression, expression.WantLabels)
 	out.AnnotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
 	for _, x := range []*expression.Expression{out.NameExpr, out.NamespaceExpr} {
-		c.refuseUnknown(x)
+		c.refuseUnknown(x, "the name")
 	}
+	c.refuseOneNameOfItems(out.NameExpr)
 	c.refuseSecrets(out.LabelsExpression, m.NonSensitive)
 	c.refuseSecrets(out.AnnotationsExpression, m.NonSensitive)
 	return out
@@ -293,6 +301,7 @@ func (v *validator) exports(in *v1beta1.Exports) {
 				x.From, expression.PathText(expression.Secrets, x.From))
 		}
 		v.literalName(x.at.Child("from"), x.From)
+		v.forEach(x, in)
 		v.literalNames(x.at, x.DataFrom)
 		v.metadata(x.at.Child("metadata"), x.Name, x.SecretExport.Metadata)
 	}

@@ -64,6 +64,7 @@ type Generator struct {
 	Interval  time.Duration
 	Grace     time.Duration
 	Keepers   *expression.Expression // may be nil
+	ForEach   *ForEach               // nil if it makes one credential
 
 	Kind  string // as it is in the input
 	Makes GeneratorKind
@@ -274,6 +275,8 @@ func NamesOf(declaredGenerators []Generator) []string {
 func (c *compiler) generators(list []v1beta1.Generator) {
 	for i, g := range list {
 		m := &c.declaredGenerators[i]
+		m.ForEach = c.forEach(m.Path, g.ForEachExpression, g.KeyExpression)
+		c.items = m.ForEach.items()
 		if g.Certificate != nil && !g.Certificate.IsCA && g.RefreshPolicy == "" {
 			w := wrong(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
 				"which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
@@ -295,6 +298,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
 		}
+		c.items = expression.NoItems
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		c.refuseUnknownGeneration(f.Value)
 		uses := c.usesOf(f.Value)
 		if f.At.String() == "metadata.name" {
-			c.refuseUnknown(f.Value)
+			c.refuseUnknown(f.Value, "the name")
 			c.refuseOneName(f.Value)
 			uses = nil // they are already refused
 		}

@@ -127,8 +127,9 @@ type compiler struct {
 	named              []string // the composed resources in from
 	count              int
 	declaredGenerators []Generator
-	compiled           []Compiled // in the order of the input
-	own                Kind       // of the generation that resource and secret stand for
+	compiled           []Compiled       // in the order of the input
+	own                Kind             // of the generation that resource and secret stand for
+	items              expression.Items // that expressions see
 
 	suspicions diagnostic.List // about expressions
 	expiring   diagnostic.List // warnings about certificates
@@ -215,6 +216,9 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	}
 	if c.count > limits.Expressions || c.ctx.Err() != nil || s.Text == "" { // refused by validate
 		return nil
+	}
+	if s.Items == expression.NoItems {
+		s.Items = c.items
 	}
 	x, wrong := c.env.Compile(s, c.declaredAs)
 	c.diagnostics = append(c.diagnostics, wrong...)

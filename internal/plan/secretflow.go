@@ -239,23 +239,23 @@ func (c *compiler) refuseUse(u use, hint string) {
 	c.reportAt(u.place, "uses %s, but secret data may flow only into the data of Secrets%s", u, hint)
 }
 
-// refuseUnknown refuses a name that depends on objects that must first be requested from
-// Crossplane, because the requests must be the same on each call of a reconcile.
-func (c *compiler) refuseUnknown(x *expression.Expression) {
+// refuseUnknown refuses a name, or a list of items, that depends on objects that must first be requested
+// from Crossplane, because the requests must be the same on each call of a reconcile.
+func (c *compiler) refuseUnknown(x *expression.Expression, what string) {
 	if x == nil {
 		return
 	}
 	r := c.reading(x)
 	for _, u := range notGenerated(r.uses) {
-		c.reportAt(u.place, "may not use %s: the name must be known before any Secret is read: leave it out", u)
+		c.reportAt(u.place, "may not use %s: %s must be known before any Secret is read: leave it out", u, what)
 	}
 	if len(r.sources) > 0 {
-		c.report(x.Source().Path, "may not use sources: the name must be known before any source is read")
+		c.report(x.Source().Path, "may not use sources: %s must be known before any source is read", what)
 	}
 	if c.ownEnvironment && r.environment {
-		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: the name must be known before that; look up and set the environment in an earlier step of the pipeline")
+		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: %s must be known before that; look up and set the environment in an earlier step of the pipeline", what)
 	}
-	c.refuseGenerated(x, "the name must be known before a credential is generated")
+	c.refuseGenerated(x, what+" must be known before a credential is generated")
 }
 
 // refuseMisplaced refuses sources.<name> for a Secret, because it would wait without end.

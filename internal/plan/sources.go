@@ -24,7 +24,7 @@ func (c *compiler) compileSources() []Source {
 		n := Source{Source: s, Path: at}
 		if s.NameExpression != "" {
 			n.NameExpr = c.compile(source(at.Child("nameExpression"), s.NameExpression, expression.WantString))
-			c.refuseUnknown(n.NameExpr)
+			c.refuseUnknown(n.NameExpr, "the name")
 		}
 		if c.outputs.reads(s) {
 			out = append(out, n)

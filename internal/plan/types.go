@@ -71,6 +71,7 @@ func (p *Plan) neededExpressions() []*expression.Expression { //nolint:gocyclo /
 		}
 	}
 	for _, e := range p.Exports {
+		add(e.ForEach.expressions()...)
 		add(e.Metadata.expressions()...)
 		for _, d := range e.Data {
 			need(d.Optional, d.Value)
@@ -86,6 +87,7 @@ func (p *Plan) neededExpressions() []*expression.Expression { //nolint:gocyclo /
 		need(f.Optional, f.Value)
 	}
 	for _, m := range p.Generators {
+		add(m.ForEach.expressions()...)
 		add(m.Keepers)
 		if t, ok := m.Makes.(*OneTime); ok {
 			add(t.Secret)

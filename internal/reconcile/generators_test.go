@@ -83,7 +83,7 @@ func TestCompileGenerators(t *testing.T) {
 				"generators[0].passwort: is an unknown field: did you mean password?",
 				"generators[1].password.lenght: is an unknown field: did you mean length?",
 				"generators[2].uuid: must be an object, but is null: write {} for an object without fields, or leave it out",
-				"generators[3]: must be an object, but is a number: its fields are name, password, uuid, sshKey, certificate, totp, resource, namespace, refreshPolicy, refreshInterval, gracePeriod, keepersExpression",
+				"generators[3]: must be an object, but is a number: write its fields as name: value",
 				"generators[4].uuid.x: is an unknown field: it can have no fields: write {}",
 			},
 		},

@@ -78,7 +78,16 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 		Does: "The generation that is being created. `generation.number` is its number, an int, and `generation.id` is a " +
 			"text that no other generation has.",
 	},
-	{Name: expression.Key, Does: "The key to rename.", uses: []string{"key"}},
+	{
+		Name: expression.Item, uses: []string{"item.name"},
+		Does: "In an export or a generator with `forEachExpression`, the item of the list.",
+	},
+	{Name: expression.Index, uses: []string{"index"}, Does: "The position of the item in the list, from 0."},
+	{
+		Name: expression.Key, uses: []string{"key"},
+		Does: "The key of the item, as `keyExpression` of the export or the generator returns it. In the `keyExpression` of " +
+			"a `transform`, the key to rename.",
+	},
 }
 
 // variables returns the variables of all environments. One without a description is an error.

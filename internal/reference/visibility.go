@@ -32,6 +32,7 @@ const (
 	no     = ""
 	listed = "listed"  // only what nonSensitive lists
 	before = "earlier" // only the environment of earlier steps
+	each   = "item"    // only with forEachExpression
 )
 
 // A prober compiles variants of an input that has every field.
@@ -113,6 +114,10 @@ type use struct{ name, may string }
 // fields returns what each expression of the input may use of a variable.
 func (p prober) fields(v Variable) []use {
 	refused := p.refused(v, true, true)
+	var once map[string]bool
+	if ofItem(v) {
+		once, refused = refused, p.each().refused(v, true, true)
+	}
 	var unlisted, unset map[string]bool
 	if v.key != "" {
 		unlisted = p.refused(v, false, true)
@@ -128,6 +133,8 @@ func (p prober) fields(v Variable) []use {
 			u.may = before
 		case refused[path]:
 			u.may = no
+		case once[path]:
+			u.may = each
 		case unlisted[path]:
 			u.may = listed
 		}
@@ -138,11 +145,35 @@ func (p prober) fields(v Variable) []use {
 	return out
 }
 
+// ofItem reports whether a variable exists only with forEachExpression, except in the expression that renames a key.
+func ofItem(v Variable) bool {
+	return slices.Contains([]string{expression.Item, expression.Index, expression.Key}, v.Name)
+}
+
+// each returns a prober whose exports and generators all have forEachExpression.
+func (p prober) each() prober {
+	in := map[string]any{}
+	if yaml.Unmarshal(p.exports, &in) != nil {
+		return prober{}
+	}
+	for _, name := range []string{"secrets", "configMaps", "generators"} {
+		for _, item := range in[name].([]any) { //nolint:forcetypeassert // it has each field
+			one := item.(map[string]any) //nolint:forcetypeassert // it is an object
+			one["forEachExpression"], one["keyExpression"] = "[]", "item"
+		}
+	}
+	out, err := yaml.Marshal(in)
+	if err != nil {
+		return prober{}
+	}
+	return prober{p.env, out}
+}
+
 // refused are the paths of expressions that may not use a variable, whichever type their results need:
 // with what it uses listed as nonSensitive or not, and with or without an environment of the input.
 func (p prober) refused(v Variable, listed, environment bool) map[string]bool {
 	var out map[string]bool
-	for _, form := range []string{"%s", "{'k': string(%s)}", "string(%s) == 'x'"} {
+	for _, form := range []string{"%s", "{'k': string(%s)}", "string(%s) == 'x'", "[%s]", "string(%s) + string(index)"} {
 		in := p.input()
 		fill(in, definition.Exports(), "", fmt.Sprintf(form, v.uses[0]), v.key, listed)
 		if !environment {
