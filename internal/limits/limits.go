@@ -25,6 +25,15 @@ const (
 	// ListItems is how many items a list of the input may have, for example secrets or sources.
 	ListItems = 64
 
+	// Items is how many items one forEachExpression may return. For each item, Crossplane looks up one object before it
+	// is created, and applies it, one object after another. An object took 10 ms in the measurements with many
+	// composites, and the function took 6 ms for this many items.
+	Items = 256
+
+	// AllItems is how many items the lists of all exports may have together. Crossplane has a minute for one reconcile,
+	// of which this many objects take about five seconds.
+	AllItems = 2 * Items
+
 	// DataItems is how many entries the data of one object may have in the input.
 	DataItems = 256
 

@@ -60,6 +60,10 @@ var (
 		"use lower-case letters, digits and '-', and start and end with a letter or a digit",
 		validation.DNS1123LabelMaxLength, validation.IsDNS1123Label,
 	}
+	nameOfItem = nameRule{
+		"key", "give the item a name", nameOfNamespace.ifWrong,
+		validation.DNS1123LabelMaxLength, validation.IsDNS1123Label,
+	}
 	nameOfKey = nameRule{
 		"key", "give it a name", "use letters, digits, '-', '_' and '.' only",
 		validation.DNS1123SubdomainMaxLength, validation.IsConfigMapKey,
@@ -85,6 +89,9 @@ func ValidateName(name string) error { return nameOfObject.check(name) }
 // ValidateNamespace returns why a name is invalid for a namespace, and what to change. It must not be empty, because
 // every Secret and ConfigMap has a namespace.
 func ValidateNamespace(namespace string) error { return nameOfNamespace.check(namespace) }
+
+// ValidateItemKey returns why a key cannot identify an item, and what to change: it is part of names.
+func ValidateItemKey(key string) error { return nameOfItem.check(key) }
 
 // ValidateKey returns why a key is invalid in the data of a Secret or ConfigMap, and what to change.
 func ValidateKey(key string) error {

@@ -52,8 +52,11 @@ func (e Export) At(names ...string) *field.Path {
 
 // NamePath returns the path of the field that names the object.
 func (e Export) NamePath() *field.Path {
-	if e.Author {
+	switch {
+	case e.Author:
 		return e.Path.Child("name")
+	case e.ForEach != nil:
+		return e.Path.Child("metadata", "nameExpression")
 	}
 	return e.Path.Child("metadata", "name")
 }

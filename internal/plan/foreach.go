@@ -36,6 +36,22 @@ func (f *ForEach) expressions() []*expression.Expression {
 // ItemName returns the composition resource name of the object for an item.
 func ItemName(export, key string) string { return export + "/" + key }
 
+// DefaultName returns the name of the object, after the name of the composite and a dash.
+func (e Export) DefaultName() string {
+	if e.Item == nil {
+		return e.Name
+	}
+	return strings.TrimSuffix(e.Name, ItemName("", e.Item.Key)) + "-" + e.Item.Key
+}
+
+// ItemPath returns the path of the export, with the key of its item.
+func (e Export) ItemPath() *field.Path {
+	if e.Item == nil {
+		return e.Path
+	}
+	return e.Path.Key(e.Item.Key)
+}
+
 // For returns the export of the object for an item.
 func (e Export) For(item *observation.Item) Export {
 	e.Name, e.title = ItemName(e.Name, item.Key), ItemName(e.title, item.Key)

@@ -295,9 +295,11 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 	return ok
 }
 
-// ExportNamed reports whether there is an export with a name.
+// ExportNamed reports whether an export composes, or can compose, a resource with a composition resource name.
 func (p *Plan) ExportNamed(name string) bool {
-	return slices.ContainsFunc(p.Exports, func(e Export) bool { return e.Name == name })
+	return slices.ContainsFunc(p.Exports, func(e Export) bool {
+		return e.ForEach == nil && e.Name == name || e.ForEach != nil && strings.HasPrefix(name, ItemName(e.Name, ""))
+	})
 }
 
 // Generator returns the generator with a name, or nil.

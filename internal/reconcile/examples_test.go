@@ -140,7 +140,7 @@ func (w exampleScene) sessionOf(t *testing.T, p *plan.Plan) *session {
 	s := newSession(context.Background(), p, req, xr, &in.Observation)
 	merged, s, _ := readEnvironment(s, p, req)
 	_, s = readSources(s, p, req)
-	placed := placeExports(s, p, req)
+	placed := placeExports(s, p, req, expand(s, p, req))
 	_, s = setEnvironment(s, p, merged)
 	_, s, _ = generate(s, p, req, seen, placed, nil)
 	return s

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -31,15 +32,21 @@ type exporter struct {
 type objects []Object
 
 // makeExports makes the objects of all exports. Two exports of the same object are in conflict.
-func makeExports(s *session, p *plan.Plan, req *request, placed placements, made generations) objects {
+func makeExports(s *session, req *request, placed placements, made generations) objects {
 	var out objects
-	ex := exporter{s, req.Desired, made.inUse}
-	for i, e := range p.Exports {
+	warned := map[*field.Path]int{} // the items of an export must not flood the events
+	for i, e := range placed.exports {
+		ex := exporter{s.forItem(e.Item), req.Desired, made.inUse}
 		at := placed.at[i]
 		if who := made.writers[at.target]; at.conflict == "" && len(who) > 1 {
 			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", writersText(who), e.Kind, at)
 		}
-		out = out.add(ex.export(e, at))
+		o := ex.export(e, at)
+		if e.Item != nil && o.Warn {
+			warned[e.Path]++
+			o.Warn = warned[e.Path] <= limits.MessageItems
+		}
+		out = out.add(o)
 	}
 	for _, o := range placed.possible {
 		out = out.add(o)
@@ -142,6 +149,10 @@ func (ex exporter) export(e plan.Export, at placement) Object {
 // is, or not touched.
 func (ex exporter) decide(e plan.Export, at placement) Object {
 	switch {
+	case at.kept:
+		out := keep(e, at)
+		out.State = Held
+		return out
 	case at.conflict != "":
 		out := keep(e, at)
 		if at.mayBeForged(e) {

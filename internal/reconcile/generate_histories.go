@@ -61,7 +61,7 @@ func readHistories(
 		h.history(name).record = rec
 	}
 	for i, at := range placed.at {
-		h.readExport(p.Exports[i], at)
+		h.readExport(placed.exports[i], at)
 	}
 	for _, one := range h.byGenerator {
 		one.used = one.record.highest().Generation

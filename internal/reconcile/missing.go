@@ -75,6 +75,9 @@ func (s *session) whyMissing(text string, x *expression.Expression, null bool) (
 		return "the composite never has connection details: " +
 			plan.InsteadOfComposite(x.Source().Path, plan.Anything, s.inputs.owners()), SeeComposition(s.object)
 	}
+	if s.item != nil && isBelow(text, expression.Item) {
+		return "the item lacks it: set it there, or write " + withDefault(text, x, null), ""
+	}
 	if said := s.ofComposite(text, x, null); said != "" {
 		return said, ""
 	}
@@ -223,8 +226,14 @@ func (s *session) lacks(text, rest string, in input, of observation.Resource, x 
 
 // withDefault returns how to select the last step of a missing path if it may be missing or null.
 func withDefault(text string, x *expression.Expression, null bool) string {
-	if null {
+	isList := x != nil && x.Source().Want == expression.WantList
+	switch {
+	case null && isList:
+		return "value == null ? [] : value for an empty list"
+	case null:
 		return "value == null ? 'none' : value for a default"
+	case isList:
+		return expression.OptionalStep(text) + ".orValue([]) for an empty list"
 	}
 	step := expression.OptionalStep(text)
 	if x != nil && strings.Contains(x.Source().Text, strings.Replace(step, ".?", ".", 1)+".?") {

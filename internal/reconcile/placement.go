@@ -24,6 +24,7 @@ type placement struct {
 	unknown  reasons      // why the place is not known, or not looked up yet
 	conflict string       // the other writer or owner of the object at that place
 	stays    string       // why the observed object is not at the place in the input; empty if it is
+	kept     bool         // the observed object is kept unchanged, and another outcome says why
 	see      string       // a command that shows the other owner's object
 }
 
@@ -34,7 +35,8 @@ type writers map[target][]writer
 type placements struct {
 	reply
 
-	at       []placement
+	exports  []plan.Export
+	at       []placement // of each export
 	writers  writers
 	drop     []string // resources of the composite author in an earlier step that an export replaces
 	possible []Object // that exports whose names are unknown may take over
@@ -52,17 +54,23 @@ func (p *placements) names() map[string]bool {
 	return out
 }
 
-func placeExports(s *session, p *plan.Plan, req *request) placements {
-	out := placements{at: make([]placement, len(p.Exports))}
-	former := &successor{session: s, plan: p, req: req}
-	for i, e := range p.Exports {
-		out.at[i] = placeExport(s, p, req, e, s.observed.Resources[e.Name].Object, former)
+func placeExports(s *session, p *plan.Plan, req *request, exports concreteExports) placements {
+	out := placements{exports: exports.list, at: make([]placement, len(exports.list))}
+	former := &successor{session: s, req: req, exports: exports}
+	for i, e := range exports.list {
+		observed := s.observed.Resources[e.Name].Object
+		if exports.kept[e.Name] {
+			out.at[i] = placeObserved(e, placement{}, e.Name, observed)
+			out.at[i].kept, out.at[i].stays = true, ""
+			continue
+		}
+		out.at[i] = placeExport(s.forItem(e.Item), p, req, e, observed, former)
 		if l := out.at[i].lookUp; l != nil {
 			out.require(*l)
 		}
 	}
 	former.keepPossible(&out)
-	out.writers, out.drop = findWriters(s, p, req, out.at)
+	out.writers, out.drop = findWriters(s, req, out)
 	return out
 }
 
@@ -109,7 +117,7 @@ func (s *session) intended(e plan.Export) placement {
 	case e.Metadata.Name != "":
 		at.name = e.Metadata.Name
 	default:
-		at.name = s.composite.name + "-" + e.Name
+		at.name = s.composite.name + "-" + e.DefaultName()
 		if err := object.ValidateName(at.name); err != nil {
 			at.unknown = failing("%s: must be set, because the default is an invalid name: %s", e.NamePath(), err.Error())
 		}
@@ -228,8 +236,8 @@ type writer struct {
 
 // findWriters finds those of this step and of earlier ones. drop are the resources of the composite
 // author in earlier steps that exports replace.
-func findWriters(s *session, p *plan.Plan, req *request, at []placement) (out writers, drop []string) {
-	out = make(writers, len(at))
+func findWriters(s *session, req *request, placed placements) (out writers, drop []string) {
+	out = make(writers, len(placed.at))
 	authors := map[target]string{}
 	for name, o := range req.Desired {
 		v, kind, ns, n := object.Identity(o)
@@ -246,9 +254,9 @@ func findWriters(s *session, p *plan.Plan, req *request, at []placement) (out wr
 		}
 		out[t] = append(out[t], writer{earlier: name})
 	}
-	for i, e := range p.Exports {
-		if t := at[i].target; t.name != "" {
-			out[t] = append(out[t], writer{export: e.Path})
+	for i, e := range placed.exports {
+		if t := placed.at[i].target; t.name != "" {
+			out[t] = append(out[t], writer{export: e.ItemPath()})
 			if name, ok := authors[t]; ok {
 				drop = append(drop, name)
 			}

@@ -51,7 +51,7 @@ func (s State) String() string {
 // list of the composite author.
 type Outcome struct {
 	State   State
-	Message string // why the state is not Available; without data
+	Message string // why the state is not Available; without data; empty if another outcome says it
 	See     string // a command that shows more, or empty
 	Warn    bool   // it does not resolve by waiting
 	Author  bool   // the composite author can correct it

@@ -57,14 +57,15 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		return nil, err
 	}
 	sources, s := readSources(s, p, req)
-	placed := placeExports(s, p, req)
+	exports := expand(s, p, req)
+	placed := placeExports(s, p, req, exports)
 	set, s := setEnvironment(s, p, merged)
 	before := slices.Concat(details.requirements, merged.requirements, sources.requirements, placed.requirements)
 	made, s, err := generate(s, p, req, details.seen, placed, before)
 	if err != nil {
 		return nil, err
 	}
-	objects := makeExports(s, p, req, placed, made)
+	objects := makeExports(s, req, placed, made)
 	status := writeStatus(s, p, req)
 	authors := exportForAuthor(s, p, req, authored, composition{objects, made, sources.requirements, details.seen})
 
@@ -72,7 +73,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh,
 	}
-	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, placed.reply, set.reply, made.reply, authors.reply)
+	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
 	out.explainWaiting(s, p, req)
 	out.seeComposition(SeeComposition(xr.object))
 	out.count(s, authors.session)
@@ -95,7 +96,7 @@ func refuseRequest(p *plan.Plan, req *request, xr composite, seen composedResour
 		xr.refuseGenerator(&p.Generators[i], req, report)
 	}
 	for _, e := range p.Exports {
-		if _, ok := req.Desired[e.Name]; ok {
+		if _, ok := req.Desired[e.Name]; ok && e.ForEach == nil {
 			report(e.Path.Child("name"), "%s", plan.ComposedTwice(e.Name))
 		}
 		at, ns := e.Path.Child("metadata", "namespace"), e.Metadata.Namespace

@@ -25,6 +25,7 @@ type session struct {
 	composite
 	observed  *observation.Observation
 	author    *observation.Author // what a composite author's expressions see of it; nil for those of the input
+	item      *observation.Item   // that expressions see; may be nil
 	variables variables
 	missing   map[string]string // missing inputs, as expressions name them, and what each of them is
 	inputs    *inputs           // what is known about other missing inputs
@@ -59,7 +60,7 @@ func (s *session) scope(from string) observation.Scope {
 	if s.author != nil {
 		return s.observed.AuthorScope(s.author)
 	}
-	return s.observed.Scope(from, s.variables.Val)
+	return s.observed.Scope(from, s.variables.Val).Item(s.item)
 }
 
 // name returns the name that an expression produces. It is empty for optional.none().

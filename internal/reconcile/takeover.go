@@ -20,9 +20,9 @@ import (
 type successor struct {
 	*session
 
-	plan *plan.Plan
-	req  *request
-	free *freeObjects // nil until the first use
+	req     *request
+	exports concreteExports
+	free    *freeObjects // nil until the first use
 }
 
 // freeObjects are the composition resource names of the objects that exports can take over.
@@ -57,6 +57,10 @@ func (s *successor) findFree() *freeObjects {
 	if s.free != nil {
 		return s.free
 	}
+	exported := map[string]bool{}
+	for _, e := range s.exports.list {
+		exported[e.Name] = true
+	}
 	s.free = &freeObjects{map[string]object.Kind{}, map[target]string{}, map[target]string{}}
 	for _, name := range plan.SortedKeys(s.observed.Resources) {
 		o := s.observed.Resources[name].Object
@@ -65,7 +69,7 @@ func (s *successor) findFree() *freeObjects {
 			continue
 		}
 		_, earlier := s.req.Desired[name]
-		if earlier || strings.HasPrefix(name, plan.GenerationPrefix) || s.plan.ExportNamed(name) || !s.controls(o) {
+		if earlier || strings.HasPrefix(name, plan.GenerationPrefix) || exported[name] || !s.controls(o) {
 			continue
 		}
 		if ns == "" {
@@ -99,8 +103,8 @@ func (r *request) isAnother(composed string, at target) bool {
 
 // keepPossible keeps the objects that exports may take over once their names are known.
 func (s *successor) keepPossible(out *placements) {
-	unknown := map[object.Kind][]string{} // the paths of exports
-	for i, e := range s.plan.Exports {
+	unknown := s.exports.unknown
+	for i, e := range out.exports {
 		if at := out.at[i]; at.name == "" && !at.observed.Exists() {
 			unknown[e.Kind] = append(unknown[e.Kind], e.Path.String())
 		}
