@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
@@ -15,13 +14,9 @@ import (
 // celStep returns a step into an object or a list, in CEL. An optional one has a question mark.
 func celStep(s fieldpath.Segment, optional bool) string {
 	if s.Type == fieldpath.SegmentField {
-		return celtext.Field(s.Field, optional)
+		return celtext.Step(s.Field, optional)
 	}
-	mark := ""
-	if optional {
-		mark = "?"
-	}
-	return "[" + mark + strconv.FormatUint(uint64(s.Index), 10) + "]"
+	return celtext.Step(s.Index, optional)
 }
 
 // celPath returns the CEL of a field path below a variable.

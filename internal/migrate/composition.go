@@ -32,13 +32,14 @@ func (m *migration) composition(c decode.Value) *step {
 	s := newStep("Put it after the steps that compose the resources that it reads.")
 	var templates []template
 	var ref decode.Value
+	x := m.kindOfComposites(spec.Get("compositeTypeRef"))
 	pipeline := spec.Get("mode").Text() == "Pipeline" || spec.Get("pipeline").Exists()
 	if pipeline {
-		templates, ref = s.pipeline(spec.Get("pipeline"))
+		templates, ref = s.pipeline(spec.Get("pipeline"), templated{xr: x, kinds: kindsOf(c), catalog: m.catalog})
 	} else {
 		templates = s.resources(spec.Get("resources"), "spec.resources", "")
 	}
-	s.connection(m, templates, ref, s.publishing(spec, !pipeline, m.kindOfComposites(spec.Get("compositeTypeRef"))))
+	s.connection(m, templates, ref, s.publishing(spec, !pipeline, x))
 	for _, t := range templates {
 		if base := t.Get("base"); isAzure(base.Get("apiVersion").Text()) {
 			m.azure(s, base, t.name, func(path string) string { return t.of("base." + path) })
@@ -58,12 +59,9 @@ func (m *migration) composition(c decode.Value) *step {
 	return s
 }
 
-// connectionKind is the kind with which function-go-templating publishes connection details.
-const connectionKind = "CompositeConnectionDetails"
-
 // pipeline returns the templates of all its steps, and the place where the last of them writes
 // connection details.
-func (s *step) pipeline(pipeline decode.Value) ([]template, decode.Value) {
+func (s *step) pipeline(pipeline decode.Value, t templated) ([]template, decode.Value) {
 	var templates []template
 	var ref decode.Value
 	s.steps = map[string]bool{}
@@ -74,9 +72,8 @@ func (s *step) pipeline(pipeline decode.Value) ([]template, decode.Value) {
 		group, _, _ := strings.Cut(input.Get("apiVersion").Text(), "/")
 		switch input.Get("kind").Text() {
 		case "GoTemplate":
-			if group == "gotemplating.fn.crossplane.io" && strings.Contains(input.Get("inline", "template").Text(), connectionKind) {
-				s.byHand = append(s.byHand, fmt.Sprintf("%sstep %s has %s in a Go template, which cannot be translated: write its keys manually, as data of a Secret.", decide, name, connectionKind))
-				s.remove = append(s.remove, connectionKind+" of step "+name)
+			if group == "gotemplating.fn.crossplane.io" {
+				s.goTemplates(name, input, t)
 			}
 		case "Resources":
 			if group != "pt.fn.crossplane.io" {
@@ -147,6 +144,8 @@ func (s *step) connection(m *migration, templates []template, ref decode.Value, 
 			d.add(t, list)
 		}
 	}
+	p.legacy = p.legacy || len(s.details) > 0 && p.xr.scope == "" // which are only for a legacy composite
+	d.addTemplated(s.details)
 	if len(d.entries) == 0 {
 		return
 	}

@@ -62,7 +62,7 @@ func (x xr) kindOf(path string) string { return kindAt(x.schema, path) }
 
 func kindAt(s *structpb.Struct, path string) string {
 	segments, err := fieldpath.Parse(path)
-	if err != nil || s == nil {
+	if err != nil {
 		return ""
 	}
 	list := make([]any, len(segments))
@@ -72,7 +72,11 @@ func kindAt(s *structpb.Struct, path string) string {
 			list[i] = int(p.Index) //nolint:gosec // an index
 		}
 	}
-	at, _ := schema.At(s, list...)
+	return typeAt(s, list...)
+}
+
+func typeAt(s *structpb.Struct, path ...any) string {
+	at, _ := schema.At(s, path...)
 	return at.GetFields()["type"].GetStringValue()
 }
 

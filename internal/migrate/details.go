@@ -56,6 +56,17 @@ func (d *details) add(t template, list []decode.Value) {
 	}
 }
 
+// addTemplated adds entries of CompositeConnectionDetails.
+func (d *details) addTemplated(entries []*node) {
+	for _, n := range entries {
+		if !n.off {
+			d.count[n.field("key").value]++
+		}
+		d.missing = true
+		d.entries = append(d.entries, n)
+	}
+}
+
 // detailType returns the type. Crossplane v1 derived it if it was not set.
 func detailType(c decode.Value, required bool) string {
 	switch kind := c.Get("type"); {
@@ -126,13 +137,22 @@ func (d *details) fromField(t template, path string) (value, why string) {
 
 // isString reports whether a path leads to a string in all objects.
 func isString(path fieldpath.Segments) bool {
-	switch first := path[0].Field; len(path) {
+	list := make([]any, len(path))
+	for i, p := range path {
+		list[i] = p.Field
+	}
+	return isText(list)
+}
+
+// isText reports whether a path leads to a string in all objects.
+func isText(path []any) bool {
+	switch len(path) {
 	case 1:
-		return first == "apiVersion" || first == "kind"
+		return path[0] == "apiVersion" || path[0] == "kind"
 	case 2:
-		return first == "metadata" && slices.Contains([]string{"name", "namespace", "uid"}, path[1].Field)
+		return path[0] == "metadata" && slices.Contains([]any{"name", "namespace", "uid"}, path[1])
 	case 3:
-		return first == "metadata" && (path[1].Field == "labels" || path[1].Field == "annotations")
+		return path[0] == "metadata" && (path[1] == "labels" || path[1] == "annotations")
 	}
 	return false
 }

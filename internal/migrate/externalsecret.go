@@ -268,7 +268,7 @@ func (x *external) remote(secretKey string, ref decode.Value) (value, why string
 	for _, name := range names[1:] {
 		inside += celStep(fieldpath.FieldOrIndex(name), false)
 	}
-	return fmt.Sprintf("%s%s.orValue(string(%s))", input, celtext.Field(property, true), inside), ""
+	return fmt.Sprintf("%s%s.orValue(string(%s))", input, celtext.Step(property, true), inside), ""
 }
 
 // dataFrom returns one entry of spec.dataFrom.

@@ -34,19 +34,20 @@ func (x *external) onlyInput(entries []decode.Value, dataFrom []*node) string {
 }
 
 // lookup returns the value of a key that a template reads.
-func (x *external) lookup(path []string, _ bool) (gotemplate.Expr, error) {
+func (x *external) lookup(path []any, _ bool) (gotemplate.Expr, error) {
 	if len(path) != 1 {
 		return gotemplate.Expr{}, errors.New("does not read a single key")
 	}
-	switch v, ok := x.values[path[0]]; {
+	key, _ := path[0].(string)
+	switch v, ok := x.values[key]; {
 	case ok && !v.Empty():
 		return v, nil
 	case ok:
-		return v, fmt.Errorf("reads %s, which is a comment", path[0])
+		return v, fmt.Errorf("reads %s, which is a comment", key)
 	case x.all == "":
-		return v, fmt.Errorf("reads %s, and it is not known which entry has this key", path[0])
+		return v, fmt.Errorf("reads %s, and it is not known which entry has this key", key)
 	}
-	return gotemplate.Of(celtext.Select(x.all, path[0]), gotemplate.Text), nil
+	return gotemplate.Of(celtext.Select(x.all, key), gotemplate.Text), nil
 }
 
 // merge leaves the entries that the Secret has besides the keys of the templates. It returns the keys of

@@ -23,10 +23,11 @@ const functionName = "function-export"
 
 // A step is a pipeline step under construction.
 type step struct {
-	name   string
-	above  []string // comments
-	byHand []string // comments on parts that cannot be translated
-	remove []string // the objects and fields that it replaces
+	name    string
+	above   []string // comments
+	byHand  []string // comments on parts that cannot be translated
+	remove  []string // the objects and fields that it replaces
+	details []*node  // connection details of Go templates
 
 	// The lists of its input.
 	sources, generators, secrets, configMaps *node

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/document"
 	"github.com/crossplane-contrib/function-export/internal/migrate"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -174,4 +175,89 @@ func observedDatabase(t testing.TB, status map[string]any, details map[string][]
 		t.Fatal(err)
 	}
 	return map[string]observation.Resource{"db": {Object: wire.Of(db), Details: observation.Details(details)}}
+}
+
+// A Secret that a template of function-go-templating renders has the same name and the same data after
+// the migration.
+func TestTemplatedSecrets(t *testing.T) {
+	details := map[string][]byte{"username": []byte("ann"), "password": []byte("p\"1': #")}
+	status := map[string]any{"host": "db.example.org", "port": 5432.0, "addresses": []any{map[string]any{"ip": "10.0.0.1"}}, "off": false, "none": ""}
+	xr := compositeXR(map[string]any{"spec": map[string]any{"database": "shop", "team": "t-1", "empty": "", "size": 3.0}})
+	encoded := map[string]any{}
+	for k, v := range details {
+		encoded[k] = base64.StdEncoding.EncodeToString(v)
+	}
+	data := map[string]any{
+		"observed": map[string]any{
+			"composite": map[string]any{"resource": xr},
+			"resources": map[string]any{"db": map[string]any{"resource": map[string]any{"status": status}, "connectionDetails": encoded}},
+		},
+	}
+	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: xr-conn\n  annotations:\n    {{ setResourceNameAnnotation \"conn\" }}\n"
+	for name, text := range map[string]string{
+		"ConnectionDetails": head + "data:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n  p: {{ (index $.observed.resources \"db\").connectionDetails.password }}\n",
+		"Decoded":           head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username | b64dec }}\n  p: {{ .observed.resources.db.connectionDetails.password | b64dec | quote }}\n",
+		"Twice":             head + "data:\n  u: {{ .observed.resources.db.connectionDetails.username | b64enc }}\n",
+		"AsText":            head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n",
+		"URL":               head + "data:\n  url: {{ printf \"postgres://%s@%s:%v/x\" (.observed.resources.db.connectionDetails.username | b64dec) .observed.resources.db.resource.status.host .observed.resources.db.resource.status.port | b64enc }}\n",
+		"Getters":           head + "data:\n  u: {{ (getComposedConnectionDetails . \"db\").username }}\nstringData:\n  h: {{ (getComposedResource . \"db\").status.host }}\n  d: {{ (getCompositeResource .).spec.database }}\n",
+		"Numbers":           head + "stringData:\n  port: {{ .observed.resources.db.resource.status.port | quote }}\n  ip: {{ (index .observed.resources.db.resource.status.addresses 0).ip }}\n  n: '{{ .observed.composite.resource.spec.size | int }}'\n",
+		"Defaults":          head + "stringData:\n  a: {{ .observed.composite.resource.spec.empty | default \"x\" }}\n  b: {{ default \"x\" .observed.composite.resource.spec.team }}\n  c: {{ dig \"spec\" \"absent\" \"none\" .observed.composite.resource }}\n  d: '{{ .observed.resources.db.resource.status.off | default \"z\" }}'\n",
+		"Guards":            "{{ if .observed.resources.db }}\n---\n" + head + "{{ with .observed.resources.db }}\ndata:\n  u: {{ .connectionDetails.username }}\n{{ end }}\n{{ end }}\n",
+		"Branches":          head + "{{ if not .observed.resources }}\ndata: {}\n{{ else }}\ndata:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n{{ end }}",
+		"Variables":         "{{ $db := .observed.resources.db }}{{ $d := $db.connectionDetails }}\n" + head + "data:\n  {{- if $d.username }}\n  u: {{ $d.username }}\n  {{- end }}\n",
+		"Block":             head + "stringData:\n  f: |\n    user={{ .observed.resources.db.connectionDetails.username | b64dec }}\n    host: {{ .observed.resources.db.resource.status.host | quote }}\n",
+		"Name":              strings.Replace(head, "xr-conn", "{{ .observed.composite.resource.metadata.name }}-conn", 1) + "data: {a: YQ==}\n",
+		"NameQuoted":        strings.Replace(head, "xr-conn", "{{ printf \"%s-conn\" .observed.composite.resource.metadata.name | quote }}", 1) + "stringData: {a: b}\n",
+		"OtherDocuments":    "apiVersion: v1\nkind: ConfigMap\ndata: {a: {{ .observed.composite.resource.spec.team }}}\n---\n" + head + "stringData: {a: 'b'}\n--- # more\nkind: X\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{
+				"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "render", "input": map[string]any{
+					"apiVersion": "gotemplating.fn.crossplane.io/v1beta1", "kind": "GoTemplate", "source": "Inline", "inline": map[string]any{"template": text},
+				}}},
+			}}
+			r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: c}})
+			if r == nil {
+				t.Fatal(faults)
+			}
+			if r.Steps != 1 || r.Decisions != 0 {
+				t.Fatalf("it has %d steps and %d decisions:\n%s", r.Steps, r.Decisions, r.YAML)
+			}
+			_, inputs := steps(t, r.YAML)
+			got, where, why := composedSecret(t, inputs[0], xr, observedDatabase(t, status, details))
+			if diff := cmp.Diff(renderedSecret(t, rendered(t, text, data)), got); diff != "" || where != "team/xr-conn" {
+				t.Errorf("%s: -want, +got:\n%s\n%s\n%s", where, diff, why, r.YAML)
+			}
+		})
+	}
+}
+
+// renderedSecret is the data of the only Secret in YAML.
+func renderedSecret(t testing.TB, text string) map[string]string {
+	t.Helper()
+	docs, err := document.Parse(text)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	out := map[string]string{}
+	for _, d := range docs {
+		o, _ := d.Value().(map[string]any)
+		if o["kind"] != "Secret" {
+			continue
+		}
+		data, _ := o["data"].(map[string]any)
+		for k, v := range data {
+			b, err := base64.StdEncoding.DecodeString(v.(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[k] = string(b)
+		}
+		texts, _ := o["stringData"].(map[string]any)
+		for k, v := range texts {
+			out[k] = v.(string)
+		}
+	}
+	return out
 }

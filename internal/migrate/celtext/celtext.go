@@ -53,11 +53,16 @@ func NeedsEscape(r rune) bool { return !unicode.IsPrint(r) || r == unicode.Repla
 
 var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
-// Field returns the selection of a field. An optional one has a question mark.
-func Field(name string, optional bool) string {
+// Step returns a step into an object, by a string, or into a list, by an int. An optional one has a
+// question mark.
+func Step(step any, optional bool) string {
 	mark := ""
 	if optional {
 		mark = "?"
+	}
+	name, isField := step.(string)
+	if !isField {
+		return fmt.Sprintf("[%s%d]", mark, step)
 	}
 	if identifier.MatchString(name) && !slices.Contains([]string{"in", "true", "false", "null"}, name) {
 		return "." + mark + name
@@ -68,7 +73,15 @@ func Field(name string, optional bool) string {
 // Select returns the CEL of a field below a variable.
 func Select(variable string, names ...string) string {
 	for _, n := range names {
-		variable += Field(n, false)
+		variable += Step(n, false)
+	}
+	return variable
+}
+
+// Path returns the CEL of a path below a variable.
+func Path(variable string, path []any, optional bool) string {
+	for _, step := range path {
+		variable += Step(step, optional)
 	}
 	return variable
 }

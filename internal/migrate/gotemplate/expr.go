@@ -20,7 +20,10 @@ const (
 )
 
 // An Expr is what a template produces: literal text and values, in their order.
-type Expr struct{ parts []part }
+type Expr struct {
+	parts    []part
+	unquoted *Expr // the value without quotes, if these are quotes of YAML
+}
 
 type part struct {
 	text string // if there is no CEL
@@ -29,10 +32,16 @@ type part struct {
 }
 
 // Of returns a value.
-func Of(cel string, kind Kind) Expr { return Expr{[]part{{cel: cel, kind: kind}}} }
+func Of(cel string, kind Kind) Expr { return Expr{parts: []part{{cel: cel, kind: kind}}} }
 
 // Literal returns a literal text.
-func Literal(text string) Expr { return Expr{[]part{{text: text}}} }
+func Literal(text string) Expr { return Expr{parts: []part{{text: text}}} }
+
+// quoting says that an expression is a text in quotes.
+func (e Expr) quoting(text Expr) Expr {
+	e.unquoted = &text
+	return e
+}
 
 // join returns the expressions one after the other. Literal texts next to each other are one.
 func join(list ...Expr) Expr {
@@ -47,7 +56,7 @@ func join(list ...Expr) Expr {
 			}
 		}
 	}
-	return Expr{out}
+	return Expr{parts: out}
 }
 
 // Constant returns the text of an expression without values.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
@@ -15,13 +16,13 @@ var unary = map[string]func(e Expr) Expr{
 	"upper":     method("upperAscii"),
 	"lower":     method("lowerAscii"),
 	"trim":      method("trim"),
-	"quote":     called("strings.quote"),
+	"quote":     func(e Expr) Expr { return called("strings.quote")(e).quoting(e) },
 	"sha256sum": called("sha256"),
 	"urlquery":  called("url.queryEscape"),
-	"squote":    func(e Expr) Expr { return join(Literal("'"), e, Literal("'")) },
+	"squote":    func(e Expr) Expr { return join(Literal("'"), e, Literal("'")).quoting(e) },
 	"toString":  func(e Expr) Expr { return Of(e.Text(), Text) },
-	"toRawJson": func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text) },
-	"toJson":    func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text) },
+	"toRawJson": func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) },
+	"toJson":    func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) },
 	"b64dec":    func(e Expr) Expr { return e.decoded() },
 	"b64enc":    func(e Expr) Expr { return Of(e.CEL(), Encoded) },
 	"int":       func(e Expr) Expr { return Of("int("+e.typed()+")", Any) },
@@ -122,19 +123,25 @@ func (t *translation) all(args []value) ([]Expr, error) {
 	return out, nil
 }
 
-// names returns the texts of constant arguments.
-func (t *translation) names(args []value) ([]string, error) {
+// names returns constant arguments: texts, and whole numbers.
+func (t *translation) names(args []value) ([]any, error) {
 	list, err := t.all(args)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]string, len(list))
+	out := make([]any, len(list))
 	for i, e := range list {
-		text, ok := e.Constant()
-		if !ok {
+		p, _ := e.single()
+		text, isText := e.Constant()
+		number, err := strconv.Atoi(p.cel)
+		switch {
+		case isText:
+			out[i] = text
+		case err == nil && number >= 0:
+			out[i] = number
+		default:
 			return nil, errors.New("computes the name of a field")
 		}
-		out[i] = text
 	}
 	return out, nil
 }
@@ -145,7 +152,7 @@ func (t *translation) index(args []value) (value, error) {
 		return value{}, unknown("index")
 	}
 	names, err := t.names(args[1:])
-	return args[0].fields(names), err
+	return args[0].below(names), err
 }
 
 // object returns the path to an object that a function of the tool returns. Its first argument is the data.
@@ -240,7 +247,7 @@ func (t *translation) dig(args []value) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	v := args[len(args)-1].fields(names)
+	v := args[len(args)-1].below(names)
 	instead, err := t.resolve(args[len(args)-2])
 	if err != nil {
 		return value{}, err

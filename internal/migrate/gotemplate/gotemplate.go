@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"text/template/parse"
 
 	"github.com/crossplane-contrib/function-export/internal/migrate/celtext"
@@ -18,10 +17,10 @@ import (
 // Data describes the data of a template.
 type Data struct {
 	// Lookup returns the CEL of the field at a path. An optional one has an optional type.
-	Lookup func(path []string, optional bool) (Expr, error)
+	Lookup func(path []any, optional bool) (Expr, error)
 
 	// Path returns the path to the object that a function of the tool returns, or nil. It may be nil.
-	Path func(function string, args []string) []string
+	Path func(function string, args []any) []any
 
 	// Strict says that a missing field is an error, so that there is no default for it.
 	Strict bool
@@ -64,7 +63,7 @@ func parseTemplate(text, left, right string) (*parse.ListNode, error) {
 // A value is a path into the data, fields below an expression, or text.
 type value struct {
 	isPath bool
-	path   []string // into the data, or below base
+	path   []any // into the data, or below base
 	base   string
 	expr   Expr
 	err    error // of a variable that cannot be translated
@@ -186,7 +185,16 @@ func (t *translation) operand(n parse.Node) (value, error) {
 
 // fields returns a field below a value.
 func (v value) fields(names []string) value {
-	if len(names) == 0 {
+	path := make([]any, len(names))
+	for i, name := range names {
+		path[i] = name
+	}
+	return v.below(path)
+}
+
+// below returns the value at a path below a value.
+func (v value) below(path []any) value {
+	if len(path) == 0 {
 		return v
 	}
 	if !v.isPath && v.base == "" {
@@ -195,7 +203,7 @@ func (v value) fields(names []string) value {
 			v.base = p.cel
 		}
 	}
-	v.path = slices.Concat(v.path, names)
+	v.path = slices.Concat(v.path, path)
 	return v
 }
 
@@ -207,7 +215,7 @@ func (t *translation) resolve(v value) (Expr, error) {
 	case v.isPath:
 		return t.data.Lookup(v.path, false)
 	case v.base != "":
-		return Of(celtext.Select(v.base, v.path...), Any), nil
+		return Of(celtext.Path(v.base, v.path, false), Any), nil
 	}
 	return v.expr, nil
 }
@@ -223,12 +231,7 @@ func (t *translation) optional(v value) (Expr, bool, error) {
 		e, err := t.data.Lookup(v.path, true)
 		return e, true, err
 	}
-	var b strings.Builder
-	b.WriteString(v.base)
-	for _, name := range v.path {
-		b.WriteString(celtext.Field(name, true))
-	}
-	return Of(b.String(), Any), true, nil
+	return Of(celtext.Path(v.base, v.path, true), Any), true, nil
 }
 
 func unknown(function string) error { return fmt.Errorf("uses %s, which has no equivalent", function) }

@@ -28,6 +28,8 @@ type action struct {
 	guard  bool   // it is the condition of a document
 	waits  bool   // the condition only waits for composed resources
 	key    string // it is the condition of this key
+	loop   bool
+	plain  bool // it is a value in YAML, without anything else
 }
 
 // The marker of an action is its index between two characters that YAML allows in plain text.
@@ -53,9 +55,17 @@ func Parse(text, left, right string, data Data) (*Manifests, error) {
 	}
 	m := &Manifests{}
 	rendered := m.list(newTranslation(data), root)
+	for _, found := range plainValue.FindAllStringSubmatch(rendered, -1) {
+		if i, err := strconv.Atoi(found[1]); err == nil && i < len(m.actions) {
+			m.actions[i].plain = true
+		}
+	}
 	m.Documents = separator.Split("\n"+rendered, -1)
 	return m, nil
 }
+
+// plainValue matches an action that is a whole value, with its condition.
+var plainValue = regexp.MustCompile(`(?m):[ \t]+` + markerStart + `(\d+)` + markerEnd + `(?:` + markerStart + `\d+` + markerEnd + `)?[ \t]*$`)
 
 var separator = regexp.MustCompile(`\n---[^\n]*`)
 
@@ -76,6 +86,11 @@ func (m *Manifests) Object(document string) (map[string]any, error) {
 
 // Expr translates a text of a document.
 func (m *Manifests) Expr(text string) (Expr, error) {
+	if whole := marker.FindStringSubmatch(text); whole != nil && whole[0] == text {
+		if a := m.action(whole[1]); a.err == nil && a.plain && a.expr.unquoted != nil {
+			return *a.expr.unquoted, nil // the quotes are YAML's
+		}
+	}
 	var out []Expr
 	last := 0
 	for _, at := range marker.FindAllStringSubmatchIndex(text, -1) {
@@ -118,6 +133,17 @@ func (m *Manifests) Conditions(document string) []string {
 	var out []string
 	for _, found := range marker.FindAllStringSubmatch(document, -1) {
 		if a := m.action(found[1]); a.guard && !a.waits {
+			out = append(out, a.source)
+		}
+	}
+	return out
+}
+
+// Loops returns the loops, as they are in the template.
+func (m *Manifests) Loops() []string {
+	var out []string
+	for _, a := range m.actions {
+		if a.loop {
 			out = append(out, a.source)
 		}
 	}
@@ -173,6 +199,9 @@ func (m *Manifests) node(t *translation, n parse.Node) string {
 		dot.err = err
 		return m.branches(t, dot, n.BranchNode, n)
 	case *parse.RangeNode:
+		if separator.MatchString(n.String()) { // it composes objects of its own
+			return "\n# " + m.mark(action{source: n.String(), guard: true, waits: true, loop: true}) + "\n"
+		}
 		return m.mark(action{source: n.String(), err: errors.New("has a loop")})
 	}
 	return m.mark(action{source: n.String(), err: errors.New("includes another template")})
@@ -299,5 +328,5 @@ func (t *translation) waitsFor(n parse.Node) bool {
 
 // observed reports whether a value belongs to composed resources.
 func (v value) observed() bool {
-	return len(v.path) > 1 && v.path[0] == "observed" && v.path[1] == "resources"
+	return len(v.path) > 1 && v.path[0] == any("observed") && v.path[1] == any("resources")
 }
