@@ -60,7 +60,10 @@ type ExplainedObject struct {
 	Namespace  Spelling `json:"namespace"`
 	ObjectName Spelling `json:"objectName"`
 
-	// Metadata are the expressions of its name, namespace, labels and annotations.
+	// ForEach is the list for whose items one object each is exported. It is empty for a single object.
+	ForEach string `json:"forEach,omitempty"`
+
+	// Metadata are the expressions of its list and key, name, namespace, labels and annotations.
 	Metadata []ExplainedKey `json:"metadata,omitempty"`
 	Keys     []ExplainedKey `json:"keys,omitempty"`
 
@@ -222,12 +225,20 @@ func (x *explainer) Object(e plan.Export) ExplainedObject {
 	out := ExplainedObject{Kind: string(e.Kind), Name: e.Name, Path: e.Path.String(),
 		ConnectionDetails: e.Secret.ConnectionDetails}
 	out.Namespace = spelling(e.Metadata.Namespace, e.Metadata.NamespaceExpr, ownNamespaceSpelling)
-	out.ObjectName = spelling(e.Metadata.Name, e.Metadata.NameExpr, defaultName(e.Name))
-	m := e.Metadata
+	m, list, key := e.Metadata, (*expression.Expression)(nil), (*expression.Expression)(nil)
+	standard := defaultName(e.Name)
+	if f := e.ForEach; f != nil {
+		list, key = f.List, f.Key
+		out.Name, out.ForEach = plan.ItemName(e.Name, "<key>"), list.Source().Text
+		standard = Spelling{Expression: defaultName(e.Name+"-").Expression + " + key"}
+	}
+	out.ObjectName = spelling(m.Name, m.NameExpr, standard)
 	for _, f := range []struct {
 		name  string
 		value *expression.Expression
 	}{
+		{"forEachExpression", list},
+		{"keyExpression", key},
 		{"metadata.nameExpression", m.NameExpr},
 		{"metadata.namespaceExpression", m.NamespaceExpr},
 		{"metadata.labelsExpression", m.LabelsExpression},

@@ -66,7 +66,10 @@ func (x *explainer) keys(e *expression.Expression) ExplainedKey {
 func (x *explainer) inputs(e *expression.Expression) []Input {
 	var out []Input
 	for _, r := range e.Reads() {
-		if r.Variable == expression.Variables {
+		switch r.Variable {
+		case expression.Index, expression.Key: // each item has them
+			continue
+		case expression.Variables:
 			for _, in := range x.through(r) {
 				out = addInput(out, in)
 			}

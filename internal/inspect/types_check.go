@@ -78,7 +78,9 @@ func (c *typeCheck) names() {
 		if m := e.Metadata; c.ClusterScoped && m.Namespace == "" && m.NamespaceExpr == nil {
 			c.report(e.At("metadata", "namespace").String(), plan.NoNamespace)
 		}
-		c.composed[e.Name] = plan.Kind{APIVersion: "v1", Kind: string(e.Kind)}
+		if e.ForEach == nil { // the names of items are not known
+			c.composed[e.Name] = plan.Kind{APIVersion: "v1", Kind: string(e.Kind)}
+		}
 	}
 	for i := range c.plan.Generators {
 		if m := &c.plan.Generators[i]; c.ClusterScoped && m.LacksNamespace() {
@@ -116,6 +118,13 @@ func (c *typeCheck) containers() {
 	members := map[string]*types.Type{}
 	for name, k := range c.composed {
 		members[name] = c.kind(k)
+	}
+	for _, x := range c.plan.Expressions { // the names of items are only known from their use
+		for _, r := range x.References() {
+			if name := plan.StepName(r, 0); r.Variable == expression.Resources && members[name] == nil && c.plan.ExportNamed(name) {
+				members[name] = types.DynType
+			}
+		}
 	}
 	var lacks func(string) string
 	if c.Closed {
@@ -157,6 +166,7 @@ func (c *typeCheck) notComposed(name string) string {
 // isComposed refuses the name of a composed resource that does not exist.
 func (c *typeCheck) isComposed(at expression.Place, name string) bool {
 	_, ok := c.composed[name]
+	ok = ok || c.plan.ExportNamed(name)
 	if !ok && c.Closed {
 		c.reportAt(at, "%s", c.notComposed(name))
 	}
@@ -180,12 +190,27 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 		expression.Sources:   c.sources,
 		expression.Variables: c.types.Container(expression.Variables, c.variables, nil),
 	}
+	if x.ForEach != nil {
+		variables[expression.Item] = c.itemOf(x.ForEach)
+	}
 	if c.Environment != nil {
 		variables[expression.Env] = c.types.Of(expression.Env, schema.Like(c.Environment))
 	}
 	return expression.Typing{Objects: c.types, Number: schema.Number, Variables: variables, Values: func(r expression.Reference) []string {
 		return c.values(x, r)
 	}}
+}
+
+// itemOf returns the type of the items of a list.
+func (c *typeCheck) itemOf(f *plan.ForEach) *types.Type {
+	t := c.results[f.List]
+	if t != nil && t.Kind() == types.OpaqueKind && len(t.Parameters()) == 1 {
+		t = t.Parameters()[0] // an optional list
+	}
+	if t == nil || t.Kind() != types.ListKind {
+		return types.DynType
+	}
+	return t.Parameters()[0]
 }
 
 // values returns the strings that a reference can read, if the schema enumerates them.

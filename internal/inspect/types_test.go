@@ -41,6 +41,7 @@ properties:
         properties:
           endpoint: {type: string}
           host: {type: string}
+          users: {type: array, items: {type: object, properties: {name: {type: string}, role: {type: string}}}}
           port: {type: integer}
       conditions:
         type: array
@@ -127,7 +128,7 @@ func TestTypesFind(t *testing.T) {
 		"NoneNear": {
 			reason: "nothing like it: what there is",
 			input:  value("resource.status.atProvider.url"),
-			want:   []string{valueAt + "27: Instance of rds.example.org/v1 has no field status.atProvider.url: there are endpoint, host, port"},
+			want:   []string{valueAt + "27: Instance of rds.example.org/v1 has no field status.atProvider.url: there are endpoint, host, port, users"},
 		},
 		"Index": {
 			reason: "an index is a selection in other words",

@@ -129,8 +129,7 @@ func (c *compiler) export(x exportInput) Export {
 		Secret: secretFields{x.Type, x.ConnectionDetails}, LastWins: x.ConflictPolicy == v1beta1.ConflictLastWins,
 	}
 	e.ForEach = c.forEach(x.at, x.ForEachExpression, x.KeyExpression)
-	c.items = e.ForEach.items()
-	defer func() { c.items = expression.NoItems }()
+	defer func() { c.each = nil }()
 	e.Metadata = c.metadata(x.at.Child("metadata"), x.SecretExport.Metadata, x.From)
 	for i, d := range x.Data {
 		entry := c.entry(x.at.Child("data").Index(i), d, x.From)

@@ -17,14 +17,6 @@ type ForEach struct {
 	Key  *expression.Expression // identifies an item
 }
 
-// items returns what the other expressions of an export or a generator see. It accepts nil.
-func (f *ForEach) items() expression.Items {
-	if f == nil {
-		return expression.NoItems
-	}
-	return expression.AllItems
-}
-
 // expressions returns the list and the key. It accepts nil.
 func (f *ForEach) expressions() []*expression.Expression {
 	if f == nil {
@@ -59,25 +51,27 @@ func (e Export) For(item *observation.Item) Export {
 	return e
 }
 
-// forEach compiles the list of an export or a generator at a path. It returns nil if there is none.
+// forEach compiles the list of an export or a generator at a path, whose item all expressions see that are
+// compiled after it. It returns nil if there is none.
 func (c *compiler) forEach(at *field.Path, list, key string) *ForEach {
 	if list == "" && key == "" {
 		return nil
 	}
 	l := source(at.Child("forEachExpression"), list, expression.WantList)
 	l.Items = expression.ItemList
+	c.each = &ForEach{List: c.output(l)}
 	k := source(at.Child("keyExpression"), key, expression.WantString)
 	k.Items = expression.ItemKey
-	out := &ForEach{List: c.output(l), Key: c.output(k)}
-	c.refuseUnknown(out.List, "the list")
-	c.refuseUnknown(out.Key, "the key")
-	c.refuseOneItem(out.Key, "returns the same key for each item: use item in it, for example item.name")
-	return out
+	c.each.Key = c.output(k)
+	c.refuseUnknown(c.each.List, "the list")
+	c.refuseUnknown(c.each.Key, "the key")
+	c.refuseOneItem(c.each.Key, "returns the same key for each item: use item in it, for example item.name")
+	return c.each
 }
 
 // refuseOneNameOfItems refuses a name that would be the same for all items.
 func (c *compiler) refuseOneNameOfItems(x *expression.Expression) {
-	if c.items == expression.AllItems {
+	if c.each != nil {
 		c.refuseOneItem(x, "returns the same name for each item: use key in it")
 	}
 }

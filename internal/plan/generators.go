@@ -276,7 +276,6 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 	for i, g := range list {
 		m := &c.declaredGenerators[i]
 		m.ForEach = c.forEach(m.Path, g.ForEachExpression, g.KeyExpression)
-		c.items = m.ForEach.items()
 		if g.Certificate != nil && !g.Certificate.IsCA && g.RefreshPolicy == "" {
 			w := wrong(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
 				"which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
@@ -298,7 +297,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
 		}
-		c.items = expression.NoItems
+		c.each = nil
 	}
 }
 

@@ -127,9 +127,9 @@ type compiler struct {
 	named              []string // the composed resources in from
 	count              int
 	declaredGenerators []Generator
-	compiled           []Compiled       // in the order of the input
-	own                Kind             // of the generation that resource and secret stand for
-	items              expression.Items // that expressions see
+	compiled           []Compiled // in the order of the input
+	own                Kind       // of the generation that resource and secret stand for
+	each               *ForEach   // whose item expressions see; nil for none
 
 	suspicions diagnostic.List // about expressions
 	expiring   diagnostic.List // warnings about certificates
@@ -217,8 +217,8 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if c.count > limits.Expressions || c.ctx.Err() != nil || s.Text == "" { // refused by validate
 		return nil
 	}
-	if s.Items == expression.NoItems {
-		s.Items = c.items
+	if s.Items == expression.NoItems && c.each != nil {
+		s.Items = expression.AllItems
 	}
 	x, wrong := c.env.Compile(s, c.declaredAs)
 	c.diagnostics = append(c.diagnostics, wrong...)
@@ -230,7 +230,7 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if !declared || !placed || !generated {
 		return nil
 	}
-	c.compiled = append(c.compiled, Compiled{x, c.env, c.own})
+	c.compiled = append(c.compiled, Compiled{x, c.env, c.own, c.each})
 	c.notePlaceholders(x)
 	if len(c.suspicions) < mostWarnings {
 		c.suspicions = append(c.suspicions, x.Suspicions()...)

@@ -17,6 +17,8 @@ type Compiled struct {
 
 	Env *expression.Environment
 	Own Kind // of the generation that resource and secret stand for, or zero
+
+	ForEach *ForEach // whose item it sees, or nil
 }
 
 // A CompositePath is a literal field of the input that contains a path of the composite.

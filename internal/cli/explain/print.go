@@ -71,6 +71,9 @@ func (p *printer) section(format string, args ...any) {
 
 func (p *printer) object(o inspect.ExplainedObject) {
 	p.section("%s %q (%s), which is %s/%s", o.Kind, o.Name, o.Path, spelled(o.Namespace), spelled(o.ObjectName))
+	if o.ForEach != "" {
+		p.line(1, "there is one for each item of %s", o.ForEach)
+	}
 	if o.ConnectionDetails {
 		p.line(1, "its data is also published as connection details of the composite")
 	}
