@@ -1,8 +1,7 @@
-// Command compose replaces functions that compose resources, such as function-patch-and-transform,
-// which no module proxy has. It composes the manifests of its input, with the composite's name and
-// namespace for $(name) and $(namespace), and the name of the generation in use for
-// $(latest.<generator>). Without that generation it leaves the resource out, as a template with an
-// if does. It is only for tests.
+// Command compose composes the manifests of its input, with the composite's name and namespace for
+// $(name) and $(namespace), and the name of the generation in use for $(latest.<generator>). Without
+// that generation it leaves the resource out, as a template with an if does. With the flag --as it
+// replaces a function of another project. It is only for tests.
 package main
 
 import (
@@ -19,6 +18,8 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/standin"
 )
 
 // An input is what to compose.
@@ -106,12 +107,17 @@ func main() {
 	certs := f.String("tls-certs-dir", "", "folder of tls.crt, tls.key and ca.crt")
 	address := f.String("address", "", "address to serve at")
 	metrics := f.String("metrics-address", "", "address to serve metrics at")
+	as := f.String("as", "function-compose", "function to replace")
 
 	if len(os.Args) < 2 || f.Parse(os.Args[2:]) != nil {
 		os.Exit(2)
 	}
 
-	err := function.Serve(composer{}, function.Listen("tcp", *address), function.MTLSCertificates(*certs), function.WithMetricsServer(*metrics))
+	runner := map[string]fnv1.FunctionRunnerServiceServer{
+		"function-compose": composer{}, "function-patch-and-transform": standin.PatchAndTransform{}, "function-go-templating": standin.GoTemplating{},
+	}[*as]
+
+	err := function.Serve(runner, function.Listen("tcp", *address), function.MTLSCertificates(*certs), function.WithMetricsServer(*metrics))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
