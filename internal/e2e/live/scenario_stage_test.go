@@ -68,8 +68,8 @@ metadata: {name: live-databases, labels: {rbac.crossplane.io/aggregate-to-crossp
 rules: [{apiGroups: [live.example.org], resources: [databases, databases/status], verbs: ["*"]}]
 `
 
-// composePackage is a test function that composes the resources of a scenario.
-const composePackage = `{apiVersion: meta.pkg.crossplane.io/v1, kind: Function, metadata: {name: function-compose}, spec: {capabilities: [composition]}}`
+// packageOf is the package of a test function that composes resources.
+const packageOf = `{apiVersion: meta.pkg.crossplane.io/v1, kind: Function, metadata: {name: %s}, spec: {capabilities: [composition]}}`
 
 // installed are all installed functions. Their logs are read at the end.
 var installed struct {
@@ -95,16 +95,7 @@ var stage = sync.OnceValue(func() error {
 		return err
 	}
 
-	dir := state("compose-package")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-
-	if err := os.WriteFile(filepath.Join(dir, "crossplane.yaml"), []byte(composePackage), 0o600); err != nil {
-		return err
-	}
-
-	if _, err := install(ctx, "function-compose", dir, program, nil); err != nil {
+	if err := installComposer(ctx, "function-compose", program); err != nil {
 		return err
 	}
 
@@ -127,6 +118,23 @@ var stage = sync.OnceValue(func() error {
 
 	return nil
 })
+
+// installComposer installs a function that composes resources. The program compose acts as the function of the
+// given name.
+func installComposer(ctx context.Context, name, program string) error {
+	dir := state(name + "-package")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "crossplane.yaml"), fmt.Appendf(nil, packageOf, name), 0o600); err != nil {
+		return err
+	}
+
+	_, err := install(ctx, name, dir, program, []string{"--as=" + name})
+
+	return err
+}
 
 // state returns a path in the folder of the control plane, which is deleted with it.
 func state(name string) string { return filepath.Join(filepath.Dir(plane.Kubeconfig()), name) }
