@@ -40,7 +40,8 @@ func Held(observed wire.Struct) *structpb.Struct {
 		}
 	}
 	applied := appliedFields(observed.Get("metadata").Struct())
-	hold(out, "data", observed, applied.at("data"), nil)
+	data, text := applied.at("data"), applied.at("stringData")
+	hold(out, "data", observed, func(key string) bool { return data(key) || text(key) }, nil)
 	hold(out, "binaryData", observed, applied.at("binaryData"), nil)
 	return &structpb.Struct{Fields: out}
 }
@@ -88,6 +89,14 @@ func (m managed) at(path ...string) func(key string) bool {
 		}
 	}
 	return func(key string) bool { return len(m) == 0 || applied["f:"+key] }
+}
+
+// AppliedAsText reports whether Crossplane applied a key of a Secret as stringData. The API server copied its value to
+// data, where the key has no owner, so that it stays if a later apply lacks it.
+func AppliedAsText(observed wire.Struct) func(key string) bool {
+	applied := appliedFields(observed.Get("metadata").Struct())
+	text := applied.at("stringData")
+	return func(key string) bool { return len(applied) > 0 && text(key) }
 }
 
 // hold copies the applied keys of the map with a name, except the keys in except.

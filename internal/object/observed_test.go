@@ -71,6 +71,14 @@ func TestHeld(t *testing.T) {
 			want: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ=="},
 				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x"}, "annotations": {"note": "n"}}}`,
 		},
+		"TextOfAnotherStep": {
+			reason: "a key that Crossplane applied as stringData is ours: without an owner in data it could never be removed",
+			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ==", "mine": "bQ=="},
+				"metadata": {"name": "a", "namespace": "b", "managedFields": [
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:stringData": {"f:url": {}}}},
+					{"manager": "kubectl-patch", "operation": "Update", "fieldsV1": {"f:data": {"f:mine": {}}}}]}}`,
+			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ=="}, "metadata": {"name": "a", "namespace": "b"}}`,
+		},
 		"NothingLeft": {
 			reason: "empty maps and nulls are left out, also those that became empty",
 			in: `{"apiVersion": "v1", "kind": "Secret", "immutable": null, "data": {}, "binaryData": null,

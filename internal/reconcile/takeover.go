@@ -134,25 +134,29 @@ func (s *successor) keepPossible(out *placements) {
 	}
 }
 
-// leftover returns the data of an object that an export takes over, without the keys that the export names.
+// leftover returns the data of an object that an export takes over, without the keys that the export names or prunes.
+// A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
 func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
-	if e.Prune || !at.isTakenOver(e) {
+	if !at.isTakenOver(e) {
 		return nil, nil
 	}
 	held := object.Held(at.observed)
 	if held == nil {
 		return nil, nil
 	}
-	out, err := object.DataOf(wire.Of(held))
+	named := map[string]bool{}
 	for _, d := range e.Data {
-		delete(out, d.Key)
+		named[d.Key] = true
 		if d.Key == "" && d.Value != nil {
 			spelled, _ := d.Value.Spelled()
 			for _, k := range spelled {
-				delete(out, k.Name)
+				named[k.Name] = true
 			}
 		}
 	}
+	out, err := object.DataOf(wire.Of(held))
+	text := object.AppliedAsText(at.observed)
+	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || named[key]) && !text(key) })
 	return out, err
 }
 
@@ -180,6 +184,9 @@ func (ex exporter) withLeftover(
 	}
 	all = maps.Clone(data)
 	maps.Copy(all, more)
+	if e.Prune { // they are removed when they have an owner
+		return all, nil
+	}
 	return all, plan.SortedKeys(more)
 }
 

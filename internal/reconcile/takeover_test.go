@@ -19,6 +19,12 @@ const (
 	moreData         = "data: {host: b2xkLWhvc3Q=, more: bW9yZQ==, extra: ZXh0cmE=}"
 )
 
+// appliedAs is the metadata of a Secret whose keys host and more were applied by Crossplane in a field.
+func appliedAs(field string) string {
+	return `name: xr-url, namespace: team, ` + ownedByComposite + `,
+        managedFields: [{manager: apiextensions.crossplane.io/composed/x, operation: Apply, fieldsV1: {"f:` + field + `": {"f:host": {}, "f:more": {}}}}]`
+}
+
 // object returns the Secret as it is observed.
 func (f former) object() string {
 	metadata := "name: xr-url, namespace: team, annotations: {crossplane.io/composition-resource-name: " + f.composed + "}, " + ownedByComposite
@@ -148,6 +154,32 @@ func TestTakeOver(t *testing.T) {
 			input:   urlWith("prune: true"),
 			objects: formers(former{composed: "old", rest: moreData}),
 			want:    []string{written},
+		},
+		"KeepsText": {
+			reason:  "keys that Crossplane applied as stringData are the composite's, and are not lost",
+			input:   url,
+			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}} | " +
+				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
+		},
+		"PruneOfText": {
+			reason:  "a key that was applied as stringData has no owner: if it were not desired once more, no apply could remove it",
+			input:   urlWith("prune: true"),
+			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
+			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}}"},
+		},
+		"PruneOfOwned": {
+			reason:  "when it has an owner, it is not desired, and Crossplane removes it",
+			input:   urlWith("prune: true"),
+			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("data")}),
+			want:    []string{written},
+		},
+		"NamedText": {
+			reason:  "a key that the input names, that is optional and has no value, also needs an owner before it is removed",
+			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {key: host, value: "'h'"}]}]`,
+			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
+			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}} | " +
+				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"PruneOfNoTakeOver": {
 			reason:  "prune has no effect on an object that the export composed itself",
