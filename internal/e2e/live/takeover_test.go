@@ -370,22 +370,36 @@ func (s scenario) change(ctx context.Context, rng *rand.Rand, o takeOver, before
 	})
 }
 
-// killCrossplane kills Crossplane several times at random moments, soon after its start, when it reconciles everything.
+// killCrossplane kills Crossplane when a random number of composites has changed, and then several times at random
+// moments soon after its start, when it reconciles all of them. done are the numbers that had changed at each kill.
 func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage string) (done []int, err error) {
-	for range 5 {
-		time.Sleep(time.Duration(rng.IntN(1200)) * time.Millisecond)
+	changed := func() (int, error) {
+		list, err := s.List(ctx, group, "Database", s.ns, "stage="+stage)
+		return len(list), err
+	}
+
+	least := rng.IntN(len(allComposites()))
+	for n := -1; n < least; {
+		if n, err = changed(); err != nil {
+			return done, err
+		}
+	}
+
+	for range 4 {
 		s.Crossplane.Kill()
 
-		changed, err := s.List(ctx, group, "Database", s.ns, "stage="+stage)
+		n, err := changed()
 		if err != nil {
 			return done, err
 		}
 
-		done = append(done, len(changed))
+		done = append(done, n)
 
 		if err := s.WaitForCrossplane(ctx); err != nil {
 			return done, err
 		}
+
+		time.Sleep(time.Duration(rng.IntN(2500)) * time.Millisecond)
 	}
 
 	return done, nil
