@@ -18,6 +18,7 @@ type placement struct {
 	target
 
 	resource string       // the composition resource name: the export's, or the one of the object that it takes over
+	wants    target       // the place in the input, if the observed object is not there and the place is known
 	observed wire.Struct  // the function's object, if it exists
 	unlisted bool         // it was looked up, because the composite does not list it
 	lookUp   *Requirement // while the function's object does not exist
@@ -69,6 +70,8 @@ func placeExports(s *session, p *plan.Plan, req *request, exports concreteExport
 			out.require(*l)
 		}
 	}
+	refuseSwapped(out)
+	former.keepWanted(&out)
 	former.keepPossible(&out)
 	out.writers, out.drop = findWriters(s, req, out)
 	return out
@@ -163,14 +166,35 @@ func placeObserved(e plan.Export, want placement, composed string, observed wire
 	at := placement{target: target{e.Kind, ns, name}, resource: composed, observed: observed}
 	switch {
 	case apiVersion != "v1" || kind != string(e.Kind):
+		at.wants = want.target
 		at.conflict = fmt.Sprintf("the composed resource with that name has the kind %s: give the %s another name in %s",
 			kind, e.Kind, e.At("name"))
 	case !want.unknown.empty():
 		at.stays = "its name is unknown: " + want.unknown.sentence()
 	case want.target != at.target:
+		at.wants = want.target
 		at.stays = fmt.Sprintf("a composed resource cannot be renamed: delete it to have it created as %s", want)
 	}
 	return at
+}
+
+// refuseSwapped finds exports whose objects have swapped places in the input. Each of them would write its data into the
+// object of another one.
+func refuseSwapped(placed placements) {
+	wanted := map[target]*field.Path{}
+	for i, at := range placed.at {
+		if at.wants.name != "" {
+			wanted[at.wants] = placed.exports[i].Path
+		}
+	}
+	for i := range placed.at {
+		at := &placed.at[i]
+		if by := wanted[at.target]; by != nil && at.wants.name != "" && at.conflict == "" {
+			at.conflict = fmt.Sprintf("%s %s must have the data of %s, and a composed resource cannot be renamed: "+
+				"give the exports their previous names, or delete both objects", at.kind, at, by)
+			at.stays = ""
+		}
+	}
 }
 
 // checkFound checks an object at the place of an export that is not observed. It may be the function's own

@@ -101,6 +101,37 @@ func (r *request) isAnother(composed string, at target) bool {
 	return ok && (kind != string(at.kind) || name != at.name)
 }
 
+// keepWanted keeps the objects that exports can take over only after their own objects are deleted.
+func (s *successor) keepWanted(out *placements) {
+	taken := out.names()
+	for i := range out.at {
+		at := &out.at[i]
+		if at.wants.name == "" {
+			continue
+		}
+		composed, ok := s.findFree().byPlace[at.wants]
+		if !ok || taken[composed] {
+			continue
+		}
+		out.keep(s, composed, at.wants.kind)
+		taken[composed] = true
+		kept := fmt.Sprintf("; until then, the composed resource %q is kept unchanged there", composed)
+		if at.conflict != "" {
+			at.conflict += kept
+		} else {
+			at.stays += kept
+		}
+	}
+}
+
+// keep keeps an object that an export may take over.
+func (p *placements) keep(s *successor, composed string, kind object.Kind) {
+	p.possible = append(p.possible, Object{
+		Name: composed, Kind: kind, Desired: object.Held(s.observed.Resources[composed].Object),
+		Outcome: Outcome{State: Held}, Possible: true,
+	})
+}
+
 // keepPossible keeps the objects that exports may take over once their names are known.
 func (s *successor) keepPossible(out *placements) {
 	unknown := s.exports.unknown
@@ -119,10 +150,7 @@ func (s *successor) keepPossible(out *placements) {
 		if taken[name] || len(unknown[kind]) == 0 {
 			continue
 		}
-		out.possible = append(out.possible, Object{
-			Name: name, Kind: kind, Desired: object.Held(s.observed.Resources[name].Object), Outcome: Outcome{State: Held},
-			Possible: true,
-		})
+		out.keep(s, name, kind)
 		kept[kind] = append(kept[kind], fmt.Sprintf("composed resource %q", name))
 	}
 	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {

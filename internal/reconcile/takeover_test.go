@@ -159,14 +159,14 @@ func TestTakeOver(t *testing.T) {
 			reason:  "keys that Crossplane applied as stringData are the composite's, and are not lost",
 			input:   url,
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"PruneOfText": {
 			reason:  "a key that was applied as stringData has no owner: if it were not desired once more, no apply could remove it",
 			input:   urlWith("prune: true"),
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}}"},
+			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"},
 		},
 		"PruneOfOwned": {
 			reason:  "when it has an owner, it is not desired, and Crossplane removes it",
@@ -178,7 +178,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "a key that the input names, that is optional and has no value, also needs an owner before it is removed",
 			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {key: host, value: "'h'"}]}]`,
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"PruneOfNoTakeOver": {
