@@ -392,6 +392,27 @@ func TestUnknownNames(t *testing.T) {
 			objects: formers(former{composed: "old", rest: formerData}),
 			want:    []string{waiting, "old: Available Secret team/xr-url {data: {host: h, user: u}, metadata: {annotations: {export.fn.crossplane.io/export: b}}}"},
 		},
+		"List": {
+			reason: "an item of a list that is waited for may have the object",
+			input: `secrets: [{name: users, forEachExpression: composite.spec.users, keyExpression: item, metadata: {nameExpression: "'xr-' + key"},
+  data: [{key: user, value: item}]}]`,
+			objects: formers(former{composed: "old", rest: formerData}),
+			want: []string{
+				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
+				`Waiting | Secret "users" is not composed for each item: it waits for composite.spec.users (correct it, set it in App xr, or write .?users.orValue([]) for an empty list)`,
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
+			},
+		},
+		"ItemTakesOver": {
+			reason: "an item takes over an object of a template, and one whose item had another key",
+			input: `secrets: [{name: users, forEachExpression: "['url', 'two']", keyExpression: item, metadata: {nameExpression: "'xr-' + key"},
+  data: [{key: user, value: item}, {key: host, value: item}]}]`,
+			objects: formers(former{composed: "old", rest: formerData}, former{composed: "users/old", rest: formerData, metadata: "name: xr-two, namespace: team, " + ownedByComposite}),
+			want: []string{
+				"users/old: Available Secret team/xr-two {data: {host: two, user: two}, metadata: {annotations: {export.fn.crossplane.io/export: users/two}}}",
+				"old: Available Secret team/xr-url {data: {host: url, user: url}, metadata: {annotations: {export.fn.crossplane.io/export: users/url}}}",
+			},
+		},
 		"OwnObserved": {
 			reason:  "an export whose object is observed takes over nothing",
 			input:   strings.Replace(later, "name: a", "name: url", 1),
