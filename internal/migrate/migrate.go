@@ -83,7 +83,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	if len(all) > 0 {
 		return nil, unique(all)
 	}
-	text := strings.Join(sections, "---\n")
+	text := strings.Join(sections, "---\n") + checklistFor(documents)
 	result.YAML, result.Decisions = []byte(text), len(decisions.FindAllString(text, -1))
 	return result, nil
 }

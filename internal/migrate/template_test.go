@@ -212,15 +212,7 @@ func TestTemplatedSecrets(t *testing.T) {
 		"OtherDocuments":    "apiVersion: v1\nkind: ConfigMap\ndata: {a: {{ .observed.composite.resource.spec.team }}}\n---\n" + head + "stringData: {a: 'b'}\n--- # more\nkind: X\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{
-				"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "render", "input": map[string]any{
-					"apiVersion": "gotemplating.fn.crossplane.io/v1beta1", "kind": "GoTemplate", "source": "Inline", "inline": map[string]any{"template": text},
-				}}},
-			}}
-			r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: c}})
-			if r == nil {
-				t.Fatal(faults)
-			}
+			r := migratedTemplate(t, text)
 			if r.Steps != 1 || r.Decisions != 0 {
 				t.Fatalf("it has %d steps and %d decisions:\n%s", r.Steps, r.Decisions, r.YAML)
 			}
@@ -231,6 +223,46 @@ func TestTemplatedSecrets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A Secret whose name Crossplane chose keeps it, and a new one has the default name.
+func TestTemplatedSecretWithoutName(t *testing.T) {
+	const text = "apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n    {{ setResourceNameAnnotation \"conn\" }}\nstringData: {a: b}\n"
+	_, inputs := steps(t, migratedTemplate(t, text).YAML)
+	secret, err := structpb.NewStruct(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "xr-x7k2p", "namespace": "team"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		reason   string
+		observed map[string]observation.Resource
+		want     string
+	}{
+		"There":    {reason: "the observed object", observed: map[string]observation.Resource{"conn": {Object: wire.Of(secret)}}, want: "team/xr-x7k2p"},
+		"NotThere": {reason: "the default name of an export", want: "team/xr-conn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, where, why := composedSecret(t, inputs[0], compositeXR(nil), c.observed)
+			if diff := cmp.Diff(c.want, where); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s\n%s", c.reason, diff, why)
+			}
+		})
+	}
+}
+
+// migratedTemplate migrates a Composition with an inline template.
+func migratedTemplate(t testing.TB, text string) *migrate.Result {
+	t.Helper()
+	c := map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{
+		"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "render", "input": map[string]any{
+			"apiVersion": "gotemplating.fn.crossplane.io/v1beta1", "kind": "GoTemplate", "source": "Inline", "inline": map[string]any{"template": text},
+		}}},
+	}}
+	r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: c}})
+	if r == nil {
+		t.Fatal(faults)
+	}
+	return r
 }
 
 // renderedSecret is the data of the only Secret in YAML.

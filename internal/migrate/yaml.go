@@ -206,7 +206,7 @@ func prefixed(prefix string, lines []string) []string {
 func comments(lines []string) []string {
 	out := make([]string, 0, len(lines))
 	for _, l := range lines {
-		out = append(out, "# "+oneLine(l))
+		out = append(out, strings.TrimRight("# "+visible(l), " "))
 	}
 	return out
 }
@@ -265,11 +265,13 @@ func quote(s string) string {
 func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // oneLine returns a text that does not end a comment.
-func oneLine(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+func oneLine(s string) string { return strings.TrimSpace(visible(s)) }
+
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
 		if celtext.NeedsEscape(r) {
 			return ' '
 		}
 		return r
-	}, s))
+	}, s)
 }
