@@ -31,6 +31,7 @@ var scenarios = []struct {
 	{"connection-of-another", "A Secret of another composite that has the name of a connection Secret is not exported. The Secret that the provider writes is exported, and the export follows it even if nothing else changes", exportsOwnConnections},
 	{"legacy-claim", "A claim gets its exported Secret and its connection Secret. Both follow the source, and both stay when the source is deleted", exportsToClaims},
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
+	{"for-each", "Each item of a list has its own Secret. Adding an item, or changing the order, changes no other Secret. When an item leaves the list, only its Secret is deleted. If a key is missing or there twice, or if the list is missing, no Secret is deleted, and the condition names the key or the list", exportsItems},
 	{"config-map", "A ConfigMap and a status field follow the composite and a source, and stay when the source is deleted", exportsConfigMaps},
 	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
 	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
