@@ -3,6 +3,7 @@ package attack
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -110,6 +111,7 @@ func Requests() map[string]Request {
 			return merged(fields{"name": fmt.Sprint("c", i)}, data(64, "string(context.f[0] == context.f[1])"))
 		})}, withContext(100_000)),
 	}
+	maps.Copy(out, itemRequests())
 	return out
 }
 
