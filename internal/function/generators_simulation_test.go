@@ -72,6 +72,7 @@ type simulatedInput struct {
 	widgetPolicy         int
 	outputs              bool
 	ttl                  string
+	moved                movedInput
 }
 
 // grace period of a generator.
@@ -89,7 +90,7 @@ func (in simulatedInput) has(generator string) bool {
 	return map[string]bool{"admin": in.admin, "token": in.token, "widget": in.widget}[generator]
 }
 
-var simulatedExports = map[string][]string{"one": {"admin"}, "two": {"admin", "token"}, "three": {"widget", "token"}}
+var simulatedExports = map[string][]string{"one": {"admin"}, "two": {"admin", "token"}, "three": {"widget", "token"}, "moved": {"admin"}}
 
 func (in simulatedInput) text() string {
 	var b strings.Builder
@@ -125,7 +126,11 @@ func (in simulatedInput) text() string {
 	}
 	line("secrets:")
 	for _, name := range slices.Sorted(maps.Keys(simulatedExports)) {
-		line("- name: %s\n  data:\n  - {key: static, value: \"'x'\"}\n  - {key: gate, value: composite.spec.%s}", name, name)
+		if name == "moved" && !in.moved.isExport() {
+			continue
+		}
+		line("- name: %s%s\n  data:\n  - {key: static, value: \"'x'\"}\n  - {key: gate, value: composite.spec.%s}",
+			in.moved.exportName(name), in.moved.fields(name), name)
 		for _, g := range simulatedExports[name] {
 			output := map[string]string{"admin": in.adminKind, "token": "uuid", "widget": "password"}[g]
 			if in.has(g) {
@@ -275,6 +280,7 @@ var simulatedHappenings = []struct {
 			s.version(func(v *simulatedVersion) { v.listed = nil })
 		}
 	}},
+	{"move", 6, (*simulation).move},
 	{"attack", 6, (*simulation).attack},
 	{"fumble", 5, (*simulation).fumble},
 	{"finalize", 3, func(s *simulation) { s.finalize(50) }},
@@ -785,7 +791,7 @@ func (s *simulation) own() bool {
 			did = true
 		}
 	}
-	return did
+	return s.ownMoved() || did
 }
 
 // judge an object that may be accepted: forged objects are deleted.
@@ -871,6 +877,7 @@ func (s *simulation) once() {
 	if s.skew > 0 {
 		s.clock = s.clock.Add(time.Duration(s.rng.Int64N(int64(2*s.skew))) - s.skew)
 	}
+	s.composeEarlier(req)
 	rsp, last := s.callAll(req)
 	if s.broken != "" {
 		return
@@ -979,7 +986,11 @@ func (s *simulation) applyAll(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFuncti
 			continue
 		}
 		s.logf("deletes %s", key)
-		s.checkDrop(key, name)
+		if key == movedKey {
+			s.checkMovedDrop(name)
+		} else {
+			s.checkDrop(key, name)
+		}
 		s.changed = true
 		s.remove(key)
 	}
@@ -996,6 +1007,7 @@ func (s *simulation) applyAll(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFuncti
 		}
 	}
 	s.checkForgotten(listed)
+	s.checkMovedListed(listed)
 	if !slices.Equal(s.latest().listed, listed) {
 		s.changed = true
 		s.version(func(v *simulatedVersion) { v.listed = listed })
@@ -1034,6 +1046,10 @@ func named(o, observed *structpb.Struct) *structpb.Struct {
 func (s *simulation) write(name string, o *structpb.Struct) {
 	key := functiontest.KeyOf(o)
 	was := s.Stored[key]
+	if err := s.checkMoved(key, o); err != nil {
+		s.logf("rejected: %v", err)
+		return
+	}
 	if err := s.Apply(name, o); err != nil {
 		s.logf("rejected: %v", err)
 		return
@@ -1049,11 +1065,13 @@ func (s *simulation) write(name string, o *structpb.Struct) {
 		if s.named[key] == "" { // whatever people make of it
 			s.named[key] = name
 		}
-		s.writeGeneration(key, s.named[key], was == nil)
+		// A forged object that can be changed gets the data that are desired.
+		created := was == nil || !isWidget(key) && !proto.Equal(was.GetFields()["data"], o.GetFields()["data"])
+		s.writeGeneration(key, s.named[key], created)
 		return
 	}
-	if _, ok := simulatedExports[name]; ok {
-		s.checkExport(name, was, o)
+	if export, ok := strings.CutPrefix(key, "v1|Secret|team-a|shop-"); ok && simulatedExports[export] != nil {
+		s.checkExport(export, was, o)
 	}
 	s.named[key] = name
 }
@@ -1135,6 +1153,7 @@ func (s *simulation) quiet() {
 	for name := range simulatedExports {
 		s.edit("spec", name, "open")
 	}
+	s.edit("spec", "movedName", "shop-moved")
 	if s.Stored[settingsKey] == nil {
 		s.setSettings("1")
 	}
@@ -1208,7 +1227,7 @@ func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunF
 
 func (s *simulation) checkDesired(name string, o *structpb.Struct) {
 	was := s.Stored[functiontest.KeyOf(o)]
-	for _, g := range simulatedExports[name] {
+	for _, g := range simulatedExports[strings.TrimPrefix(functiontest.KeyOf(o), "v1|Secret|team-a|shop-")] {
 		value, former := exportedValue(o, g), s.values[exportedValue(o, g+"-former")]
 		if former != nil && former.forged && !former.accepted && !former.again {
 			s.fail("forged", "%s exports the forged value %d of %s as a former one", name, former.order, g)
@@ -1338,7 +1357,7 @@ func (s *simulation) checkExport(name string, was, o *structpb.Struct) {
 			v.unheld = s.Now
 		}
 		if after == "" {
-			if s.input.has(g) {
+			if s.input.has(g) && (name != "moved" || s.input.moved.isExport()) {
 				s.fail("stable", "%s has no value of %s any more", name, g)
 			}
 			continue
@@ -1396,18 +1415,22 @@ func (s *simulation) checkEnd() {
 			return
 		}
 		for name, generators := range simulatedExports {
+			if name == "moved" && !s.input.moved.isExport() {
+				continue
+			}
 			o, value := s.Stored["v1|Secret|team-a|shop-"+name], ""
 			if want == 1 {
 				value = s.valueAt[left[g][0]]
 			}
-			if slices.Contains(generators, g) && exportedValue(o, g) != value {
+			if slices.Contains(generators, g) && exportedValue(o, g) != value && !s.keepsMoved(name, g, g) {
 				s.fail("end", "%s does not export what %s has", name, g)
 			}
-			if exportedValue(o, g+"-former") != "" {
+			if exportedValue(o, g+"-former") != "" && !s.keepsMoved(name, g, g+"-former") {
 				s.fail("end", "%s has a former value of %s", name, g)
 			}
 		}
 	}
+	s.checkMovedEnd()
 	if reason := s.Response.GetConditions()[0].GetReason(); reason != "Available" {
 		s.fail("end", "%s", s.Condition())
 	}

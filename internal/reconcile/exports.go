@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -227,7 +228,7 @@ func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []s
 	}
 	o = &object.Object{
 		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
-		State: stateOf(e, at, data, ex.from), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
+		State: stateOf(e, at, left, generatedState(e, ex.from), data), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
 	}
 	if why.empty() {
 		why.failed = refuse(e, at, o)
@@ -268,14 +269,8 @@ func (ex exporter) texts(
 	return out
 }
 
-// stateOf returns the annotations of an object that is taken over, or has values of generations.
-func stateOf(
-	e plan.Export, at placement, data map[string]sensitive.Bytes, from map[string]generatedFrom,
-) map[string]string {
-	out := map[string]string{}
-	if at.isTakenOver(e) {
-		out[annotationExport] = e.Name
-	}
+// generatedState returns the record of the generations whose values an export may have, or nothing.
+func generatedState(e plan.Export, from map[string]generatedFrom) string {
 	all := map[string]generatedFrom{}
 	for _, name := range e.Generators {
 		if f, ok := from[name]; ok {
@@ -283,10 +278,27 @@ func stateOf(
 		}
 	}
 	if len(all) == 0 {
-		return out
+		return ""
 	}
 	text, _ := json.Marshal(all) //nolint:errchkjson // it has only strings and numbers
-	out[generator.AnnotationGenerated] = string(text)
+	return string(text)
+}
+
+// stateOf returns the annotations of an object with values of generations, or that is taken over.
+func stateOf(
+	e plan.Export, at placement, left []string, generated string, data map[string]sensitive.Bytes,
+) map[string]string {
+	out := map[string]string{}
+	if at.isTakenOver(e) {
+		out[annotationExport] = e.Name
+	}
+	if len(left) > 0 {
+		out[annotationKept] = strings.Join(left, ",")
+	}
+	if generated == "" {
+		return out
+	}
+	out[generator.AnnotationGenerated] = generated
 	if e.Kind == object.Secret {
 		out[generator.AnnotationSeal] = generator.Seal(data, out)
 	}

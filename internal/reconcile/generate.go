@@ -36,6 +36,9 @@ type generations struct {
 func generate(
 	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
 ) (generations, *session, error) {
+	if placed.stale != nil {
+		return generations{}, s, placed.stale
+	}
 	unlisted := slices.ContainsFunc(placed.at, func(l placement) bool { return l.unlisted })
 	if len(p.Generators)+len(seen.generations)+len(seen.records) == 0 && !unlisted {
 		return generations{writers: placed.writers}, s, nil

@@ -199,9 +199,7 @@ func (a verifier) trust() (map[string]*trusted, reply, error) {
 	if !stale.Exists() || len(a.missingLookUps) > 0 {
 		return out, told, nil
 	}
-	_, kind, ns, name := object.Identity(stale)
-	return nil, told, &Stale{fmt.Sprintf("%s %s/%s is controlled by the composite, and the composite does not list it. "+
-		"If it was just created, the next reconcile sees that. Otherwise delete it", kind, ns, name)}
+	return nil, told, staleBefore(stale)
 }
 
 func (k *generation) unproven() *generation {
@@ -257,6 +255,13 @@ func unprovenOutcome(k *generation) Outcome {
 // A Stale error says that Crossplane has read an outdated composite, from before it created an object.
 // Nothing may change until it reads the composite again.
 type Stale struct{ Message string }
+
+// staleBefore returns the error for an object that the composite may list once Crossplane reads it again.
+func staleBefore(o wire.Struct) *Stale {
+	_, kind, ns, name := object.Identity(o)
+	return &Stale{fmt.Sprintf("%s %s/%s is controlled by the composite, and the composite does not list it. "+
+		"If it was just created, the next reconcile sees that. Otherwise delete it", kind, ns, name)}
+}
 
 // Error describes the object that the composite does not list.
 func (s *Stale) Error() string { return s.Message }

@@ -21,6 +21,7 @@ type placement struct {
 	wants    target       // the place in the input, if the observed object is not there and the place is known
 	observed wire.Struct  // the function's object, if it exists
 	unlisted bool         // it was looked up, because the composite does not list it
+	stale    bool         // the composite may list it once Crossplane reads it again
 	lookUp   *Requirement // while the function's object does not exist
 	unknown  reasons      // why the place is not known, or not looked up yet
 	conflict string       // the other writer or owner of the object at that place
@@ -41,6 +42,7 @@ type placements struct {
 	writers  writers
 	drop     []string // resources of the composite author in an earlier step that an export replaces
 	possible []Object // that exports whose names are unknown may take over
+	stale    error    // a *Stale, or nil
 }
 
 // names are the composition resource names that these objects need.
@@ -68,6 +70,9 @@ func placeExports(s *session, p *plan.Plan, req *request, exports concreteExport
 		out.at[i] = placeExport(s.forItem(e.Item), p, req, e, observed, former)
 		if l := out.at[i].lookUp; l != nil {
 			out.require(*l)
+		}
+		if out.at[i].stale {
+			out.stale = staleBefore(out.at[i].observed)
 		}
 	}
 	refuseSwapped(out)
@@ -228,6 +233,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 		at.observed, at.resource, at.unlisted = found, composed, unlisted
 		at.unknown = waitingFor("the composite to list %s %s as its composed resource %q", e.Kind, at, composed)
 		if at.mayBeForged(e) {
+			at.stale = recentlyCreated(found, req.Now)
 			at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite, which does not list it: "+
 				"delete it, or %s", e.Kind, at, composed, rename)
 		}

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,8 +33,11 @@ type freeObjects struct {
 	byExport map[target]string // with the name of the export that took the object over before
 }
 
-// annotationExport has the name of the export that took an object over.
-const annotationExport = object.StatePrefix + "export"
+// Annotations of an object that was taken over.
+const (
+	annotationExport = object.StatePrefix + "export"    // the name of the export
+	annotationKept   = object.StatePrefix + "kept-keys" // the keys that only the object has, separated by commas
+)
 
 // takeOver returns the object that an export takes over, and its composition resource name. It needs no lookup:
 // Crossplane observes the object. An object that the export took over before stays its object if the name in the
@@ -162,7 +166,8 @@ func (s *successor) keepPossible(out *placements) {
 	}
 }
 
-// leftover returns the data of an object that an export takes over, without the keys that the export names or prunes.
+// leftover returns the data that only an object has that an export takes over, without the keys that the export names or
+// prunes. Once the export has taken it over, the object says which keys these are. All others are the export's own.
 // A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
 func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
 	if !at.isTakenOver(e) {
@@ -172,19 +177,25 @@ func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
 	if held == nil {
 		return nil, nil
 	}
-	named := map[string]bool{}
+	own := map[string]bool{} // keys that the export names
 	for _, d := range e.Data {
-		named[d.Key] = true
+		own[d.Key] = true
 		if d.Key == "" && d.Value != nil {
 			spelled, _ := d.Value.Spelled()
 			for _, k := range spelled {
-				named[k.Name] = true
+				own[k.Name] = true
 			}
 		}
 	}
 	out, err := object.DataOf(wire.Of(held))
+	if tookOver(at.observed) == e.Name {
+		kept := strings.Split(plan.MetadataOf(at.observed).At("annotations", annotationKept).Text(), ",")
+		for key := range out {
+			own[key] = own[key] || !slices.Contains(kept, key)
+		}
+	}
 	text := object.AppliedAsText(at.observed)
-	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || named[key]) && !text(key) })
+	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || own[key]) && !text(key) })
 	return out, err
 }
 

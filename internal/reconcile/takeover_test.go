@@ -1,13 +1,16 @@
 package reconcile_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
 )
 
 // A former is a Secret at the place of url that the composite lists under another composition resource name.
@@ -51,6 +54,7 @@ func urlWith(field string) string {
 // showNamed is show with the composition resource names of the objects.
 func showNamed(s *scene, t *testing.T) []string {
 	t.Helper()
+	s.req.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := s.run(t)
 	out := show(r)
 	for i, o := range r.Objects {
@@ -87,10 +91,17 @@ func TestTakeOver(t *testing.T) {
 		"RenamedWithKeys": {
 			reason:  "and the keys that stay are named as well",
 			input:   urlWith("metadata: {name: new}"),
-			objects: formers(former{composed: "old", rest: moreData, metadata: tookOver}),
-			want: []string{"old: Held! " + strings.Replace(kept, "host: db.example.org", "extra: extra, host: db.example.org, more: more", 1) +
+			objects: formers(former{composed: "old", rest: moreData, metadata: strings.Replace(tookOver, "export: url", "export: url, export.fn.crossplane.io/kept-keys: 'extra,more,gone'", 1)}),
+			want: []string{"old: Held! " + strings.NewReplacer("host: db.example.org", "extra: extra, host: db.example.org, more: more", "export: url", "export: url, export.fn.crossplane.io/kept-keys: extra,more").Replace(kept) +
 				` | Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them; ` +
 				`it keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/new`},
+		},
+		"KeyLeaves": {
+			reason:  "a key that the export wrote after it took the object over does not stay",
+			input:   url,
+			objects: formers(former{composed: "old", rest: moreData, metadata: strings.Replace(tookOver, "export: url", "export: url, export.fn.crossplane.io/kept-keys: more", 1)}),
+			want: []string{"old: Available! " + strings.NewReplacer("user: canary-user", "more: more, user: canary-user", "export: url", "export: url, export.fn.crossplane.io/kept-keys: more").Replace(kept) +
+				` | Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"NameUnknown": {
 			reason:  "its name in the input need not be known",
@@ -132,7 +143,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "the keys must fit the type that stays",
 			input:   url,
 			objects: formers(former{composed: "old", rest: "type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eA==, host: eA==}"}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}, type: kubernetes.io/tls} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: tls.crt,tls.key}}, type: kubernetes.io/tls} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("tls.crt", "tls.key"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"TypeLosesKeys": {
@@ -146,7 +157,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "keys that only the object has stay, and the warning says what to write",
 			input:   url,
 			objects: formers(former{composed: "old", rest: moreData}),
-			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: extra,more}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"Prune": {
@@ -159,7 +170,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "keys that Crossplane applied as stringData are the composite's, and are not lost",
 			input:   url,
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: more}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"PruneOfText": {
@@ -178,7 +189,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "a key that the input names, that is optional and has no value, also needs an owner before it is removed",
 			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {key: host, value: "'h'"}]}]`,
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: more}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"PruneOfNoTakeOver": {
@@ -198,7 +209,7 @@ func TestTakeOver(t *testing.T) {
 			input:  url,
 			objects: formers(former{composed: "old", rest: moreData, metadata: `name: xr-url, namespace: team, ` + ownedByComposite + `,
         managedFields: [{manager: apiextensions.crossplane.io/composed/x, operation: Apply, fieldsV1: {"f:data": {"f:host": {}, "f:more": {}}}}, {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:extra": {}}}}]`}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: more}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"Waits": {
@@ -223,14 +234,14 @@ func TestTakeOver(t *testing.T) {
 			reason:  "all of its data is published, as that of a kept object is",
 			input:   urlWith("connectionDetails: true"),
 			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}}}\n" + formers(former{composed: "old", rest: moreData}),
-			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} details={extra: extra, host: db.example.org, more: more, user: canary-user} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: extra,more}}} details={extra: extra, host: db.example.org, more: more, user: canary-user} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"ConfigMap": {
 			reason:  "a ConfigMap also keeps its binary keys",
 			input:   `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]`,
 			objects: "resources: {old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team, " + ownedByComposite + "}, data: {more: text}, binaryData: {b: /w==}}}}",
-			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}, metadata: {annotations: {export.fn.crossplane.io/export: c}}} | " +
+			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}, metadata: {annotations: {export.fn.crossplane.io/export: c, export.fn.crossplane.io/kept-keys: b,more}}} | " +
 				`ConfigMap "c" (team/xr-c) took over the composed resource "old", and keeps keys that the export does not write ("b", "more"): write them in configMaps[0].data, or set configMaps[0].prune: true to remove them`},
 		},
 		"OtherKind": {
@@ -326,6 +337,26 @@ func TestTakeOver(t *testing.T) {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// A record may be forged, and the composite may not list an object because Crossplane has read an outdated one.
+func TestTakeOverOfUnlistedRecord(t *testing.T) {
+	const metadata = "name: xr-url, namespace: team, creationTimestamp: 2026-11-21T11:59:00Z, " +
+		"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite
+	s := newScene(t, plantest.Exports(url), "cluster: ["+former{composed: "old", rest: formerData, metadata: metadata}.object()+"]")
+	s.req.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	first, err := s.call(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range first.Requirements {
+		s.req.Found[r.Key()] = s.answer(r)
+	}
+	_, err = s.call(t)
+	var stale *reconcile.Stale
+	if !errors.As(err, &stale) {
+		t.Errorf("Run(...): want a Stale error, got %v", err)
 	}
 }
 

@@ -1,0 +1,164 @@
+package function_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+)
+
+// In a simulation, one Secret moves: an earlier step composes it, then an export, then an export of another name, or
+// the step again, in any order. An export that wants it takes it over.
+
+const (
+	movedKey     = "v1|Secret|team-a|shop-moved"
+	movedFormer  = "former-secret" // its composition resource name in the earlier step
+	formerPrefix = "former-"       // of the keys that only the earlier step writes
+)
+
+// A movedInput says who composes the Secret that moves.
+type movedInput struct {
+	by    string // an export of this name, the earlier step, or nobody if it is empty
+	named bool   // the name of the object comes from the composite
+	prune bool
+}
+
+const earlierStep = "earlier step"
+
+func (in movedInput) isExport() bool { return in.by != "" && in.by != earlierStep }
+
+// exportName returns the name of an export in the input.
+func (in movedInput) exportName(name string) string {
+	if name == "moved" {
+		return in.by
+	}
+	return name
+}
+
+// fields returns the fields of an export that only the Secret that moves has.
+func (in movedInput) fields(name string) string {
+	if name != "moved" {
+		return ""
+	}
+	metadata := "name: shop-moved"
+	if in.named {
+		metadata = "nameExpression: composite.spec.movedName"
+	}
+	return fmt.Sprintf("\n  metadata: {%s}\n  prune: %t", metadata, in.prune)
+}
+
+// move changes who composes the Secret, or its name in the composite.
+func (s *simulation) move() {
+	if s.percent(25) {
+		s.version(func(v *simulatedVersion) {
+			v.xr = proto.Clone(v.xr).(*structpb.Struct)
+			spec := v.xr.GetFields()["spec"].GetStructValue().GetFields()
+			if _, known := spec["movedName"]; known {
+				delete(spec, "movedName")
+				s.logf("the name of the moved Secret is unknown")
+				return
+			}
+			functiontest.Set(v.xr, "shop-moved", "spec", "movedName")
+			s.logf("the name of the moved Secret is known")
+		})
+		return
+	}
+	s.configure(func(in *simulatedInput) {
+		in.moved = movedInput{simPick(s, "", earlierStep, earlierStep, "four", "four", "five"), s.percent(40), s.percent(20)}
+	})
+}
+
+// composeEarlier adds what the earlier step composes to a request.
+func (s *simulation) composeEarlier(req *fnv1.RunFunctionRequest) {
+	if s.input.moved.by != earlierStep {
+		return
+	}
+	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{movedFormer: {
+		Ready: fnv1.Ready_READY_TRUE, Resource: functiontest.Parse(s.T, `{apiVersion: v1, kind: Secret, type: example.org/former,
+metadata: {name: shop-moved, namespace: team-a}, data: {static: eA==, former-a: YQ==, former-b: Yg==}}`),
+	}}}
+}
+
+func dataOf(o *structpb.Struct) map[string]*structpb.Value {
+	return o.GetFields()["data"].GetStructValue().GetFields()
+}
+
+// checkMoved: the type of an object does not change, and an export without prune takes no key away. The error is that
+// of the API server for the earlier step.
+func (s *simulation) checkMoved(key string, o *structpb.Struct) error {
+	was := s.Stored[key]
+	if key != movedKey || was == nil {
+		return nil
+	}
+	if before, after := was.GetFields()["type"].GetStringValue(), o.GetFields()["type"].GetStringValue(); before != after {
+		if s.input.moved.isExport() {
+			s.fail("type", "%s has the type %s, and %s is desired", key, before, after)
+		}
+		return fmt.Errorf("%s has the type %s", key, before)
+	}
+	if !s.input.moved.isExport() || s.input.moved.prune {
+		return nil
+	}
+	for _, k := range slices.Sorted(maps.Keys(dataOf(was))) {
+		if _, ok := dataOf(o)[k]; !ok && strings.HasPrefix(k, formerPrefix) {
+			s.fail("keys", "%s loses the key %s", key, k)
+		}
+	}
+	return nil
+}
+
+// checkMovedDrop: the object is not deleted while an export wants it.
+func (s *simulation) checkMovedDrop(name string) {
+	if s.input.moved.isExport() {
+		s.fail("drop", "%s is deleted, and the export %s wants it", name, s.input.moved.by)
+	}
+	s.letGo(s.Stored[movedKey])
+}
+
+// checkMovedListed: the composite lists the object as long as an export wants it.
+func (s *simulation) checkMovedListed(listed []string) {
+	if s.input.moved.isExport() && s.Stored[movedKey] != nil && slices.Contains(s.latest().listed, movedKey) && !slices.Contains(listed, movedKey) {
+		s.fail("forgotten", "the export %s wants %s, which is no longer listed", s.input.moved.by, movedKey)
+	}
+}
+
+// keepsMoved reports whether the object keeps a value that the former export wrote and the export does not.
+func (s *simulation) keepsMoved(name, g, key string) bool {
+	kept := strings.Split(annotation(s.Stored[movedKey], "kept-keys"), ",")
+	return name == "moved" && !s.input.has(g) && slices.Contains(kept, key)
+}
+
+// checkMovedEnd: if the export prunes, the object has no keys of the earlier step.
+func (s *simulation) checkMovedEnd() {
+	o := s.Stored[movedKey]
+	if (o != nil) != (s.input.moved.by != "") {
+		s.fail("end", "%s exists: %t, and it is composed by %q", movedKey, o != nil, s.input.moved.by)
+	}
+	if !s.input.moved.prune || !s.input.moved.isExport() {
+		return
+	}
+	for k := range dataOf(o) {
+		if strings.HasPrefix(k, formerPrefix) {
+			s.fail("end", "%s still has the key %s", movedKey, k)
+		}
+	}
+}
+
+var askedToDelete = regexp.MustCompile(`Secret team-a/shop-moved is the composed resource "\S+" of this composite, which does not list it: delete it`)
+
+// ownMoved is what the owner of the composite does about the Secret.
+func (s *simulation) ownMoved() bool {
+	if s.Stored[movedKey] == nil || !askedToDelete.MatchString(s.Condition()) {
+		return false
+	}
+	s.logf("the owner deletes %s", movedKey)
+	delete(s.Stored, movedKey)
+	return true
+}
