@@ -7,7 +7,7 @@ import (
 // checklist is the end of the output: what a person does with the steps, and how to go back.
 var checklist = []string{
 	"",
-	"What to do now:",
+	"Next steps:",
 	"1. Settle each DECIDE, add the steps to your Composition, and remove what the comments above name. Then run:",
 	"   function-export check composition.yaml",
 	"2. Rehearse with files of a composite and its observed resources: function-export render DIR",

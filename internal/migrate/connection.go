@@ -48,7 +48,7 @@ func placeConnection(e *node, ref decode.Value, x xr) {
 	}
 	e.with("metadata", metadata)
 	if x.scope == "" {
-		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: true.")
+		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: true. If the XRD is among the files, this is known.")
 	}
 	e.note(takenOver...)
 }

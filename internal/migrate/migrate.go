@@ -1,7 +1,7 @@
 // Package migrate converts objects that export values today into pipeline steps of this function.
 //
-// It reads Compositions with connection details, ExternalSecrets, and resources of Azure Service
-// Operator that export. A decision that a person must make is a comment in the YAML. A part that would
+// It reads Compositions with connection details or with Secrets in Go templates, ExternalSecrets, and
+// resources of Azure Service Operator that export. Templates are parsed, and never run. A decision that a person must make is a comment in the YAML. A part that would
 // not compile is a comment with the reason. Everything else was compiled. The values of a document are
 // in the YAML, but not in diagnostics. The same documents always produce the same bytes.
 package migrate
@@ -23,7 +23,7 @@ import (
 // decide begins each comment that a person must act on.
 const decide = "DECIDE: "
 
-const nothing = "nothing to migrate: neither a Composition with connectionDetails or CompositeConnectionDetails, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
+const nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
 
 var decisions = regexp.MustCompile(`(?m)^[ #]*# ` + decide)
 

@@ -29,12 +29,15 @@ func (c *Command) Help() string {
 	return `Reads YAML, and prints a pipeline step for each of these objects:
 
   - a Composition with connectionDetails in its function-patch-and-transform steps
-    or in its own resources
+    or in its own resources, or with Secrets in inline templates of
+    function-go-templating
   - an ExternalSecret, with the generators that are in the same files
   - a resource of Azure Service Operator whose operatorSpec exports, as an object of
     its own or in a Composition
 
-Other objects are ignored, and counted on stderr.
+XRDs and CRDs among the files settle decisions about types and scopes, and ConfigMaps
+are read if an ExternalSecret takes its template from them. Other objects are ignored,
+and counted on stderr.
 
 A comment "DECIDE" in the step marks a decision that the command cannot make. A part
 that does not compile is a comment with the reason. A step without any other part is

@@ -103,7 +103,7 @@ func TestMigrate(t *testing.T) {
 		},
 		"Nothing": {
 			paths: []string{"secret.yaml"},
-			failure: "cannot migrate secret.yaml: nothing to migrate: neither a Composition with connectionDetails or CompositeConnectionDetails, nor an ExternalSecret, " +
+			failure: "cannot migrate secret.yaml: nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, " +
 				"nor a resource of Azure Service Operator with operatorSpec",
 		},
 		"Missing": {
