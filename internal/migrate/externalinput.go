@@ -24,7 +24,7 @@ func (x *external) source(remote string) string {
 		s.sources.note(decide+"each source replaces a remote secret. Set matchName to a Secret that has the same keys, or remove the source",
 			"and compose a resource with its name that has these connection details.")
 	}
-	object := freeName(remote, func(string) bool { return false })
+	object := freeName(remote, func(name string) bool { return name == x.target }) // which would read itself
 	own, ok := m.sources[remote]
 	if !ok {
 		own = s.exportName(remote)

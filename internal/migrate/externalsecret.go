@@ -43,8 +43,12 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	s := newStep("Put it after the steps that compose the resources that it reads.")
 	s.taken = m.taken
 	s.remove = []string{"the " + c.Get("kind").Text()}
+	target := spec.Get("target", "name").Text()
+	if target == "" {
+		target = metadata.Get("name").Text()
+	}
 	x := &external{
-		migration: m, step: s, values: map[string]gotemplate.Expr{}, inputs: map[string]string{},
+		migration: m, step: s, target: target, values: map[string]gotemplate.Expr{}, inputs: map[string]string{},
 		templated: (template.Get("data").Exists() || template.Get("templateFrom").Exists()) && template.Get("mergePolicy").Text() != "Merge",
 	}
 	var data, dataFrom []*node //nolint:prealloc // a few
@@ -65,9 +69,8 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	default:
 		return nil
 	}
-	target := spec.Get("target", "name").Text()
 	if target == "" {
-		target = needed(metadata.Get("name"))
+		needed(metadata.Get("name"))
 	}
 	labels := template.Get("metadata")
 	if !template.Exists() { // those of the ExternalSecret are copied
@@ -149,6 +152,7 @@ type external struct {
 	all       string                     // the CEL of the only input, if all its keys are read
 	inputs    map[string]string          // the names of inputs, by remote secret
 	notes     []string                   // on the export
+	target    string                     // the name of the Secret
 	lastInput string                     // of the last entry
 	templated bool                       // the Secret has only the template's keys
 }

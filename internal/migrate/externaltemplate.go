@@ -161,6 +161,7 @@ func (x *external) templateFrom(c decode.Value) []*node {
 		}
 		name := needed(ref.Get("name"))
 		values, ok := x.migration.configMaps[name]
+		x.migration.read[name] = ok
 		if kind == "secret" || !ok {
 			return []*node{unread(name, "its templates are in the "+kind+" "+name+": give the file of a ConfigMap along, or write the keys that they produce in CEL")}
 		}

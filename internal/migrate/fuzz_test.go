@@ -274,6 +274,34 @@ func TestSameSecret(t *testing.T) {
 	}
 }
 
+// FuzzMigratedTemplateCompiles: the same of Go templates that compose Secrets.
+func FuzzMigratedTemplateCompiles(f *testing.F) {
+	const head = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
+	f.Add(head + "data: {a: {{ .observed.resources.db.connectionDetails.x }}}")
+	f.Add(head + "stringData:\n  {{ if .observed.resources.db }}\n  a: {{ $.x | quote }}\n  {{ else }}\n  b: c\n{{ end }}")
+	f.Add("{{ range .x }}\n---\n" + head + "{{ end }}\n---\n" + head + "stringData: {a: '{{ dig \"a\" 1 .observed.composite.resource }}'}")
+	f.Add(head + "stringData: {'it''s': \"{{ index .context \"a.b\" 0 \"c\" | default 5 | int | printf \"%d%%\" }}\"}\n# {{ .a }}")
+	f.Add("{{ with $x := .observed.resources.db }}{{ $y := $x }}" + head + "data: {a: {{ $y.connectionDetails.a | default \"YQ==\" }}}{{ end }}")
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			t.Skip("no YAML")
+		}
+		documents := []migrate.Document{{Name: "doc", Value: templatedComposition(text)}}
+		r, faults := migrate.Migrate(context.Background(), env, documents)
+		if r == nil {
+			if len(faults) == 0 {
+				t.Error("neither a result nor a fault")
+			}
+			return
+		}
+		steps(t, r.YAML)
+		again, _ := migrate.Migrate(context.Background(), env, documents)
+		if again == nil || !bytes.Equal(again.YAML, r.YAML) {
+			t.Error("the same input gave other bytes")
+		}
+	})
+}
+
 // FuzzMigratedSecretIsTheSame: the expression also finds a value that function-patch-and-transform
 // finds at a path, or a person must decide, or there is no Secret and a message says why.
 func FuzzMigratedSecretIsTheSame(f *testing.F) {

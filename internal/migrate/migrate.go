@@ -49,7 +49,7 @@ type Result struct {
 // If no document has anything to migrate, it returns a diagnostic.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
 	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents), configMaps: configMapsOf(documents), composed: composedBy(documents),
-		sources: map[string]string{}, taken: map[string]bool{}}
+		sources: map[string]string{}, taken: map[string]bool{}, read: map[string]bool{}}
 	var sections []string
 	var all []Diagnostic
 	var definitions int
@@ -74,6 +74,11 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	for _, key := range slices.Sorted(maps.Keys(m.generators)) {
 		if g := m.generators[key]; g.used {
 			all = append(all, g.list...)
+			result.Ignored--
+		}
+	}
+	for _, found := range m.read {
+		if found {
 			result.Ignored--
 		}
 	}
@@ -140,6 +145,7 @@ type migration struct {
 	catalog    *schema.Catalog
 	generators map[string]*generator     // by kind and name
 	configMaps map[string]map[string]any // the data by name, for templates
+	read       map[string]bool           // whether a ConfigMap was read
 	composed   map[string]bool           // the composition resource names in all Compositions
 	sources    map[string]string         // the names of sources, by remote secret
 	taken      map[string]bool           // the names of sources and exports, except in Compositions

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -250,15 +251,18 @@ func TestTemplatedSecretWithoutName(t *testing.T) {
 	}
 }
 
-// migratedTemplate migrates a Composition with an inline template.
-func migratedTemplate(t testing.TB, text string) *migrate.Result {
-	t.Helper()
-	c := map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{
+// templatedComposition is a Composition with an inline template.
+func templatedComposition(text string) map[string]any {
+	return map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{
 		"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "render", "input": map[string]any{
 			"apiVersion": "gotemplating.fn.crossplane.io/v1beta1", "kind": "GoTemplate", "source": "Inline", "inline": map[string]any{"template": text},
 		}}},
 	}}
-	r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: c}})
+}
+
+func migratedTemplate(t testing.TB, text string) *migrate.Result {
+	t.Helper()
+	r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: templatedComposition(text)}})
 	if r == nil {
 		t.Fatal(faults)
 	}
@@ -292,4 +296,18 @@ func renderedSecret(t testing.TB, text string) map[string]string {
 		}
 	}
 	return out
+}
+
+// Nearly all forms of ExternalSecrets become a step that compiles, with few decisions.
+func TestForms(t *testing.T) {
+	b, err := os.ReadFile("testdata/external-secret-forms.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := migrated(t, "forms", string(b))
+	all := strings.Count(string(b), "ExternalSecret\n")
+	comments := all - r.Steps
+	if all < 20 || comments != 3 || r.Decisions > 3*all {
+		t.Errorf("%d ExternalSecrets: %d are only comments, and %d decisions are left: want 3 comments, and at most 3 decisions for each\n%s", all, comments, r.Decisions, r.YAML)
+	}
 }
