@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
@@ -263,8 +262,13 @@ func quotedAll(names []string) []string {
 }
 
 // mayBeForged reports whether an object must not be listed as it is: any client can create an object with a record
-// of generations, and what the composite lists is trusted.
+// of generations, or one that looks like a generation, and what the composite lists is trusted.
 func (at *placement) mayBeForged(e plan.Export) bool {
-	recorded := plan.MetadataOf(at.observed).Get("annotations").Struct().Get(generator.AnnotationGenerated).Exists()
-	return at.unlisted && (recorded || len(e.Generators) > 0 && !at.isTakenOver(e))
+	if !at.unlisted {
+		return false
+	}
+	meta := plan.MetadataOf(at.observed)
+	hasState := func(key string) bool { return strings.HasPrefix(key, object.StatePrefix) }
+	return slices.ContainsFunc(meta.Get("annotations").Struct().Keys(), hasState) ||
+		slices.ContainsFunc(meta.Get("labels").Struct().Keys(), hasState) || len(e.Generators) > 0 && !at.isTakenOver(e)
 }

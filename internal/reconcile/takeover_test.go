@@ -321,6 +321,20 @@ func TestTakeOver(t *testing.T) {
 				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite}.object() + "]",
 			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
 		},
+		"ForgedGeneration": {
+			reason: "nor is one that looks like a generation, which would be one if the composite listed it",
+			input:  url,
+			objects: "cluster: [" + former{composed: "old", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " +
+				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: '1'}, " + ownedByComposite}.object() + "]",
+			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
+		},
+		"ForgedGenerationOfThatName": {
+			reason: "also if it has the composition resource name of the export, which waits",
+			input:  `secrets: [{name: url, data: [{key: k, value: composite.spec.later}]}]`,
+			objects: "cluster: [" + former{composed: "url", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " +
+				"labels: {export.fn.crossplane.io/generator: admin}, annotations: {crossplane.io/composition-resource-name: url}, " + ownedByComposite}.object() + "]",
+			want: []string{`url: Held! nothing | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
+		},
 		"TwoExports": {
 			reason:  "two exports want it, so it is kept for both",
 			input:   `secrets: [{name: a, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
