@@ -100,8 +100,8 @@ func (at *placement) isTakenOver(e plan.Export) bool {
 // isAnother reports whether the composed resource with a name is not the one at a place. Crossplane would write to it.
 func (r *request) isAnother(composed string, at target) bool {
 	res, ok := r.Observation.Resources[composed]
-	_, kind, _, name := object.Identity(res.Object)
-	return ok && (kind != string(at.kind) || name != at.name)
+	_, kind, ns, name := object.Identity(res.Object)
+	return ok && (kind != string(at.kind) || name != at.name || ns != "" && ns != at.namespace)
 }
 
 // keepWanted keeps the objects that exports can take over only after their own objects are deleted.

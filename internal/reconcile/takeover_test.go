@@ -308,6 +308,13 @@ func TestTakeOver(t *testing.T) {
 			objects: "cluster: [" + former{composed: "db", rest: formerData}.object() + "]",
 			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url has the composition resource name "db" of another object of this composite: delete it, or ` + rename},
 		},
+		"CopiedAnnotationInAnotherNamespace": {
+			reason: "also if that object has the same name in another namespace",
+			input:  urlWith("metadata: {name: xr-url, namespace: other}"),
+			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {}}}\n" + formers(former{composed: "old", rest: formerData}) +
+				"cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, annotations: {crossplane.io/composition-resource-name: old}, " + ownedByComposite}.object() + "]",
+			want: []string{`url: Conflict! nothing | Secret "url": Secret other/xr-url has the composition resource name "old" of another object of this composite: delete it, or ` + rename},
+		},
 		"Unlisted": {
 			reason:  "it is kept, so that the composite lists it",
 			input:   url,
