@@ -129,6 +129,9 @@ func observe(req *wire.Request, id string) *reconcile.Request {
 	}
 	for name, r := range req.Desired.Resources {
 		out.Desired[name] = r.Object
+		if out.Possible[name] && r.Proto().GetReady() != fnv1.Ready_READY_FALSE { // a step in between composes it
+			delete(out.Possible, name)
+		}
 	}
 	return out
 }

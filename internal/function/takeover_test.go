@@ -34,3 +34,19 @@ func TestPossibleOfLaterStep(t *testing.T) {
 		t.Errorf("the object of the later step is another one: want UID %q, got %q", uid, got)
 	}
 }
+
+// An object that a later step composes belongs to that step, even if it is exactly as it was observed: the step after it
+// does not take it over.
+func TestPossibleOfStepInBetween(t *testing.T) {
+	const theirs = `secrets: [{name: theirs, data: [{key: role, value: composite.spec.role}]}]`
+	c := functiontest.NewControlPlane(t, theirs)
+	c.Reconcile()
+	c.SetInput(`secrets: [{name: ours, metadata: {nameExpression: composite.spec.secretName}, data: [{key: k, value: "'v'"}]}]`)
+	c.Later = []string{theirs, `secrets: [{name: last, metadata: {name: shop-theirs}, data: [{key: role, value: "'last'"}]}]`}
+	for range 3 {
+		c.Reconcile()
+		if got := c.Value("shop-theirs", "role"); got != "reader" {
+			t.Fatalf("another step writes the object of the step in between: want reader, got %q; %s", got, c.Condition())
+		}
+	}
+}
