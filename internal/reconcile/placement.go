@@ -214,7 +214,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	}
 	composed := object.CompositionResourceName(found)
 	_, earlier := req.Desired[composed]
-	unlisted := !resourceRefs(s.object)[resourceRef{string(e.Kind), at.name}]
+	unlisted := !lists(s.object, at.target)
 	at.see = see(found)
 	taken := composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
 	switch {
@@ -326,13 +326,30 @@ type resourceRef struct{ kind, name string }
 // resourceRefs are the objects that a composite lists.
 func resourceRefs(xr wire.Struct) map[resourceRef]bool {
 	out := map[resourceRef]bool{}
-	spec := xr.Get("spec").Struct()
-	if own := spec.Get("crossplane"); own.Exists() {
-		spec = own.Struct()
-	}
-	for _, v := range spec.Get("resourceRefs").List().All() {
+	for _, v := range refsOf(xr).All() {
 		ref := v.Struct()
 		out[resourceRef{ref.Get("kind").Text(), ref.Get("name").Text()}] = true
 	}
 	return out
+}
+
+func refsOf(xr wire.Struct) wire.List {
+	spec := xr.Get("spec").Struct()
+	if own := spec.Get("crossplane"); own.Exists() {
+		spec = own.Struct()
+	}
+	return spec.Get("resourceRefs").List()
+}
+
+// lists reports whether a composite lists the object at a place. Only a cluster-scoped composite lists namespaces.
+func lists(xr wire.Struct, at target) bool {
+	for _, v := range refsOf(xr).All() {
+		ref := v.Struct()
+		apiVersion, ns := ref.Get("apiVersion").Text(), ref.Get("namespace").Text()
+		if ref.Get("kind").Is(string(at.kind)) && ref.Get("name").Is(at.name) &&
+			(apiVersion == "" || apiVersion == "v1") && (ns == "" || ns == at.namespace) {
+			return true
+		}
+	}
+	return false
 }

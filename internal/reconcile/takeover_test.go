@@ -342,6 +342,14 @@ func TestTakeOver(t *testing.T) {
 				"labels: {export.fn.crossplane.io/generator: admin}, annotations: {crossplane.io/composition-resource-name: url}, " + ownedByComposite}.object() + "]",
 			want: []string{`url: Held! nothing | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
 		},
+		"ForgedInAnotherNamespace": {
+			reason: "an object of that name in another namespace is listed, but not this one",
+			input:  urlWith("metadata: {name: xr-url, namespace: other}"),
+			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, namespace: team, name: xr-url}]}}}\n" +
+				"cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, " +
+				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite}.object() + "]",
+			want: []string{`old: Conflict! nothing | Secret "url": Secret other/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
+		},
 		"TwoExports": {
 			reason:  "two exports want it, so it is kept for both",
 			input:   `secrets: [{name: a, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
