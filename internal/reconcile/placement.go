@@ -25,6 +25,7 @@ type placement struct {
 	lookUp   *Requirement // while the function's object does not exist
 	unknown  reasons      // why the place is not known, or not looked up yet
 	conflict string       // the other writer or owner of the object at that place
+	unnamed  bool         // the place in the input is unknown, but the export has an observed object
 	stays    string       // why the observed object is not at the place in the input; empty if it is
 	kept     bool         // the observed object is kept unchanged, and another outcome says why
 	see      string       // a command that shows the other owner's object
@@ -175,6 +176,7 @@ func placeObserved(e plan.Export, want placement, composed string, observed wire
 		at.conflict = fmt.Sprintf("the composed resource with that name has the kind %s: give the %s another name in %s",
 			kind, e.Kind, e.At("name"))
 	case !want.unknown.empty():
+		at.unnamed = true
 		at.stays = "its name is unknown: " + want.unknown.sentence()
 	case want.target != at.target:
 		at.wants = want.target

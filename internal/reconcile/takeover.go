@@ -139,7 +139,7 @@ func (p *placements) keep(s *successor, composed string, kind object.Kind) {
 func (s *successor) keepPossible(out *placements) {
 	unknown := s.exports.unknown
 	for i, e := range out.exports {
-		if at := out.at[i]; at.name == "" && !at.observed.Exists() {
+		if at := out.at[i]; at.unnamed || at.name == "" && !at.observed.Exists() {
 			unknown[e.Kind] = append(unknown[e.Kind], e.Path.String())
 		}
 	}

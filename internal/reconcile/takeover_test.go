@@ -474,10 +474,14 @@ func TestUnknownNames(t *testing.T) {
 			},
 		},
 		"OwnObserved": {
-			reason:  "an export whose object is observed takes over nothing",
+			reason:  "an export whose object is observed may take over another one, once its own is deleted",
 			input:   strings.Replace(later, "name: a", "name: url", 1),
-			objects: strings.Replace(observedURL, "resources:", "resources:\n  old: {object: "+former{composed: "old", rest: formerData, metadata: "name: y, namespace: team, " + ownedByComposite}.object()+"}", 1),
-			want:    []string{`url: Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
+			objects: strings.Replace(observedURL, "resources:", "resources:\n  old: {object: "+former{composed: "old", rest: formerData, metadata: "name: former, namespace: team, " + ownedByComposite}.object()+"}", 1),
+			want: []string{
+				`url: Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
+				"old: Held Secret team/former {data: {host: old-host, user: old-user}}",
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
