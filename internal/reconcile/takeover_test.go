@@ -18,6 +18,7 @@ type former struct{ composed, metadata, rest string }
 
 const (
 	ownedByComposite = "ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]"
+	longAgo          = "creationTimestamp: '2020-01-01T00:00:00Z', "
 	formerData       = "data: {host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=}" // old-host, old-user
 	moreData         = "data: {host: b2xkLWhvc3Q=, more: bW9yZQ==, extra: ZXh0cmE=}"
 )
@@ -331,7 +332,7 @@ func TestTakeOver(t *testing.T) {
 		"ForgedGeneration": {
 			reason: "nor is one that looks like a generation, which would be one if the composite listed it",
 			input:  url,
-			objects: "cluster: [" + former{composed: "old", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " +
+			objects: "cluster: [" + former{composed: "old", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " + longAgo +
 				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: '1'}, " + ownedByComposite}.object() + "]",
 			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
 		},
@@ -346,7 +347,7 @@ func TestTakeOver(t *testing.T) {
 			reason: "an object of that name in another namespace is listed, but not this one",
 			input:  urlWith("metadata: {name: xr-url, namespace: other}"),
 			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, namespace: team, name: xr-url}]}}}\n" +
-				"cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, " +
+				"cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, " + longAgo +
 				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite}.object() + "]",
 			want: []string{`old: Conflict! nothing | Secret "url": Secret other/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
 		},
