@@ -175,7 +175,7 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 		Outcome: taken(e, at, left), Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct},
 	}
 	if e.Secret.ConnectionDetails {
-		out.ConnectionDetails = o.Data
+		out.ConnectionDetails = published(o.Data, func(key string) bool { return slices.Contains(left, key) })
 		out.footprint.bytes += o.Bytes()
 	}
 	out.footprint.keep = func(why string) Object { return hold(e, at, reasons{failed: []string{why}}) }
@@ -188,8 +188,17 @@ func keep(e plan.Export, at placement) Object {
 	out := Object{Name: at.resource, Kind: e.Kind, Desired: object.Held(at.observed)}
 	held := wire.Of(out.Desired)
 	if _, kind, _, _ := object.Identity(held); e.Secret.ConnectionDetails && kind == string(e.Kind) {
-		out.ConnectionDetails, _ = object.DataOf(held) // an API server returns no invalid object
+		data, _ := object.DataOf(held) // an API server returns no invalid object
+		out.ConnectionDetails = published(data, isLeft(e, at))
 	}
+	return out
+}
+
+// published returns the data to publish as connection details: not what only an object has that the export takes over,
+// because the object may belong to a later step.
+func published(data map[string]sensitive.Bytes, isLeft func(key string) bool) map[string]sensitive.Bytes {
+	out := maps.Clone(data)
+	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return isLeft(key) })
 	return out
 }
 

@@ -165,36 +165,37 @@ func (s *successor) keepPossible(out *placements) {
 	}
 }
 
-// leftover returns the data that only an object has that an export takes over, without the keys that the export names or
-// prunes. Once the export has taken it over, the object says which keys these are. All others are the export's own.
-// A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
-func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
+// isLeft returns whether only an object has a key that an export takes over: the export does not name it in its data.
+// Once the export has taken the object over, the object says which keys these are. All others are the export's own.
+func isLeft(e plan.Export, at placement) func(key string) bool {
 	if !at.isTakenOver(e) {
-		return nil, nil
+		return func(string) bool { return false }
 	}
-	held := object.Held(at.observed)
-	if held == nil {
-		return nil, nil
-	}
-	own := map[string]bool{} // keys that the export names
+	named := map[string]bool{}
 	for _, d := range e.Data {
-		own[d.Key] = true
+		named[d.Key] = true
 		if d.Key == "" && d.Value != nil {
 			spelled, _ := d.Value.Spelled()
 			for _, k := range spelled {
-				own[k.Name] = true
+				named[k.Name] = true
 			}
 		}
 	}
-	out, err := object.DataOf(wire.Of(held))
-	if tookOver(at.observed) == e.Name {
-		kept := strings.Split(plan.MetadataOf(at.observed).At("annotations", annotationKept).Text(), ",")
-		for key := range out {
-			own[key] = own[key] || !slices.Contains(kept, key)
-		}
+	taken := tookOver(at.observed) == e.Name
+	kept := strings.Split(plan.MetadataOf(at.observed).At("annotations", annotationKept).Text(), ",")
+	return func(key string) bool { return !named[key] && (!taken || slices.Contains(kept, key)) }
+}
+
+// leftover returns the data of an object that an export takes over, without the keys that the export writes or prunes.
+// A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
+func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
+	held := object.Held(at.observed)
+	if held == nil || !at.isTakenOver(e) {
+		return nil, nil
 	}
-	text := object.AppliedAsText(at.observed)
-	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || own[key]) && !text(key) })
+	out, err := object.DataOf(wire.Of(held))
+	left, text := isLeft(e, at), object.AppliedAsText(at.observed)
+	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || !left(key)) && !text(key) })
 	return out, err
 }
 
