@@ -32,7 +32,7 @@ func Translate(text string, data Data) (Expr, error) {
 	if err != nil {
 		return Expr{}, err
 	}
-	t := newTranslation(data)
+	t := newTranslation(data, root)
 	out := make([]Expr, 0, len(root.Nodes))
 	for _, n := range root.Nodes {
 		e, err := t.node(n)
@@ -71,14 +71,48 @@ type value struct {
 
 // A translation knows the variables and the dot at one place of a template.
 type translation struct {
-	data Data
-	dot  value
-	vars map[string]value
+	data     Data
+	dot      value
+	vars     map[string]value
+	assigned map[string]bool // variables that change, somewhere in the template
 }
 
-func newTranslation(data Data) *translation {
+func newTranslation(data Data, template *parse.ListNode) *translation {
 	root := value{isPath: true}
-	return &translation{data: data, dot: root, vars: map[string]value{"$": root}}
+	t := &translation{data: data, dot: root, vars: map[string]value{"$": root}, assigned: map[string]bool{}}
+	t.assignments(template)
+	return t
+}
+
+// assignments remembers the variables that a list of nodes changes.
+func (t *translation) assignments(list *parse.ListNode) {
+	if list == nil {
+		return
+	}
+	for _, n := range list.Nodes {
+		switch n := n.(type) {
+		case *parse.ActionNode:
+			t.assignment(n.Pipe)
+		case *parse.IfNode:
+			t.branchAssignments(n.BranchNode)
+		case *parse.WithNode:
+			t.branchAssignments(n.BranchNode)
+		case *parse.RangeNode:
+			t.branchAssignments(n.BranchNode)
+		}
+	}
+}
+
+func (t *translation) branchAssignments(b parse.BranchNode) {
+	t.assignment(b.Pipe)
+	t.assignments(b.List)
+	t.assignments(b.ElseList)
+}
+
+func (t *translation) assignment(p *parse.PipeNode) {
+	for _, d := range p.Decl {
+		t.assigned[d.Ident[0]] = t.assigned[d.Ident[0]] || p.IsAssign
+	}
 }
 
 // node translates text or an action outside of branches.
@@ -110,7 +144,7 @@ func (t *translation) node(n parse.Node) (Expr, error) {
 func (t *translation) declare(p *parse.PipeNode) {
 	v, err := t.pipe(p)
 	name := p.Decl[0].Ident[0]
-	if _, ok := t.vars[name]; ok || p.IsAssign || len(p.Decl) > 1 {
+	if _, ok := t.vars[name]; ok || t.assigned[name] || len(p.Decl) > 1 {
 		err = errors.New("sets a variable more than once")
 	}
 	v.err = err

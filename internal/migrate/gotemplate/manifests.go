@@ -54,7 +54,7 @@ func Parse(text, left, right string, data Data) (*Manifests, error) {
 		return nil, err
 	}
 	m := &Manifests{}
-	rendered := m.list(newTranslation(data), root)
+	rendered := m.list(newTranslation(data, root), root)
 	for _, found := range plainValue.FindAllStringSubmatch(rendered, -1) {
 		if i, err := strconv.Atoi(found[1]); err == nil && i < len(m.actions) {
 			m.actions[i].plain = true
@@ -199,12 +199,21 @@ func (m *Manifests) node(t *translation, n parse.Node) string {
 		dot.err = err
 		return m.branches(t, dot, n.BranchNode, n)
 	case *parse.RangeNode:
-		if separator.MatchString(n.String()) { // it composes objects of its own
-			return "\n# " + m.mark(action{source: n.String(), guard: true, waits: true, loop: true}) + "\n"
-		}
-		return m.mark(action{source: n.String(), err: errors.New("has a loop")})
+		return m.loop(t, n)
 	}
 	return m.mark(action{source: n.String(), err: errors.New("includes another template")})
+}
+
+// loop returns a marker, in a comment of YAML if the loop composes objects, or nothing if it renders nothing.
+func (m *Manifests) loop(t *translation, n *parse.RangeNode) string {
+	body := m.list(t.inner(value{err: errors.New("has a loop")}), n.List) + m.list(t.inner(t.dot), n.ElseList)
+	switch {
+	case strings.TrimSpace(body) == "":
+		return ""
+	case separator.MatchString(body):
+		return "\n# " + m.mark(action{source: n.String(), guard: true, waits: true, loop: true}) + "\n"
+	}
+	return m.mark(action{source: n.String(), err: errors.New("has a loop")})
 }
 
 // resourceName returns the text of setResourceNameAnnotation, which is a line of YAML.
@@ -229,7 +238,7 @@ var (
 
 // branches returns the only branch that has data, in which the dot may have another value.
 func (m *Manifests) branches(t *translation, dot value, b parse.BranchNode, n parse.Node) string {
-	inner := &translation{data: t.data, dot: dot, vars: maps.Clone(t.vars)}
+	inner := t.inner(dot)
 	for _, d := range b.Pipe.Decl {
 		inner.vars[d.Ident[0]] = dot
 		if n.Type() == parse.NodeIf {
@@ -237,9 +246,11 @@ func (m *Manifests) branches(t *translation, dot value, b parse.BranchNode, n pa
 		}
 	}
 	yes := m.list(inner, b.List)
-	no := m.list(&translation{data: t.data, dot: t.dot, vars: maps.Clone(t.vars)}, b.ElseList)
+	no := m.list(t.inner(t.dot), b.ElseList)
+	waits := t.waits(b.Pipe) && !negated(b.Pipe)
 	if nothing.MatchString(yes) {
 		yes, no = no, yes
+		waits = t.waits(b.Pipe) && negated(b.Pipe)
 	}
 	source := "{{if " + b.Pipe.String() + "}}"
 	if n.Type() == parse.NodeWith {
@@ -253,7 +264,7 @@ func (m *Manifests) branches(t *translation, dot value, b parse.BranchNode, n pa
 	case nothing.MatchString(yes):
 		return yes
 	case header.MatchString(yes):
-		guard := "\n# " + m.mark(action{source: source, guard: true, waits: t.waits(b.Pipe)})
+		guard := "\n# " + m.mark(action{source: source, guard: true, waits: waits})
 		yes = separator.ReplaceAllString(yes, "$0"+guard)
 		if strings.TrimSpace(separator.Split(yes, 2)[0]) != "" {
 			yes = guard + "\n" + yes
@@ -264,7 +275,7 @@ func (m *Manifests) branches(t *translation, dot value, b parse.BranchNode, n pa
 	}
 	return keyLine.ReplaceAllStringFunc(yes, func(line string) string {
 		key := keyLine.FindStringSubmatch(line)[2]
-		a := action{source: " # " + source, key: key, waits: t.waits(b.Pipe), err: errors.New("has a condition")}
+		a := action{source: " # " + source, key: key, waits: waits, err: errors.New("has a condition")}
 		return line + m.mark(a)
 	})
 }
@@ -296,6 +307,30 @@ func allKeys(text string) bool {
 		}
 	}
 	return lines > 0
+}
+
+// inner returns the translation inside of a branch.
+func (t *translation) inner(dot value) *translation {
+	return &translation{data: t.data, dot: dot, vars: maps.Clone(t.vars), assigned: t.assigned}
+}
+
+// negated reports whether a condition asks for something that is not there.
+func negated(p *parse.PipeNode) bool {
+	for _, c := range p.Cmds {
+		for _, a := range c.Args {
+			switch a := a.(type) {
+			case *parse.IdentifierNode:
+				if a.Ident == "not" || a.Ident == "eq" {
+					return true
+				}
+			case *parse.PipeNode:
+				if negated(a) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // waits reports whether a condition only asks whether composed resources are observed.
