@@ -199,7 +199,7 @@ func (x *external) keysAndValues(text string) []*node {
 		n := mapping().withText("key", m.Source(k))
 		e, err := m.Expr(value)
 		switch {
-		case gotemplate.HasActions(k):
+		case m.HasActions(k):
 			n.with("value", textNode(m.Source(value))).disable("its key depends on a secret: write valueMap in CEL")
 		case !isText:
 			n.with("value", textNode("''")).disable("its value is not a text: write it in CEL")

@@ -28,7 +28,16 @@ type templated struct {
 	kinds map[string]schema.Kind // of composed resources
 
 	catalog *schema.Catalog
-	*gotemplate.Manifests
+	manifest
+}
+
+// A manifest translates the texts of an object, which depend on data.
+type manifest interface {
+	Expr(text string) (gotemplate.Expr, error)
+	HasActions(text string) bool
+	Source(text string) string
+	Optional(key, text string) (rest string, optional bool)
+	Conditions(document string) []string
 }
 
 // goTemplates adds the exports of a step of function-go-templating.
@@ -43,18 +52,18 @@ func (s *step) goTemplates(name string, input decode.Value, t templated) {
 			continue
 		}
 		t.step, t.name = s, name
-		var err error
-		t.Manifests, err = gotemplate.Parse(text, input.Get("delims", "left").Text(), input.Get("delims", "right").Text(), t.data())
+		m, err := gotemplate.Parse(text, input.Get("delims", "left").Text(), input.Get("delims", "right").Text(), t.data())
 		if err != nil {
 			t.byHandOnly("its template "+err.Error(), text)
 			continue
 		}
-		for _, d := range t.Documents {
+		t.manifest = m
+		for _, d := range m.Documents {
 			if composesSecret.MatchString(d) {
-				t.document(d)
+				t.document(m, d)
 			}
 		}
-		for _, loop := range t.Loops() {
+		for _, loop := range m.Loops() {
 			if composesSecret.MatchString(loop) {
 				t.byHandOnly("it is in a loop: use forEachExpression", loop)
 			}
@@ -75,8 +84,8 @@ func (t templated) byHandOnly(why, text string) {
 }
 
 // document adds the export of a manifest.
-func (t templated) document(text string) {
-	o, err := t.Object(text)
+func (t templated) document(m *gotemplate.Manifests, text string) {
+	o, err := m.Object(text)
 	if err != nil {
 		t.byHandOnly("its template "+err.Error(), t.Source(text))
 		return
@@ -96,13 +105,16 @@ func (t templated) secret(text string, o map[string]any) {
 	metadata, _ := o["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	own, _ := annotations[gotemplate.ResourceName].(string)
+	if kcl, ok := annotations[kclName].(string); ok {
+		own = kcl
+	}
 	e := mapping()
-	if own == "" || gotemplate.HasActions(own) || t.taken[own] {
+	if own == "" || t.HasActions(own) || t.taken[own] {
 		own = t.exportName("secret")
 	}
 	t.taken[own] = true
 	e.withText("name", own).with("metadata", t.metadata(e, own, metadata))
-	if kind, _ := o["type"].(string); kind != "" && !gotemplate.HasActions(kind) {
+	if kind, _ := o["type"].(string); kind != "" && !t.HasActions(kind) {
 		e.withText("type", kind)
 	}
 	if o["immutable"] == true {
@@ -139,13 +151,13 @@ func (t templated) metadata(e *node, own string, c map[string]any) *node {
 		plain := map[string]string{}
 		var computed []string
 		for _, k := range slices.Sorted(maps.Keys(values)) {
-			if strings.HasPrefix(k, "gotemplating.fn.crossplane.io/") {
+			if strings.HasPrefix(k, "gotemplating.fn.crossplane.io/") || strings.HasPrefix(k, "krm.kcl.dev/") {
 				continue
 			}
 			x, err := t.Expr(fmt.Sprint(values[k]))
 			text, constant := x.Constant()
 			switch {
-			case err != nil || gotemplate.HasActions(k):
+			case err != nil || t.HasActions(k):
 				e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), t.Source(k), field))
 			case constant:
 				plain[k] = text
@@ -200,10 +212,10 @@ func (t templated) entry(key string, raw any, cel func(gotemplate.Expr) string) 
 	n := mapping().withText("key", t.Source(key))
 	x, err := t.Expr(text)
 	switch {
-	case gotemplate.HasActions(key):
+	case t.HasActions(key):
 		return n.with("value", textNode(t.Source(text))).disable("its key is a template: write valueMap in CEL")
 	case err != nil:
-		return n.with("value", textNode(t.Source(text))).disable("this Go template " + err.Error() + ": write it in CEL")
+		return n.with("value", textNode(t.Source(text))).disable("this value " + err.Error() + ": write it in CEL")
 	case raw == nil || x.Empty():
 		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
 	}

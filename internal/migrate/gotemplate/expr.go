@@ -43,8 +43,8 @@ func (e Expr) quoting(text Expr) Expr {
 	return e
 }
 
-// join returns the expressions one after the other. Literal texts next to each other are one.
-func join(list ...Expr) Expr {
+// Join returns the expressions one after the other. Literal texts next to each other are one.
+func Join(list ...Expr) Expr {
 	var out []part
 	for _, e := range list {
 		for _, p := range e.parts {
@@ -123,6 +123,9 @@ func (e Expr) Decoded() string {
 	}
 	return decode(e)
 }
+
+// Encode returns the Base64 of an expression.
+func (e Expr) Encode() Expr { return Of(e.CEL(), Encoded) }
 
 // Empty reports whether the template produces nothing.
 func (e Expr) Empty() bool {

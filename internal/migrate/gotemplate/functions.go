@@ -19,12 +19,12 @@ var unary = map[string]func(e Expr) Expr{
 	"quote":     func(e Expr) Expr { return called("strings.quote")(e).quoting(e) },
 	"sha256sum": called("sha256"),
 	"urlquery":  called("url.queryEscape"),
-	"squote":    func(e Expr) Expr { return join(Literal("'"), e, Literal("'")).quoting(e) },
+	"squote":    func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) },
 	"toString":  func(e Expr) Expr { return Of(e.Text(), Text) },
 	"toRawJson": func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) },
 	"toJson":    func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) },
 	"b64dec":    func(e Expr) Expr { return e.decoded() },
-	"b64enc":    func(e Expr) Expr { return Of(e.CEL(), Encoded) },
+	"b64enc":    Expr.Encode,
 	"int":       func(e Expr) Expr { return Of("int("+e.typed()+")", Any) },
 	"int64":     func(e Expr) Expr { return Of("int("+e.typed()+")", Any) },
 	"nospace":   func(e Expr) Expr { return Of("regex.replace("+e.Text()+", '\\\\s', '')", Text) },
@@ -181,16 +181,16 @@ func (t *translation) printf(args []value) (value, error) {
 	out, rest := Expr{}, list[1:]
 	for format != "" {
 		before, after, found := strings.Cut(format, "%")
-		out, format = join(out, Literal(before)), after
+		out, format = Join(out, Literal(before)), after
 		if !found {
 			break
 		}
 		verb, text := after[:min(1, len(after))], after[min(1, len(after)):]
 		switch {
 		case verb == "%":
-			out = join(out, Literal("%"))
+			out = Join(out, Literal("%"))
 		case (verb == "s" || verb == "v" || verb == "d") && len(rest) > 0:
-			out, rest = join(out, rest[0]), rest[1:]
+			out, rest = Join(out, rest[0]), rest[1:]
 		default:
 			return value{}, errors.New("has a format other than %s, %v or %d")
 		}

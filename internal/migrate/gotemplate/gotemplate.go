@@ -41,7 +41,7 @@ func Translate(text string, data Data) (Expr, error) {
 		}
 		out = append(out, e)
 	}
-	return join(out...), nil
+	return Join(out...), nil
 }
 
 // errParse has no position, because the template is next to it.

@@ -101,7 +101,7 @@ func (m *Manifests) Expr(text string) (Expr, error) {
 		out = append(out, Literal(text[last:at[0]]), a.expr)
 		last = at[1]
 	}
-	return join(append(out, Literal(text[last:]))...), nil
+	return Join(append(out, Literal(text[last:]))...), nil
 }
 
 var trailing = regexp.MustCompile(markerStart + `(\d+)` + markerEnd + `$`)
@@ -125,7 +125,7 @@ func (m *Manifests) Source(text string) string {
 }
 
 // HasActions reports whether a text of a document depends on the data.
-func HasActions(text string) bool { return marker.MatchString(text) }
+func (m *Manifests) HasActions(text string) bool { return marker.MatchString(text) }
 
 // Conditions returns the conditions of a document, as they are in the template. It does not return those
 // that only wait for composed resources, as an export does anyway.

@@ -1,0 +1,238 @@
+package migrate
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/decode"
+	"github.com/crossplane-contrib/function-export/internal/migrate/gotemplate"
+)
+
+// A kcl is a source of function-kcl. Only objects that are written out line by line are read, and only
+// values that look up, encode, or insert.
+type kcl struct {
+	variables map[string]string // the parameter that a variable has, for example oxr
+	lookup    func(path []any, optional bool) (gotemplate.Expr, error)
+}
+
+// kclName is the annotation with the composition resource name.
+const kclName = "krm.kcl.dev/composition-resource-name"
+
+var (
+	kclSecret = regexp.MustCompile(`(?m)^\s*["']?kind["']?\s*[=:]\s*["']Secret["']`)
+	kclOpen   = regexp.MustCompile(`^\s*(?:("[^"]*"|[\w.]+)\s*[=:]\s*)?\{$`)
+	kclClose  = regexp.MustCompile(`^\s*\}\s*,?(?:\s*if\s+(\w+)(?:\s+else\s+\{\s*\})?)?$`)
+	kclLeaf   = regexp.MustCompile(`^\s*("[^"]*"|[\w.]+)\s*[=:]\s*([^{\[\s].*?),?$`)
+	kclBranch = regexp.MustCompile(`(?m)^\s*(?:if|elif|else|for)\b|\]\s*(?:if|for)\b`)
+	kclParam  = regexp.MustCompile(`(?m)^(\w+)\s*=\s*option\("params"\)\.(\w+)\s*$`)
+)
+
+// kclSource adds the exports of a step of function-kcl.
+func (s *step) kclSource(name string, input decode.Value, t templated) {
+	text := input.Get("spec", "source").Text()
+	if !kclSecret.MatchString(text) {
+		return
+	}
+	k := kcl{variables: map[string]string{}, lookup: t.lookup}
+	for _, p := range kclParam.FindAllStringSubmatch(text, -1) {
+		k.variables[p[1]] = p[2]
+	}
+	t.step, t.name, t.manifest = s, name, k
+	objects, rest := k.objects(text)
+	for _, o := range objects {
+		t.secret("", o)
+	}
+	if last := len(s.secrets.items) - 1; len(objects) > 0 && last >= 0 && kclBranch.MatchString(rest) {
+		s.secrets.items[last].note(decide + "step " + name + " has conditions or loops: check that its Secrets do not depend on them.")
+	}
+	if kclSecret.MatchString(rest) {
+		t.byHandOnly("its object is computed, or not written one key for each line", rest)
+	}
+}
+
+// objects returns the Secrets that are written out, and the text that is not read.
+func (k kcl) objects(text string) (objects []map[string]any, rest string) {
+	var stack []map[string]any
+	var block, others strings.Builder
+	broken := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		open, leaf := kclOpen.FindStringSubmatch(line), kclLeaf.FindStringSubmatch(line)
+		closing := kclClose.FindStringSubmatch(line)
+		if len(stack) == 0 && open == nil {
+			others.WriteString(line + "\n")
+			continue
+		}
+		block.WriteString(line + "\n")
+		switch trimmed := strings.TrimSpace(line); {
+		case len(stack) == 0:
+			stack, broken = []map[string]any{{}}, false
+		case open != nil:
+			inner := map[string]any{}
+			broken = !kclSet(stack[len(stack)-1], open[1], inner) || broken
+			stack = append(stack, inner)
+		case closing != nil:
+			broken = broken || closing[1] != "" && k.variables[closing[1]] != "ocds" // it does not only wait
+			if o := stack[0]; len(stack) == 1 {
+				if broken || o["kind"] != "Secret" {
+					others.WriteString(block.String())
+				} else {
+					objects = append(objects, o)
+				}
+				block.Reset()
+			}
+			stack = stack[:len(stack)-1]
+		case leaf != nil:
+			broken = !kclSet(stack[len(stack)-1], leaf[1], kclValue(leaf[2])) || broken
+		default:
+			broken = broken || trimmed != "" && !strings.HasPrefix(trimmed, "#")
+		}
+	}
+	return objects, others.String() + block.String()
+}
+
+// kclSet sets a key, or the end of a path.
+func kclSet(o map[string]any, name string, value any) bool {
+	path := []string{strings.Trim(name, `"`)}
+	if !strings.HasPrefix(name, `"`) {
+		path = strings.Split(name, ".")
+	}
+	for _, field := range path[:len(path)-1] {
+		inner, ok := o[field].(map[string]any)
+		if o[field] == nil {
+			inner, ok = map[string]any{}, true
+			o[field] = inner
+		}
+		if !ok {
+			return false
+		}
+		o = inner
+	}
+	last := path[len(path)-1]
+	if _, again := o[last]; again || last == "" {
+		return false
+	}
+	o[last] = value
+	return true
+}
+
+// computed begins a value that is not a literal text.
+const computed = "\x00"
+
+func kclValue(text string) any {
+	switch literal, err := strconv.Unquote(text); {
+	case err == nil && strings.HasPrefix(text, `"`) && !strings.Contains(text, "${"):
+		return literal
+	case text == "True":
+		return true
+	}
+	return computed + text
+}
+
+// HasActions reports whether a value is computed.
+func (k kcl) HasActions(text string) bool { return strings.HasPrefix(text, computed) }
+
+// Source returns a value as it is in the source.
+func (k kcl) Source(text string) string { return strings.TrimPrefix(text, computed) }
+
+// Optional is for conditions on keys, which are not read.
+func (k kcl) Optional(_, text string) (string, bool) { return text, false }
+
+// Conditions is for conditions on objects, which are not read.
+func (k kcl) Conditions(string) []string { return nil }
+
+// Expr translates a value.
+func (k kcl) Expr(text string) (gotemplate.Expr, error) {
+	source, ok := strings.CutPrefix(text, computed)
+	if !ok {
+		return gotemplate.Literal(text), nil
+	}
+	return k.value(strings.TrimSpace(source))
+}
+
+var (
+	kclEncode = regexp.MustCompile(`^base64\.encode\((.*)\)$`)
+	kclText   = regexp.MustCompile(`^str\((.*)\)$`)
+	kclOr     = regexp.MustCompile(`^(.*\S)\s+or\s+("[^"]*")$`)
+	kclPath   = regexp.MustCompile(`^(?:option\("params"\)\??\.)?(\w+)((?:\??\.\w+|\??\["[^"]*"\]|\??\[\d+\])*)$`)
+	kclStep   = regexp.MustCompile(`\??\.(\w+)|\??\["([^"]*)"\]|\??\[(\d+)\]`)
+	kclInsert = regexp.MustCompile(`\$\{([^{}]*)\}`)
+)
+
+var errKCL = errors.New("is not a look-up, a text, or their encoding")
+
+func (k kcl) value(text string) (gotemplate.Expr, error) {
+	if m := kclEncode.FindStringSubmatch(text); m != nil {
+		e, err := k.value(m[1])
+		return e.Encode(), err
+	}
+	if m := kclText.FindStringSubmatch(text); m != nil {
+		return k.value(m[1])
+	}
+	if m := kclOr.FindStringSubmatch(text); m != nil && m[2] == `""` {
+		return k.value(m[1]) // an empty value is never exported
+	}
+	if strings.HasPrefix(text, `"`) {
+		return k.inserted(text)
+	}
+	return k.path(text)
+}
+
+// inserted translates a text with insertions.
+func (k kcl) inserted(text string) (gotemplate.Expr, error) {
+	body, ok := strings.CutSuffix(text[1:], `"`)
+	if !ok {
+		return gotemplate.Expr{}, errKCL
+	}
+	var out []gotemplate.Expr
+	last := 0
+	for _, at := range append(kclInsert.FindAllStringSubmatchIndex(body, -1), []int{len(body), len(body), 0, 0}) {
+		literal, err := strconv.Unquote(`"` + body[last:at[0]] + `"`)
+		if err != nil {
+			return gotemplate.Expr{}, errKCL
+		}
+		out, last = append(out, gotemplate.Literal(literal)), at[1]
+		if at[0] == at[1] {
+			break
+		}
+		e, err := k.path(strings.TrimSpace(body[at[2]:at[3]]))
+		if err != nil {
+			return e, err
+		}
+		out = append(out, e)
+	}
+	return gotemplate.Join(out...), nil
+}
+
+// path translates a look-up in the parameters.
+func (k kcl) path(text string) (gotemplate.Expr, error) {
+	m := kclPath.FindStringSubmatch(text)
+	if m == nil {
+		return gotemplate.Expr{}, errKCL
+	}
+	root, ok := k.variables[m[1]]
+	if !ok && strings.HasPrefix(text, `option("params")`) {
+		root = m[1]
+	}
+	var path []any
+	for _, s := range kclStep.FindAllStringSubmatch(m[2], -1) {
+		if i, err := strconv.Atoi(s[3]); err == nil {
+			path = append(path, i)
+			continue
+		}
+		path = append(path, s[1]+s[2])
+	}
+	switch {
+	case root == "oxr":
+		return k.lookup(append([]any{"observed", "composite", "resource"}, path...), false)
+	case root == "ocds" && len(path) > 1:
+		part, known := map[any]string{"Resource": "resource", "ConnectionDetails": "connectionDetails"}[path[1]]
+		if known {
+			path[1] = part
+			return k.lookup(append([]any{"observed", "resources"}, path...), false)
+		}
+	}
+	return gotemplate.Expr{}, errKCL
+}
