@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -135,14 +136,20 @@ type takeOver struct {
 	stage   string
 	exports bool // the function composes the Secrets, otherwise the former one
 	prune   bool
+
+	migrated []string // the step of each move that fn migrate wrote
 }
 
 func (s takeOver) compositions() string {
 	var out strings.Builder
 
-	for _, m := range moves {
+	for i, m := range moves {
 		steps := m.former(s.stage, !s.exports)
-		if s.exports {
+
+		switch {
+		case s.migrated != nil:
+			steps += s.migrated[i]
+		case s.exports:
 			steps += exportStep
 			if s.prune {
 				steps += "        prune: true\n"
@@ -179,6 +186,26 @@ func allComposites() (out []string) {
 	}
 
 	return out
+}
+
+// migrate runs fn migrate for the former pipelines. It returns the step of each move.
+func migrate(ctx context.Context) ([]string, error) {
+	file := state("former.yaml")
+	if err := os.WriteFile(file, []byte(takeOver{stage: "former"}.compositions()), 0o600); err != nil {
+		return nil, err
+	}
+
+	out, err := exec.CommandContext(ctx, state("function-export"), "migrate", file).Output() //nolint:gosec // Built for this.
+	if err != nil {
+		return nil, fmt.Errorf("cannot migrate: %w", err)
+	}
+
+	steps := strings.Split(strings.ReplaceAll("\n"+string(out), "\n", "\n  "), "\n  ---\n") // as items of a pipeline
+	if len(steps) != len(moves) {
+		return nil, fmt.Errorf("there are %d steps for %d Compositions:\n%s", len(steps), len(moves), out)
+	}
+
+	return steps, nil
 }
 
 // installNeighbors installs the functions that compose the Secrets before this function does.
