@@ -67,6 +67,8 @@ type Environment struct {
 
 	keys, authors, generations *Environment
 
+	lists func() *Environment // may be nil
+
 	functions    sync.Once // for CheckTypes
 	functionsEnv *checker.Env
 	functionsErr error
@@ -81,6 +83,15 @@ func (e *Environment) Authors() *Environment { return e.authors }
 
 // Generations returns the environment of expressions that create a generation: with Generation.
 func (e *Environment) Generations() *Environment { return e.generations }
+
+// Lists returns the environment of an input in which a generator creates one credential for each item of a list. Its
+// outputs are one level deeper than those of other generators, so that their type is not known.
+func (e *Environment) Lists() *Environment {
+	if e.lists == nil {
+		return e
+	}
+	return e.lists()
+}
 
 // CEL returns the environment below e, from which documentation is generated.
 func (e *Environment) CEL() *cel.Env { return e.env }
@@ -100,12 +111,35 @@ func NewEnvironment() (*Environment, error) {
 		cel.Variable(Secrets, secretMaps),
 		cel.Variable(Env, dynMap),
 	}
+	e, err := withGenerators(secretMaps, dynMap, authors)
+	if err != nil {
+		return nil, err
+	}
+	if e.authors, err = newEnvironment(authors...); err != nil {
+		return nil, err
+	}
+	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
+		return nil, err
+	}
+	e.lists = sync.OnceValue(func() *Environment { // few inputs need it
+		out, err := withGenerators(dynMap, dynMap, authors)
+		if err != nil { // it differs only in a type
+			return e
+		}
+		out.authors, out.keys = e.authors, e.keys
+		return out
+	})
+	return e, nil
+}
+
+// withGenerators returns an environment with all variables. The outputs of generators have the type outputs.
+func withGenerators(outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Environment, error) {
 	all := append(slices.Clip(authors),
 		cel.Variable(Sources, dynMap),
 		cel.Variable(Context, dynMap),
 		cel.Variable(Variables, dynMap),
-		cel.Variable(Generated, secretMaps),
-		cel.Variable(Previous, secretMaps),
+		cel.Variable(Generated, outputs),
+		cel.Variable(Previous, outputs),
 		cel.Variable(Item, cel.DynType),
 		cel.Variable(Index, cel.IntType),
 		cel.Variable(Key, cel.StringType),
@@ -118,12 +152,6 @@ func NewEnvironment() (*Environment, error) {
 		return nil, err
 	}
 	e.generations.shorten, e.generations.items = "split it into variables", true
-	if e.authors, err = newEnvironment(authors...); err != nil {
-		return nil, err
-	}
-	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
-		return nil, err
-	}
 	e.shorten, e.several, e.items = "split it into variables", "use valueMap for several keys, ", true
 	return e, nil
 }

@@ -34,6 +34,9 @@ type Step struct {
 	// index, or the element of an iteration.
 	Key any
 
+	// ItemKey is set if the index is the variable [Key].
+	ItemKey bool
+
 	optional bool
 }
 
@@ -77,7 +80,11 @@ func (r Reference) text(from string) string {
 	for _, s := range r.Path {
 		switch k := s.Key.(type) {
 		case nil:
-			b.WriteString("[*]")
+			if s.ItemKey {
+				b.WriteString("[" + Key + "]")
+			} else {
+				b.WriteString("[*]")
+			}
 		case string:
 			writeKey(&b, k)
 		case int64:
@@ -298,9 +305,19 @@ func isIdentity(c ast.CallExpr) bool {
 func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
 	step := Step{optional: optional, Key: literalKey(args[1])}
 	if step.Any() {
+		step.ItemKey = isItemKey(args[1], s)
 		t.use(args[1], s)
 	}
 	return below(t.paths(args[0], s), step)
+}
+
+// isItemKey reports whether an expression is the variable with the key of an item.
+func isItemKey(e ast.Expr, s *scope) bool {
+	if e.Kind() != ast.IdentKind {
+		return false
+	}
+	_, local := s.find(e.AsIdent())
+	return !local && strings.TrimPrefix(e.AsIdent(), ".") == Key
 }
 
 func literalKey(e ast.Expr) any {

@@ -23,11 +23,31 @@ const (
 	annotationState      = object.StatePrefix + "generator-state"
 )
 
-// LabelGenerator is the label with the name of the generator, and LabelGeneration the one with the number.
+// LabelGenerator is the label with the name of the generator, LabelKey the one with the key of the item if there is one,
+// and LabelGeneration the one with the number.
 const (
 	LabelGenerator  = object.StatePrefix + "generator"
+	LabelKey        = object.StatePrefix + "generator-key"
 	LabelGeneration = object.StatePrefix + "generation"
 )
+
+// Labels of a generation. The name of a generator for an item is <generator>/<key>.
+func (r Record) Labels() map[string]string {
+	name, key, ok := strings.Cut(r.Generator, "/")
+	out := map[string]string{LabelGenerator: name, LabelGeneration: strconv.Itoa(r.Number)}
+	if ok {
+		out[LabelKey] = key
+	}
+	return out
+}
+
+// LabeledWith returns the name of the generator that labels contain, or an empty text.
+func LabeledWith(labels map[string]string) string {
+	if key := labels[LabelKey]; key != "" {
+		return labels[LabelGenerator] + "/" + key
+	}
+	return labels[LabelGenerator]
+}
 
 // AnnotationGenerated of an export says which generations its values belong to.
 const AnnotationGenerated = object.StatePrefix + "generated"
@@ -55,7 +75,7 @@ type Followed struct {
 type Record struct {
 	Generation
 
-	Generator string // its name
+	Generator string // its name, for an item <generator>/<key>
 
 	// Follows are the generations that existed when this one was created.
 	Follows []Followed

@@ -23,6 +23,8 @@ func (s Scope) Item(i *Item) Scope {
 func (i *Item) resolve(name string) (any, bool) {
 	switch {
 	case i == nil:
+	case name == expression.Item && i.Value == nil: // only the key is known
+		return waiting(expression.Item), true
 	case name == expression.Item:
 		return i.Value, true
 	case name == expression.Index:

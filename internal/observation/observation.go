@@ -67,15 +67,6 @@ func (s Source) missing(variable, name string) (v ref.Val, there bool) {
 	return waiting(expression.PathText(variable, name)), false
 }
 
-// Generated holds the outputs of a generator.
-type Generated struct {
-	Outputs Details // nil if there are no outputs yet
-	Waits   string  // what the outputs wait for
-
-	// Failed is the reason why expected outputs are missing, or nil. If it is set, an optional key also fails.
-	Failed *expression.Failed
-}
-
 // An Observation holds the data of one request for expressions. The maps and Structs are read only, and not copied.
 type Observation struct {
 	Composite   Resource

@@ -68,9 +68,9 @@ func (s Scope) ResolveName(name string) (any, bool) {
 	case expression.Context:
 		return object(o.Context), true
 	case expression.Generated:
-		return generated(o.Generated, name), true
+		return generated(o.Generated, nil, name), true
 	case expression.Previous:
-		return generated(o.Previous, name), true
+		return generated(o.Previous, nil, name), true
 	case expression.Variables:
 		if s.variables == nil {
 			return &fields{}, true
@@ -214,27 +214,4 @@ func (o *Observation) sourceNames() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// generated returns the variable with the outputs of all generators.
-func generated(all map[string]Generated, variable string) ref.Val {
-	return &named{
-		find: func(name string) (ref.Val, bool) {
-			g, ok := all[name]
-			switch {
-			case !ok:
-				return nil, false
-			case g.Failed != nil:
-				return types.WrapErr(g.Failed), false
-			case g.Outputs != nil:
-				return details(g.Outputs), true
-			}
-			input := expression.PathText(variable, name)
-			if g.Waits != "" {
-				input += " (" + g.Waits + ")"
-			}
-			return waiting(input), false
-		},
-		keys: func() []string { return sortedKeys(all) },
-	}
 }

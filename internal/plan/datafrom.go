@@ -104,7 +104,14 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 	default:
 		s.Text = expression.PathText(expression.Secrets, e.Key)
 		if variable, name, ok := GeneratedInput(e.Key); ok && len(c.declaredGenerators) > 0 {
-			s.Text = expression.PathText(variable, name) // compile refuses it if it does not exist
+			list, _, _ := strings.Cut(name, ".")
+			if s.Text = expression.PathText(variable, name); c.isList(list) { // compile refuses it if it does not exist
+				s.Text = expression.PathText(variable, strings.Split(name, ".")...)
+			}
+			if c.isList(name) {
+				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: %[2]s[key]", name, e.Key)
+				return
+			}
 		} else if i < 0 {
 			b.Resource = e.Key
 		}
@@ -155,12 +162,14 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 	case !ok || len(c.declaredGenerators) == 0:
 	case variable == expression.Previous:
 		c.report(at.Child("path").String(), "cannot find previous generations: use extract with key %s", variable+"."+name)
+	case whole && c.isList(strings.SplitN(name, ".", 2)[0]):
+		c.report(at.Child("path").String(), "cannot find the outputs of %q, which has outputs for each item: write a valueMap", name)
 	case whole && c.generator(name) == nil:
 		c.report(at.Child("path").String(), "there is no generator %q%s", name,
 			suggest.ThereAre(name, c.generatorNames(), noGenerators))
 	}
 	for _, name := range c.generatorNames() {
-		if b.Find.generates(name) {
+		if b.Find.generates(name) && !c.isList(name) {
 			b.Find.Generators = append(b.Find.Generators, name)
 		}
 	}

@@ -240,10 +240,13 @@ func (c *compiler) usedGenerators(e Export) []string {
 			case u.variable != expression.Generated:
 			case u.input == Anything:
 				for _, n := range c.generatorNames() {
+					if c.isList(n) {
+						n = ItemName(n, Anything)
+					}
 					used[n] = true
 				}
 			default:
-				used[u.input] = true
+				used[u.generator()] = true
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (e Export) ItemPath() *field.Path {
 // For returns the export of the object for an item.
 func (e Export) For(item *observation.Item) Export {
 	e.Name, e.title = ItemName(e.Name, item.Key), ItemName(e.title, item.Key)
-	e.Item = item
+	e.Item, e.Generators = item, ofItem(e.Generators, item.Key)
 	return e
 }
 

@@ -17,12 +17,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // GenerationPrefix is the prefix of the composition resource names of generations:
-// generated/<generator>/<number>. The name of an export never begins with it.
+// generated/<generator>/<number>, or generated/<generator>/<key>/<number> for an item. The name of an export never begins with it.
 const GenerationPrefix = "generated/"
 
 // The kinds of generators, as they are in the input.
@@ -46,9 +47,12 @@ func ParseGeneration(composed string) (name string, number int, ok bool) {
 	if !ok {
 		return "", 0, false
 	}
-	name, text, _ := strings.Cut(rest, "/")
-	number, err := strconv.Atoi(text)
-	return name, number, ok && name != "" && err == nil && IsNumber(number) && composed == GenerationName(name, number)
+	end := max(strings.LastIndexByte(rest, '/'), 0)
+	name = rest[:end]
+	number, err := strconv.Atoi(strings.TrimPrefix(rest[end:], "/"))
+	generator, key, isItem := SplitItem(name)
+	named := generator != "" && (!isItem || key != "" && !strings.Contains(key, "/"))
+	return name, number, named && err == nil && IsNumber(number) && composed == GenerationName(name, number)
 }
 
 // IsNumber reports whether a generation can have the number. The limit leaves many numbers for
@@ -65,6 +69,8 @@ type Generator struct {
 	Grace     time.Duration
 	Keepers   *expression.Expression // may be nil
 	ForEach   *ForEach               // nil if it makes one credential
+	Item      *observation.Item      // that it is made for; nil in a plan
+	Unknown   bool                   // nothing changes, because the list or a key in it is not known
 
 	Kind  string // as it is in the input
 	Makes GeneratorKind
@@ -74,6 +80,9 @@ type Generator struct {
 
 // String returns the generator for messages.
 func (m *Generator) String() string { return fmt.Sprintf("generator %q", m.Name) }
+
+// Spelled returns its outputs as an expression selects them from a variable.
+func (m *Generator) Spelled(variable string) string { return SpelledAs(variable, m.Name) }
 
 // NamespacePath returns the path of the field with the namespace of its generations.
 func (m *Generator) NamespacePath() *field.Path {
@@ -170,8 +179,12 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 			m.Kind = kinds[0]
 			c.fields(m.compile(at.Child(m.Kind), g))
 		}
+		if g.ForEachExpression != "" || g.KeyExpression != "" {
+			m.ForEach, c.env = &ForEach{}, c.env.Lists()
+		}
 		c.declaredGenerators = append(c.declaredGenerators, m)
 	}
+	c.refuseSameObjects()
 	for i := range c.declaredGenerators {
 		c.authority(&c.declaredGenerators[i])
 	}
@@ -235,6 +248,8 @@ func (c *compiler) authority(m *Generator) {
 	case ca == nil:
 		c.report(at.Child("ca").String(), "there is no generator %q%s", name,
 			suggest.ThereAre(name, without(c.generatorNames(), m.Name), "the input has no other generators: add it to generators, with certificate: {isCA: true}"))
+	case ca.ForEach != nil:
+		c.report(at.Child("ca").String(), "generator %q generates a certificate for each item of a list: use a generator without forEachExpression", ca.Name)
 	case ca.Kind != KindCertificate:
 		c.report(at.Child("ca").String(), "generator %q does not generate a certificate", ca.Name)
 	case ca.Certificate() != nil:
@@ -362,6 +377,8 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 		case m.Kind == kindTOTP && r.Variable == expression.Previous:
 			ok = false
 			c.reportAt(Place(x, r), "generator %q is a totp, which has no previous generation", name)
+		case m.ForEach != nil:
+			ok = c.checkItem(x, r, m) && ok
 		case r.Variable == expression.Generated && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):
 			ok = false
 			c.reportAt(Place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))

@@ -58,6 +58,7 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		if f.At.String() == "metadata.name" {
 			c.refuseUnknown(f.Value, "the name")
 			c.refuseOneName(f.Value)
+			c.refuseOneNumberOfItems(f.Value)
 			uses = nil // they are already refused
 		}
 		for _, u := range uses {
@@ -99,6 +100,17 @@ func (c *compiler) refuseOneName(x *expression.Expression) {
 	ofGeneration := func(r expression.Reference) bool { return r.Variable == expression.Generation }
 	if x != nil && !slices.ContainsFunc(x.References(), ofGeneration) {
 		c.report(x.Source().Path, "returns the same name for each generation: use generation.number or generation.id in it")
+	}
+}
+
+// refuseOneNumberOfItems refuses a name that would be the same for the generations of all items: each item has
+// generation 1.
+func (c *compiler) refuseOneNumberOfItems(x *expression.Expression) {
+	ofOne := func(r expression.Reference) bool {
+		return r.Variable == expression.Generation && StepName(r, 0) == "id"
+	}
+	if x != nil && !slices.ContainsFunc(x.References(), ofOne) {
+		c.refuseOneNameOfItems(x)
 	}
 }
 

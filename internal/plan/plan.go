@@ -39,7 +39,8 @@ type Plan struct {
 	Lookup     *environment.Lookup
 	Set        []EnvironmentField
 	Generators []Generator
-	Authors    *Authors // nil without fromComposite
+	Lists      []Generator // those of them that have forEachExpression
+	Authors    *Authors    // nil without fromComposite
 	Details    DetailsUsed
 	ttl        time.Duration
 	id         string
@@ -166,6 +167,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	}
 	c.generators(in.Generators)
 	p.Generators = c.declaredGenerators
+	p.Lists = slices.DeleteFunc(slices.Clone(p.Generators), func(m Generator) bool { return m.ForEach == nil })
 	c.environment(p, in.Environment)
 	for _, x := range exportsOf(in) {
 		p.Exports = append(p.Exports, c.export(x))
@@ -270,7 +272,7 @@ func (c *compiler) noteInputs(x *expression.Expression) {
 			c.inputs[name] = true
 		}
 		if g, _, ok := ParseGeneration(name); ok {
-			c.reportAt(Place(x, r), "%q is a generation: read it as %s", name, expression.PathText(expression.Generated, g))
+			c.reportAt(Place(x, r), "%q is a generation: read it as %s", name, SpelledAs(expression.Generated, g))
 		}
 	}
 }

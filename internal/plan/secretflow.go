@@ -22,12 +22,15 @@ type use struct {
 	variable   string // generated or previous; empty for connection details and Secrets
 	input, key string
 	place      expression.Place // in the source
+	item       string           // of a generator with forEachExpression; otherwise empty
 }
 
 // String returns the use as it is written in an expression.
 func (u use) String() string {
 	steps := []string{cmp.Or(u.variable, expression.Secrets), u.input, u.key}
 	switch {
+	case u.item != "":
+		return u.ofItem()
 	case u.input == Anything && u.variable != "":
 		return "all of " + u.variable
 	case u.input == Anything:
@@ -68,7 +71,8 @@ func (r *reading) addUse(u use) {
 	if u.input == Anything {
 		u.key = Anything // neither the input nor the key is known
 	}
-	key := use{variable: u.variable, input: u.input, key: u.key}
+	key := u
+	key.place = expression.Place{}
 	if r.seen[key] {
 		return
 	}
@@ -89,7 +93,8 @@ func (r *reading) addSource(name string) {
 // addAll adds the reading of a variable, at the position where the variable is used.
 func (r *reading) addAll(other reading, place expression.Place) {
 	for _, u := range other.uses {
-		r.addUse(use{u.variable, u.input, u.key, place})
+		u.place = place
+		r.addUse(u)
 	}
 	for name := range other.sources {
 		r.addSource(name)
@@ -108,11 +113,11 @@ func (c *compiler) reading(x *expression.Expression) reading {
 			if x.Source().Own {
 				continue // it belongs to the generation of the expression
 			}
-			out.addUse(use{"", cmp.Or(x.Source().From, expression.Composite), StepName(r, 0), place})
+			out.addUse(use{input: cmp.Or(x.Source().From, expression.Composite), key: StepName(r, 0), place: place})
 		case expression.Secrets:
-			out.addUse(use{"", StepName(r, 0), StepName(r, 1), place})
+			out.addUse(use{input: StepName(r, 0), key: StepName(r, 1), place: place})
 		case expression.Generated, expression.Previous:
-			out.addUse(use{r.Variable, StepName(r, 0), StepName(r, 1), place})
+			out.addUse(c.generatedUse(r, place))
 		case expression.Sources:
 			out.addSource(StepName(r, 0))
 		case expression.Env:

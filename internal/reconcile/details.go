@@ -44,7 +44,7 @@ func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *pla
 	for _, composed := range plan.SortedKeys(seen.generations) {
 		id := seen.generations[composed]
 		d := detailsOwner{id.Resource, fmt.Sprintf("generation %d of generator", id.number), id.generator}
-		id.Resource = out.read(req, d, p.Generator(id.generator) != nil)
+		id.Resource = out.read(req, d, p.Declares(id.generator))
 		out.seen.generations[composed] = id
 	}
 	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced composite has none

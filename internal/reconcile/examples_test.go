@@ -140,9 +140,10 @@ func (w exampleScene) sessionOf(t *testing.T, p *plan.Plan) *session {
 	s := newSession(context.Background(), p, req, xr, &in.Observation)
 	merged, s, _ := readEnvironment(s, p, req)
 	_, s = readSources(s, p, req)
-	placed := placeExports(s, p, req, expand(s, p, req))
+	items := expandGenerators(s, p, seen)
+	placed := placeExports(s, items.plan, req, expand(s, items.plan, req))
 	_, s = setEnvironment(s, p, merged)
-	_, s, _ = generate(s, p, req, seen, placed, nil)
+	_, s, _ = generate(s, items, req, seen, placed, nil)
 	return s
 }
 

@@ -26,6 +26,7 @@ type generations struct {
 	writers  writers
 	due      time.Time
 	fresh    bool
+	lists    map[string]string // why not all items of a generator with a list are known; empty if they are
 	outputs  map[string]observation.Generated
 	previous map[string]observation.Generated
 	missing  map[string]string
@@ -34,27 +35,29 @@ type generations struct {
 // generate performs the next step of each generator. Expressions see the outputs of the generations in
 // use. They do not see the generations that are created here, because those are not stored yet.
 func generate(
-	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
+	s *session, all itemGenerators, req *request, seen composedResources, placed placements, asked []Requirement,
 ) (generations, *session, error) {
 	if placed.stale != nil {
 		return generations{}, s, placed.stale
 	}
+	p := all.plan
 	unlisted := slices.ContainsFunc(placed.at, func(l placement) bool { return l.unlisted })
-	if len(p.Generators)+len(seen.generations)+len(seen.records) == 0 && !unlisted {
+	if len(p.Generators)+len(p.Lists)+len(seen.generations)+len(seen.records) == 0 && !unlisted {
 		return generations{writers: placed.writers}, s, nil
 	}
-	all := readHistories(s, p, req, seen, placed, asked)
-	a := verifier{s, all, req}
+	known := readHistories(s, p, req, seen, placed, asked)
+	a := verifier{s, known, req}
 	judged, told, err := a.trust()
 	if err != nil {
 		return generations{}, s, err
 	}
-	g := newStepper(a, p, judged, placed.writers)
-	g.requirements, g.others = all.requirements, slices.Concat(all.others, told.others)
+	g := newStepper(a, p, judged, placed)
+	g.lists = all.unknown
+	g.requirements, g.others = known.requirements, slices.Concat(known.others, told.others)
 	for _, m := range issuersFirst(p.Generators) {
-		g.step(all.wanted[m.Name])
+		g.step(known.wanted[m.Name])
 	}
-	for _, name := range plan.SortedKeys(all.wanted) {
+	for _, name := range plan.SortedKeys(known.wanted) {
 		g.saveState(name, p.ID(), g.steps[name])
 	}
 	g.retire()
@@ -79,6 +82,7 @@ type stepper struct {
 	generations
 
 	plan     *plan.Plan
+	exports  []plan.Export
 	trusted  map[string]*trusted
 	current  map[string]*generation // in use, by generator
 	changing map[string]bool        // generators whose next generation must be adopted
@@ -87,12 +91,12 @@ type stepper struct {
 	names    map[string]int // the index of each in composed, by name
 }
 
-func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, before writers) *stepper {
+func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed placements) *stepper {
 	return &stepper{
-		verifier: a, plan: p, trusted: judged, current: map[string]*generation{}, changing: map[string]bool{},
+		verifier: a, plan: p, exports: placed.exports, trusted: judged, current: map[string]*generation{}, changing: map[string]bool{},
 		steps: map[string]generator.Step{}, names: map[string]int{},
 		generations: generations{
-			writers: maps.Clone(before), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
+			writers: maps.Clone(placed.writers), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
 			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},
 			missing: map[string]string{},
 		},
@@ -119,6 +123,9 @@ func (g *stepper) step(w *wantedGeneration) {
 	t := g.trustedOf(w.Name)
 	known := slices.ContainsFunc(t.proven, func(k *generation) bool { return k.listed || g.accepted[k.id()] })
 	switch {
+	case w.Unknown:
+		g.holdUnknown(w, t)
+		return
 	case len(g.missingLookUps) > 0:
 		g.wait(w, t, Outcome{State: Waiting}, "the lookup of "+plan.Shorten(g.missingLookUps, ", "))
 		return
@@ -253,7 +260,9 @@ func (g *stepper) recordCurrent() {
 }
 
 func (s *session) withGenerations(made generations) *session {
-	return s.next(made.missing, func(o *observation.Observation) { o.Generated, o.Previous = made.outputs, made.previous })
+	return s.next(made.missing, func(o *observation.Observation) {
+		o.Generated, o.Previous = withItems(made.outputs, made.lists), withItems(made.previous, made.lists)
+	})
 }
 
 // addTokens adds the current one-time passwords to the outputs. They are never stored.
@@ -265,7 +274,10 @@ func (g *stepper) addTokens(s *session) {
 		if !ok {
 			continue
 		}
-		token, err := g.token(s, t)
+		if m.Unknown {
+			continue
+		}
+		token, err := g.token(s.forItem(m.Item), t)
 		outputs[m.Name] = observation.Generated{Outputs: token}
 		if err != nil {
 			why := because("", err)

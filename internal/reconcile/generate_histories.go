@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -82,7 +83,8 @@ func readHistories(
 	}
 	for i := range p.Generators {
 		if m := &p.Generators[i]; m.HasGenerations() {
-			h.wanted[m.Name] = h.wantedOf(m, tokens[m.Name])
+			list, _, _ := plan.SplitItem(m.Name)
+			h.wanted[m.Name] = h.wantedOf(m, cmp.Or(tokens[m.Name], tokens[list]))
 		}
 	}
 	h.lookUpRecorded()
@@ -244,6 +246,9 @@ func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens ma
 	for pair := range strings.FieldsFuncSeq(text, isSeparator) {
 		name, token, ok := strings.Cut(pair, "=")
 		m := p.Generator(name)
+		if m == nil && !isItem(name) {
+			m = p.List(name)
+		}
 		switch {
 		case m != nil && m.HasGenerations() && token != "":
 			tokens[name] = generator.Hash(s.salt(), name, token)

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -174,7 +173,7 @@ func (g *stepper) desire(k *generation) *structpb.Struct {
 func marked(o *structpb.Struct, rec generator.Record, data generator.Outputs) *structpb.Struct {
 	meta := madeMetadata(o)
 	labels := plan.Texts(wire.OfValue(meta["labels"]))
-	labels[generator.LabelGenerator], labels[generator.LabelGeneration] = rec.Generator, strconv.Itoa(rec.Number)
+	maps.Copy(labels, rec.Labels())
 	annotations := plan.Texts(wire.OfValue(meta["annotations"]))
 	maps.DeleteFunc(annotations, func(k, _ string) bool { return strings.HasPrefix(k, object.StatePrefix) })
 	maps.Copy(annotations, rec.Annotations())

@@ -128,7 +128,7 @@ func (h *historyReader) lookUpCandidates() {
 func (h *historyReader) mayBelong(name string, o wire.Struct) bool {
 	composed := object.CompositionResourceName(o)
 	other, _, ok := plan.ParseGeneration(composed)
-	label := plan.MetadataOf(o).At("labels", generator.LabelGenerator).Text()
+	label := labeledWith(o)
 	return (h.controls(o) || h.accepted[plan.MetadataOf(o).Get("uid").Text()]) &&
 		!plan.IsAuthors(composed) && (!ok || other == name) && (label == "" || label == name)
 }

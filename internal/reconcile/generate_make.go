@@ -80,7 +80,7 @@ func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct)
 	case own && g.isGeneration(o):
 		return failing("%s: returns the name that generation %s has: use generation.number or generation.id, "+
 			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
-	case own || plan.MetadataOf(o).At("labels", generator.LabelGenerator).Is(w.Name):
+	case own || labeledWith(o) == w.Name:
 		return failing("%s: %s looks like a generation, but the composite does not list it, so it is left unchanged. "+
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it",
 			at, c.at, acceptAnnotation, uid)
@@ -250,16 +250,20 @@ func (g *stepper) listedReference(t *trusted) (out generator.Reference) {
 }
 
 // replacedBy returns the generation in use of the generator that this one replaces: the only generator
-// that left the input, if this is the only new generator. That generation is kept in the meantime.
+// that left the input, if this is the only new generator. That generation is kept in the meantime. An item never
+// replaces another one, which may be another person.
 func (g *stepper) replacedBy(name string) *generation {
+	if isItem(name) {
+		return nil
+	}
 	var left, added []string
 	for other, t := range g.trusted {
-		if t.generator == nil && len(t.proven) > 0 {
+		if t.generator == nil && len(t.proven) > 0 && !isItem(other) {
 			left = append(left, other)
 		}
 	}
 	for other := range g.wanted {
-		if g.current[other] == nil {
+		if g.current[other] == nil && !isItem(other) {
 			added = append(added, other)
 		}
 	}
@@ -273,6 +277,11 @@ func (g *stepper) replacedBy(name string) *generation {
 		}
 	}
 	return out
+}
+
+func isItem(name string) bool {
+	_, _, ok := plan.SplitItem(name)
+	return ok
 }
 
 func sizeOfTexts(m map[string]string) int {

@@ -20,8 +20,7 @@ func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, 
 	if k := findGeneration(t.generations, step.Pending); unready[step.Pending] != "" && k != nil {
 		g.inputs.shows(w.Name, k.object)
 	}
-	spelled := expression.PathText(expression.Previous, w.Name)
-	g.missing[spelled] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
+	g.missing[w.Spelled(expression.Previous)] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
 		g.previous[w.Name] = g.generated(w.Generator, k)
 	}
@@ -40,7 +39,7 @@ func (g *stepper) ready(m *plan.Generator, of *trusted, k *generation) reasons {
 			why.failed = []string{"it has no data"}
 		}
 	case r.Ready != nil:
-		why.add("", g.readyExpression(r.Ready, k))
+		why.add("", g.forItem(m.Item).readyExpression(r.Ready, k))
 	case !isReady(k.object):
 		why.missing = []string{"its condition Ready"}
 	}
@@ -54,8 +53,8 @@ func (g *stepper) ready(m *plan.Generator, of *trusted, k *generation) reasons {
 	return why
 }
 
-func (g *stepper) readyExpression(x *expression.Expression, k *generation) error {
-	v, err := g.evaluate(x, g.generationScope(k.observation()))
+func (s *session) readyExpression(x *expression.Expression, k *generation) error {
+	v, err := s.evaluate(x, s.generationScope(k.observation()))
 	if err != nil {
 		return err
 	}
@@ -118,10 +117,10 @@ func (g *stepper) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 	if r == nil || len(r.Outputs) == 0 || k.Kind != "" && k.Kind != plan.KindResource {
 		return k.details, nil
 	}
-	out := observation.Details{}
+	out, s := observation.Details{}, g.forItem(m.Item)
 	maps.Copy(out, k.details)
 	for _, o := range r.Outputs {
-		text, ok, err := valueOf(g.session, o.Value, g.generationScope(k.observation()), o.Value.Text)
+		text, ok, err := valueOf(s, o.Value, s.generationScope(k.observation()), o.Value.Text)
 		switch {
 		case err != nil:
 			return nil, err
@@ -186,7 +185,7 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 		o = g.checkCurrent(s, g.current[s.Name])
 	}
 	o.Aside = step.Current > 0
-	if o.State == Waiting && !o.Aside && exportsOf(g.plan, s.Name) {
+	if o.State == Waiting && !o.Aside && isExported(g.exports, s.Name) {
 		return // the exports that wait for it say why
 	}
 	if o.State != Available || o.Warn {
@@ -219,7 +218,7 @@ func (g *stepper) checkCurrent(s *wantedGeneration, k *generation) Outcome {
 	return Outcome{}
 }
 
-// exportsOf reports whether an export uses a generator.
-func exportsOf(p *plan.Plan, name string) bool {
-	return slices.ContainsFunc(p.Exports, func(e plan.Export) bool { return slices.Contains(e.Generators, name) })
+// isExported reports whether an export uses a generator.
+func isExported(exports []plan.Export, name string) bool {
+	return slices.ContainsFunc(exports, func(e plan.Export) bool { return slices.Contains(e.Generators, name) })
 }

@@ -36,10 +36,14 @@ type candidate struct {
 
 // wantedOf returns the wanted generation of a generator. A new token requests another generation.
 func (h *historyReader) wantedOf(m *plan.Generator, token string) *wantedGeneration {
-	one := h.history(m.Name)
+	one, s := h.history(m.Name), h.forItem(m.Item)
 	w := &wantedGeneration{Generator: m, want: generator.Desired{
 		Policy: m.Policy, Interval: m.Interval, GracePeriod: m.Grace, Kind: m.Kind, Rotation: token, Used: one.used,
 	}}
+	if m.Unknown {
+		w.want.Unknown = true
+		return w
+	}
 	hash := func(what string) string { return generator.Hash(h.salt(), m.Name, what) }
 	var spec []byte
 	switch kind := m.Makes.(type) {
@@ -52,7 +56,7 @@ func (h *historyReader) wantedOf(m *plan.Generator, token string) *wantedGenerat
 	w.specHash = hash(m.Kind + string(spec))
 	w.want.SpecHash = w.specHash
 	if m.Keepers != nil {
-		value, err := h.json(m.Keepers, h.scope(""))
+		value, err := s.json(m.Keepers, s.scope(""))
 		w.why.add(m.Keepers.Source().Path, err)
 		w.want.KeepersHash = hash(string(plan.AppendValue(nil, wire.OfValue(value))))
 	}
@@ -132,6 +136,7 @@ func (h *historyReader) suffix(one *history, number int) string {
 // manifestOf returns the manifest of a generation by its number. The manifest of number 0 is common to all
 // generations, and changes if the input changes.
 func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, name string) (*structpb.Struct, reasons) {
+	s = s.forItem(m.Item)
 	out, why := r.Base, reasons{}
 	generation := wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"number": structpb.NewNumberValue(float64(max(number, 1))),
@@ -169,7 +174,7 @@ func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, na
 
 // generationScope returns the variables of the expressions of a generation.
 func (s *session) generationScope(m *observation.Generation) observation.Scope {
-	return s.observed.GenerationScope(m, s.variables.Val)
+	return s.observed.GenerationScope(m, s.variables.Val).Item(s.item)
 }
 
 // generationID returns generation.id. It is the same on each call, and unique to each generation of each
@@ -211,7 +216,7 @@ func madeMetadata(o *structpb.Struct) map[string]*structpb.Value {
 }
 
 func (c composite) defaultName(name string, number int) string {
-	return fmt.Sprintf("%s-%s-%d", c.name, name, number)
+	return fmt.Sprintf("%s-%s-%d", c.name, plan.ObjectName(name), number)
 }
 
 // exported reports whether an export has, or may have, a value of the generation.

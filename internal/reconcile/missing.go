@@ -55,6 +55,7 @@ func (s *session) explain(err error, x *expression.Expression) error {
 	}
 	texts, command := make([]string, len(w.Inputs)), w.See
 	for i, in := range w.Inputs {
+		in = s.spelled(in)
 		what, more := s.whyMissing(in, x, w.Null)
 		texts[i], command = in, cmp.Or(command, more)
 		if what != "" {
@@ -84,6 +85,9 @@ func (s *session) whyMissing(text string, x *expression.Expression, null bool) (
 	if what := s.lacksInEnvironment(text); what != "" {
 		return what, SeeComposition(s.object)
 	}
+	if what := s.noItem(text); what != "" {
+		return what, ""
+	}
 	in, rest := s.inputs.find(text)
 	if in.source {
 		src := s.observed.Sources[in.name]
@@ -96,6 +100,34 @@ func (s *session) whyMissing(text string, x *expression.Expression, null bool) (
 		return "", in.see
 	}
 	return s.whyResourceMissing(text, rest, in, x, null)
+}
+
+// spelled returns a missing input with the key of the item that it has: generated.users['alice'] for
+// generated.users[key]. The key is not secret, because it is a part of the names of objects.
+func (s *session) spelled(text string) string {
+	if s.item == nil || !isBelow(text, expression.Generated) && !isBelow(text, expression.Previous) {
+		return text
+	}
+	return strings.Replace(text, "["+expression.Key+"]", expression.PathText("", s.item.Key), 1)
+}
+
+// noItem says that the list of a generator lacks an item, or returns an empty text.
+func (s *session) noItem(text string) string {
+	text, _, _ = strings.Cut(text, " (")
+	for i := range s.inputs.plan.Lists {
+		m := &s.inputs.plan.Lists[i]
+		known := s.observed.Generated[m.Name]
+		for _, variable := range []string{expression.Generated, expression.Previous} {
+			missing := isBelow(text, m.Spelled(variable)) && known.Waits == ""
+			for key := range known.Items {
+				missing = missing && !isBelow(text, expression.PathText(variable, m.Name, key))
+			}
+			if missing {
+				return "no item of " + m.ForEach.List.Source().Path + " has this key"
+			}
+		}
+	}
+	return ""
 }
 
 // whyResourceMissing says what is known about a composed resource that is missing, or that lacks an input.
@@ -365,7 +397,7 @@ func (all *inputs) add(name string) {
 // shows notes the object that a generator waits for.
 func (all *inputs) shows(generator string, o wire.Struct) {
 	all.read()
-	all.named[expression.PathText(expression.Generated, generator)] = input{see: see(o)}
+	all.named[plan.SpelledAs(expression.Generated, generator)] = input{see: see(o)}
 }
 
 // toBeReady follows an input that exists and must be ready.

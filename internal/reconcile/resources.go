@@ -175,23 +175,27 @@ func identify(
 	if name, number, ok := recordedGeneration(records, meta.Get("uid").Text()); ok {
 		return identified{res, name, number}, true
 	}
+	label := labeledWith(res.Object)
 	marked := func(name string) bool {
-		return meta.At("labels", generator.LabelGenerator).Is(name) ||
-			meta.At("annotations", generator.LabelGenerator).Is(name)
+		return label == name || meta.At("annotations", generator.LabelGenerator).Is(name)
 	}
 	name, number, named := plan.ParseGeneration(composed)
 	_, desired := req.Desired[composed]
 	for i := range p.Generators {
-		m := &p.Generators[i]
-		n, ok := xr.defaultNumber(m, res.Object)
-		if ok && (named || marked(m.Name) || !desired && xr.controls(res.Object) && object.IsImmutable(res.Object)) {
-			return identified{res, m.Name, n}, true
+		of, n, ok := xr.generationOf(&p.Generators[i], res.Object)
+		if ok && (named || marked(of) || !desired && xr.controls(res.Object) && object.IsImmutable(res.Object)) {
+			return identified{res, of, n}, true
 		}
 	}
 	if name, number, ok := sealedGeneration(res.Object); ok {
 		return identified{res, name, number}, true
 	}
-	return identified{res, name, number}, named && (p.Generator(name) != nil || marked(name))
+	return identified{res, name, number}, named && (p.Declares(name) || marked(name))
+}
+
+// labeledWith returns the name of the generator in the labels of an object, or an empty text.
+func labeledWith(o wire.Struct) string {
+	return generator.LabeledWith(plan.Texts(plan.MetadataOf(o).Get("labels")))
 }
 
 // sealedGeneration returns the generation that a Secret names, if its seal matches.
@@ -227,7 +231,7 @@ func (c composite) namePrefix(m *plan.Generator) string {
 	if !m.HasGenerations() || m.Makes.Names() {
 		return ""
 	}
-	return c.name + "-" + m.Name + "-"
+	return c.name + "-" + plan.ObjectName(m.Name) + "-"
 }
 
 // idDigits of an ID in a name: 40 bits.
@@ -242,16 +246,7 @@ func numberOf(prefix, name string) (int, bool) {
 	text, suffix, suffixed := strings.Cut(rest, "-")
 	number, err := strconv.Atoi(text)
 	return number, err == nil && plan.IsNumber(number) && text == strconv.Itoa(number) &&
-		(!suffixed || len(suffix) == idDigits)
-}
-
-// defaultNumber is numberOf for an object of the kind that the generator composes.
-func (c composite) defaultNumber(m *plan.Generator, o wire.Struct) (int, bool) {
-	apiVersion, kind, _, name := object.Identity(o)
-	if k := m.Makes.Object(); apiVersion != k.APIVersion || kind != k.Kind {
-		return 0, false
-	}
-	return numberOf(c.namePrefix(m), name)
+		(!suffixed || len(suffix) == idDigits && !strings.Contains(suffix, "-")) // the key of an item can contain '-'
 }
 
 func isV1Secret(o wire.Struct) bool {

@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -57,11 +59,13 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		return nil, err
 	}
 	sources, s := readSources(s, p, req)
+	items := expandGenerators(s, p, details.seen)
+	p = items.plan
 	exports := expand(s, p, req)
 	placed := placeExports(s, p, req, exports)
 	set, s := setEnvironment(s, p, merged)
 	before := slices.Concat(details.requirements, merged.requirements, sources.requirements, placed.requirements)
-	made, s, err := generate(s, p, req, details.seen, placed, before)
+	made, s, err := generate(s, items, req, details.seen, placed, before)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +77,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh,
 	}
-	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
+	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
 	out.explainWaiting(s, p, req)
 	out.seeComposition(SeeComposition(xr.object))
 	out.count(s, authors.session)
@@ -123,7 +127,8 @@ func (c composite) refuseSource(s plan.Source, req *request, seen composedResour
 type reportFunc func(at *field.Path, format string, args ...any)
 
 func (c composite) refuseGenerator(m *plan.Generator, req *request, report reportFunc) {
-	if req.Elsewhere[m.Name] {
+	isItem := func(name string) bool { return m.ForEach != nil && strings.HasPrefix(name, plan.ItemName(m.Name, "")) }
+	if req.Elsewhere[m.Name] || slices.ContainsFunc(slices.Collect(maps.Keys(req.Elsewhere)), isItem) {
 		report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them", m.Name)
 	}
 	at, ns := m.NamespacePath(), m.Namespace

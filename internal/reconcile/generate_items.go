@@ -1,0 +1,148 @@
+package reconcile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// itemGenerators are the generators of one request: for a list, one generator for each item.
+type itemGenerators struct {
+	reply
+
+	plan    *plan.Plan        // with these generators
+	unknown map[string]string // why not all items of a list are known, by its generator; empty if they are known
+}
+
+// expandGenerators makes a generator for each item of each list, in the order of the input and of the keys. If a list,
+// or a key in it, is not known, nothing changes for the items that have generations and are not known.
+func expandGenerators(s *session, p *plan.Plan, seen composedResources) itemGenerators {
+	out := itemGenerators{plan: p, unknown: map[string]string{}}
+	if len(p.Lists) == 0 {
+		return out
+	}
+	var all []plan.Generator
+	left := limits.AllItems
+	for i := range p.Generators {
+		m := &p.Generators[i]
+		if m.ForEach == nil {
+			all = append(all, *m)
+			continue
+		}
+		items, why := s.items(m.ForEach, "", left)
+		left -= len(items)
+		known := map[string]bool{}
+		for _, item := range items {
+			known[item.Key] = true
+			all = append(all, m.For(item))
+		}
+		if out.unknown[m.Name] = why.sentence(); why.empty() {
+			continue
+		}
+		kept := slices.DeleteFunc(s.observedKeys(m, seen), func(key string) bool { return known[key] })
+		for _, key := range kept {
+			one := m.For(&observation.Item{Key: key})
+			one.Unknown = true
+			all = append(all, one)
+		}
+		out.report(keptItems(m, &why, kept))
+	}
+	out.plan = p.WithItems(all)
+	return out
+}
+
+// keptItems says why not all items of a generator are known.
+func keptItems(m *plan.Generator, why *reasons, kept []string) Outcome {
+	out := why.outcome(m.String(), "creates nothing for some items", false)
+	if len(kept) > 0 { // one message for all
+		out.State, out.Warn = Held, true
+		out.Message += "; the generations for these keys are kept unchanged until all keys are known: " + plan.Shorten(kept, ", ")
+	}
+	return out
+}
+
+// observedKeys returns the keys of the items of a list that may have generations: those that are observed, that exports
+// recorded, or that the composite lists.
+func (s *session) observedKeys(m *plan.Generator, seen composedResources) []string {
+	keys := map[string]bool{}
+	add := func(name string) {
+		if list, key, ok := plan.SplitItem(name); ok && list == m.Name {
+			keys[key] = true
+		}
+	}
+	for _, id := range seen.generations {
+		add(id.generator)
+	}
+	for name := range seen.records {
+		add(name)
+	}
+	for ref := range resourceRefs(s.object) {
+		if name, _, ok := s.generationNamed(m, ref.name); ok && ref.kind == m.Makes.Object().Kind {
+			add(name)
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// generationNamed returns the generator and the number of the generation whose object has a name. For a list, the
+// generator is that of an item.
+func (c composite) generationNamed(m *plan.Generator, name string) (generator string, number int, ok bool) {
+	prefix := c.namePrefix(m)
+	if m.ForEach == nil || m.Item != nil {
+		number, ok = numberOf(prefix, name)
+		return m.Name, number, ok
+	}
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok || prefix == "" {
+		return "", 0, false
+	}
+	for end := range 2 { // the number, or the number and the suffix
+		parts := strings.Split(rest, "-")
+		if n := len(parts) - 1 - end; n > 0 {
+			key := strings.Join(parts[:n], "-")
+			if number, ok := numberOf(key+"-", rest); ok {
+				return plan.ItemName(m.Name, key), number, true
+			}
+		}
+	}
+	return "", 0, false
+}
+
+// generationOf is generationNamed for an object of the kind that the generator composes.
+func (c composite) generationOf(m *plan.Generator, o wire.Struct) (generator string, number int, ok bool) {
+	apiVersion, kind, name := o.Get("apiVersion"), o.Get("kind"), plan.MetadataOf(o).Get("name").Text()
+	if k := m.Makes.Object(); !apiVersion.Is(k.APIVersion) || !kind.Is(k.Kind) {
+		return "", 0, false
+	}
+	return c.generationNamed(m, name)
+}
+
+// holdUnknown changes nothing for an item that is not known.
+func (g *stepper) holdUnknown(w *wantedGeneration, t *trusted) {
+	g.hold(t)
+	list, _, _ := plan.SplitItem(w.Name)
+	waits := observation.Generated{Waits: g.lists[list]}
+	g.outputs[w.Name], g.previous[w.Name] = waits, waits
+}
+
+// withItems returns the outputs of generators with one level more for those of lists. The values of unknown say why not
+// all items of a list are known.
+func withItems(all map[string]observation.Generated, unknown map[string]string) map[string]observation.Generated {
+	out := make(map[string]observation.Generated, len(all))
+	for list, why := range unknown {
+		out[list] = observation.Generated{Items: map[string]observation.Generated{}, Waits: why}
+	}
+	for name, one := range all {
+		if list, key, ok := plan.SplitItem(name); ok {
+			out[list].Items[key] = one
+		} else {
+			out[name] = one
+		}
+	}
+	return out
+}
