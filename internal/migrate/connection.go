@@ -18,7 +18,7 @@ var ownName = []string{"spec", "writeConnectionSecretToRef", "name"}
 // after the composite, then by ref of its input, whose patches change the name. The Secret has no type:
 // an existing one keeps its type, and applications do not depend on it.
 func placeConnection(e *node, ref decode.Value, x xr) {
-	name, namespace := choice{last: "composite.metadata.name + '-connection'"}, choice{last: "composite.metadata.namespace"}
+	name, namespace := &choice{last: "composite.metadata.name + '-connection'"}, &choice{last: "composite.metadata.namespace"}
 	if n := ref.Get("name").Text(); n != "" {
 		name.last = celtext.Literal(n)
 	}
@@ -33,7 +33,7 @@ func placeConnection(e *node, ref decode.Value, x xr) {
 	before := namespace.String()
 	metadata := mapping()
 	for _, p := range items(ref.Get("patches")) {
-		if err := patch(p, map[string]*choice{"name": &name, "namespace": &namespace}, x); err != nil {
+		if err := patch(p, map[string]*choice{"name": name, "namespace": namespace}, x); err != nil {
 			metadata.note(fmt.Sprintf("%s%s %s: write it in CEL.", decide, p.Path, err))
 		}
 	}
@@ -76,7 +76,7 @@ func (c *choice) prefer(x string) {
 }
 
 // String returns the CEL.
-func (c choice) String() string {
+func (c *choice) String() string {
 	if len(c.optional) == 0 {
 		return c.last
 	}

@@ -69,7 +69,7 @@ func kindAt(s *structpb.Struct, path string) string {
 	for i, p := range segments {
 		list[i] = p.Field
 		if p.Type == fieldpath.SegmentIndex {
-			list[i] = int(p.Index) //nolint:gosec // an index
+			list[i] = int(p.Index)
 		}
 	}
 	return typeAt(s, list...)

@@ -1,7 +1,5 @@
 package migrate
 
-import ()
-
 // input returns the name of the input that replaces a remote secret: a composed resource of a
 // Composition in the files, or a source.
 func (x *external) input(remote string) string {

@@ -52,45 +52,67 @@ func (s *step) kclSource(name string, input decode.Value, t templated) {
 	}
 }
 
+// A kclReader reads objects line by line.
+type kclReader struct {
+	kcl
+	objects       []map[string]any // the Secrets
+	stack         []map[string]any // the object at the line, with those that contain it
+	broken        bool             // a part of the outermost object cannot be read
+	block, others strings.Builder  // the text of the outermost object, and the text that is not read
+}
+
 // objects returns the Secrets that are written out, and the text that is not read.
 func (k kcl) objects(text string) (objects []map[string]any, rest string) {
-	var stack []map[string]any
-	var block, others strings.Builder
-	broken := false
+	r := kclReader{kcl: k}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
-		open, leaf := kclOpen.FindStringSubmatch(line), kclLeaf.FindStringSubmatch(line)
-		closing := kclClose.FindStringSubmatch(line)
-		if len(stack) == 0 && open == nil {
-			others.WriteString(line + "\n")
-			continue
-		}
-		block.WriteString(line + "\n")
-		switch trimmed := strings.TrimSpace(line); {
-		case len(stack) == 0:
-			stack, broken = []map[string]any{{}}, false
+		switch open := kclOpen.FindStringSubmatch(line); {
+		case len(r.stack) > 0:
+			r.block.WriteString(line + "\n")
+			r.inside(line, open)
 		case open != nil:
-			inner := map[string]any{}
-			broken = !kclSet(stack[len(stack)-1], open[1], inner) || broken
-			stack = append(stack, inner)
-		case closing != nil:
-			broken = broken || closing[1] != "" && k.variables[closing[1]] != "ocds" // it does not only wait
-			if o := stack[0]; len(stack) == 1 {
-				if broken || o["kind"] != "Secret" {
-					others.WriteString(block.String())
-				} else {
-					objects = append(objects, o)
-				}
-				block.Reset()
-			}
-			stack = stack[:len(stack)-1]
-		case leaf != nil:
-			broken = !kclSet(stack[len(stack)-1], leaf[1], kclValue(leaf[2])) || broken
+			r.block.WriteString(line + "\n")
+			r.stack, r.broken = []map[string]any{{}}, false
 		default:
-			broken = broken || trimmed != "" && !strings.HasPrefix(trimmed, "#")
+			r.others.WriteString(line + "\n")
 		}
 	}
-	return objects, others.String() + block.String()
+	return r.objects, r.others.String() + r.block.String()
+}
+
+// inside reads a line of an object.
+func (r *kclReader) inside(line string, open []string) {
+	o := r.stack[len(r.stack)-1]
+	trimmed := strings.TrimSpace(line)
+	if open != nil {
+		inner := map[string]any{}
+		r.broken = !kclSet(o, open[1], inner) || r.broken
+		r.stack = append(r.stack, inner)
+		return
+	}
+	if closing := kclClose.FindStringSubmatch(line); closing != nil {
+		r.broken = r.broken || closing[1] != "" && r.variables[closing[1]] != "ocds" // it does not only wait
+		r.stack = r.stack[:len(r.stack)-1]
+		if len(r.stack) == 0 {
+			r.end(o)
+		}
+		return
+	}
+	if leaf := kclLeaf.FindStringSubmatch(line); leaf != nil {
+		r.broken = !kclSet(o, leaf[1], kclValue(leaf[2])) || r.broken
+		return
+	}
+	r.broken = r.broken || trimmed != "" && !strings.HasPrefix(trimmed, "#")
+}
+
+// end ends the outermost object.
+func (r *kclReader) end(o map[string]any) {
+	if r.broken || o["kind"] != "Secret" {
+		r.others.WriteString(r.block.String())
+	} else {
+		r.objects = append(r.objects, o)
+	}
+	r.block.Reset()
 }
 
 // kclSet sets a key, or the end of a path.
@@ -226,12 +248,12 @@ func (k kcl) path(text string) (gotemplate.Expr, error) {
 	}
 	switch {
 	case root == "oxr":
-		return k.lookup(append([]any{"observed", "composite", "resource"}, path...), false)
+		return k.lookup(append([]any{observedState, ofComposite, fieldsOf}, path...), false)
 	case root == "ocds" && len(path) > 1:
-		part, known := map[any]string{"Resource": "resource", "ConnectionDetails": "connectionDetails"}[path[1]]
+		part, known := map[any]string{"Resource": fieldsOf, "ConnectionDetails": detailsOf}[path[1]]
 		if known {
 			path[1] = part
-			return k.lookup(append([]any{"observed", "resources"}, path...), false)
+			return k.lookup(append([]any{observedState, ofResources}, path...), false)
 		}
 	}
 	return gotemplate.Expr{}, errKCL

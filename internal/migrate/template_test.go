@@ -29,7 +29,7 @@ var templateFunctions = template.FuncMap{
 		b, err := base64.StdEncoding.DecodeString(s)
 		return string(b), err
 	},
-	"replace":    func(old, new, s string) string { return strings.ReplaceAll(s, old, new) },
+	"replace":    func(from, to, s string) string { return strings.ReplaceAll(s, from, to) },
 	"trimPrefix": func(p, s string) string { return strings.TrimPrefix(s, p) },
 	"trimSuffix": func(p, s string) string { return strings.TrimSuffix(s, p) },
 	"toString":   func(v any) string { return fmt.Sprint(v) },

@@ -226,16 +226,25 @@ func (t templated) entry(key string, raw any, cel func(gotemplate.Expr) string) 
 	return n
 }
 
+// The paths of the data of function-go-templating.
+const (
+	observedState = "observed"
+	ofComposite   = "composite"
+	ofResources   = "resources"
+	fieldsOf      = "resource"
+	detailsOf     = "connectionDetails"
+)
+
 // data describes what function-go-templating gives to a template.
 func (t templated) data() gotemplate.Data {
 	return gotemplate.Data{Lookup: t.lookup, Path: func(function string, args []any) []any {
 		switch {
 		case function == "getCompositeResource" && len(args) == 0:
-			return []any{"observed", "composite", "resource"}
+			return []any{observedState, ofComposite, fieldsOf}
 		case function == "getComposedResource" && len(args) == 1:
-			return []any{"observed", "resources", args[0], "resource"}
+			return []any{observedState, ofResources, args[0], fieldsOf}
 		case function == "getComposedConnectionDetails" && len(args) == 1:
-			return []any{"observed", "resources", args[0], "connectionDetails"}
+			return []any{observedState, ofResources, args[0], detailsOf}
 		}
 		return nil
 	}}
@@ -246,29 +255,35 @@ const environmentKey = "apiextensions.crossplane.io/environment"
 
 // lookup returns the CEL of a field of the request.
 func (t templated) lookup(path []any, optional bool) (gotemplate.Expr, error) {
-	first := func(i int) any {
-		if i < len(path) {
-			return path[i]
-		}
-		return nil
-	}
+	begins := func(names ...any) bool { return len(path) >= len(names) && slices.Equal(path[:len(names)], names) }
 	switch {
-	case first(0) == "observed" && first(1) == "composite" && first(2) == "resource":
-		return of("composite", t.xr.schema, path[3:], optional), nil
-	case first(0) == "observed" && first(1) == "resources" && first(3) == "resource":
-		name, _ := first(2).(string)
-		if first(4) == "data" && t.kinds[name] == (schema.Kind{APIVersion: "v1", Kind: "Secret"}) {
-			return gotemplate.Expr{}, errors.New("reads the data of a composed Secret, which is hidden: add the Secret to sources")
-		}
-		return of(celtext.Path("resources", path[2:3], optional), t.catalog.Find(t.kinds[name]), path[4:], optional), nil
-	case first(0) == "observed" && first(1) == "resources" && first(3) == "connectionDetails" && len(path) == 5:
-		return gotemplate.Of(celtext.Path(celtext.Path("secrets", path[2:3], optional), path[4:], optional), gotemplate.Encoded), nil
-	case first(0) == "context" && first(1) == environmentKey:
+	case begins(observedState, ofComposite, fieldsOf):
+		return of(ofComposite, t.xr.schema, path[3:], optional), nil
+	case begins(observedState, ofResources) && len(path) > 3:
+		return t.composed(path[2], path[3], path[4:], optional)
+	case begins("context", environmentKey):
 		return of("environment", nil, path[2:], optional), nil
-	case first(0) == "context" && len(path) > 1:
+	case begins("context") && len(path) > 1:
 		return of("context", nil, path[1:], optional), nil
 	}
-	return gotemplate.Expr{}, errors.New("reads something other than observed resources and the context")
+	return gotemplate.Expr{}, errUnread
+}
+
+var errUnread = errors.New("reads something other than observed resources and the context")
+
+// composed returns the CEL of a field or of a connection detail of a composed resource.
+func (t templated) composed(name, part any, path []any, optional bool) (gotemplate.Expr, error) {
+	if part == detailsOf && len(path) == 1 {
+		return gotemplate.Of(celtext.Path("secrets", []any{name, path[0]}, optional), gotemplate.Encoded), nil
+	}
+	if part != fieldsOf {
+		return gotemplate.Expr{}, errUnread
+	}
+	text, _ := name.(string)
+	if t.kinds[text] == (schema.Kind{APIVersion: "v1", Kind: "Secret"}) && len(path) > 0 && path[0] == "data" {
+		return gotemplate.Expr{}, errors.New("reads the data of a composed Secret, which is hidden: add the Secret to sources")
+	}
+	return of(celtext.Path("resources", []any{name}, optional), t.catalog.Find(t.kinds[text]), path, optional), nil
 }
 
 // of returns a field of an object with a schema. Its type is a string if the schema says so.

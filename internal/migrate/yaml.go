@@ -83,9 +83,10 @@ func list(items ...*node) *node {
 
 // textList returns a list of strings in brackets.
 func textList(v decode.Value) *node {
-	var texts []string
-	for _, t := range items(v) {
-		texts = append(texts, t.Text())
+	list := items(v)
+	texts := make([]string, len(list))
+	for i, t := range list {
+		texts[i] = t.Text()
 	}
 	return textsNode(texts)
 }

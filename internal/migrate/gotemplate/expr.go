@@ -145,10 +145,10 @@ func decode(e Expr) string {
 
 // formatted returns the value for a format, which converts values of any type.
 func (p part) formatted() string {
-	switch p.kind {
-	case Bytes:
+	if p.kind == Bytes {
 		return "string(" + p.cel + ")"
-	case Encoded:
+	}
+	if p.kind == Encoded {
 		return "base64.encode(bytes(" + p.cel + "))"
 	}
 	return p.cel

@@ -181,7 +181,7 @@ func (t *translation) printf(args []value) (value, error) {
 	out, rest := Expr{}, list[1:]
 	for format != "" {
 		before, after, found := strings.Cut(format, "%")
-		out, format = Join(out, Literal(before)), after
+		out = Join(out, Literal(before))
 		if !found {
 			break
 		}
