@@ -199,7 +199,7 @@ func (h *itemsHistory) checkEnd(seed uint64) {
 			h.T.Errorf("seed %d: in the end, want the role %q of the item %s, got %q: the list is %v\n%s", seed, role, key, got, v.users, h.Condition())
 		}
 	}
-	// Crossplane itself forgets an object if an older composite neither lists it nor has its item.
+	// Crossplane itself forgets an object if it reads an older composite without the object and without its item.
 	if known && len(v.listed) != len(roles) {
 		h.T.Errorf("seed %d: in the end, want the objects of %v, got %s", seed, v.users, v.listed)
 	}
