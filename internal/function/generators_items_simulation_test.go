@@ -52,7 +52,9 @@ func TestSimulationOfItems(t *testing.T) {
 	}
 }
 
-func (s *itemSimulation) logf(format string, args ...any) { s.log = append(s.log, fmt.Sprintf(format, args...)) }
+func (s *itemSimulation) logf(format string, args ...any) {
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}
 
 // event changes something, or reconciles.
 func (s *itemSimulation) event() {
@@ -239,7 +241,7 @@ func (s *itemSimulation) checkWrite(key string, o *structpb.Struct) {
 	}
 }
 
-// end mends the list, and checks that each item has one generation, and nothing else is left.
+// end corrects the list, and checks that each item has one generation, and nothing else is left.
 func (s *itemSimulation) end() {
 	s.bad = ""
 	for range 3 {

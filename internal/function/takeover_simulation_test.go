@@ -25,7 +25,7 @@ const (
 
 // A movedInput says who composes the Secret that moves.
 type movedInput struct {
-	by    string // an export of this name, the earlier step, or nobody if it is empty
+	by    string // an export of this name, or the earlier step; empty for neither
 	named bool   // the name of the object comes from the composite
 	prune bool
 }

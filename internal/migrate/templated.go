@@ -100,7 +100,8 @@ func (t templated) document(m *gotemplate.Manifests, text string) {
 	}
 }
 
-// secret adds the export of a Secret, with the same composition resource name and the same name.
+// secret adds the export of a Secret with the same name. The export has another composition resource name, so that it
+// takes the Secret over with all of its keys.
 func (t templated) secret(text string, o map[string]any) {
 	metadata, _ := o["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -109,11 +110,9 @@ func (t templated) secret(text string, o map[string]any) {
 		own = kcl
 	}
 	e := mapping()
-	if own == "" || t.HasActions(own) || t.taken[own] {
-		own = t.exportName("secret")
-	}
-	t.taken[own] = true
-	e.withText("name", own).with("metadata", t.metadata(e, own, metadata))
+	own = t.unlessComputed(own, "secret")
+	name := t.exportName(own + "-export")
+	e.withText("name", name).with("metadata", t.metadata(e, own, metadata))
 	if kind, _ := o["type"].(string); kind != "" && !t.HasActions(kind) {
 		e.withText("type", kind)
 	}
@@ -131,6 +130,14 @@ func (t templated) secret(text string, o map[string]any) {
 	e.note(takenOver...)
 	t.remove = append(t.remove, "the Secret "+own+" of step "+t.name)
 	t.secrets.items = append(t.secrets.items, e)
+}
+
+// unlessComputed returns a text, or another one if the template computes it or has none.
+func (t templated) unlessComputed(text, other string) string {
+	if text == "" || t.HasActions(text) {
+		return other
+	}
+	return text
 }
 
 // metadata returns the same name and namespace. A Secret without a name has one that Crossplane chose.

@@ -267,7 +267,7 @@ func (s scenario) settled(ctx context.Context, o takeOver, before map[string]kep
 	return nil
 }
 
-// ready returns an error unless a composite is ready, and warns of a key that its Secret keeps. What fn migrate writes
+// ready returns an error unless a composite is ready, and warns of a key that its Secret keeps. The output of fn migrate
 // has all keys.
 func (o takeOver) ready(app *unstructured.Unstructured) error {
 	conditions := []string{"Synced", "Ready"}
