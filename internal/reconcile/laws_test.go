@@ -47,11 +47,18 @@ var expressions = []string{
 	`resources.db.metadata.labels.map(k, k).join('')`, `{'c': 'd', 'a': 'b', 'e': 'f'}.map(k, k).join('')`, `json.decode(secret.password)`, `secret.password.substring(100)`,
 	`secret.pasword`, `secret.x`, `{secret.password: 'v', secret.password + '!': 'w'}`, `{'k': secret.password, 'url': variables.url}`, `secret`, `secrets.ca`, `dyn(secret).password.x`, `'%d'.format([secret.password])`,
 	`has(secret.password) ? 'a' : 'b'`, `secret.exists(k, k.startsWith('c')) ? 'yes' : 'no'`, `optional.of(secret.password).optMap(p, p + p).value()`, `duration(secret.password + 's')`,
+	`[secret.password]`, `resources.map(r, resources[r])`, `[context.earlier, sources.own[0]]`, `['a', composite.spec.later]`, `'k'`, `composite.spec.region`,
 	`resources.?out.?data.?k.orValue('none')`, `secrets[composite.spec.region == 'eu' ? 'db' : 'ca'].password`, `[secret.password, 'x'].sort()[0]`, `composite.spec[secret.password]`,
 }
 
+// places are how many places there are.
+const places = 12
+
 // place puts an expression into one place of an input, without changes.
 func place(x string, n uint8) string {
+	if n%places == 11 {
+		x = "(" + x + ") + string(item)" // a key depends on its item
+	}
 	q, err := yaml.Marshal(x)
 	if err != nil {
 		return ""
@@ -63,7 +70,7 @@ variables:
 - {name: url, value: "'https://' + secrets.db.password + secrets.ca.crt"}
 `
 	const data = "\n  data: [{key: k, value: \"'v'\"}]"
-	switch n % 10 {
+	switch n % places {
 	case 0:
 		return head + "configMaps:\n- name: c\n  from: db\n  data:\n  - key: k\n    value: " + text
 	case 1:
@@ -82,6 +89,10 @@ variables:
 		return head + "secrets:\n- name: new\n  from: db\n  data:\n  - {key: k, value: secret.password}\n  - valueMap: " + text + "\n  - valueMap: " + text
 	case 8:
 		return strings.Replace(head, "variables:\n", "variables:\n- name: fuzzed\n  value: "+text+"\n", 1) + "configMaps:\n- name: c\n  data:\n  - {key: k, value: variables.fuzzed, optional: true}\n  - {key: l, value: \"'v'\"}\nstatus:\n- {fieldPath: a, value: variables.fuzzed}"
+	case 10:
+		return head + "configMaps:\n- name: c\n  from: db\n  forEachExpression: " + text + "\n  keyExpression: \"'k' + string(index)\"\n  data: [{key: k, value: json.encode(item)}]"
+	case 11:
+		return head + "secrets:\n- name: c\n  from: db\n  forEachExpression: \"[1, 2]\"\n  keyExpression: " + text + data
 	default:
 		return "sources:\n- name: fuzzed\n  apiVersion: v1\n  kind: ConfigMap\n  nameExpression: " + text + "\nstatus:\n- {fieldPath: a, value: sources.fuzzed.data.x}"
 	}
@@ -113,7 +124,7 @@ var keysInMessages = regexp.MustCompile(`, and has (?:the keys|only the key) [-\
 // status value, ConfigMap or metadata holds secret data.
 func FuzzNoSecretLeaves(f *testing.F) {
 	for _, x := range expressions {
-		for n := range uint8(10) {
+		for n := range uint8(places) {
 			f.Add(x, n)
 		}
 	}
@@ -127,7 +138,7 @@ func FuzzNoSecretLeaves(f *testing.F) {
 		}
 		text := keysInMessages.ReplaceAllString(s.text(t, s.run(t)), "")
 		if strings.Contains(text, canary) || strings.Contains(text, "Y2FuYXJ5") {
-			t.Errorf("expression %q in place %d gives a secret away:\n%s", x, n%10, text)
+			t.Errorf("expression %q in place %d gives a secret away:\n%s", x, n%places, text)
 		}
 	})
 }
@@ -139,7 +150,7 @@ var results = cmp.Options{protocmp.Transform(), cmpopts.IgnoreUnexported(reconci
 // built anew, which Go walks in another order.
 func FuzzSameRequestSameResult(f *testing.F) {
 	for _, x := range expressions {
-		for n := range uint8(10) {
+		for n := range uint8(places) {
 			f.Add(x, n)
 		}
 	}
@@ -151,7 +162,7 @@ func FuzzSameRequestSameResult(f *testing.F) {
 		one := a.run(t)
 		b := fuzzScene(t, x, n)
 		if diff := cmp.Diff(one, b.run(t), results); diff != "" {
-			t.Errorf("expression %q in place %d: results of the same request differ: -one, +other:\n%s", x, n%10, diff)
+			t.Errorf("expression %q in place %d: results of the same request differ: -one, +other:\n%s", x, n%places, diff)
 		}
 	})
 }
