@@ -250,3 +250,20 @@ spec:
 		t.Errorf("want no errors:\n%s%s", out.String(), printed.String())
 	}
 }
+
+// The steps of all forms of ExternalSecrets have no errors in one pipeline, without any decision.
+func TestMigrateFormsAndCheck(t *testing.T) {
+	stdout, _, failure := migratedFile(t, Command{Paths: []string{"../../migrate/testdata/external-secret-forms.yaml"}}, nil)
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	const head = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: forms}\nspec:\n" +
+		"  compositeTypeRef: {apiVersion: example.org/v1, kind: App}\n  mode: Pipeline\n  pipeline:\n"
+	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.ReplaceAll(strings.TrimSuffix(stdout, "\n"), "\n---\n", "\n"), "  ")
+	var out, printed strings.Builder
+	c := &check.Command{Paths: []string{"-"}, Output: "text"}
+	err := c.RunWith(t.Context(), strings.NewReader(head+steps+"\n"), &out, &printed)
+	if err != nil || !strings.Contains(printed.String(), "no errors in 18 inputs") {
+		t.Errorf("want no errors: %v\n%s%s", err, out.String(), printed.String())
+	}
+}
