@@ -50,15 +50,20 @@ type Generator struct {
 	Name string `json:"name"`
 
 	// Returns a list. The generator creates and keeps one credential for each item, and all other expressions of
-	// this generator see `item`, `index`, the position of the item from 0, and `key`. The list may not use a source
-	// or a secret. For example, `composite.spec.users`.
+	// this generator see `item`, `index`, the position of the item from 0, and `key`. `generated.<name>` is a map from
+	// the keys of the items to their outputs: `generated.users['alice'].password`, or `generated.users[key].password` in
+	// an export with a list. The list may not use a source or a secret. While the list is missing, all generations of
+	// this generator are kept. If an item leaves the list, its generations are deleted after `gracePeriod`. For example,
+	// `composite.spec.users`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	ForEachExpression string `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
-	// has. It sees `item` and `index`, and may not use a source or a secret. For example, `item.name`.
+	// has. It sees `item` and `index`, and may not use a source or a secret. An item keeps its credential when the order
+	// of the list changes, unless the key contains `index`. The composition resource names of its generations are
+	// `generated/<name>/<key>/<number>`. For example, `item.name`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

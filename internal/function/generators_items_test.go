@@ -2,6 +2,8 @@ package function_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +64,9 @@ func TestGenerateForItems(t *testing.T) {
 	if diff := cmp.Diff("users alice generated/users/alice/1 users/alice", got); diff != "" {
 		t.Errorf("the names of a generation: -want, +got:\n%s", diff)
 	}
-	fmt.Println(c.State())
+	if diff := cmp.Diff([]string{"users/alice", "users/bob"}, slices.Sorted(maps.Keys(c.State()))); diff != "" {
+		t.Errorf("the state of the generators: -want, +got:\n%s", diff)
+	}
 
 	setUsers(c, "alice", "bob")
 	c.Settle()
@@ -82,13 +86,86 @@ func TestGenerateForItems(t *testing.T) {
 	c.Settle()
 	c.Wants("after it", "shop-user-alice shop-user-carol shop-users-alice-2 shop-users-carol-1", "Available")
 
+	const kept = "shop-user-alice shop-user-carol shop-users-alice-2 shop-users-carol-1"
 	setUsers(c)
+	c.Settle()
+	c.Wait(24 * time.Hour)
+	c.Settle()
+	c.Wants("a list that is waited for does not shrink", kept, `Held generator "users" creates nothing for some items: it waits for composite.spec.users (correct it, set it in XDatabase shop, or write .?users.orValue([]) for an empty list); the generations for these keys are kept unchanged until all keys are known: alice, carol; Secret "user" is not composed for each item: it waits for composite.spec.users (correct it, set it in XDatabase shop, or write .?users.orValue([]) for an empty list); these composed resources are kept unchanged until all keys are known: user/alice, user/carol`)
+	latest, _ := c.State()["users/alice"].(map[string]any)["latest"].(map[string]any)
+	if latest["name"] != "shop-users-alice-2" {
+		t.Errorf("a later step would leave out its resource: the state is %v", c.State())
+	}
+	setUsers(c, "carol", "dora", "alice:2", "carol")
+	c.Settle()
+	c.Wants("the others go on", "shop-user-alice shop-user-carol shop-user-dora shop-users-alice-2 shop-users-carol-1 shop-users-dora-1", `Held generator "users" creates nothing for some items: generators[0].keyExpression: returns "carol" for the items at index 0, 3: each item needs its own key; the generations for these keys are kept unchanged until all keys are known: carol; Secret "user" is not composed for each item: secrets[0].keyExpression: returns "carol" for the items at index 0, 3: each item needs its own key; these composed resources are kept unchanged until all keys are known: user/carol`)
+	setUsers(c, "alice:2")
 	c.Settle()
 	c.Wait(time.Hour)
 	c.Settle()
-	c.Wants("waits", "shop-user-alice shop-user-carol shop-users-alice-2 shop-users-carol-1", "x")
-	setUsers(c, "carol", "dora", "alice:2", "carol", "Eve")
+	c.Wants("and the list is good again", "shop-user-alice shop-users-alice-2", "Available")
+}
+
+// A generator that was in the input without a list, and its generations, are not those of an item.
+func TestGenerateForItemsInsteadOfOne(t *testing.T) {
+	c := functiontest.NewControlPlane(t, "generators: [{name: users, password: {}, gracePeriod: 1h}]\nsecrets: [{name: user, data: [{key: password, value: generated.users.password}]}]")
 	c.Settle()
-	c.Wants("bad", "shop-user-alice shop-user-carol shop-user-dora shop-users-alice-2 shop-users-carol-1 shop-users-dora-1", "x")
-	fmt.Println(c.State())
+	c.Wants("one", "shop-user shop-users-1", "Available")
+	c.SetInput(itemPasswords)
+	setUsers(c, "1")
+	c.Settle()
+	c.Wants("items", "shop-user-1 shop-users-1 shop-users-1-1", "Available")
+	c.Wait(time.Hour)
+	c.Settle()
+	c.Wants("after the grace period", "shop-user-1 shop-users-1-1", "Available")
+	c.SetInput("generators: [{name: users, password: {}, gracePeriod: 1h}]\nsecrets: [{name: user, data: [{key: password, value: generated.users.password}]}]")
+	c.Settle()
+	c.Wait(time.Hour)
+	c.Settle()
+	c.Wants("one again", "shop-user shop-users-1", "Available")
+}
+
+// A composed resource for each item creates its credential.
+func TestGenerateByResourcesForItems(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- name: keys
+  forEachExpression: composite.spec.users
+  keyExpression: item.name
+  resource:
+    manifest: {apiVersion: iam.example.org/v1, kind: AccessKey}
+    set:
+    - {fieldPath: spec.user, value: item.name + '-' + key}
+    - {fieldPath: spec.writeConnectionSecretToRef.name, value: "'key-' + generation.id"}
+    outputs: {id: "item.name + '/' + resource.status.atProvider.id"}
+secrets:
+- name: key
+  forEachExpression: composite.spec.users
+  keyExpression: item.name
+  data: [{valueMap: "generated.keys[key]"}]`)
+	setUsers(c, "bob", "alice")
+	c.Settle()
+	c.Provide("shop-keys-alice-1", "a1", "True")
+	c.Settle()
+	c.Wants("one is ready", "shop-key-alice shop-keys-alice-1 shop-keys-bob-1", `Waiting Secret "key/bob" (team-a/shop-key-bob) is not created: secrets[0].data[0].valueMap waits for generated.keys.bob (its generation 1 is not ready: it waits for its condition Ready); see: kubectl describe accesskey.iam.example.org shop-keys-bob-1 --namespace team-a`)
+	c.Provide("shop-keys-bob-1", "b1", "True")
+	c.Settle()
+	c.Wants("both are", "shop-key-alice shop-key-bob shop-keys-alice-1 shop-keys-bob-1", "Available")
+	if got := c.Value("shop-key-alice", "id") + " " + c.Value("shop-key-bob", "secret"); got != "alice/a1 secret-of-b1" {
+		t.Errorf("the exports have %q", got)
+	}
+	user := func(name string) string {
+		return c.Object("AccessKey", name).GetFields()["spec"].GetStructValue().GetFields()["user"].GetStringValue()
+	}
+	if got := user("shop-keys-alice-1"); got != "alice-alice" {
+		t.Errorf("the manifest has the user %q", got)
+	}
+	setUsers(c)
+	c.Settle()
+	if user("shop-keys-alice-1") != "alice-alice" || user("shop-keys-bob-1") != "bob-bob" {
+		t.Error("the manifests change while the list is missing")
+	}
+	setUsers(c, "bob")
+	c.Settle()
+	c.Wants("alice left", "shop-key-bob shop-keys-bob-1", "Available")
 }

@@ -30,8 +30,8 @@ const (
 	// composites, and the function took 6 ms for this many items.
 	Items = 256
 
-	// AllItems is how many items the lists of all exports may have together. Crossplane has a minute for one reconcile,
-	// of which this many objects take about five seconds.
+	// AllItems is how many items the lists of all exports may have together, and those of all generators. Crossplane has
+	// a minute for one reconcile, of which this many objects take about five seconds.
 	AllItems = 2 * Items
 
 	// DataItems is how many entries the data of one object may have in the input.

@@ -42,7 +42,7 @@ type historyReader struct {
 	verifier
 
 	plan     *plan.Plan
-	required []Requirement        // before
+	asked    map[string]bool      // the keys of all requirements
 	observed map[resourceRef]bool // the objects of generations that Crossplane shows
 	placed   map[string]bool      // the composition resource names of exports and of the objects that they take over
 }
@@ -57,7 +57,10 @@ func readHistories(
 		byGenerator: map[string]*history{}, wanted: map[string]*wantedGeneration{}, named: map[string]bool{},
 		refs: resourceRefs(s.object), accepted: accepted(s.object),
 	}
-	h := &historyReader{verifier: verifier{s, all, req}, plan: p, required: asked, observed: map[resourceRef]bool{}, placed: placed.names()}
+	h := &historyReader{verifier: verifier{s, all, req}, plan: p, asked: map[string]bool{}, observed: map[resourceRef]bool{}, placed: placed.names()}
+	for _, r := range asked {
+		h.asked[r.Key()] = true
+	}
 	for name, rec := range seen.records {
 		h.history(name).record = rec
 	}

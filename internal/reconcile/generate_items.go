@@ -41,9 +41,10 @@ func expandGenerators(s *session, p *plan.Plan, seen composedResources) itemGene
 			known[item.Key] = true
 			all = append(all, m.For(item))
 		}
-		if out.unknown[m.Name] = why.sentence(); why.empty() {
+		if out.unknown[m.Name] = ""; why.empty() {
 			continue
 		}
+		out.unknown[m.Name] = "not all of its items are known"
 		kept := slices.DeleteFunc(s.observedKeys(m, seen), func(key string) bool { return known[key] })
 		for _, key := range kept {
 			one := m.For(&observation.Item{Key: key})

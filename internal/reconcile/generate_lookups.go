@@ -42,10 +42,11 @@ func (h *historyReader) lookUpRecorded() {
 
 // lookUp looks up a generation, unless it was required before.
 func (h *historyReader) lookUp(req Requirement, take func(o wire.Struct)) {
-	same := func(other Requirement) bool { return other.Key() == req.Key() }
-	if slices.ContainsFunc(h.required, same) || slices.ContainsFunc(h.requirements, same) {
+	key := req.Key()
+	if h.asked[key] {
 		return
 	}
+	h.asked[key] = true
 	h.require(req)
 	a := h.req.answer(req)
 	if !a.read {
@@ -99,7 +100,7 @@ func (h *historyReader) lookUpListed() {
 		names := h.listedNumbers(m, h.refs)
 		for _, number := range slices.Sorted(maps.Keys(names)) {
 			at := h.requirement(m, names[number])
-			if h.observed[resourceRef{at.Kind, at.Name}] || len(h.required)+len(h.requirements) >= limits.HiddenGenerations {
+			if h.observed[resourceRef{at.Kind, at.Name}] || len(h.asked) >= limits.HiddenGenerations {
 				continue
 			}
 			h.lookUp(at, func(o wire.Struct) {

@@ -53,10 +53,11 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 		resources: all, authors: map[string]observation.Resource{}, generations: map[string]identified{},
 		records: readRecords(all),
 	}
+	byUID := recordedGenerations(out.records)
 	for name, res := range all {
 		if plan.IsAuthors(name) {
 			out.authors[name] = res
-		} else if id, ok := identify(p, req, xr, out.records, name, res); ok {
+		} else if id, ok := identify(p, req, xr, byUID, name, res); ok {
 			out.generations[name] = id
 		}
 	}
@@ -151,29 +152,32 @@ func (r *recorded) with(from generatedFrom, data generator.Outputs) *recorded {
 	return r
 }
 
-// recordedGeneration returns the generation with a UID that an export recorded.
-func recordedGeneration(records map[string]*recorded, uid string) (name string, number int, ok bool) {
-	for _, name := range plan.SortedKeys(records) {
-		ref, ok := records[name].used[uid]
-		if !ok {
-			ref, ok = records[name].former[uid]
-		}
-		if ok && uid != "" {
-			return name, ref.Generation, true
+// recordedGenerations returns the generations that exports recorded, by UID.
+func recordedGenerations(records map[string]*recorded) map[string]identified {
+	out := map[string]identified{}
+	add := func(name string, refs map[string]generator.Reference) {
+		for uid, ref := range refs {
+			if _, ok := out[uid]; !ok {
+				out[uid] = identified{generator: name, number: ref.Generation}
+			}
 		}
 	}
-	return "", 0, false
+	for _, name := range plan.SortedKeys(records) {
+		add(name, records[name].used)
+		add(name, records[name].former)
+	}
+	return out
 }
 
 // identify finds out which generation a composed resource is: by its UID, if an export recorded it, or by
 // the object's own name. Annotations can be changed, including the one with the composition resource
 // name. Any other resource must be marked as a generation.
 func identify(
-	p *plan.Plan, req *request, xr composite, records map[string]*recorded, composed string, res observation.Resource,
+	p *plan.Plan, req *request, xr composite, byUID map[string]identified, composed string, res observation.Resource,
 ) (identified, bool) {
 	meta := plan.MetadataOf(res.Object)
-	if name, number, ok := recordedGeneration(records, meta.Get("uid").Text()); ok {
-		return identified{res, name, number}, true
+	if id, ok := byUID[meta.Get("uid").Text()]; ok {
+		return identified{res, id.generator, id.number}, true
 	}
 	label := labeledWith(res.Object)
 	marked := func(name string) bool {

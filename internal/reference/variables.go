@@ -66,7 +66,8 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	{
 		Name: expression.Generated, Secret: "yes", uses: []string{"generated.uuid.uuid"}, key: "generated.uuid.uuid",
 		Does: "`generated.<name>` contains the outputs of a generator, from its generation in use. If the name of an output " +
-			"is not an identifier, write `generated.server['tls.crt']`.",
+			"is not an identifier, write `generated.server['tls.crt']`. With `forEachExpression`, it contains the outputs for " +
+			"each item by its key: `generated.users['alice'].password`.",
 	},
 	{
 		Name: expression.Previous, Secret: "yes", uses: []string{"previous.uuid.uuid"}, key: "previous.uuid.uuid",
