@@ -226,8 +226,8 @@ type Variable struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.connectionDetails) && self.connectionDetails)",fieldPath=".connectionDetails",message="must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out"
 type SecretExport struct {
-	// The name of the export, which is the composition resource name of the Secret. It must be unique across
-	// `secrets` and `configMaps`.
+	// The name of the export, which is the composition resource name of the Secret. A Secret that the export
+	// takes over keeps its own one. It must be unique across `secrets` and `configMaps`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
@@ -304,10 +304,14 @@ type SecretExport struct {
 	// +optional
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
 
-	// If true, a Secret that the export takes over loses the keys that the export does not write. If it is not
-	// set, the Secret keeps these keys with their values, and a warning names them. An export takes over the
-	// Secret that has its name if the composite already composes it under a composition resource name that no
-	// export and no earlier step of the pipeline has. It has no effect on any other Secret.
+	// If true, a Secret that the export takes over loses the keys that only it has. If it is not set, the
+	// Secret keeps these keys with their values, and a warning names them. It has no effect on any other
+	// Secret.
+	//
+	// An export takes over a Secret with the name and the namespace of the export's object, if the composite
+	// already composes it under a composition resource name that no export and no earlier step of the pipeline
+	// has. The function cannot see later steps. If a later step composes a resource with the same composition
+	// resource name, Crossplane uses the resource of the later step.
 	// +optional
 	Prune bool `json:"prune,omitempty"`
 }
@@ -319,8 +323,8 @@ type SecretExport struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
 type ConfigMapExport struct {
-	// The name of the export, which is the composition resource name of the ConfigMap. It must be unique across
-	// `secrets` and `configMaps`.
+	// The name of the export, which is the composition resource name of the ConfigMap. A ConfigMap that the export
+	// takes over keeps its own one. It must be unique across `secrets` and `configMaps`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
@@ -385,10 +389,14 @@ type ConfigMapExport struct {
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
-	// If true, a ConfigMap that the export takes over loses the keys that the export does not write. If it is not
-	// set, the ConfigMap keeps these keys with their values, and a warning names them. An export takes over the
-	// ConfigMap that has its name if the composite already composes it under a composition resource name that no
-	// export and no earlier step of the pipeline has. It has no effect on any other ConfigMap.
+	// If true, a ConfigMap that the export takes over loses the keys that only it has. If it is not set, the
+	// ConfigMap keeps these keys with their values, and a warning names them. It has no effect on any other
+	// ConfigMap.
+	//
+	// An export takes over a ConfigMap with the name and the namespace of the export's object, if the composite
+	// already composes it under a composition resource name that no export and no earlier step of the pipeline
+	// has. The function cannot see later steps. If a later step composes a resource with the same composition
+	// resource name, Crossplane uses the resource of the later step.
 	// +optional
 	Prune bool `json:"prune,omitempty"`
 }

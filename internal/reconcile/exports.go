@@ -34,7 +34,7 @@ type objects []Object
 
 // makeExports makes the objects of all exports. Two exports of the same object are in conflict.
 func makeExports(s *session, req *request, placed placements, made generations) objects {
-	var out objects
+	out := objects(placed.possible) // they are in the response in any case
 	warned := map[*field.Path]int{} // the items of an export must not flood the events
 	for i, e := range placed.exports {
 		ex := exporter{s.forItem(e.Item), req.Desired, made.inUse}
@@ -47,9 +47,6 @@ func makeExports(s *session, req *request, placed placements, made generations) 
 			warned[e.Path]++
 			o.Warn = warned[e.Path] <= limits.MessageItems
 		}
-		out = out.add(o)
-	}
-	for _, o := range placed.possible {
 		out = out.add(o)
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 type Result struct {
 	Requirements []Requirement // the same on every call of one reconcile
 	Schemas      []plan.Kind   // that Crossplane must read
-	Objects      []Object      // in the order of the input
+	Objects      []Object      // those that are only kept because an export may take them over, then in the order of the input
 	Status       []Status      // in the order of the input
 	Others       []Outcome     // of anything that is neither an object nor a status field
 

@@ -129,10 +129,12 @@ func (s *successor) keepWanted(out *placements) {
 
 // keep keeps an object that an export may take over.
 func (p *placements) keep(s *successor, composed string, kind object.Kind) {
-	p.possible = append(p.possible, Object{
-		Name: composed, Kind: kind, Desired: object.Held(s.observed.Resources[composed].Object),
-		Outcome: Outcome{State: Held}, Possible: true,
-	})
+	o := Object{
+		Outcome: Outcome{State: Held}, Name: composed, Kind: kind, Possible: true,
+		Desired: object.Held(s.observed.Resources[composed].Object),
+	}
+	o.footprint.bytes = o.bytes()
+	p.possible = append(p.possible, o)
 }
 
 // keepPossible keeps the objects that exports may take over once their names are known.

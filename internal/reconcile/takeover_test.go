@@ -413,9 +413,9 @@ func TestUnknownNames(t *testing.T) {
 			input:   later,
 			objects: formers(former{composed: "old", rest: formerData}, former{composed: "last", rest: moreData, metadata: "name: other, namespace: team, " + ownedByComposite}),
 			want: []string{
-				waiting,
 				"last: Held Secret team/other {data: {extra: extra, host: old-host, more: more}}",
 				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
+				waiting,
 				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "last", composed resource "old"`,
 			},
 		},
@@ -424,8 +424,8 @@ func TestUnknownNames(t *testing.T) {
 			input:   strings.Replace(later, "nameExpression: composite.spec.later", `namespaceExpression: "'A'"`, 1),
 			objects: formers(former{composed: "old", rest: formerData}),
 			want: []string{
-				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.namespaceExpression: returns an invalid namespace: cannot use namespace "A": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
+				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.namespaceExpression: returns an invalid namespace: cannot use namespace "A": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
 			},
 		},
