@@ -21,12 +21,15 @@ type kcl struct {
 const kclName = "krm.kcl.dev/composition-resource-name"
 
 var (
-	kclSecret = regexp.MustCompile(`(?m)^\s*["']?kind["']?\s*[=:]\s*["']Secret["']`)
-	kclOpen   = regexp.MustCompile(`^\s*(?:("[^"]*"|[\w.]+)\s*[=:]\s*)?\{$`)
-	kclClose  = regexp.MustCompile(`^\s*\}\s*,?(?:\s*if\s+(\w+)(?:\s+else\s+\{\s*\})?)?$`)
-	kclLeaf   = regexp.MustCompile(`^\s*("[^"]*"|[\w.]+)\s*[=:]\s*([^{\[\s].*?),?$`)
-	kclBranch = regexp.MustCompile(`(?m)^\s*(?:if|elif|else|for)\b|\]\s*(?:if|for)\b`)
-	kclParam  = regexp.MustCompile(`(?m)^(\w+)\s*=\s*option\("params"\)\.(\w+)\s*$`)
+	kclSecret  = regexp.MustCompile(`(?m)^\s*["']?kind["']?\s*[=:]\s*["']Secret["']`)
+	kclOpen    = regexp.MustCompile(`^\s*(?:("[^"]*"|[\w.]+)\s*[=:]\s*)?\{$`)
+	kclClose   = regexp.MustCompile(`^\s*\}\s*,?(?:\s*if\s+(\w+)(?:\s+else\s+\{\s*\})?)?$`)
+	kclLeaf    = regexp.MustCompile(`^\s*("[^"]*"|[\w.]+)\s*[=:]\s*([^{\[\s].*?),?$`)
+	kclNothing = regexp.MustCompile(`^\s*(?:#.*|(?:"[^"]*"|[\w.]+)\s*[=:]\s*\{\s*\},?)?$`)
+	kclIf      = regexp.MustCompile(`^\s*if\s+(?:"[^"]*"\s+in\s+)?(\w+)\s*:$`)
+	kclElse    = regexp.MustCompile(`^\s*else\s*:$`)
+	kclBranch  = regexp.MustCompile(`(?m)^\s*(?:if|elif|else|for)\b|\]\s*(?:if|for)\b`)
+	kclParam   = regexp.MustCompile(`(?m)^(\w+)\s*=\s*option\("params"\)\.(\w+)\s*$`)
 )
 
 // kclSource adds the exports of a step of function-kcl.
@@ -58,6 +61,7 @@ type kclReader struct {
 	objects       []map[string]any // the Secrets
 	stack         []map[string]any // the object at the line, with those that contain it
 	broken        bool             // a part of the outermost object cannot be read
+	otherwise     int              // the depth of an object at whose end is an else branch
 	block, others strings.Builder  // the text of the outermost object, and the text that is not read
 }
 
@@ -83,26 +87,41 @@ func (k kcl) objects(text string) (objects []map[string]any, rest string) {
 // inside reads a line of an object.
 func (r *kclReader) inside(line string, open []string) {
 	o := r.stack[len(r.stack)-1]
-	trimmed := strings.TrimSpace(line)
+	if kclNothing.MatchString(line) || r.condition(line) {
+		return
+	}
 	if open != nil {
 		inner := map[string]any{}
-		r.broken = !kclSet(o, open[1], inner) || r.broken
+		r.broken = !kclSet(o, open[1], inner) || r.otherwise > 0 || r.broken
 		r.stack = append(r.stack, inner)
 		return
 	}
 	if closing := kclClose.FindStringSubmatch(line); closing != nil {
 		r.broken = r.broken || closing[1] != "" && r.variables[closing[1]] != "ocds" // it does not only wait
 		r.stack = r.stack[:len(r.stack)-1]
+		if r.otherwise > len(r.stack) {
+			r.otherwise = 0
+		}
 		if len(r.stack) == 0 {
 			r.end(o)
 		}
 		return
 	}
 	if leaf := kclLeaf.FindStringSubmatch(line); leaf != nil {
-		r.broken = !kclSet(o, leaf[1], kclValue(leaf[2])) || r.broken
+		r.broken = !kclSet(o, leaf[1], kclValue(leaf[2])) || r.otherwise > 0 || r.broken
 		return
 	}
-	r.broken = r.broken || trimmed != "" && !strings.HasPrefix(trimmed, "#")
+	r.broken = true
+}
+
+// condition reads a condition that only waits for composed resources, whose other branch is empty.
+func (r *kclReader) condition(line string) bool {
+	if kclElse.MatchString(line) {
+		r.otherwise = len(r.stack)
+		return true
+	}
+	m := kclIf.FindStringSubmatch(line)
+	return m != nil && r.otherwise == 0 && r.variables[m[1]] == "ocds"
 }
 
 // end ends the outermost object.

@@ -25,6 +25,15 @@ func TestKCLSecrets(t *testing.T) {
 			source: head + "  data = {\n    u = ocds[\"db\"].ConnectionDetails.username\n    \"p\" = ocds[\"db\"]?.ConnectionDetails?[\"pass.word\"] or \"\"\n  } if ocds else {}\n}\n",
 			want:   map[string]string{"u": "ann", "p": "p%s"},
 		},
+		"Waiting": {
+			reason: "the condition only waits for the resource, and there is nothing in the other branch",
+			source: head + "  if \"db\" in ocds:\n    data: {\n      u = ocds[\"db\"].ConnectionDetails.username\n    }\n  else:\n    data: {}\n}\n",
+			want:   map[string]string{"u": "ann"},
+		},
+		"Otherwise": {
+			reason: "there is data in the other branch",
+			source: head + "  if \"db\" in ocds:\n    data.u = ocds[\"db\"].ConnectionDetails.username\n  else:\n    data.v = \"aGVsbG8=\"\n}\n",
+		},
 		"Encoded": {
 			reason: "what is encoded is text here",
 			source: head + "  data.r = base64.encode(oxr.spec.region)\n  data.t = base64.encode(\"${oxr.spec.region}-100%\")\n  data.l = \"aGVsbG8=\"\n}\n",
