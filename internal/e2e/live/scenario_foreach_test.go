@@ -72,6 +72,82 @@ secrets:
 	)
 }
 
+// A generator keeps one password for each user of the composite.
+func generatesItems(ctx context.Context, s scenario) error {
+	apply := func(users ...string) func() error {
+		return func() error { return s.applyApp(ctx, "users: ["+strings.Join(users, ", ")+"]") }
+	}
+	available := func() error { return s.says(ctx, s.app(), "Available") }
+	exists := func(user string) func() error {
+		return func() error {
+			return eventually(ctx, soon, user, func() error { _, err := s.secretsOf(ctx, user); return err })
+		}
+	}
+
+	var before []*unstructured.Unstructured // the Secrets that must stay as they are: those of users, and all generations
+
+	keep := func(users ...string) func() error {
+		return func() (err error) {
+			if before, err = s.secretsOf(ctx, users...); err != nil {
+				return err
+			}
+
+			generations, err := s.List(ctx, "v1", "Secret", s.ns, generatorLabel+"=admin")
+			for i := range generations {
+				before = append(before, &generations[i])
+			}
+
+			if err == nil && len(before) != 2*len(users) {
+				err = brokenf("%d users have %d Secrets and generations", len(users), len(before))
+			}
+
+			return err
+		}
+	}
+	kept := func() error { return s.allUntouched(ctx, before) }
+	leaves := func() error { return s.deleted(ctx, "app-user-bert", "app-admin-bert-1") }
+
+	var former, latter map[string]string
+
+	return first(
+		func() error {
+			return s.open(ctx, "App", `
+generators:
+- name: admin
+  forEachExpression: composite.spec.users
+  keyExpression: item
+  password: {length: 24, symbols: 0, prefix: hush-}
+secrets:
+- name: user
+  forEachExpression: composite.spec.users
+  keyExpression: item
+  data: [{key: password, value: "generated.admin[key].password"}]
+`)
+		},
+		apply("anna", "bert"), exists("anna"), exists("bert"), available, keep("anna", "bert"),
+		// Added at the front, and reordered.
+		apply("carl", "bert", "anna"), exists("carl"), available, func() error { return s.force(ctx, s.app(), 3) }, kept,
+		// A key is there twice, and the list is missing.
+		keep("anna", "bert", "carl"),
+		apply("anna", "bert", "bert"), func() error { return s.says(ctx, s.app(), "Held", `"bert"`, "index 1, 2") }, kept,
+		func() error { return s.applyApp(ctx) },
+		func() error { return s.says(ctx, s.app(), "Held", "composite.spec.users") }, kept,
+		// Removed, and added again with another password.
+		func() (err error) { former, err = s.data(ctx, "Secret", "app-user-bert"); return err },
+		apply("anna", "carl"), leaves, available,
+		apply("carl", "bert", "anna"), exists("bert"), available,
+		func() (err error) { latter, err = s.data(ctx, "Secret", "app-user-bert"); return err },
+		func() error {
+			if former["password"] == "" || latter["password"] == "" || former["password"] == latter["password"] {
+				return brokenf("a user that is added again has no password of its own")
+			}
+
+			return nil
+		},
+		leaves,
+	)
+}
+
 // secretsOf returns the Secrets of users.
 func (s scenario) secretsOf(ctx context.Context, users ...string) (out []*unstructured.Unstructured, err error) {
 	for _, user := range users {

@@ -32,6 +32,7 @@ var scenarios = []struct {
 	{"legacy-claim", "A claim gets its exported Secret and its connection Secret. Both follow the source, and both stay when the source is deleted", exportsToClaims},
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
 	{"for-each", "Each item of a list has its own Secret. Adding an item, or changing the order, changes no other Secret. When an item leaves the list, only its Secret is deleted. If a key is missing or there twice, or if the list is missing, no Secret is deleted, and the condition names the key or the list", exportsItems},
+	{"for-each-generated", "A generator with a list keeps one credential for each item. Adding an item, or changing the order, changes no other credential. While a key is there twice, or the list is missing, no credential is deleted. When an item leaves the list, only its credential is deleted", generatesItems},
 	{"config-map", "A ConfigMap and a status field follow the composite and a source, and stay when the source is deleted", exportsConfigMaps},
 	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
 	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
