@@ -122,9 +122,10 @@ func (s *simulation) checkMovedDrop(name string) {
 	s.letGo(s.Stored[movedKey])
 }
 
-// checkMovedListed: the composite lists the object as long as an export wants it.
+// checkMovedListed: the composite lists an object with another composition resource name as long as an export wants it.
 func (s *simulation) checkMovedListed(listed []string) {
-	if s.input.moved.isExport() && s.Stored[movedKey] != nil && slices.Contains(s.latest().listed, movedKey) && !slices.Contains(listed, movedKey) {
+	composed := functiontest.Meta(s.Stored[movedKey], "annotations", functiontest.ResourceNameAnnotation)
+	if s.input.moved.isExport() && composed != "" && composed != s.input.moved.by && slices.Contains(s.latest().listed, movedKey) && !slices.Contains(listed, movedKey) {
 		s.fail("forgotten", "the export %s wants %s, which is no longer listed", s.input.moved.by, movedKey)
 	}
 }
