@@ -195,7 +195,7 @@ func migrate(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 
-	out, err := exec.CommandContext(ctx, state("function-export"), "migrate", file).Output() //nolint:gosec // Built for this.
+	out, err := exec.CommandContext(ctx, state("function-export"), "migrate", file).Output()
 	if err != nil {
 		return nil, fmt.Errorf("cannot migrate: %w", err)
 	}

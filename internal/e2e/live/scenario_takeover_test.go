@@ -207,7 +207,7 @@ func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage stri
 		}
 	}
 
-	for range 4 {
+	for range 3 {
 		s.Crossplane.Kill()
 
 		n, err := changed()
@@ -221,7 +221,7 @@ func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage stri
 			return done, err
 		}
 
-		time.Sleep(time.Duration(rng.IntN(2500)) * time.Millisecond)
+		time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
 	}
 
 	return done, nil
