@@ -142,21 +142,16 @@ func (s *itemSimulation) reconcile(interrupted bool) {
 		steps = s.rng.IntN(steps + 1)
 	}
 	s.logf("reconcile, %d steps: %s", steps, s.Condition())
-	kept := []string{}
 	for _, key := range s.Listed {
 		o := s.Stored[key]
 		if _, ok := desired[functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation)]; o == nil || ok {
 			continue
 		}
 		if steps--; steps < 0 {
-			kept = append(kept, key)
-			continue
+			return // the list is written after that
 		}
 		s.checkDelete(key)
 		delete(s.Stored, key)
-	}
-	if steps < 0 {
-		return // the list is written after that
 	}
 	s.Listed = nil
 	names := slices.Sorted(maps.Keys(desired))

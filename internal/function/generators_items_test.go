@@ -169,3 +169,19 @@ secrets:
 	c.Settle()
 	c.Wants("alice left", "shop-key-bob shop-keys-bob-1", "Available")
 }
+
+// A new item is not the item that left: a later step must not refer to the credential of another user.
+func TestGenerateForAnotherItem(t *testing.T) {
+	c := functiontest.NewControlPlane(t, itemPasswords)
+	setUsers(c, "alice")
+	c.Settle()
+	setUsers(c, "bob")
+	c.Reconcile()
+	if state, _ := c.State()["users/bob"].(map[string]any); state == nil || state["latest"] != nil {
+		t.Errorf("the state is %v, want no latest generation of bob", c.State())
+	}
+	c.Settle()
+	c.Annotate(rotateKey, "users=1")
+	c.Settle()
+	c.Wants("both are rotated by the name of the list", "shop-user-bob shop-users-alice-1 shop-users-bob-1 shop-users-bob-2", "Available")
+}

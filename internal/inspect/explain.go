@@ -134,6 +134,9 @@ type ExplainedGenerator struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 
+	// ForEach is the list for whose items one credential each is generated. It is empty for a single credential.
+	ForEach string `json:"forEach,omitempty"`
+
 	// Type is the field of the generator that is set, for example password.
 	Type string `json:"type"`
 

@@ -424,6 +424,7 @@ generators:
     set: [{fieldPath: spec.user, value: resources.db.user}]
     outputs: {token: secret.token}
     readyExpression: resource.status.ok
+- {name: users, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}
 secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token.token}]}]`)
 	type generated struct {
 		Text, Makes, Others, Grace, SignedBy string
@@ -431,7 +432,7 @@ secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token
 	}
 	var got []generated
 	for _, g := range ex.Generators {
-		d := generated{g.Name + " " + g.Type, g.Makes, g.Others, g.Grace, g.SignedBy, g.Outputs, g.Renewed, nil}
+		d := generated{strings.TrimSuffix(g.Name+" "+g.Type+" for each of "+g.ForEach, " for each of "), g.Makes, g.Others, g.Grace, g.SignedBy, g.Outputs, g.Renewed, nil}
 		for _, k := range g.Expressions {
 			d.Expressions = append(d.Expressions, keyText(k))
 		}
@@ -460,6 +461,13 @@ secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token
 				"generators[4].resource.set[0].value: spec.user+ = resources.db.user required",
 				"generators[4].resource.outputs[token]: outputs.token+ (own) = secret.token required secret",
 				"generators[4].resource.readyExpression: readyExpression+ (own) = resource.status.ok required",
+			},
+		},
+		{
+			Text: "users uuid for each of composite.spec.users", Makes: "Secret", Outputs: []string{"uuid"}, Renewed: []string{asked},
+			Expressions: []string{
+				"generators[5].forEachExpression: forEachExpression+ = composite.spec.users required",
+				"generators[5].keyExpression: keyExpression+ = item.name required",
 			},
 		},
 	}

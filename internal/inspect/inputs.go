@@ -242,6 +242,11 @@ func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 			out.Expressions = append(out.Expressions, x.expression(e, name))
 		}
 	}
+	if f := m.ForEach; f != nil {
+		out.ForEach = f.List.Source().Text
+		add(f.List, "forEachExpression")
+		add(f.Key, "keyExpression")
+	}
 	add(m.Keepers, "keepersExpression")
 	out.Makes = m.Makes.Object().Kind
 	switch kind := m.Makes.(type) {

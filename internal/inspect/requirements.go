@@ -174,7 +174,11 @@ func generationAsks(m *plan.Generator) []Ask {
 	object := m.Makes.Object()
 	a := Ask{Path: m.Path.String(), APIVersion: object.APIVersion, Kind: object.Kind, Optional: true}
 	a.Namespace = spelling(m.Namespace, nil, ownNamespaceSpelling)
-	name := Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s-' + string(generation.number)", m.Name)}
+	item := ""
+	if m.ForEach != nil {
+		item = "key + '-' + "
+	}
+	name := Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s-' + %sstring(generation.number)", m.Name, item)}
 	if r, ok := m.Makes.(*plan.Manifest); ok {
 		for _, f := range r.Set {
 			if f.At.String() == "metadata.name" {

@@ -115,6 +115,15 @@ func TestTypesFind(t *testing.T) {
 		input  string
 		want   []string
 	}{
+		"ItemOfGenerator": {
+			reason: "an item has the type of the elements of the list",
+			input: "{generators: [{name: g, forEachExpression: resources.db.status.atProvider.users, keyExpression: item.nmae, uuid: {}, " +
+				"refreshPolicy: OnChange, keepersExpression: item.rol}], secrets: [{name: s, data: [{key: k, value: generated.g.a.uuid}]}]}",
+			want: []string{
+				"generators[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].nmae: did you mean name?",
+				"generators[0].keepersExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].rol: did you mean role?",
+			},
+		},
 		"Misspelt": {
 			reason: "a field of the status that there is not, with the one that was meant",
 			input:  value("resources.db.status.atProvider.hsot"),

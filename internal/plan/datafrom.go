@@ -156,18 +156,7 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 		c.diagnostics = append(c.diagnostics, wrong...)
 		b.Find.Name = re
 	}
-	variable, name, ok := GeneratedInput(f.Path)
-	name, _, whole := strings.Cut(name, "/")
-	switch {
-	case !ok || len(c.declaredGenerators) == 0:
-	case variable == expression.Previous:
-		c.report(at.Child("path").String(), "cannot find previous generations: use extract with key %s", variable+"."+name)
-	case whole && c.isList(strings.SplitN(name, ".", 2)[0]):
-		c.report(at.Child("path").String(), "cannot find the outputs of %q, which has outputs for each item: write a valueMap", name)
-	case whole && c.generator(name) == nil:
-		c.report(at.Child("path").String(), "there is no generator %q%s", name,
-			suggest.ThereAre(name, c.generatorNames(), noGenerators))
-	}
+	c.refuseFound(at.Child("path").String(), f.Path)
 	for _, name := range c.generatorNames() {
 		if b.Find.generates(name) && !c.isList(name) {
 			b.Find.Generators = append(b.Find.Generators, name)
@@ -177,6 +166,22 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 		if IsSecret(s) && b.Find.Reaches(s.Name) {
 			c.outputs.addUse(use{input: s.Name, key: Anything, place: expression.Place{Path: at.String()}})
 		}
+	}
+}
+
+// refuseFound refuses the path of outputs that a find does not find.
+func (c *compiler) refuseFound(at, path string) {
+	variable, name, ok := GeneratedInput(path)
+	name, _, whole := strings.Cut(name, "/")
+	list, _, _ := strings.Cut(name, ".")
+	switch {
+	case !ok || len(c.declaredGenerators) == 0:
+	case variable == expression.Previous:
+		c.report(at, "cannot find previous generations: use extract with key %s", variable+"."+name)
+	case whole && c.isList(list):
+		c.report(at, "cannot find the outputs of %q, which has outputs for each item: write a valueMap", list)
+	case whole && c.generator(name) == nil:
+		c.report(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(), noGenerators))
 	}
 }
 

@@ -258,15 +258,16 @@ func (g *stepper) replacedBy(name string) *generation {
 	}
 	var left, added []string
 	for other, t := range g.trusted {
-		if t.generator == nil && len(t.proven) > 0 && !isItem(other) {
+		if t.generator == nil && len(t.proven) > 0 {
 			left = append(left, other)
 		}
 	}
 	for other := range g.wanted {
-		if g.current[other] == nil && !isItem(other) {
+		if g.current[other] == nil {
 			added = append(added, other)
 		}
 	}
+	left, added = slices.DeleteFunc(left, isItem), slices.DeleteFunc(added, isItem)
 	if len(left) != 1 || len(added) != 1 || added[0] != name {
 		return nil
 	}

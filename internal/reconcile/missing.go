@@ -69,7 +69,7 @@ func (s *session) explain(err error, x *expression.Expression) error {
 
 // whyMissing says what is known about a missing input, with a command that shows more.
 func (s *session) whyMissing(text string, x *expression.Expression, null bool) (what, command string) {
-	if what, ok := s.missing[text]; ok {
+	if what := cmp.Or(s.missing[text], s.noItem(text)); what != "" {
 		return what, ""
 	}
 	if x != nil && !x.Source().Own && s.author == nil && !isLegacy(s.object) && isBelow(text, expression.Secret) {
@@ -84,9 +84,6 @@ func (s *session) whyMissing(text string, x *expression.Expression, null bool) (
 	}
 	if what := s.lacksInEnvironment(text); what != "" {
 		return what, SeeComposition(s.object)
-	}
-	if what := s.noItem(text); what != "" {
-		return what, ""
 	}
 	in, rest := s.inputs.find(text)
 	if in.source {

@@ -188,6 +188,9 @@ func (p *printer) generator(g inspect.ExplainedGenerator) {
 		makes = "each generation of which is a " + g.Makes
 	}
 	p.section("Generator %q (%s), of type %s, %s", g.Name, g.Path, g.Type, makes)
+	if g.ForEach != "" {
+		p.line(1, "there is one for each item of %s", g.ForEach)
+	}
 	outputs := append([]string{}, g.Outputs...)
 	if g.Others != "" {
 		outputs = append(outputs, g.Others)
