@@ -29,8 +29,8 @@ func TestWantedPlaces(t *testing.T) {
 			input:   wanted,
 			objects: formers(named("url", "xr-url"), named("old", "wanted")),
 			want: []string{
-				`url: Held! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/wanted; until then, the composed resource "old" is kept unchanged there`,
 				"old: Held Secret team/wanted {data: {host: old-host, user: old-user}}",
+				`url: Held! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/wanted; until then, the composed resource "old" is kept unchanged there`,
 			},
 		},
 		"OneObject": {
@@ -59,8 +59,8 @@ func TestWantedPlaces(t *testing.T) {
 			input:   strings.Replace(url, "name: url", "name: db", 1),
 			objects: formers(named("old", "xr-db")),
 			want: []string{
-				`db: Conflict! nothing | Secret "db": the composed resource with that name has the kind DB: give the Secret another name in secrets[0].name; until then, the composed resource "old" is kept unchanged there`,
 				"old: Held Secret team/xr-db {data: {host: old-host, user: old-user}}",
+				`db: Conflict! nothing | Secret "db": the composed resource with that name has the kind DB: give the Secret another name in secrets[0].name; until then, the composed resource "old" is kept unchanged there`,
 			},
 		},
 		"Swapped": {

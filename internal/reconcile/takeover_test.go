@@ -479,8 +479,8 @@ func TestUnknownNames(t *testing.T) {
 			input:   strings.Replace(later, "name: a", "name: url", 1),
 			objects: strings.Replace(observedURL, "resources:", "resources:\n  old: {object: "+former{composed: "old", rest: formerData, metadata: "name: former, namespace: team, " + ownedByComposite}.object()+"}", 1),
 			want: []string{
-				`url: Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
 				"old: Held Secret team/former {data: {host: old-host, user: old-user}}",
+				`url: Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
 				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
 			},
 		},
