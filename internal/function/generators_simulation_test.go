@@ -1122,7 +1122,7 @@ func (s *simulation) isExported(value string) bool {
 	for name, generators := range simulatedExports {
 		for _, g := range generators {
 			o := s.Stored["v1|Secret|team-a|shop-"+name]
-			if value == "" || o == nil || exportedValue(o, g) != value {
+			if value == "" || o == nil || exportedValue(o, g) != value || name == "moved" && !s.input.moved.isExport() {
 				continue
 			}
 			if said := annotation(o, "generated"); (said == "" || strings.Contains(said, "forged")) && !s.input.has(g) {

@@ -125,7 +125,8 @@ func (s *simulation) checkMovedDrop(name string) {
 // checkMovedListed: the composite lists an object with another composition resource name as long as an export wants it.
 func (s *simulation) checkMovedListed(listed []string) {
 	composed := functiontest.Meta(s.Stored[movedKey], "annotations", functiontest.ResourceNameAnnotation)
-	if s.input.moved.isExport() && composed != "" && composed != s.input.moved.by && slices.Contains(s.latest().listed, movedKey) && !slices.Contains(listed, movedKey) {
+	known := s.input.moved.isExport() && !s.input.moved.named // otherwise the name may be unknown
+	if known && composed != "" && composed != s.input.moved.by && slices.Contains(s.latest().listed, movedKey) && !slices.Contains(listed, movedKey) {
 		s.fail("forgotten", "the export %s wants %s, which is no longer listed", s.input.moved.by, movedKey)
 	}
 }
@@ -139,8 +140,8 @@ func (s *simulation) keepsMoved(name, g, key string) bool {
 // checkMovedEnd: if the export prunes, the object has no keys of the earlier step.
 func (s *simulation) checkMovedEnd() {
 	o := s.Stored[movedKey]
-	if (o != nil) != (s.input.moved.by != "") {
-		s.fail("end", "%s exists: %t, and it is composed by %q", movedKey, o != nil, s.input.moved.by)
+	if listed := slices.Contains(s.latest().listed, movedKey); listed != (s.input.moved.by != "") || listed && o == nil {
+		s.fail("end", "%s is listed: %t, and it is composed by %q", movedKey, listed, s.input.moved.by)
 	}
 	if !s.input.moved.prune || !s.input.moved.isExport() {
 		return
