@@ -185,3 +185,18 @@ func TestGenerateForAnotherItem(t *testing.T) {
 	c.Settle()
 	c.Wants("both are rotated by the name of the list", "shop-user-bob shop-users-alice-1 shop-users-bob-1 shop-users-bob-2", "Available")
 }
+
+// Two steps cannot have the generators of the same items.
+func TestGenerateForItemsInTwoSteps(t *testing.T) {
+	c := functiontest.NewControlPlane(t, itemPasswords)
+	setUsers(c, "alice")
+	c.Settle()
+	c.Later = []string{"generators: [{name: users, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}]"}
+	c.Reconcile()
+	if diff := cmp.Diff(`invalid input: generators[0].name: an earlier step of the pipeline also has a generator "users": rename one of them`, c.Fatal()); diff != "" {
+		t.Errorf("the second step: -want, +got:\n%s", diff)
+	}
+	c.Later = []string{"generators: [{name: ids, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}]\nsecrets: [{name: id, forEachExpression: composite.spec.users, keyExpression: item.name, data: [{key: id, value: \"generated.ids[key].uuid\"}]}]"}
+	c.Settle()
+	c.Wants("another name", "shop-id-alice shop-ids-alice-1 shop-user-alice shop-users-alice-1", "Available")
+}
