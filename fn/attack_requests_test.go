@@ -20,7 +20,7 @@ import (
 // The limits of the server's work for one request of at most requestSize.
 const (
 	requestCPU    = 2 * time.Second // the most expensive request needs 0.7 s on an idle machine
-	requestMemory = 150 << 20   // the largest needs 112 MiB on an idle machine, and 123 MiB on a busy one, where garbage stays longer
+	requestMemory = 150 << 20       // the largest needs 112 MiB on an idle machine, and 123 MiB on a busy one, where garbage stays longer
 	requestSize   = 4 << 20
 
 	// goneCPU is the CPU time that the server may use for a request after its caller is gone. It is many
