@@ -10,9 +10,10 @@ var checklist = []string{
 	"Next steps:",
 	"1. Settle each DECIDE, add the steps to your Composition, and remove what the comments above name. Then run:",
 	"   function-export check composition.yaml",
-	"2. Rehearse with files of a composite and its observed resources: function-export render DIR",
-	"3. Apply the Composition. For each composite, the condition ExportsReady must become True. If its reason is Conflict,",
-	"   its message names the owner of the existing object. An object that is taken over keeps its metadata.uid:",
+	"2. Rehearse with files of a composite and its observed resources: function-export render DIR --changes",
+	"3. Apply the Composition, and switch one composite first. The condition ExportsReady of each composite must become",
+	"   True. If its reason is Conflict, its message names the owner of the existing object. An object that is taken over",
+	"   keeps its metadata.uid:",
 	"   kubectl get secret NAME --namespace NAMESPACE --output jsonpath={.metadata.uid}",
 	"4. To go back, apply the former Composition. Set prune: true only when you will not go back.",
 }

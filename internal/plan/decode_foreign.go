@@ -72,7 +72,7 @@ var foreignFields = map[string]foreignField{ //nolint:gochecknoglobals // a tabl
 	"inline": {toolTemplates, "write each key as an item of data: - {key: ..., value: ...}"},
 
 	"externalRef": {toolKRO, "write an item of sources: {name: ..., apiVersion: <apiVersion>, kind: <kind>, matchName: <metadata.name>}"},
-	"forEach":     {toolKRO, "write each object as an export of its own, or all keys of a map as one valueMap"},
+	"forEach":     {toolKRO, "write the list in forEachExpression, and the key of an item in keyExpression, for example item.name"},
 	"includeWhen": {toolKRO, "write the condition in the value: x ? optional.of(y) : optional.none(), with optional: true"},
 	"readyWhen":   {toolKRO, "leave it out: an export is ready when all of its values exist"},
 

@@ -30,6 +30,7 @@ func (r *run) sayDeleted(in *inputs) {
 		case opaque && !d.isOurs():
 			text += " unless a skipped step composes it"
 		}
+		r.deletes = r.deletes || d.isExportable()
 		at := strings.TrimPrefix(d.GetNamespace()+"/"+d.GetName(), "/")
 		r.say(text, fmt.Sprintf("%s %s, composed resource %q", d.GetKind(), at, name))
 	}

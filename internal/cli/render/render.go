@@ -30,7 +30,7 @@ type Command struct {
 
 	// Flags. Keep them in alphabetical order.
 	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators."                                                                  placeholder:"TIME"`
-	Changes                bool              `help:"Print how the observed objects change, instead of the objects: which of them are created, taken over, changed or deleted, and which keys of their data change. It never prints values. The exit code is 1 if an export is not ready."`
+	Changes                bool              `help:"Print how the observed objects change, instead of the objects: which of them are created, taken over, changed or deleted, and which keys of their data change. It never prints values. The exit code is 1 if an export is not ready, or if a Secret or a ConfigMap is deleted or loses or changes a key."`
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
 	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
 	FunctionAnnotations    []string          `help:"Accepted, but has no effect: these annotations configure how Crossplane's command runs a function, and fn render is the function." placeholder:"KEY=VALUE" short:"a"`
@@ -72,9 +72,10 @@ length, unless --show-secrets is set.
 The flags are those of crossplane composition render, except for flags about Docker,
 Crossplane and projects: this command needs none of them.
 
-Exit codes: 0 if the objects are printed, 1 if the input has errors, or if an export
-is not ready with --changes, 2 if a file could not be read, if the command line is
-wrong, or if a step does not end in time.
+Exit codes: 0 if the objects are printed, 1 if the input has errors, 2 if a file could
+not be read, if the command line is wrong, or if a step does not end in time. With
+--changes, 1 also means that an export is not ready, or that a Secret or a ConfigMap
+is deleted or loses or changes a key.
 
 Examples:
 
@@ -124,17 +125,27 @@ func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServ
 		}
 	}
 	r.sayDeleted(in)
-	var out []byte
 	if c.Changes {
-		out = r.changes(in)
-	} else if out, err = c.print(in, r); err != nil {
+		return r.printChanges(in, stdout)
+	}
+	out, err := c.print(in, r)
+	if err != nil {
 		return err
 	}
 	if _, err := stdout.Write(out); err != nil {
 		return fmt.Errorf("cannot write the rendered objects: %w", err)
 	}
-	if c.Changes && !r.ready {
-		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "an export is not ready"}
+	return nil
+}
+
+// printChanges prints the report of --changes. Its error says that applications would notice.
+func (r *run) printChanges(in *inputs, stdout io.Writer) error {
+	report := r.changes(in)
+	if _, err := stdout.Write(report.Bytes()); err != nil {
+		return fmt.Errorf("cannot write the changes: %w", err)
+	}
+	if report.losses || !r.ready {
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "an object is lost or changes, or an export is not ready"}
 	}
 	return nil
 }
@@ -156,6 +167,7 @@ type run struct {
 	context  *structpb.Struct
 	results  []result
 	ready    bool // all exports are ready
+	deletes  bool // a Secret or a ConfigMap is deleted
 }
 
 // A result is a result that did not end the pipeline, and its step.
