@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -146,6 +147,39 @@ func TestForgedGenerations(t *testing.T) {
 				if !strings.HasPrefix(c.Condition(), tc.then) || c.HoldsForged() {
 					t.Errorf("%s: then %s, not %s", tc.reason, c.Condition(), tc.then)
 				}
+			}
+		})
+	}
+}
+
+// Crossplane deletes what it observes with a composition resource name that is not desired.
+func TestGenerationWithTheNameOfAnExport(t *testing.T) {
+	const first = "v1|Secret|team-a|shop-admin-1"
+	cases := map[string]struct{ reason, name string }{
+		"Waits":  {"the export has no object, so the generation is desired with its name", "cache"},
+		"Exists": {"the object of the export is found by its place", "connection"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			waits := "\n- {name: cache, data: [{key: host, value: composite.spec.cache}]}"
+			c := overGRPC(functiontest.NewControlPlane(t, adminOnce+waits))
+			c.Settle()
+			uids := func() string {
+				return functiontest.Meta(c.Stored[first], "uid") + " " + functiontest.Meta(c.Stored["v1|Secret|team-a|shop-connection"], "uid")
+			}
+			was := uids()
+			functiontest.Set(c.Stored[first], tc.name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			for range 3 {
+				c.ReconcileHostile()
+			}
+			functiontest.Set(c.XR, "cache.example.org", "spec", "cache")
+			for range 3 {
+				c.ReconcileHostile()
+			}
+			c.Wants(tc.reason, "shop-admin-1 shop-cache shop-connection", "Available")
+			named := functiontest.Meta(c.Stored[first], "annotations", functiontest.ResourceNameAnnotation)
+			if diff := cmp.Diff([]string{was, "generated/admin/1"}, []string{uids(), named}); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

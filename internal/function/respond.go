@@ -89,7 +89,11 @@ func desired(before wire.Resource, result *reconcile.Result) *fnv1.State {
 		}
 	}
 	for _, g := range result.Generations {
-		out.Resources[g.Name] = &fnv1.Resource{Resource: g.Desired, Ready: ready(g.Ready)}
+		name := g.Name
+		if g.Hides != "" && out.GetResources()[g.Hides] == nil { // Crossplane deletes a resource whose name is not desired
+			name = g.Hides
+		}
+		out.Resources[name] = &fnv1.Resource{Resource: g.Desired, Ready: ready(g.Ready)}
 	}
 	written := slices.ContainsFunc(result.Status, func(s reconcile.Status) bool { return s.Value != nil })
 	unready := isCompositeUnready(result)

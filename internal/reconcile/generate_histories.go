@@ -189,6 +189,8 @@ func (h *historyReader) readObserved(composed string, id identified) {
 	h.observed[resourceRef{kind, name}] = true
 	if !h.composes(composed) {
 		k.composed = composed
+	} else if h.placed[composed] {
+		k.hides = composed
 	}
 	h.add(k)
 }

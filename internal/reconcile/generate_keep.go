@@ -106,7 +106,8 @@ func observedOf(manifest *structpb.Struct, observed wire.Struct) *structpb.Struc
 
 func (g *stepper) compose(k *generation, desired *structpb.Struct, ready bool) {
 	g.write(targetOf(object.Identity(k.object)), k.composed)
-	g.add(Composed{own: plan.GenerationName(k.Generator, k.Number), Name: k.composed, Desired: desired, Ready: ready})
+	own := plan.GenerationName(k.Generator, k.Number)
+	g.add(Composed{own: own, Name: k.composed, Hides: k.hides, Desired: desired, Ready: ready})
 }
 
 func (g *stepper) write(t target, composed string) {

@@ -21,6 +21,7 @@ type generation struct {
 	object   wire.Struct
 	details  observation.Details // its outputs, or its connection details
 	composed string              // composition resource name
+	hides    string              // the export whose composition resource name it has, because its annotation was changed
 	listed   bool                // the composite lists it as one of its resources
 	lost     bool                // its state was changed
 	madeFrom string              // the hash of its input, as the object states it

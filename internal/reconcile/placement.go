@@ -228,7 +228,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
 	case taken || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
-	case req.isAnother(composed, at.target):
+	case req.isAnother(e, composed, at.target):
 		at.conflict = fmt.Sprintf("%s %s has the composition resource name %q of another object of this composite: "+
 			"delete it, or %s", e.Kind, at, composed, rename)
 	case composed != e.Name:

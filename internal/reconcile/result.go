@@ -86,6 +86,7 @@ type Object struct {
 // Composed is a resource that a generator composes.
 type Composed struct {
 	Name    string // in the pipeline
+	Hides   string // its name in the pipeline while the export with that name has no object, or empty
 	Desired *structpb.Struct
 	Ready   bool
 

@@ -98,10 +98,11 @@ func (at *placement) isTakenOver(e plan.Export) bool {
 }
 
 // isAnother reports whether the composed resource with a name is not the one at a place. Crossplane would write to it.
-func (r *request) isAnother(composed string, at target) bool {
+// The export's own name can only be that of a generation, which gets its own name again.
+func (r *request) isAnother(e plan.Export, composed string, at target) bool {
 	res, ok := r.Observation.Resources[composed]
 	_, kind, ns, name := object.Identity(res.Object)
-	return ok && (kind != string(at.kind) || name != at.name || ns != "" && ns != at.namespace)
+	return ok && composed != e.Name && (kind != string(at.kind) || name != at.name || ns != "" && ns != at.namespace)
 }
 
 // keepWanted keeps the objects that exports can take over only after their own objects are deleted.
