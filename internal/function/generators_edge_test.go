@@ -175,6 +175,42 @@ func TestRestoredComposite(t *testing.T) {
 	}
 }
 
+// A backup brings the composite back without its list, while an export is kept with a former value.
+func TestRestoredCompositeWithAKeptExport(t *testing.T) {
+	input := func(kind string) string {
+		return fmt.Sprintf(`
+generators: [{name: admin, gracePeriod: 0s, %[1]s: {}}]
+secrets:
+- {name: cache, data: [{key: host, value: composite.spec.cache}, {key: admin, value: generated.admin.%[1]s}]}
+- {name: connection, data: [{key: admin, value: generated.admin.%[1]s}]}
+`, kind)
+	}
+	c := functiontest.NewControlPlane(t, input("password"))
+	functiontest.Set(c.XR, "cache.example.org", "spec", "cache")
+	c.Settle()
+	delete(c.XR.GetFields()["spec"].GetStructValue().GetFields(), "cache")
+	c.Annotate(rotateKey, "admin=1")
+	c.Settle()
+
+	c.Listed = nil
+	c.Wait(time.Hour) // so that it is not taken for an outdated list
+	c.SetInput(input("uuid"))
+	c.Annotate(functiontest.Prefix+"accept-generation", functiontest.Meta(c.Stored["v1|Secret|team-a|shop-admin-2"], "uid"))
+	for range 8 {
+		c.Reconcile()
+		c.Wait(time.Second)
+	}
+	if c.Value("shop-cache", "admin") != c.Value("shop-admin-1", "password") {
+		t.Error("the kept export does not have the first value")
+	}
+	functiontest.Set(c.XR, "cache.example.org", "spec", "cache")
+	for range 3 {
+		c.Reconcile()
+		c.Wait(time.Second)
+	}
+	c.Wants("no export has the first value", "shop-admin-3 shop-cache shop-connection", "Available")
+}
+
 func TestTwoGeneratorsOfOneObject(t *testing.T) {
 	const one = `
 - name: %s

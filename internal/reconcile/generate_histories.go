@@ -118,15 +118,15 @@ func (h *historyReader) history(name string) *history {
 // readExport reads which generations an export has values of.
 func (h *historyReader) readExport(e plan.Export, at placement) {
 	from := readGenerated(at.observed)
-	if at.observed.Exists() && !at.unlisted {
+	if at.observed.Exists() {
 		said := from
 		if e.Kind == object.ConfigMap { // its record only keeps the generations that it names
 			said = parseGenerated(at.observed)
 		}
 		for _, name := range e.Generators {
-			if f, ok := said[name]; ok {
+			if f, ok := said[name]; ok { // also while the composite does not list the export
 				h.named[f.UID] = true
-			} else {
+			} else if !at.unlisted {
 				h.history(name).unrecorded = true
 			}
 		}
