@@ -254,11 +254,17 @@ fromComposite: {fieldPath: spec.operatorSpec, allow: {resources: [db]}}
 	)
 }
 
-// everything returns all objects of the scenario's namespace, except events.
+// everything returns all objects of the scenario's namespace, except events and the objects that Kubernetes creates in
+// each namespace, which can exist only after the scenario has begun.
 func (s scenario) everything(ctx context.Context) (map[live.Ref]*unstructured.Unstructured, error) {
 	out := map[live.Ref]*unstructured.Unstructured{}
 
 	return out, eachObject(ctx, s.ns, func(o *unstructured.Unstructured) {
+		switch o.GetKind() + "/" + o.GetName() {
+		case "ServiceAccount/default", "ConfigMap/kube-root-ca.crt":
+			return
+		}
+
 		if o.GetKind() != "Event" {
 			out[live.RefOf(o)] = o
 		}
