@@ -102,7 +102,7 @@ func (h *itemsHistory) edit() {
 	case how == 2:
 		users = append(users, map[string]any{"name": "Illegal"})
 	case how == 3:
-		users = append(users, map[string]any{"role": "nobody"})
+		users = append(users, map[string]any{"role": "none"})
 	case how < 8 || len(users) == 0:
 		users = append(users, user())
 	case how < 10:
