@@ -115,7 +115,7 @@ var mayImport = map[string]imports{
 	},
 	"internal/generator": {
 		own:   "input/v1beta1 limits object sensitive",
-		other: "github.com/google/uuid golang.org/x/crypto/ssh k8s.io/apimachinery k8s.io/utils/ptr",
+		other: "github.com/google/uuid github.com/robfig/cron/v3 golang.org/x/crypto/ssh k8s.io/apimachinery k8s.io/utils/ptr",
 	},
 	"internal/collect": {own: "expression limits object sensitive"},
 	"internal/rewrite": {own: "budget diagnostic limits sensitive suggest"},

@@ -42,6 +42,11 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",message="gracePeriod must be at most 15 times refreshInterval"
 // +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
 // +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.resource.manifest) && has(self.resource.manifest.apiVersion) && has(self.resource.manifest.kind) && self.resource.manifest.apiVersion == 'v1' && self.resource.manifest.kind in ['Secret', 'ConfigMap']) || has(self.resource.readyExpression) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap"
+// +kubebuilder:validation:XValidation:rule="!(has(self.readyExpression) && has(self.resource) && has(self.resource.readyExpression))",fieldPath=".readyExpression",message="must not also be set below resource: keep one of them"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.readyExpression))",fieldPath=".readyExpression",message="must not be set for totp, which creates no generations"
+// +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || has(self.readyExpression) || has(self.resource)",fieldPath=".abandonAfter",message="has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.rotationWindow) || (has(self.refreshPolicy) && self.refreshPolicy == 'Periodic')",fieldPath=".rotationWindow",message="has no effect without refreshPolicy Periodic: set it, or leave the window out"
 type Generator struct {
 	// The name of the generator in expressions. It is also part of the names of its generations.
 	// +kubebuilder:validation:MinLength=1
@@ -135,6 +140,54 @@ type Generator struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	KeepersExpression string `json:"keepersExpression,omitempty"`
+
+	// Returns whether the pending generation works, a bool. It is evaluated only while a generation is pending. Until it
+	// returns true, `generated.<name>` stays the current generation, and the exports of the first generation wait. The
+	// expression also sees `candidate.<name>`, the outputs of the pending generation, `generation.number` and
+	// `generation.id`, and for `resource` also `resource` and `secret` of the pending generation. It may use secrets. If it
+	// is not set, a generation works when it is stored, and one of a `resource` when its condition `Ready` is true and it
+	// has all connection details that the current generation has. For example,
+	// `secrets.db.password == candidate.admin.password`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ReadyExpression string `json:"readyExpression,omitempty"`
+
+	// How long a pending generation may take to work. Then it is abandoned: `candidate.<name>` is the current generation
+	// again, so that the export that sets the credential sets the former value. The time starts when all exports that use
+	// `candidate.<name>` have the pending generation. The same rotation is tried again after one hour, and after each
+	// further failure after twice the time, up to 24 hours. The first generation is never abandoned. If it is not set,
+	// a pending generation waits without limit. For example, `15m`.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
+	AbandonAfter *metav1.Duration `json:"abandonAfter,omitempty"`
+
+	// With policy `Periodic`, when a rotation may start. If the time comes outside of a window, the rotation starts in the
+	// next one. Changes of `keepersExpression`, the rotate annotation, and a certificate that would expire before the
+	// next window do not wait. If it is not set, a rotation starts at any time.
+	// +optional
+	RotationWindow *RotationWindow `json:"rotationWindow,omitempty"`
+}
+
+// A RotationWindow says when rotations may start.
+type RotationWindow struct {
+	// When a window opens, in the format of cron: minute, hour, day of the month, month, day of the week. For example,
+	// `0 2 * * 6` is each Saturday at 2:00.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Schedule string `json:"schedule"`
+
+	// How long a window stays open. For example, `2h`.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be from 1m to 168h (one week)"
+	Duration metav1.Duration `json:"duration"`
+
+	// The time zone of the schedule, as in the IANA time zone database. If it is not set, it is `UTC`. For example,
+	// `Europe/Berlin`.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
 }
 
 // A PasswordGenerator creates a password.
@@ -326,7 +379,6 @@ type TOTPGenerator struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.manifest) || (has(self.manifest.apiVersion) && has(self.manifest.kind) && size(self.manifest.apiVersion) > 0 && size(self.manifest.kind) > 0)",message="manifest must have apiVersion and kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.manifest) || !has(self.manifest.metadata) || !has(self.manifest.metadata.name)",message="manifest must not have metadata.name: each generation has its own name"
-// +kubebuilder:validation:XValidation:rule="!(has(self.manifest) && has(self.manifest.apiVersion) && has(self.manifest.kind) && self.manifest.apiVersion == 'v1' && self.manifest.kind in ['Secret', 'ConfigMap']) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap"
 type ResourceGenerator struct {
 	// The manifest of the resource, without `metadata.name`. Each generation has its own name, unless `set`
 	// writes one.
@@ -349,9 +401,7 @@ type ResourceGenerator struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[-._a-zA-Z0-9]{1,253}$') && k != '.' && !k.startsWith('..') && size(self[k]) > 0 && size(self[k]) <= 4096)",message="each key must be valid in a Secret, and each expression must have 1 to 4096 characters"
 	Outputs map[string]string `json:"outputs,omitempty"`
 
-	// Returns whether the generation can be used, a bool. It sees the same variables as `outputs`. If it is not
-	// set, the generation can be used when its condition `Ready` is true, and it has all connection details that
-	// the generation in use has.
+	// Another place for `readyExpression` of the generator.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

@@ -131,8 +131,8 @@ func sortUnready(docs []string) {
 }
 
 // leftBy returns the context of an example for later steps, as crossplane prints it: the
-// environment, if its input creates one, and the state of generators. The other context keys of the
-// function are only for itself.
+// environment, if its input creates one, and the state of generators. Revisions are left out, because the
+// observed objects have them. The other context keys of the function are only for itself.
 func leftBy(t *testing.T, dir, context string) string {
 	t.Helper()
 

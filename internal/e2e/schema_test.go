@@ -189,7 +189,7 @@ func TestSchemaAgreesWithFunction(t *testing.T) {
 		"GeneratorResourceList":                   {input: `generators: [{name: a, resource: {manifest: []}}]`, refused: true},
 		"GeneratorResourceText":                   {input: `generators: [{name: a, resource: {manifest: x}}]`, refused: true},
 		"GeneratorResourceMeta":                   {input: `generators: [{name: a, resource: {manifest: {apiVersion: a/v1, kind: K, metadata: {namespace: x, labels: {a: b}, annotations: {c: d}}}}}]`},
-		"GeneratorResourceSecret":                 {input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}, readyExpression: "true"}}]`},
+		"GeneratorResourceSecret":                 {input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}, readyExpression: "has(secret.a)"}}]`},
 		"GeneratorResourceOtherSecret":            {input: `generators: [{name: a, resource: {manifest: {apiVersion: a/v1, kind: Secret, data: {a: b}}}}]`},
 		"GeneratorResourceReadyEmpty":             {input: `generators: [{name: a, resource: {manifest: {apiVersion: a/v1, kind: K}, readyExpression: ""}}]`, refused: true},
 		"GeneratorResourceSet":                    {input: `generators: [{name: a, resource: {manifest: {apiVersion: a/v1, kind: K}, set: [{fieldPath: spec.x, value: "1"}]}}]`},

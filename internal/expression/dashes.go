@@ -45,7 +45,8 @@ var (
 // named are the variables whose fields have names that people choose, such as the names of composed
 // resources. The value is the number of these fields in a path.
 var named = map[string]int{ //nolint:gochecknoglobals // a table
-	Secret: 1, Secrets: 2, Resources: 1, Sources: 1, Generated: 2, Previous: 2, Env: 1, Context: 1,
+	Secret: 1, Secrets: 2, Resources: 1, Sources: 1, Generated: 2, Candidate: 2, Previous: 2, Env: 1, Context: 1,
+	Revisions: 1,
 }
 
 // keyed are the fields of objects that contain such names.
@@ -293,7 +294,7 @@ func minusOfObject(parsed *cel.Ast) (n int) {
 			return
 		}
 		path := selected(e.AsCall().Args()[0])
-		object := len(path) == 2 && slices.Contains([]string{Resources, Sources, Secrets, Generated, Previous}, path[0])
+		object := len(path) == 2 && slices.Contains([]string{Resources, Sources, Secrets, Generated, Candidate, Previous}, path[0])
 		label := len(path) > 2 && path[len(path)-3] == "metadata" && slices.Contains(keyed, path[len(path)-2])
 		if object || label {
 			n++

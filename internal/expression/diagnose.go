@@ -72,7 +72,7 @@ func dotted(path []string) string {
 	if len(path) == 0 {
 		return ""
 	}
-	n, ok := map[string]int{Secret: 1, Secrets: 2, Generated: 2, Previous: 2}[path[0]]
+	n, ok := map[string]int{Secret: 1, Secrets: 2, Generated: 2, Candidate: 2, Previous: 2}[path[0]]
 	if !ok || len(path) != n+2 || slices.Contains(lengths, path[n+1]) || slices.Contains(dataOfSecrets, path[n]) {
 		return ""
 	}
@@ -109,7 +109,7 @@ func selected(e ast.Expr) []string {
 
 // inputs are the variables that contain observed data.
 var inputs = []string{ //nolint:gochecknoglobals // a table
-	Secret, Secrets, Resource, Self, Resources, Sources, Composite, Env, Context, Generated, Previous,
+	Secret, Secrets, Resource, Self, Resources, Sources, Composite, Env, Context, Generated, Candidate, Previous,
 }
 
 func isInput(name string) bool { return slices.Contains(inputs, name) }

@@ -36,6 +36,8 @@ const (
 
 	Generated  = "generated"
 	Previous   = "previous"
+	Candidate  = "candidate"
+	Revisions  = "revisions"
 	Generation = "generation" // only in the manifest of a generator
 )
 
@@ -96,6 +98,11 @@ func (e *Environment) Lists() *Environment {
 // CEL returns the environment below e, from which documentation is generated.
 func (e *Environment) CEL() *cel.Env { return e.env }
 
+// HasOutputs reports whether a variable has the outputs of generators.
+func HasOutputs(variable string) bool {
+	return variable == Generated || variable == Candidate || variable == Previous
+}
+
 // NewEnvironment makes the environment. An error is a defect of the program.
 func NewEnvironment() (*Environment, error) {
 	stringMap := cel.MapType(cel.StringType, cel.StringType)
@@ -140,6 +147,8 @@ func withGenerators(outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Enviro
 		cel.Variable(Variables, dynMap),
 		cel.Variable(Generated, outputs),
 		cel.Variable(Previous, outputs),
+		cel.Variable(Candidate, outputs),
+		cel.Variable(Revisions, dynMap),
 		cel.Variable(Item, cel.DynType),
 		cel.Variable(Index, cel.IntType),
 		cel.Variable(Key, cel.StringType),

@@ -43,6 +43,7 @@ func TestTenantsEnvironmentIsFrozen(t *testing.T) {
 	lacks := []string{
 		"variable context: map(string, dyn)", "variable sources: map(string, dyn)", "variable variables: map(string, dyn)",
 		"variable generated: map(string, map(string, string))", "variable previous: map(string, map(string, string))",
+		"variable candidate: map(string, map(string, string))", "variable revisions: map(string, dyn)",
 		"variable item: dyn", "variable index: int", "variable key: string",
 	}
 	differ(t, env.CEL(), env.Authors().CEL(), lacks)
@@ -71,7 +72,7 @@ func differ(t *testing.T, all, some *cel.Env, lacks []string) {
 func TestVariablesOfGenerators(t *testing.T) {
 	const (
 		tenants = "the variables are composite, environment, resource, resources, secret, secrets, self"
-		all     = "the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables"
+		all     = "the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables"
 	)
 	undeclared := func(variable, others string) diagnostic.List {
 		return diagnostic.List{{Path: "here", Line: 1, Column: 1, Rule: diagnostic.Expression, Message: "there is no variable " + variable + " here: " + others}}

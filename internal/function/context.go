@@ -2,9 +2,12 @@ package function
 
 import (
 	"cmp"
+	"maps"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -113,4 +116,32 @@ func (r *report) save(c *pipelineContext, own string) {
 		fields[possibleMember] = structpb.NewListValue(names)
 	}
 	c.setMember(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: fields}))
+}
+
+// revisionsKey is the context key with the revision of each export's observed object, by export. An export with a list
+// has a map by item.
+const revisionsKey = "export.fn.crossplane.io/revisions"
+
+// revisionsElsewhere returns the revisions of exports that a plan does not have.
+func revisionsElsewhere(context wire.Struct, p *plan.Plan) map[string]wire.Value {
+	out := maps.Collect(context.Get(revisionsKey).Struct().All())
+	for _, e := range p.Exports {
+		delete(out, e.Name)
+	}
+	return out
+}
+
+// saveRevisions saves the revisions in the context for later steps.
+func saveRevisions(c *pipelineContext, all map[string]observation.Revision) {
+	for name, r := range all {
+		v := structpb.NewNumberValue(float64(r.Number))
+		if r.Items != nil {
+			items := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(r.Items))}
+			for key, n := range r.Items {
+				items.Fields[key] = structpb.NewNumberValue(float64(n))
+			}
+			v = structpb.NewStructValue(items)
+		}
+		c.setMember(revisionsKey, name, v)
+	}
 }

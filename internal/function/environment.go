@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -25,21 +27,27 @@ const (
 	environmentMade  = "made"
 )
 
-// contextBefore returns the context of the first call of the step with an input: with its environment,
-// and without the fields of this function.
-func contextBefore(context wire.Struct, id string) wire.Struct {
-	environments := context.Get(environmentsKey)
-	if !environments.Exists() && !context.Get(exportsKey).Exists() && !context.Get(generatorsKey).Exists() {
+// ownKeys are the context keys of this function. A step does not see what it has saved itself: data with the revision of
+// its own export would be a new revision in each reconcile.
+var ownKeys = []string{generatorsKey, exportsKey, environmentsKey, revisionsKey} //nolint:gochecknoglobals // a list
+
+// contextBefore returns the context of the first call of the step with a plan: with its environment, and without the
+// fields of this function, except for the state of the generators and the revisions of the exports of other steps.
+func contextBefore(context wire.Struct, p *plan.Plan) wire.Struct {
+	if !slices.ContainsFunc(ownKeys, func(key string) bool { return context.Get(key).Exists() }) {
 		return context
 	}
 	fields := maps.Collect(context.All())
-	for _, key := range []string{generatorsKey, exportsKey, environmentsKey} {
+	for _, key := range ownKeys {
 		delete(fields, key)
 	}
-	if others := generatorsElsewhere(context, id); len(others) > 0 {
+	if others := generatorsElsewhere(context, p.ID()); len(others) > 0 {
 		fields[generatorsKey] = wire.OfStruct(wire.Compose(others))
 	}
-	own := environments.Struct().Get(id)
+	if others := revisionsElsewhere(context, p); len(others) > 0 {
+		fields[revisionsKey] = wire.OfStruct(wire.Compose(others))
+	}
+	own := context.Get(environmentsKey).Struct().Get(p.ID())
 	if own.Kind() != wire.Object || !own.Struct().Get(environmentMade).Is(hashOf(context.Get(environmentKey).Proto())) {
 		return wire.Compose(fields) // a later step has changed it
 	}
@@ -53,17 +61,17 @@ func contextBefore(context wire.Struct, id string) wire.Struct {
 // saveEnvironment saves the environment for later steps, if the input makes one. A step without
 // requirements is called once, and saves nothing for itself. Of two steps with the same input and
 // requirements, the second one reads the data of the first: a request does not distinguish them.
-func saveEnvironment(c *pipelineContext, result *reconcile.Result, id string) {
+func saveEnvironment(c *pipelineContext, result *reconcile.Result, p *plan.Plan) {
 	if result.Environment == nil {
 		return
 	}
 	made := structpb.NewStructValue(result.Environment)
 	if len(result.Requirements) > 0 {
 		own := map[string]*structpb.Value{environmentMade: structpb.NewStringValue(hashOf(made))}
-		if found := contextBefore(c.found, id).Get(environmentKey); found.Exists() {
+		if found := contextBefore(c.found, p).Get(environmentKey); found.Exists() {
 			own[environmentFound] = found.Proto()
 		}
-		c.setMember(environmentsKey, id, structpb.NewStructValue(&structpb.Struct{Fields: own}))
+		c.setMember(environmentsKey, p.ID(), structpb.NewStructValue(&structpb.Struct{Fields: own}))
 	}
 	c.set(environmentKey, made)
 }

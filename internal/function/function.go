@@ -77,7 +77,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 		}
 		return req.Respond(f.refuse(rsp, req, texts))
 	}
-	seen := observe(req, p.ID())
+	seen := observe(req, p)
 	seen.Now, seen.Random = f.Now().UTC(), f.Entropy()
 	result, err := reconcile.Run(ctx, p, seen)
 	var stale *reconcile.Stale
@@ -103,9 +103,9 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	return out
 }
 
-// observe returns the request that the plan of an ID sees. No object is copied.
-func observe(req *wire.Request, id string) *reconcile.Request {
-	xr, context := req.Observed.Composite, contextBefore(req.Context, id)
+// observe returns the request that a plan sees. No object is copied.
+func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
+	xr, context, id := req.Observed.Composite, contextBefore(req.Context, p), p.ID()
 	out := &reconcile.Request{
 		Observation: observation.Observation{
 			Composite:   observation.Resource{Object: xr.Object, Details: xr.ConnectionDetails},

@@ -45,7 +45,7 @@ connection:
     apiVersion: v1
     kind: Secret
     type: Opaque
-    metadata: {name: orders-connection, namespace: team-a}
+    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
     data: {url: cG9zdGdyZXM6Ly9hcHBAZGIuZXhhbXBsZS5vcmc6NTQzMg==}
 `,
 			},
@@ -94,7 +94,7 @@ connection:
     apiVersion: v1
     kind: Secret
     type: Opaque
-    metadata: {name: orders-connection, namespace: team-a}
+    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
     data: {url: aHR0cHM6Ly8ke2hvc3R9, raw: JHtob3N0fQ==, host: PG5vIHZhbHVlPg==}
 `,
 			},
@@ -130,7 +130,7 @@ connection:
     apiVersion: v1
     kind: Secret
     type: Opaque
-    metadata: {name: orders-connection, namespace: team-a}
+    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
     data: {username: YXBw}
 `,
 			},
@@ -155,7 +155,7 @@ connection:
     apiVersion: v1
     kind: Secret
     type: Opaque
-    metadata: {name: orders-connection, namespace: team-a}
+    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
     data: {port: NTQzMjU0MzI=}
 `,
 			},
@@ -178,7 +178,7 @@ connection:
     apiVersion: v1
     kind: Secret
     type: Opaque
-    metadata: {name: orders-connection, namespace: team-a}
+    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
     data: {username: YXBw}
 `,
 			},

@@ -54,7 +54,7 @@ func TestConnectionDetailsThatComeLate(t *testing.T) {
 	c.Settle()
 	c.Ready("shop-key-2", map[string]string{"username": "u2"})
 	c.Settle()
-	c.Wants("some", "shop-aws shop-key-1 shop-key-2", `Waiting generator "key": generation 2 is not ready: it waits for "password" among its connection details; generation 1 stays in use`)
+	c.Wants("some", "shop-aws shop-key-1 shop-key-2", `Waiting generator "key": generation 2 is not ready: it waits for "password" among its connection details; generation 1 stays in use; see: kubectl describe accesskey.iam.example.org shop-key-2 --namespace team-a`)
 	if ready := c.Response.GetDesired().GetComposite().GetReady(); ready == fnv1.Ready_READY_FALSE {
 		t.Error("a composite whose exports are all right is not ready")
 	}

@@ -406,7 +406,7 @@ func TestResourceThatMakesACredential(t *testing.T) {
 
 	functiontest.Set(c.XR, "writer", "spec", "role")
 	c.Settle()
-	c.Wants("the next one is not ready", "shop-aws shop-token-1 shop-token-2", `Waiting generator "token": generation 2 is not ready: it waits for its condition Ready; generation 1 stays in use`)
+	c.Wants("the next one is not ready", "shop-aws shop-token-1 shop-token-2", `Waiting generator "token": generation 2 is not ready: it waits for its condition Ready; generation 1 stays in use; see: kubectl describe accesskey.iam.example.org shop-token-2 --namespace team-a`)
 	if c.Value("shop-aws", "id") != "one" || c.Value("shop-aws", "secret") != "secret-of-one" {
 		t.Error("the former one is not exported any more")
 	}

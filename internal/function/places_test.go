@@ -22,9 +22,13 @@ const observedConnection = `    connection:
 // foundConnection is the same Secret as a look-up finds it, with another owner's UID and name.
 const foundConnection = `{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a, annotations: {crossplane.io/composition-resource-name: connection}, ownerReferences: [{apiVersion: example.org/v1, kind: Database, name: orders, uid: "1", controller: true}]}, data: {username: YXBw}}`
 
-// desiredSecret is a ready Secret with a user name.
+// desiredSecret is a Secret with a user name: a ready one is written, with its first revision, and another one is kept.
 func desiredSecret(resource, name, ready string) string {
-	return resource + ":\n  ready: " + ready + "\n  resource:\n    apiVersion: v1\n    kind: Secret\n    type: Opaque\n    metadata: {name: " + name + ", namespace: team-a}\n    data: {username: YXBw}\n"
+	annotations := ""
+	if ready == "READY_TRUE" {
+		annotations = `, annotations: {export.fn.crossplane.io/revision: "1"}`
+	}
+	return resource + ":\n  ready: " + ready + "\n  resource:\n    apiVersion: v1\n    kind: Secret\n    type: Opaque\n    metadata: {name: " + name + ", namespace: team-a" + annotations + "}\n    data: {username: YXBw}\n"
 }
 
 // Where an object is, and whose it is: what the README promises of names.
@@ -64,7 +68,7 @@ func TestPlaces(t *testing.T) {
 			reason:  "With a name of its own the export takes over the object, under the name in the pipeline that the object has.",
 			request: functiontest.ObservedDatabase + observedConnection + input("conn", "name: orders-connection", username),
 			want: want{condition: "STATUS_CONDITION_TRUE Available", desired: strings.Replace(desiredSecret("connection", "orders-connection", "READY_TRUE"),
-				"namespace: team-a}", "namespace: team-a, annotations: {export.fn.crossplane.io/export: conn}}", 1)},
+				"annotations: {", "annotations: {export.fn.crossplane.io/export: conn, ", 1)},
 		},
 		"NameUnknown": {
 			reason:  "While the name of a renamed export is unknown, the object that it may have is kept.",

@@ -24,10 +24,11 @@ func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Resul
 		Meta: meta, Requirements: requirements(result), Desired: desired(req.Desired.Composite, result),
 	}
 	c := &pipelineContext{found: req.Context}
-	saveEnvironment(c, result, p.ID())
+	saveEnvironment(c, result, p)
 	for name, state := range result.GeneratorState {
 		c.setMember(generatorsKey, name, state)
 	}
+	saveRevisions(c, result.Revisions)
 	setCondition(rsp, c, result, p.ID())
 	warn(rsp, p.Warnings)
 	rsp.Context = c.changes()

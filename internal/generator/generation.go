@@ -58,6 +58,29 @@ type Generation struct {
 	// Exported is set if an export has the value of this object, and not of another object with the same number.
 	Exported bool
 
+	// Candidate is set if an export has recorded it as its candidate: the value may be set somewhere. It is not deleted
+	// before its grace period ends, but it does not count as in use.
+	Candidate bool
+
+	// Offered is set if all exports that use the candidate were observed with this generation, or if there are none.
+	// OfferedAt is the stored time at which this was first seen: from then on, it must become ready within AbandonAfter.
+	// Waited is how long it had waited before, until the composite was paused or the generator was removed.
+	Offered   bool
+	OfferedAt time.Time
+	Waited    time.Duration
+
+	// Abandoned is the stored mark that a pending generation was given up. A marked generation is never adopted, and an
+	// adopted one is never marked.
+	Abandoned bool
+
+	// Highest is the highest number that was ever used, as the generation in use stores it, and Failure is the last
+	// rotation that was abandoned while it was in use.
+	Highest int
+	Failure Failure
+
+	// Ends is when a certificate expires, or zero.
+	Ends time.Time
+
 	// Unlisted is set if the composite does not list it among its resources. Until the composite lists it, it is kept, but
 	// not adopted or used.
 	Unlisted bool
@@ -79,6 +102,28 @@ type Desired struct {
 
 	// Used is the highest number that is known to have been used by generations that no longer exist, or 0.
 	Used int
+
+	// Verifies is set if a pending generation can be set, or can be abandoned, before it is adopted. Then its number must
+	// not be used again.
+	Verifies bool
+
+	// AbandonAfter is how long an offered generation may take to become ready, or 0 for no limit.
+	AbandonAfter time.Duration
+
+	// Window is when a rotation that only time requires may start, or nil for always.
+	Window *Window
+
+	// PausedAt is when the composite was paused, if it was paused until this reconcile, or zero. The time in which the
+	// composite was paused does not count for AbandonAfter.
+	PausedAt time.Time
+}
+
+// A Failure describes the last rotation that was abandoned.
+type Failure struct {
+	Request string    // a hash of what was requested, or empty if there was no failure
+	Number  int       // the abandoned generation
+	At      time.Time // when it was abandoned
+	Times   int       // how often the same request was abandoned
 }
 
 // A Step describes what to do with the generations of one generator.
@@ -92,6 +137,13 @@ type Step struct {
 	// Pending of one that is not adopted yet. 0 is none.
 	Current, Previous, Pending int
 
+	// Candidate is the number of the generation whose value is candidate: the pending one if it is stored and not
+	// abandoned, otherwise the current one. 0 is none.
+	Candidate int
+
+	Abandoned int       // the number of the generation that is abandoned with this step or that was, or 0
+	Retry     time.Time // when the abandoned rotation starts again, or zero
+
 	Due time.Time // the time of the next step if nothing changes before, or zero
 }
 
@@ -103,19 +155,27 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 		return retire(have, now)
 	}
 	var s Step
-	next := desired.Used + 1
-	if len(have) > 0 {
-		next = max(next, have[len(have)-1].Number+1)
-	}
+	next := desired.next(have)
 	have = s.keepUnproven(have, desired.GracePeriod, now)
 	for i, g := range have {
 		have[i] = desired.restore(g)
+	}
+	used := inUse(have)
+	have, abandoned := splitAbandoned(have, used)
+	recorded, failed := used.Highest, used.Failure.Number
+	for i, g := range have {
+		switch {
+		case g.Number == used.Number:
+			used = desired.record(g, abandoned, next-1, now)
+			have[i] = used
+		case g.Number > used.Number:
+			have[i] = desired.offer(g, now)
+		}
 	}
 	var last Generation
 	if len(have) > 0 {
 		last = have[len(have)-1]
 	}
-	used := inUse(have)
 	former := max(used.Number-1, replaced(have)) // generations up to this number are replaced
 	if last.Number <= former || last.Number > used.Number && !desired.makes(last, used) {
 		last = used
@@ -129,11 +189,26 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 	if last.Number > s.Current {
 		s.Pending = last.Number
 	}
-	if !desired.Unknown && desired.asks(last, used.Number, now) {
+	s.Candidate = s.Current
+	if last.Number > used.Number && !last.Unlisted {
+		s.Candidate = last.Number
+	}
+	request := !desired.Unknown && desired.asks(last, used.Number, now)
+	retry := desired.retries(last, used, now)
+	switch {
+	case s.Current > 0 && !desired.Unknown && desired.abandons(last, used.Number, request, now):
+		last.Abandoned, s.Abandoned = true, last.Number
+	case now.Before(retry):
+		s.Retry = retry
+	case request:
 		s.Make = next
 	}
 	for _, g := range have {
 		switch {
+		case s.Abandoned > 0 && g.Number == s.Abandoned: // the mark is stored before anything else changes
+			g.Abandoned = true
+			g.Flagged, g.Retired = time.Time{}, false // its grace period starts after its generator came back
+			s.Keep = append(s.Keep, g)
 		case g.Number > former && (g.Number == last.Number || g.Number == used.Number || g.lost() && used.Number == 0):
 			s.Keep = append(s.Keep, desired.adopt(g))
 		case g.Number > former && g.lost():
@@ -141,7 +216,7 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 			s.keepFormer(g, desired.GracePeriod, now)
 		case g.Unlisted: // Crossplane deletes it only after the composite lists it
 			s.Keep = append(s.Keep, g)
-		case g.Adopted, g.Exported, g.lost(), !g.Flagged.IsZero():
+		case g.Adopted, g.Exported, g.Candidate, g.lost(), !g.Flagged.IsZero():
 			if g.Retired { // the flag dates from the time when the generator was removed: it has been used since
 				g.Flagged, g.Retired = time.Time{}, false
 			}
@@ -150,8 +225,15 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 			// Never adopted, and superseded: its value is not in use.
 		}
 	}
+	s.keepAbandoned(abandoned, desired.GracePeriod, now)
+	if used.Number > 0 {
+		s.keepUnrecorded(abandoned, max(failed, used.Number))
+	}
+	if desired.Verifies && used.Number > 0 {
+		s.keepUnrecorded(slices.Concat(have, abandoned), max(recorded, used.Number))
+	}
 	slices.SortFunc(s.Keep, func(a, b Generation) int { return a.Number - b.Number })
-	s.due(desired, last, used.Number)
+	s.due(desired, last, used, now)
 	return s
 }
 
@@ -226,6 +308,9 @@ func (w Desired) adopt(g Generation) Generation {
 	g.Flagged, g.Retired = time.Time{}, false
 	g.Adopted = g.Adopted || g.Ready && !g.Unlisted || g.Exported
 	g.GracePeriod = w.GracePeriod
+	if g.Adopted {
+		g.OfferedAt, g.Waited = time.Time{}, 0
+	}
 	return g
 }
 
@@ -242,10 +327,31 @@ func (w Desired) asks(last Generation, used int, now time.Time) bool {
 		return true
 	case w.once():
 		return false
-	case !last.RenewAt.IsZero() && !now.Before(last.RenewAt):
-		return true
 	}
-	return w.Policy == v1beta1.Periodic && !now.Before(last.Made.Add(w.Interval))
+	start := w.starts(last, now)
+	return !start.IsZero() && !now.Before(start)
+}
+
+// starts returns when a rotation starts that only time requires, or zero. It is not before now.
+func (w Desired) starts(last Generation, now time.Time) (out time.Time) {
+	at := func(due, ends time.Time) {
+		if due.Before(now) {
+			due = now
+		}
+		if opens := w.Window.Next(due); ends.IsZero() || opens.Before(ends) {
+			due = opens
+		}
+		if !due.IsZero() && (out.IsZero() || due.Before(out)) {
+			out = due
+		}
+	}
+	if !last.RenewAt.IsZero() {
+		at(last.RenewAt, cmp.Or(last.Ends, last.RenewAt))
+	}
+	if w.Policy == v1beta1.Periodic {
+		at(last.Made.Add(w.Interval), time.Time{})
+	}
+	return out
 }
 
 // replaces reports whether the last generation was created from other values than the desired ones. A generation that
@@ -270,7 +376,7 @@ func changed(is, was string) bool { return is != "" && was != "" && is != was }
 // keepFormer keeps a replaced generation until its grace period ends. It is flagged after no export has its value.
 func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	switch {
-	case g.Exported:
+	case g.Exported, g.Candidate:
 		g.Flagged = time.Time{}
 	case g.Flagged.IsZero(), g.Flagged.After(now): // a clock was ahead
 		g.Flagged, g.GracePeriod = now, grace
@@ -282,7 +388,7 @@ func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	default: // Crossplane deletes it only after the composite lists it
 	}
 	s.Keep = append(s.Keep, g)
-	if !g.Unlisted && (g.Adopted || g.Exported || g.lost()) && (s.Current == 0 || g.Number < s.Current) {
+	if !g.Unlisted && !g.Abandoned && (g.Adopted || g.Exported || g.lost()) && (s.Current == 0 || g.Number < s.Current) {
 		s.Previous = g.Number
 	}
 }
@@ -292,32 +398,44 @@ func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 func retire(have []Generation, now time.Time) Step {
 	var s Step
 	used := inUse(have).Number
+	highest := Desired{}.next(have) - 1
+	recorded := highest
 	for _, g := range have {
 		if g.lost() { // its grace period is lost with its state
 			g.GracePeriod = limits.LostGracePeriod
 		}
+		if g.Exported || g.Number == used { // the others may be dropped before it
+			recorded = min(recorded, max(g.Number, g.Highest))
+			if g.Number < highest {
+				g.Highest = highest
+			}
+		}
 		g.Retired = g.Retired || g.Flagged.IsZero() && g.Number >= used
 		s.keepFormer(g, g.GracePeriod, now)
 	}
+	s.keepUnrecorded(have, recorded)
+	slices.SortFunc(s.Keep, func(a, b Generation) int { return a.Number - b.Number })
 	s.Previous = 0
 	return s
 }
 
 // due returns the time of the next step that only depends on time.
-func (s *Step) due(w *Desired, last Generation, used int) {
+func (s *Step) due(w *Desired, last, used Generation, now time.Time) {
 	switch {
 	case s.Make > 0 || w.Unknown || last.Number == 0:
-	case last.Number > used:
-		if w.replaces(last, used) {
+	case !s.Retry.IsZero():
+		s.sooner(s.Retry)
+	case last.Number > used.Number:
+		if w.replaces(last, used.Number) {
 			s.sooner(last.Made.Add(limits.RefreshInterval))
+		}
+		if at := w.abandonAt(kept(s.Keep, last.Number)); s.Current > 0 && !last.Ready && at.After(now) {
+			s.sooner(at)
 		}
 	case w.once():
 	default:
-		if w.Policy == v1beta1.Periodic {
-			s.sooner(last.Made.Add(w.Interval))
-		}
-		if !last.RenewAt.IsZero() {
-			s.sooner(last.RenewAt)
+		if at := w.starts(last, now); !at.IsZero() {
+			s.sooner(at)
 		}
 	}
 }

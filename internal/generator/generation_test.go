@@ -31,6 +31,9 @@ func adopted(g *generator.Generation)  { g.Adopted = true }
 func exported(g *generator.Generation) { g.Adopted, g.Exported = true, true }
 func unready(g *generator.Generation)  { g.Ready = false }
 func retired(g *generator.Generation)  { g.Retired = true }
+func recorded(highest int) func(g *generator.Generation) {
+	return func(g *generator.Generation) { g.Highest = highest }
+}
 func stripped(g *generator.Generation) {
 	*g = generator.Generation{Number: g.Number, Ready: g.Ready, Exported: g.Exported}
 }
@@ -345,7 +348,17 @@ func TestNext(t *testing.T) {
 		"Gone": {
 			reason: "the generator left the input: what is not exported any more is flagged",
 			have:   gens{gen(1, left), gen(2, adopted), gen(3, unready)},
-			step:   generator.Step{Keep: gens{gen(1, left), gen(2, flagged(now), retired), gen(3, unready, retired, func(g *generator.Generation) { g.Flagged = now })}, Due: at(25)},
+			step:   generator.Step{Keep: gens{gen(1, left), gen(2, flagged(now), retired, recorded(3)), gen(3, unready, retired, func(g *generator.Generation) { g.Flagged = now })}, Due: at(25)},
+		},
+		"GoneWhilePending": {
+			reason: "the number of the pending one must be recorded before it is dropped: the generator may come back",
+			have:   gens{gen(1, exported), gen(2, unready, retired, func(g *generator.Generation) { g.Flagged = at(0) })},
+			step:   generator.Step{Keep: gens{gen(1, exported, retired, recorded(2)), gen(2, unready, retired, func(g *generator.Generation) { g.Flagged = at(0) })}},
+		},
+		"GoneWhilePendingIsRecorded": {
+			reason: "its number is recorded, and its grace period is over",
+			have:   gens{gen(1, exported, retired, recorded(2)), gen(2, unready, retired, func(g *generator.Generation) { g.Flagged = at(0) })},
+			step:   generator.Step{Keep: gens{gen(1, exported, retired, recorded(2))}},
 		},
 		"GoneAndExported": {
 			reason: "what is exported is in use",
@@ -408,6 +421,7 @@ func TestNext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			have := slices.Clone(tc.have)
 			got := generator.Next(tc.want, tc.have, now)
+			got.Candidate = 0 // TestCandidate checks it
 			if diff := cmp.Diff(tc.step, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -145,6 +145,15 @@ func (c *Certificate) RenewAt(o Outputs) (time.Time, error) {
 	return cert.NotAfter.Add(-c.renewBefore), nil
 }
 
+// EndsAt returns the end of the validity of a certificate, or zero if the outputs have none.
+func (c *Certificate) EndsAt(o Outputs) time.Time {
+	cert, err := parseCertificate(o, tlsCert)
+	if err != nil {
+		return time.Time{}
+	}
+	return cert.NotAfter
+}
+
 // An Issuer is a CA's certificate and key. It is immutable, and safe for concurrent use.
 type Issuer struct {
 	cert *x509.Certificate

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
@@ -54,7 +55,7 @@ const AnnotationGenerated = object.StatePrefix + "generated"
 
 // A Reference identifies a generation even after it is deleted.
 type Reference struct {
-	Generation int    `json:"generation"`
+	Generation int    `json:"generation,omitempty"`
 	UID        string `json:"uid,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
@@ -103,16 +104,36 @@ type inState struct {
 	Flagged     bool   `json:"flagged,omitempty"`
 	Retired     bool   `json:"retired,omitempty"`
 	Surplus     bool   `json:"surplus,omitempty"`
+
+	OfferedAt string      `json:"offeredAt,omitempty"`
+	Waited    string      `json:"waited,omitempty"`
+	Abandoned bool        `json:"abandoned,omitempty"`
+	Highest   int         `json:"highest,omitempty"`
+	Failure   *failedOnce `json:"failure,omitempty"`
+}
+
+// failedOnce is a [Failure].
+type failedOnce struct {
+	Request string `json:"request"` // a hash
+	Number  int    `json:"generation"`
+	At      string `json:"at"`
+	Times   int    `json:"times"`
 }
 
 // Annotations of the record. The same record has the same annotations.
 func (r Record) Annotations() map[string]string {
 	s := state{Resource: r.Resource, Follows: r.Follows, State: inState{
 		Kind: r.Kind, Rotation: r.Rotation, Adopted: r.Adopted, Flagged: !r.Flagged.IsZero(), Retired: r.Retired,
-		Surplus: r.Surplus,
+		Surplus: r.Surplus, OfferedAt: formatTime(r.OfferedAt), Abandoned: r.Abandoned, Highest: r.Highest,
 	}}
 	if r.GracePeriod != 0 {
 		s.State.GracePeriod = r.GracePeriod.String()
+	}
+	if r.Waited != 0 {
+		s.State.Waited = r.Waited.String()
+	}
+	if f := r.Failure; f != (Failure{}) {
+		s.State.Failure = &failedOnce{f.Request, f.Number, formatTime(f.At), f.Times}
 	}
 	text, err := s.text()
 	if err != nil { // Resource is not JSON
@@ -144,19 +165,32 @@ func ReadRecord(annotations map[string]string) Record {
 	if json.Unmarshal([]byte(annotations[annotationState]), &s) != nil {
 		s = state{}
 	}
-	grace, err := time.ParseDuration(s.State.GracePeriod)
-	if err != nil || grace < 0 {
-		grace = 0
-	}
 	flagged := parseTime(annotations[annotationFlagged])
 	if s.State.Kind != "" && !s.State.Flagged {
 		flagged = time.Time{} // another writer set it, and server-side apply does not remove it
 	}
 	return Record{Resource: s.Resource, Follows: s.Follows, Surplus: s.State.Surplus, Generation: Generation{
 		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired,
-		GracePeriod: grace, Made: parseTime(annotations[annotationMade]), Flagged: flagged,
+		GracePeriod: parseDuration(s.State.GracePeriod), Made: parseTime(annotations[annotationMade]), Flagged: flagged,
 		SpecHash: annotations[annotationSpec], KeepersHash: annotations[annotationKeepers],
+		OfferedAt: parseTime(s.State.OfferedAt), Waited: parseDuration(s.State.Waited), Abandoned: s.State.Abandoned,
+		Highest: inRange(s.State.Highest), Failure: s.State.Failure.read(),
 	}}
+}
+
+// read returns the failure. A number that no generation can have is left out.
+func (f *failedOnce) read() Failure {
+	if f == nil || inRange(f.Number) == 0 {
+		return Failure{}
+	}
+	return Failure{Request: f.Request, Number: f.Number, At: parseTime(f.At), Times: min(max(f.Times, 1), limits.Retries)}
+}
+
+func inRange(number int) int {
+	if number < 0 || number > limits.GenerationNumber {
+		return 0
+	}
+	return number
 }
 
 // Key names a generation that waits to be dropped: a hash of its state and of what it was made from, as in External
@@ -180,6 +214,15 @@ func formatTime(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// parseDuration is zero for a text that is not a positive duration.
+func parseDuration(s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0
+	}
+	return max(d, 0)
 }
 
 func parseTime(s string) time.Time {

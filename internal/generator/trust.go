@@ -32,7 +32,7 @@ type Claim struct {
 // Known contains facts about a generator from objects that are not its generations.
 type Known struct {
 	// Recorded are the generations in use that exports recorded: their numbers by their UIDs. Former are the UIDs of
-	// those that exports recorded as former ones.
+	// those that exports recorded as former ones or as candidates.
 	Recorded map[string]int
 	Former   map[string]bool
 
@@ -57,13 +57,18 @@ type Trust struct {
 func Trusted(claims []Claim, known Known) Trust {
 	claims = slices.SortedFunc(slices.Values(claims), func(a, b Claim) int { return a.Number - b.Number })
 	t := Trust{Proven: map[string]bool{}}
-	highest, top := 0, 0 // of those that exports recorded, and of those that are proven
+	highest, top := 0, 0 // of those in use that exports recorded, and of those that are proven
 	for _, n := range known.Recorded {
 		highest = max(highest, n)
 	}
 	for _, c := range claims {
-		if _, ok := known.Recorded[c.UID]; c.Listed && (ok || known.Former[c.UID]) || known.Accepted[c.UID] {
-			t.Proven[c.UID], top = true, max(top, c.Number)
+		_, used := known.Recorded[c.UID]
+		used = c.Listed && used || known.Accepted[c.UID]
+		if used {
+			top = max(top, c.Number)
+		}
+		if used || c.Listed && known.Former[c.UID] {
+			t.Proven[c.UID] = true
 		}
 	}
 	if i := slices.IndexFunc(claims, func(c Claim) bool { return c.Number == highest }); i >= 0 && top < highest {

@@ -153,6 +153,9 @@ type ExplainedGenerator struct {
 	// Grace is how long the previous generation is kept.
 	Grace string `json:"grace,omitempty"`
 
+	// AbandonAfter is how long a pending generation may take to work.
+	AbandonAfter string `json:"abandonAfter,omitempty"`
+
 	// SignedBy is the generator of the CA.
 	SignedBy string `json:"signedBy,omitempty"`
 

@@ -126,6 +126,22 @@ secrets: [{name: s, data: [{key: a, value: variables.url}, {key: b, value: "comp
 				"secrets[0].data[2].value: c+ = resources.db.status.host required through host",
 			},
 		},
+		"Revisions": {
+			reason: "The revision of an object that does not exist is 0, but an item may have left the list.",
+			input: `
+secrets: [{name: s, data: [{key: a, value: '"a"'}]}, {name: items, forEachExpression: composite.spec.items, keyExpression: item, data: [{key: a, value: '"a"'}]}]
+status: [{fieldPath: a, value: revisions.s}, {fieldPath: b, value: revisions.items}, {fieldPath: c, value: revisions.items.x}, {fieldPath: d, value: "revisions.items[?'x'].orValue(0)"}]`,
+			want: []string{
+				"secrets[0].data[0].value: a+ = ",
+				"secrets[1].forEachExpression: forEachExpression+ = composite.spec.items required",
+				"secrets[1].keyExpression: keyExpression+ = item required",
+				"secrets[1].data[0].value: a+ = ",
+				"status[0].value: a+ = revisions.s optional",
+				"status[1].value: b+ = revisions.items optional",
+				"status[2].value: c+ = revisions.items.x required",
+				"status[3].value: d+ = revisions.items.x optional, revisions.items optional",
+			},
+		},
 		"AllVariables": {
 			reason: "Who computes the name of a variable reads any of those above.",
 			input: `
@@ -414,7 +430,8 @@ func TestExplainMissingRules(t *testing.T) {
 func TestExplainGenerators(t *testing.T) {
 	ex := explain(t, `
 generators:
-- {name: admin, password: {}, refreshPolicy: Periodic, refreshInterval: 720h, gracePeriod: 24h, keepersExpression: composite.spec.version}
+- {name: admin, password: {}, refreshPolicy: Periodic, refreshInterval: 720h, gracePeriod: 24h, keepersExpression: composite.spec.version,
+   rotationWindow: {schedule: 0 2 * * 6, duration: 2h, timeZone: Europe/Berlin}}
 - {name: ca, certificate: {isCA: true, subject: {commonName: ca}}}
 - {name: tls, certificate: {ca: ca, dnsNames: [a.example.org]}, refreshPolicy: OnChange}
 - {name: otp, totp: {secretExpression: secrets.db.seed}}
@@ -443,7 +460,9 @@ secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token
 	want := []generated{
 		{
 			Text: "admin password", Makes: "Secret", Grace: "24h0m0s", Outputs: []string{"password"},
-			Renewed:     []string{"the last one is 720h0m0s old", "the value of keepersExpression changes", asked},
+			Renewed: []string{
+				`the last one is 720h0m0s old, in a window of 2h0m0s from "0 2 * * 6" in Europe/Berlin`, "the value of keepersExpression changes", asked,
+			},
 			Expressions: []string{"generators[0].keepersExpression: keepersExpression+ = composite.spec.version required"},
 		},
 		{Text: "ca certificate", Makes: "Secret", Outputs: pem, Renewed: []string{asked}},

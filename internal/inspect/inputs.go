@@ -75,12 +75,23 @@ func (x *explainer) inputs(e *expression.Expression) []Input {
 			}
 			continue
 		}
+		if r.Variable == expression.Revisions && !x.maybeItem(r) {
+			r.Need = expression.Optional // it is 0 if the object does not exist
+		}
 		out = addInput(out, Input{Name: r.Text, Secret: isSecretVariable(r.Variable), Need: r.Need})
 		if in, ok := x.source(r); ok {
 			out = addInput(out, in)
 		}
 	}
 	return out
+}
+
+// maybeItem reports whether r reads the revision of an item, which may have left the list.
+func (x *explainer) maybeItem(r expression.Read) bool {
+	name := plan.StepName(r.Reference, 0)
+	return name == plan.Anything || len(r.Path) > 1 && slices.ContainsFunc(x.plan.Exports, func(e plan.Export) bool {
+		return e.Name == name && e.ForEach != nil
+	})
 }
 
 // through returns the inputs of the variables that r names. If a variable waits for an input, an
@@ -128,8 +139,7 @@ func (x *explainer) source(r expression.Read) (Input, bool) {
 }
 
 func isSecretVariable(name string) bool {
-	return slices.Contains([]string{expression.Secret, expression.Secrets, expression.Generated, expression.Previous},
-		name)
+	return name == expression.Secret || name == expression.Secrets || expression.HasOutputs(name)
 }
 
 func addInput(list []Input, in Input) []Input {
@@ -261,7 +271,10 @@ func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 			out.Outputs = append(out.Outputs, o.Key)
 			add(o.Value, "outputs."+o.Key)
 		}
-		add(kind.Ready, "readyExpression")
+	}
+	add(m.Ready, "readyExpression")
+	if m.AbandonAfter > 0 {
+		out.AbandonAfter = m.AbandonAfter.String()
 	}
 	return out
 }
@@ -277,7 +290,11 @@ func renewed(m *plan.Generator) []string {
 	}
 	var out []string
 	if m.Policy == v1beta1.Periodic {
-		out = append(out, "the last one is "+m.Interval.String()+" old")
+		old := "the last one is " + m.Interval.String() + " old"
+		if m.Window != nil {
+			old += ", in " + m.Window.String()
+		}
+		out = append(out, old)
 	}
 	if m.Policy == v1beta1.OnChange {
 		out = append(out, "the generator in the input changes")

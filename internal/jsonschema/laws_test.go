@@ -132,7 +132,7 @@ var beyond = regexp.MustCompile(strings.Join([]string{
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
 	// Rules that compare several fields:
 	"for type rsa", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "for totp", "together with valueMap", "together with the nameExpression",
-	"an empty string removes", "with forEachExpression", "unless dataFrom is set", "for each item",
+	"an empty string removes", "has no effect without readyExpression", "must not also be set below resource", "with forEachExpression", "unless dataFrom is set", "for each item",
 }, "|"))
 
 // agree fails unless the schema and the function both take an input, or both refuse it.
@@ -278,6 +278,7 @@ func TestRulesAreEnforced(t *testing.T) {
 		"generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 59s}]",
 		"generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, gracePeriod: 16h}]",
 		"generators: [{name: a, uuid: {}, gracePeriod: -1s}]",
+		"generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {schedule: 0 2 * * 6, duration: 59s}}]",
 		"generators: [{name: a, certificate: {subject: {commonName: a}, duration: 59m, renewBefore: 4m}}]",
 		"generators: [{name: a, totp: {secretExpression: \"'x'\", period: 1500ms}}]",
 		"secrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",

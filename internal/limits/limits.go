@@ -56,6 +56,16 @@ const (
 	// exports that use it have its value.
 	RefreshInterval = time.Minute
 
+	// FirstRetry is how long after a rotation was abandoned the same one starts again. The time doubles with each failure.
+	FirstRetry = time.Hour
+
+	// LastRetry is the longest time after which an abandoned rotation starts again: the person who must repair the other
+	// system may be away for a day.
+	LastRetry = 24 * time.Hour
+
+	// Retries is how many failures of the same rotation are counted. After them, the time no longer doubles.
+	Retries = 6
+
 	// GenerationNumber is the highest number that an object or a record may have. A generator that creates one
 	// generation each minute reaches it after almost a thousand years. A forged number above it is ignored, so that
 	// numbers for further generations always remain.

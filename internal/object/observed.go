@@ -91,6 +91,13 @@ func (m managed) at(path ...string) func(key string) bool {
 	return func(key string) bool { return len(m) == 0 || applied["f:"+key] }
 }
 
+// Applied reports whether Crossplane applied a key of the object's data. It is true for all keys if nothing is known.
+func Applied(observed wire.Struct) func(key string) bool {
+	applied := appliedFields(observed.Get("metadata").Struct())
+	data, text, binary := applied.at("data"), applied.at("stringData"), applied.at("binaryData")
+	return func(key string) bool { return data(key) || text(key) || binary(key) }
+}
+
 // AppliedAsText reports whether Crossplane applied a key of a Secret as stringData. The API server copied its value to
 // data, where the key has no owner, so that it stays if a later apply lacks it.
 func AppliedAsText(observed wire.Struct) func(key string) bool {

@@ -75,9 +75,14 @@ type Observation struct {
 	Environment wire.Struct
 	Context     wire.Struct
 
-	// Generated has the outputs of each generator, and Previous those of the previous generation, if it exists.
+	// Generated has the outputs of the current generation of each generator, Previous those of the previous generation, if
+	// it exists, and Candidate those of the pending generation, or of the current one if none is pending.
 	Generated map[string]Generated
 	Previous  map[string]Generated
+	Candidate map[string]Generated
+
+	// Revisions has the revision of each export's observed object.
+	Revisions map[string]Revision
 
 	// EnvironmentWaits lists the objects that must be read before the environment exists.
 	EnvironmentWaits []string
@@ -95,6 +100,10 @@ type Author struct {
 type Generation struct {
 	// Generation is its number and its ID. If it does not exist, there is no such variable.
 	Generation wire.Struct
+
+	// Candidate has the outputs of the generation itself, by its generator. If it is nil, the variable is that of all
+	// generators.
+	Candidate map[string]Generated
 
 	// Resource is its composed resource, if it is observed. Details has its connection details, or the data
 	// of a Secret.

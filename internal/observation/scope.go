@@ -67,10 +67,13 @@ func (s Scope) ResolveName(name string) (any, bool) {
 		return o.environment(), true
 	case expression.Context:
 		return object(o.Context), true
-	case expression.Generated:
-		return generated(o.Generated, nil, name), true
-	case expression.Previous:
-		return generated(o.Previous, nil, name), true
+	case expression.Generated, expression.Previous, expression.Candidate:
+		outputs := map[string]map[string]Generated{
+			expression.Generated: o.Generated, expression.Previous: o.Previous, expression.Candidate: o.Candidate,
+		}
+		return generated(outputs[name], nil, name), true
+	case expression.Revisions:
+		return revisions(o.Revisions), true
 	case expression.Variables:
 		if s.variables == nil {
 			return &fields{}, true
@@ -96,6 +99,8 @@ func (m *Generation) resolve(name string) (any, bool) {
 	case m == nil:
 	case name == expression.Generation && m.Generation.Exists():
 		return object(m.Generation), true
+	case name == expression.Candidate && m.Candidate != nil:
+		return generated(m.Candidate, nil, name), true
 	case !m.Resource.Exists():
 	case name == expression.Resource || name == expression.Self:
 		return object(m.Resource), true

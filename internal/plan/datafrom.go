@@ -176,8 +176,8 @@ func (c *compiler) refuseFound(at, path string) {
 	list, _, _ := strings.Cut(name, ".")
 	switch {
 	case !ok || len(c.declaredGenerators) == 0:
-	case variable == expression.Previous:
-		c.report(at, "cannot find previous generations: use extract with key %s", variable+"."+name)
+	case variable != expression.Generated:
+		c.report(at, "cannot find %s generations: use extract with key %s", variable, variable+"."+name)
 	case whole && c.isList(list):
 		c.report(at, "cannot find the outputs of %q, which has outputs for each item: write a valueMap", list)
 	case whole && c.generator(name) == nil:

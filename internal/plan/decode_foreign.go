@@ -263,7 +263,8 @@ func (d *decoder) from(s *structpb.Struct) string {
 // expressionForm is a path below a variable.
 var expressionForm = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources, expression.Secrets,
-	expression.Sources, expression.Env, expression.Variables, expression.Generated, expression.Previous,
+	expression.Sources, expression.Env, expression.Variables, expression.Generated, expression.Candidate,
+	expression.Previous,
 }, "|") + `)(?:\??\.\??[A-Za-z_]\w{0,62}|\['[-./\w]{1,63}'\]|\[\d{1,4}\]){1,12}$`)
 
 // expressionOr returns a text that is a path of CEL, or unknown. Any other text may be data, which

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -35,7 +36,8 @@ type Export struct {
 	Immutable *bool // as it is in the input
 	Prune     bool  // if it takes over an object, remove the keys that only that object has
 
-	Generators []string // whose outputs it may contain
+	Generators []string // whose generated outputs it may contain
+	Candidates []string // generators whose candidate outputs it may contain
 }
 
 // String returns the export for messages.
@@ -140,7 +142,15 @@ func (c *compiler) export(x exportInput) Export {
 	}
 	e.DataFrom = c.dataFrom(x.at, x.DataFrom, x.From, x.kind == object.Secret)
 	c.refuseKeys(e)
-	e.Generators = c.usedGenerators(e)
+	e.Generators, e.Candidates = c.usedGenerators(e, expression.Generated), c.usedGenerators(e, expression.Candidate)
+	for _, b := range e.DataFrom {
+		if b.Find != nil {
+			e.Generators = append(e.Generators, b.Find.Generators...)
+		}
+	}
+	slices.Sort(e.Generators)
+	e.Generators = slices.Compact(e.Generators)
+	c.warnUnverified(e)
 	return e
 }
 
@@ -216,8 +226,8 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 	return out
 }
 
-// usedGenerators are the generators whose outputs an export may hold.
-func (c *compiler) usedGenerators(e Export) []string {
+// usedGenerators are the generators whose outputs an export may hold from a variable.
+func (c *compiler) usedGenerators(e Export, variable string) []string {
 	all := e.Metadata.expressions()
 	for _, d := range e.Data {
 		all = append(all, d.Value)
@@ -225,11 +235,6 @@ func (c *compiler) usedGenerators(e Export) []string {
 	used := map[string]bool{}
 	for _, b := range e.DataFrom {
 		all = append(all, b.Value)
-		if b.Find != nil {
-			for _, name := range b.Find.Generators {
-				used[name] = true
-			}
-		}
 	}
 	for _, x := range all {
 		if x == nil {
@@ -237,7 +242,7 @@ func (c *compiler) usedGenerators(e Export) []string {
 		}
 		for _, u := range c.reading(x).uses {
 			switch {
-			case u.variable != expression.Generated:
+			case u.variable != variable:
 			case u.input == Anything:
 				for _, n := range c.generatorNames() {
 					if c.isList(n) {

@@ -47,7 +47,8 @@ func (e Export) ItemPath() *field.Path {
 // For returns the export of the object for an item.
 func (e Export) For(item *observation.Item) Export {
 	e.Name, e.title = ItemName(e.Name, item.Key), ItemName(e.title, item.Key)
-	e.Item, e.Generators = item, ofItem(e.Generators, item.Key)
+	e.Item = item
+	e.Generators, e.Candidates = ofItem(e.Generators, item.Key), ofItem(e.Candidates, item.Key)
 	return e
 }
 

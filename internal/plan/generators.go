@@ -72,6 +72,10 @@ type Generator struct {
 	Item      *observation.Item      // that it is made for; nil in a plan
 	Unknown   bool                   // nothing changes, because the list or a key in it is not known
 
+	Ready        *expression.Expression // whether the pending generation works; may be nil
+	AbandonAfter time.Duration          // of a pending generation that is not ready, or 0
+	Window       *generator.Window      // in which periodic rotations start; may be nil
+
 	Kind  string // as it is in the input
 	Makes GeneratorKind
 	Keys  []string // of its outputs; nil if they are not known
@@ -295,7 +299,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 			w := wrong(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
 				"which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
 			w.Key, w.Warning = true, true
-			c.expiring = append(c.expiring, w)
+			c.cautions = append(c.cautions, w)
 		}
 		if g.KeepersExpression != "" {
 			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
@@ -312,6 +316,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
 		}
+		c.verification(m, g)
 		c.each = nil
 	}
 }
@@ -365,7 +370,7 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 	ok := true
 	for _, r := range x.References() {
 		name, key := StepName(r, 0), StepName(r, 1)
-		if r.Variable != expression.Generated && r.Variable != expression.Previous || name == Anything {
+		if !expression.HasOutputs(r.Variable) || name == Anything {
 			continue
 		}
 		m := c.generator(name)
@@ -374,12 +379,12 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 			ok = false
 			c.reportAt(Place(x, r), "there is no generator %q%s", name,
 				suggest.ThereAre(name, c.generatorNames(), noGenerators))
-		case m.Kind == kindTOTP && r.Variable == expression.Previous:
+		case m.Kind == kindTOTP && r.Variable != expression.Generated:
 			ok = false
-			c.reportAt(Place(x, r), "generator %q is a totp, which has no previous generation", name)
+			c.reportAt(Place(x, r), "generator %q is a totp, which has no %s generation", name, r.Variable)
 		case m.ForEach != nil:
 			ok = c.checkItem(x, r, m) && ok
-		case r.Variable == expression.Generated && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):
+		case r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):
 			ok = false
 			c.reportAt(Place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
 		}
@@ -397,10 +402,10 @@ func Place(x *expression.Expression, r expression.Reference) expression.Place {
 }
 
 // GeneratedInput splits an input of dataFrom that is written as in an expression:
-// generated.<generator> or previous.<generator>.
+// generated.<generator>, candidate.<generator> or previous.<generator>.
 func GeneratedInput(input string) (variable, name string, ok bool) {
 	variable, name, ok = strings.Cut(input, ".")
-	return variable, name, ok && (variable == expression.Generated || variable == expression.Previous)
+	return variable, name, ok && expression.HasOutputs(variable)
 }
 
 // generates reports whether a find finds the outputs of a generator. The path of the find must name

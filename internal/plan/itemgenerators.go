@@ -51,12 +51,13 @@ func (p *Plan) WithItems(generators []Generator) *Plan {
 	names := NamesOf(generators)
 	for i := range out.Exports {
 		e := &out.Exports[i]
-		e.Generators = resolve(e.Generators, func(list, item string) []string {
+		all := func(list, item string) []string {
 			if item != Anything {
 				return nil
 			}
 			return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, ItemName(list, "")) })
-		})
+		}
+		e.Generators, e.Candidates = resolve(e.Generators, all), resolve(e.Candidates, all)
 	}
 	return &out
 }
@@ -153,7 +154,7 @@ func (c *compiler) checkItem(x *expression.Expression, r expression.Reference, m
 		c.reportAt(Place(x, r), "generator %q has no item %q: %s", m.Name, item, object.ValidateItemKey(item).Error())
 		return false
 	}
-	if r.Variable == expression.Generated && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
+	if r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
 		c.reportAt(Place(x, r), "generator %q has no output %q%s", m.Name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
 		return false
 	}

@@ -21,7 +21,6 @@ type Manifest struct {
 	Base             *structpb.Struct
 	Set              []manifestField
 	Outputs          []output
-	Ready            *expression.Expression // or nil: the condition Ready decides
 }
 
 // Object returns the kind in the manifest.
@@ -75,10 +74,6 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		x := own(at.Child("outputs").Key(k), g.Outputs[k], expression.WantText)
 		c.refuseGenerated(x, "its outputs are not known yet: use them where they are exported")
 		r.Outputs = append(r.Outputs, output{k, x})
-	}
-	if g.ReadyExpression != "" {
-		r.Ready = own(at.Child("readyExpression"), g.ReadyExpression, expression.WantBool)
-		c.refuseGenerated(r.Ready, "only the generation's own resource determines whether the generation is ready")
 	}
 }
 

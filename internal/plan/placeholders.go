@@ -107,7 +107,7 @@ func (c *compiler) notePlaceholders(x *expression.Expression) {
 func (c *compiler) warnings() (list diagnostic.List) {
 	known := pathsOf(c.diagnostics)
 	if len(c.diagnostics) == 0 {
-		list = append(list, c.expiring...)
+		list = append(list, c.cautions...)
 	}
 	list = append(list, c.suspicions...)
 	for _, t := range c.texts {

@@ -130,10 +130,12 @@ type compiler struct {
 	declaredGenerators []Generator
 	compiled           []Compiled // in the order of the input
 	own                Kind       // of the generation that resource and secret stand for
+	exportNames        []string   // of all exports, in the order of the input
+	exported           []string   // of the exports that are already compiled
 	each               *ForEach   // whose item expressions see; nil for none
 
 	suspicions diagnostic.List // about expressions
-	expiring   diagnostic.List // warnings about certificates
+	cautions   diagnostic.List // about generators
 	texts      []textFound     // with placeholders of other tools
 	replaced   []string        // texts that expressions search for
 
@@ -155,6 +157,9 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 			c.named = append(c.named, x.From)
 		}
 	}
+	for _, x := range exportsOf(in) {
+		c.exportNames = append(c.exportNames, x.Name)
+	}
 	c.declareGenerators(in.Generators)
 	for i, v := range in.Variables {
 		at := field.NewPath("variables").Index(i)
@@ -171,6 +176,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	c.environment(p, in.Environment)
 	for _, x := range exportsOf(in) {
 		p.Exports = append(p.Exports, c.export(x))
+		c.exported = append(c.exported, x.Name)
 	}
 	for i, s := range in.Status {
 		p.Status = append(p.Status, c.statusField(field.NewPath("status").Index(i), s))
@@ -228,8 +234,8 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 		return nil
 	}
 	c.noteInputs(x)
-	declared, placed, generated := c.checkVariables(x), c.refuseMisplaced(x), c.checkGenerated(x)
-	if !declared || !placed || !generated {
+	declared, placed, generated, counted := c.checkVariables(x), c.refuseMisplaced(x), c.checkGenerated(x), c.checkRevisions(x)
+	if !declared || !placed || !generated || !counted {
 		return nil
 	}
 	c.compiled = append(c.compiled, Compiled{x, c.env, c.own, c.each})

@@ -116,7 +116,7 @@ func (c *compiler) reading(x *expression.Expression) reading {
 			out.addUse(use{input: cmp.Or(x.Source().From, expression.Composite), key: StepName(r, 0), place: place})
 		case expression.Secrets:
 			out.addUse(use{input: StepName(r, 0), key: StepName(r, 1), place: place})
-		case expression.Generated, expression.Previous:
+		case expression.Generated, expression.Candidate, expression.Previous:
 			out.addUse(c.generatedUse(r, place))
 		case expression.Sources:
 			out.addSource(StepName(r, 0))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -232,14 +233,14 @@ func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []s
 	if ex.quota != nil && !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
 		why.failed = append(why.failed, e.Path.String()+": is too large: "+tooMuch)
 	}
+	if !why.empty() {
+		return nil, nil, why
+	}
 	o = &object.Object{
 		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
 		State: stateOf(e, at, left, generatedState(e, ex.from), data), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
 	}
-	if why.empty() {
-		why.failed = refuse(e, at, o)
-	}
-	return o, left, why
+	return o, left, reasons{failed: refuse(e, at, o)}
 }
 
 // texts returns the labels, or annotations, of an export: the literal ones, those that one expression
@@ -279,8 +280,16 @@ func (ex exporter) texts(
 func generatedState(e plan.Export, from map[string]generatedFrom) string {
 	all := map[string]generatedFrom{}
 	for _, name := range e.Generators {
-		if f, ok := from[name]; ok {
+		if f, ok := from[name]; ok && f.UID != "" {
+			f.Candidate = nil
 			all[name] = f
+		}
+	}
+	for _, name := range e.Candidates {
+		if f, ok := from[name]; ok && f.Candidate != nil {
+			one := all[name]
+			one.Candidate = f.Candidate
+			all[name] = one
 		}
 	}
 	if len(all) == 0 {
@@ -290,11 +299,12 @@ func generatedState(e plan.Export, from map[string]generatedFrom) string {
 	return string(text)
 }
 
-// stateOf returns the annotations of an object with values of generations, or that is taken over.
+// stateOf returns the annotations with the revision of an object, with the generations that its values come from, and with
+// what it has because it was taken over.
 func stateOf(
 	e plan.Export, at placement, left []string, generated string, data map[string]sensitive.Bytes,
 ) map[string]string {
-	out := map[string]string{}
+	out := map[string]string{annotationRevision: strconv.FormatInt(nextRevision(e, at, data), 10)}
 	if at.isTakenOver(e) {
 		out[annotationExport] = e.Name
 	}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,11 @@ type generations struct {
 	lists    map[string]string // why not all items of a generator with a list are known; empty if they are
 	outputs  map[string]observation.Generated
 	previous map[string]observation.Generated
-	missing  map[string]string
+
+	// candidates are the outputs of pending generations, or of those in use if none is pending.
+	candidates map[string]observation.Generated
+
+	missing map[string]string
 }
 
 // generate performs the next step of each generator. Expressions see the outputs of the generations in
@@ -98,7 +103,7 @@ func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed pla
 		generations: generations{
 			writers: maps.Clone(placed.writers), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
 			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},
-			missing: map[string]string{},
+			candidates: map[string]observation.Generated{}, missing: map[string]string{},
 		},
 	}
 }
@@ -156,7 +161,7 @@ func (g *stepper) trustedOf(name string) *trusted {
 }
 
 // withReadiness returns the trusted generations with their present state, and why some are not ready.
-func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, map[int]string) {
+func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, map[int]reasons) {
 	t, ca := *was, g.current[w.Makes.SignedBy()]
 	t.generations = make([]*generation, len(was.generations))
 	byNumber := make(map[int]*generation, len(was.generations))
@@ -165,14 +170,15 @@ func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, ma
 		now.Generation = g.stateOf(w, k, ca)
 		t.generations[i], byNumber[k.Number] = &now, &now
 	}
-	unready := map[int]string{}
+	unready := map[int]reasons{}
 	for _, k := range t.generations {
 		why := g.ready(w.Generator, &t, k)
 		if k.Ready = why.empty(); k.Ready {
 			continue
 		}
-		unready[k.Number] = why.text()
-		if t.record != nil && k.Number > t.record.highest().Generation && !isV1Secret(k.object) {
+		why.see = cmp.Or(why.see, see(k.object))
+		unready[k.Number] = why
+		if t.record != nil && k.Number > t.record.highest().Generation && !k.sealed {
 			k.Adopted = false // the mark of a resource has no seal: any client can have written it
 			k.Exported = g.exported(k)
 		}
@@ -199,6 +205,7 @@ func statesOf(list []*generation) []generator.Generation {
 func (g *stepper) wait(w *wantedGeneration, t *trusted, o Outcome, why string) {
 	g.hold(t)
 	g.outputs[w.Name] = observation.Generated{Waits: why}
+	g.candidates[w.Name] = g.outputs[w.Name]
 	if o.Message == "" {
 		o.Message = w.String() + " waits for " + why
 	}
@@ -243,11 +250,17 @@ func (g *stepper) schedule(t time.Time) {
 	}
 }
 
-// recordCurrent sets the generations that exports record: those in use, and those before them.
+// recordCurrent sets the generations that exports record: those in use, those before them, and the candidates.
 func (g *stepper) recordCurrent() {
+	for name, step := range g.steps {
+		if k := findGeneration(g.trusted[name].generations, step.Candidate); step.Candidate > 0 && k != nil {
+			ref := k.reference()
+			g.inUse[name] = generatedFrom{Candidate: &ref}
+		}
+	}
 	for name, k := range g.current {
 		kept := keptAt(g.steps[name])
-		from := generatedFrom{Reference: k.reference()}
+		from := generatedFrom{Reference: k.reference(), Candidate: g.inUse[name].Candidate}
 		t := g.trusted[name]
 		for _, former := range t.proven {
 			_, keeps := kept[former.Number]
@@ -262,6 +275,7 @@ func (g *stepper) recordCurrent() {
 func (s *session) withGenerations(made generations) *session {
 	return s.next(made.missing, func(o *observation.Observation) {
 		o.Generated, o.Previous = withItems(made.outputs, made.lists), withItems(made.previous, made.lists)
+		o.Candidate = withItems(made.candidates, made.lists)
 	})
 }
 

@@ -23,6 +23,10 @@ type history struct {
 	record      *recorded       // what exports recorded
 	unlisted    wire.Struct     // an export with its values that the composite does not list
 	unrecorded  bool            // an export may have a value of any generation
+
+	unknownCandidate bool           // an export may have any pending generation as its candidate
+	setters          int            // exports that use the candidate
+	offered          map[string]int // how many of them were observed with it, by UID
 }
 
 // histories holds the histories of all generators, and everything else that is known about generations.
@@ -110,7 +114,7 @@ func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\n' }
 
 func (h *historyReader) history(name string) *history {
 	if h.byGenerator[name] == nil {
-		h.byGenerator[name] = &history{name: name, generator: h.plan.Generator(name), numbers: map[int]bool{}}
+		h.byGenerator[name] = &history{name: name, generator: h.plan.Generator(name), numbers: map[int]bool{}, offered: map[string]int{}}
 	}
 	return h.byGenerator[name]
 }
@@ -124,12 +128,16 @@ func (h *historyReader) readExport(e plan.Export, at placement) {
 			said = parseGenerated(at.observed)
 		}
 		for _, name := range e.Generators {
-			if f, ok := said[name]; ok { // also while the composite does not list the export
-				h.named[f.UID] = true
-			} else if !at.unlisted {
+			if f, ok := said[name]; !ok && !at.unlisted {
 				h.history(name).unrecorded = true
+			} else if f.UID != "" { // also while the composite does not list the export
+				h.named[f.UID] = true
 			}
 		}
+		h.readCandidates(e, said, at.unlisted)
+	}
+	for _, name := range e.Candidates {
+		h.history(name).setters++
 	}
 	if at.lookUp != nil && !h.req.answer(*at.lookUp).read {
 		h.missingLookUps = append(h.missingLookUps, at.lookUp.String())
@@ -144,11 +152,25 @@ func (h *historyReader) readExport(e plan.Export, at placement) {
 	}
 }
 
+// readCandidates counts which generations an export has as its candidates.
+func (h *historyReader) readCandidates(e plan.Export, said map[string]generatedFrom, unlisted bool) {
+	for _, name := range e.Candidates {
+		switch ref := said[name].Candidate; {
+		case ref != nil:
+			h.history(name).offered[ref.UID]++
+		case !unlisted:
+			h.history(name).unknownCandidate = true
+		}
+	}
+}
+
 func (r *recorded) clone() *recorded {
 	if r == nil {
 		return nil
 	}
-	return &recorded{maps.Clone(r.used), maps.Clone(r.former), maps.Clone(r.keys)}
+	return &recorded{
+		used: maps.Clone(r.used), former: maps.Clone(r.former), candidates: maps.Clone(r.candidates), keys: maps.Clone(r.keys),
+	}
 }
 
 // highest is the used generation with the highest number.
@@ -184,7 +206,7 @@ func (h *historyReader) readObserved(composed string, id identified) {
 	if h.elsewhere(id.generator) {
 		return
 	}
-	k := readGeneration(id.generator, id.number, id.Resource, true)
+	k := readGeneration(h.plan.Generator(id.generator), id.generator, id.number, id.Resource, true)
 	_, kind, _, name := object.Identity(k.object)
 	h.observed[resourceRef{kind, name}] = true
 	if !h.composes(composed) {
@@ -200,17 +222,19 @@ func (h *historyReader) elsewhere(name string) bool {
 	return h.plan.Generator(name) == nil && h.req.Elsewhere[name]
 }
 
-// readGeneration reads its state and its outputs. State whose seal does not match was changed, and is lost.
-func readGeneration(name string, number int, res observation.Resource, listed bool) *generation {
+// readGeneration reads its state and its outputs. State whose seal does not match was changed, and is lost. The generator
+// is nil if the input does not have it.
+func readGeneration(m *plan.Generator, name string, number int, res observation.Resource, listed bool) *generation {
 	annotations := plan.Texts(plan.MetadataOf(res.Object).Get("annotations"))
 	k := &generation{
 		Record: generator.ReadRecord(annotations), object: res.Object, details: res.Details,
 		composed: plan.GenerationName(name, number), listed: listed, withheld: res.Withheld,
 	}
+	k.sealed = isV1Secret(res.Object) && object.IsImmutable(res.Object) && (m == nil || m.IsComputed())
 	if apiVersion, kind, _, _ := object.Identity(res.Object); plan.HasData(apiVersion, kind) {
 		data, _ := object.DataOf(res.Object) // an API server returns no invalid object
 		k.details = revealed(data)
-		if k.Kind != plan.KindResource && !generator.Sealed(data, annotations) {
+		if (k.sealed || k.Kind != plan.KindResource) && !generator.Sealed(data, annotations) {
 			k.Record, k.lost = generator.Record{}, true
 		}
 	}

@@ -128,7 +128,7 @@ func (g *stepper) holdUnknown(w *wantedGeneration, t *trusted) {
 	g.hold(t)
 	list, _, _ := plan.SplitItem(w.Name)
 	waits := observation.Generated{Waits: g.lists[list]}
-	g.outputs[w.Name], g.previous[w.Name] = waits, waits
+	g.outputs[w.Name], g.previous[w.Name], g.candidates[w.Name] = waits, waits, waits
 }
 
 // withItems returns the outputs of generators with one level more for those of lists. The values of unknown say why not

@@ -64,7 +64,7 @@ func requirementOf(ref generator.Reference) Requirement {
 
 // addFound adds an object that was looked up.
 func (h *historyReader) addFound(name string, number int, o wire.Struct, listed bool) {
-	k := readGeneration(name, number, observation.Resource{Object: o}, listed)
+	k := readGeneration(h.plan.Generator(name), name, number, observation.Resource{Object: o}, listed)
 	if composed := object.CompositionResourceName(o); composed != "" && !h.composes(composed) {
 		k.composed = composed
 	}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,16 +10,21 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // publish sets the outputs that expressions see of a generator after its step, and reports the step.
-func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, unready map[int]string, why reasons) {
+func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, unready map[int]reasons, why reasons) {
 	g.outputs[w.Name] = g.seen(w, step, waits(step, unready, why))
-	if k := findGeneration(t.generations, step.Pending); unready[step.Pending] != "" && k != nil {
-		g.inputs.shows(w.Name, k.object)
+	if not := unready[step.Pending]; !not.empty() {
+		g.inputs.shows(w.Name, not.see)
+	}
+	g.candidates[w.Name] = observation.Generated{Waits: waits(step, nil, why)}
+	if k := findGeneration(t.generations, step.Candidate); step.Candidate > 0 && k != nil {
+		g.candidates[w.Name] = g.generated(w.Generator, k)
 	}
 	g.missing[w.Spelled(expression.Previous)] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
@@ -38,10 +44,12 @@ func (g *stepper) ready(m *plan.Generator, of *trusted, k *generation) reasons {
 		if len(k.details) == 0 {
 			why.failed = []string{"it has no data"}
 		}
-	case r.Ready != nil:
-		why.add("", g.forItem(m.Item).readyExpression(r.Ready, k))
+	case m.Ready != nil:
 	case !isReady(k.object):
 		why.missing = []string{"its condition Ready"}
+	}
+	if why.empty() && m.Ready != nil && g.isPending(k) {
+		why.add("", g.checkReady(m, k))
 	}
 	if why.empty() && !k.Adopted {
 		why.missing = missingDetails(m, of, k)
@@ -53,16 +61,73 @@ func (g *stepper) ready(m *plan.Generator, of *trusted, k *generation) reasons {
 	return why
 }
 
-func (s *session) readyExpression(x *expression.Expression, k *generation) error {
-	v, err := s.evaluate(x, s.generationScope(k.observation()))
+// isPending reports whether a generation must be verified. A resource is verified until an export uses it, because its
+// mark has no seal: any client can have written it.
+func (g *stepper) isPending(k *generation) bool {
+	return !k.Adopted || !k.sealed && !g.exported(k)
+}
+
+// checkReady evaluates whether a pending generation works.
+func (g *stepper) checkReady(m *plan.Generator, k *generation) error {
+	s, x, in := g.forItem(m.Item), m.Ready, k.observation()
+	if !x.Source().Own { // resource and secret are those of the composite
+		in = &observation.Generation{}
+	}
+	_, _, _, name := object.Identity(k.object)
+	in.Generation = s.generationVariable(m, k.Number, name)
+	list, _, isItem := plan.SplitItem(m.Name)
+	unknown := map[string]string{}
+	if isItem {
+		unknown[list] = ""
+	}
+	in.Candidate = withItems(map[string]observation.Generated{m.Name: g.generated(m, k)}, unknown)
+	v, err := s.evaluate(x, s.generationScope(in))
 	if err != nil {
 		return err
 	}
 	ok, err := x.Bool(v)
 	if err == nil && !ok {
-		err = expression.NewWaiting("readyExpression to be true")
+		err = s.notTrue(x)
 	}
 	return err
+}
+
+// notTrue says what a readyExpression compares with the pending generation.
+func (s *session) notTrue(x *expression.Expression) error {
+	var reads []string
+	command := ""
+	for _, r := range x.Reads() {
+		if !observes(x, r.Variable) {
+			continue
+		}
+		reads = append(reads, r.Text)
+		in, _ := s.inputs.find(r.Text)
+		o := s.observed.Resources[in.name].Object
+		if all := s.observed.Sources[in.name].Objects; in.source && len(all) == 1 {
+			o = all[0]
+		}
+		if o.Exists() {
+			command = cmp.Or(command, s.inputs.about(in, o).see)
+		}
+	}
+	text := "readyExpression to be true"
+	if len(reads) > 0 {
+		text += ", which reads " + plan.Shorten(reads, ", ")
+	}
+	out := expression.NewWaiting(text)
+	out.See = command
+	return out
+}
+
+// observes reports whether a variable of a readyExpression is something that was observed.
+func observes(x *expression.Expression, variable string) bool {
+	switch variable {
+	case expression.Resources, expression.Secrets, expression.Sources:
+		return true
+	case expression.Resource, expression.Self, expression.Secret:
+		return x.Source().Own
+	}
+	return false
 }
 
 // observation returns the variables of the expressions of a generation.
@@ -92,7 +157,7 @@ func missingDetails(m *plan.Generator, of *trusted, k *generation) []string {
 		}
 	}
 	r := resourceOf(m) // a readyExpression may not need them
-	if r == nil || r.Ready != nil || used.Kind != plan.KindResource || k.Kind != plan.KindResource {
+	if r == nil || m.Ready != nil || used.Kind != plan.KindResource || k.Kind != plan.KindResource {
 		return nil
 	}
 	var out []string
@@ -152,14 +217,15 @@ func (g *stepper) generated(m *plan.Generator, k *generation) observation.Genera
 }
 
 // waits names the missing inputs of a generator without a generation in use.
-func waits(step generator.Step, unready map[int]string, why reasons) string {
+func waits(step generator.Step, unready map[int]reasons, why reasons) string {
+	pending := unready[step.Pending]
 	switch {
 	case !why.empty():
 		return why.text()
 	case step.Make > 0:
 		return fmt.Sprintf("its generation %d is not stored yet", step.Make)
-	case unready[step.Pending] != "":
-		return fmt.Sprintf("its generation %d is not ready: it waits for %s", step.Pending, unready[step.Pending])
+	case !pending.empty():
+		return fmt.Sprintf("its generation %d is not ready: it waits for %s", step.Pending, pending.text())
 	case step.Pending > 0:
 		return fmt.Sprintf("its generation %d is not adopted yet", step.Pending)
 	}
@@ -167,18 +233,23 @@ func waits(step generator.Step, unready map[int]string, why reasons) string {
 }
 
 // reportStep reports the state of a generator.
-func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready map[int]string, why reasons) {
+func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready map[int]reasons, why reasons) {
 	stays := ""
 	if step.Current > 0 {
 		stays = fmt.Sprintf("; generation %d stays in use", step.Current)
 	}
-	o := Outcome{State: Waiting}
-	switch pending := step.Pending; {
+	pending, not := step.Pending, unready[step.Pending]
+	o := Outcome{State: Waiting, See: not.see}
+	switch {
 	case !why.empty():
 		o = why.outcome(s.String(), "creates no generation", false)
 		o.Message += stays
-	case pending > 0 && unready[pending] != "":
-		o.Message = fmt.Sprintf("%s: generation %d is not ready: it waits for %s%s", s, pending, unready[pending], stays)
+	case step.Abandoned > 0 && step.Abandoned == pending:
+		o.Warn, o.Message = true, fmt.Sprintf("%s: generation %d is abandoned: it waits for %s%s", s, pending, not.text(), stays)
+	case pending > 0 && !not.empty():
+		o.Message = fmt.Sprintf("%s: generation %d is not ready: it waits for %s%s%s", s, pending, not.text(), stays, abandonedAt(s, step))
+	case !step.Retry.IsZero():
+		o = failedBefore(s, step, unready)
 	case step.Current == 0:
 		o.Message = fmt.Sprintf("%s: %s", s, waits(step, unready, why))
 	default:
@@ -191,6 +262,32 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 	if o.State != Available || o.Warn {
 		g.report(o)
 	}
+}
+
+// abandonedAt says when a pending generation is abandoned, or returns an empty text.
+func abandonedAt(s *wantedGeneration, step generator.Step) string {
+	i, ok := keptAt(step)[step.Pending]
+	if !ok || step.Current == 0 || s.AbandonAfter == 0 {
+		return ""
+	}
+	k := step.Keep[i]
+	if k.OfferedAt.IsZero() {
+		return ""
+	}
+	return ", and generation " + fmt.Sprint(k.Number) + " is abandoned at " + timeText(k.OfferedAt.Add(s.AbandonAfter-k.Waited))
+}
+
+// failedBefore says that the same rotation was abandoned, and when it starts again.
+func failedBefore(s *wantedGeneration, step generator.Step, unready map[int]reasons) Outcome {
+	f := step.Keep[keptAt(step)[step.Current]].Failure
+	not, waited := unready[f.Number], ""
+	if !not.empty() {
+		waited = ": it waited for " + not.text()
+	}
+	return Outcome{State: Held, Warn: true, See: not.see, Message: fmt.Sprintf(
+		"%s: generation %d was abandoned at %s, because it was not ready in time%s; generation %d stays in use. "+
+			"The rotation starts again at %s. To start it at once, set the composite's annotation %s: %s=<anything new>",
+		s, f.Number, timeText(f.At), waited, step.Current, timeText(step.Retry), plan.RotateAnnotation, s.Name)}
 }
 
 // checkCurrent warns about the generation in use if no other generation is pending.

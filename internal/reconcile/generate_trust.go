@@ -24,8 +24,13 @@ type generation struct {
 	hides    string              // the export whose composition resource name it has, because its annotation was changed
 	listed   bool                // the composite lists it as one of its resources
 	lost     bool                // its state was changed
-	madeFrom string              // the hash of its input, as the object states it
-	withheld error               // why its connection details cannot be used, or nil
+
+	// sealed is set if its state must have a seal: this function computes each generation as an immutable Secret, and its
+	// state cannot say that it is a resource, because any client can write that.
+	sealed bool
+
+	madeFrom string // the hash of its input, as the object states it
+	withheld error  // why its connection details cannot be used, or nil
 }
 
 // id returns the UID, which differs from that of an earlier object with the same name.

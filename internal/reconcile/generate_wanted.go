@@ -39,6 +39,8 @@ func (h *historyReader) wantedOf(m *plan.Generator, token string) *wantedGenerat
 	one, s := h.history(m.Name), h.forItem(m.Item)
 	w := &wantedGeneration{Generator: m, want: generator.Desired{
 		Policy: m.Policy, Interval: m.Interval, GracePeriod: m.Grace, Kind: m.Kind, Rotation: token, Used: one.used,
+		AbandonAfter: m.AbandonAfter, Verifies: m.Ready != nil || m.AbandonAfter > 0 || one.setters > 0,
+		Window: m.Window, PausedAt: h.pausedAt(),
 	}}
 	if m.Unknown {
 		w.want.Unknown = true
@@ -138,11 +140,7 @@ func (h *historyReader) suffix(one *history, number int) string {
 func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, name string) (*structpb.Struct, reasons) {
 	s = s.forItem(m.Item)
 	out, why := r.Base, reasons{}
-	generation := wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
-		"number": structpb.NewNumberValue(float64(max(number, 1))),
-		"id":     structpb.NewStringValue(s.generationID(m, number, name)),
-	}})
-	scope := s.generationScope(&observation.Generation{Generation: generation})
+	scope := s.generationScope(&observation.Generation{Generation: s.generationVariable(m, number, name)})
 	for _, f := range r.Set {
 		value, err := s.json(f.Value, scope)
 		if err == nil && value != nil { // nil for optional.none()
@@ -170,6 +168,14 @@ func (s *session) manifestOf(m *plan.Generator, r *plan.Manifest, number int, na
 		return nil, failing("%s: %s", m.Path, err.Error())
 	}
 	return withName(out, s.requirement(m, name).Namespace, name), why
+}
+
+// generationVariable returns the variable generation.
+func (s *session) generationVariable(m *plan.Generator, number int, name string) wire.Struct {
+	return wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"number": structpb.NewNumberValue(float64(max(number, 1))),
+		"id":     structpb.NewStringValue(s.generationID(m, number, name)),
+	}})
 }
 
 // generationScope returns the variables of the expressions of a generation.
@@ -237,25 +243,30 @@ func (all *histories) exported(k *generation) bool {
 func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Generation {
 	out := k.Generation
 	out.Exported = a.exported(k)
+	h := a.byGenerator[k.Generator]
+	out.Candidate = h.record != nil && h.record.candidates[k.id()] || h.unknownCandidate && !k.Adopted
+	out.Offered = h.offered[k.id()] == h.setters
 	if k.Kind == "" && lacksKeys(k, w.Keys) {
 		out.Kind = "lost" // the generator does not make it
 	}
 	if c := w.Certificate(); c != nil && k.Kind == plan.KindCertificate {
-		out.RenewAt = renewal(c, k, ca, a.req.Now)
+		out.RenewAt, out.Ends = renewal(c, k, ca, a.req.Now)
 	}
 	return out
 }
 
-// renewal returns when a certificate must be renewed: before it expires, or once its CA changes.
-func renewal(c *generator.Certificate, k, ca *generation, now time.Time) time.Time {
-	at, _ := c.RenewAt(k.outputs()) // zero if it is not a certificate
+// renewal returns when a certificate must be renewed: before it expires, or once its CA changes. The certificate cannot be
+// used after ends.
+func renewal(c *generator.Certificate, k, ca *generation, now time.Time) (at, ends time.Time) {
+	at, _ = c.RenewAt(k.outputs()) // zero if it is not a certificate
+	ends = c.EndsAt(k.outputs())
 	if ca == nil {
-		return at
+		return at, ends
 	}
 	if issuer, err := generator.ParseIssuer(ca.outputs()); err == nil && !c.IssuedBy(k.outputs(), issuer) {
-		return now
+		return now, now
 	}
-	return at
+	return at, ends
 }
 
 // withMetadata returns a copy of an object with more metadata.

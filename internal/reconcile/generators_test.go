@@ -282,20 +282,20 @@ generators:
 		},
 		"SecretData": {
 			reason: "it would stand in an annotation",
-			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret, data: {a: b}, stringData: {c: d}}, readyExpression: "true"}}]`,
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret, data: {a: b}, stringData: {c: d}}, readyExpression: "has(secret.token)"}}]`,
 			want:   []string{at + "manifest.data: " + noData, at + "manifest.stringData: " + noData},
 		},
 		"ConfigMapData": {
 			reason: "it would, too, in any of its forms",
-			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap, data: {a: b}, binaryData: {c: eA==}}, readyExpression: "true"}}]`,
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap, data: {a: b}, binaryData: {c: eA==}}, readyExpression: "has(secret.token)"}}]`,
 			want:   []string{at + "manifest.binaryData: " + noData, at + "manifest.data: " + noData},
 		},
 		"Unready": {
 			reason: "it would wait for ever",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}}}, {name: b, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}}]`,
 			want: []string{
-				at + "readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
-				"generators[1].resource.readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
+				"generators[0].readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
+				"generators[1].readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
 			},
 		},
 		"TooLarge": {
@@ -336,7 +336,7 @@ generators:
 		},
 		"SetData": {
 			reason: "of those whose data is not in a manifest either",
-			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: "true", set: [
+			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: "has(secret.token)", set: [
   {fieldPath: data.x, value: "'x'"}, {fieldPath: "[binaryData]", value: "{}"}, {fieldPath: stringData.x, value: "'x'"}]}}]`,
 			want: []string{at + "set[0].fieldPath: must not be data.x, because the manifest is stored in an annotation: export the data instead", at + "set[1].fieldPath: must not be binaryData, because the manifest is stored in an annotation: export the data instead", at + "set[2].fieldPath: must not be stringData.x, because the manifest is stored in an annotation: export the data instead"},
 		},
@@ -483,7 +483,7 @@ generators:
 				"generators[0].resource.readyExpression:1:1: must return true or false, but returns a string: compare it with something",
 				"generators[1].resource.readyExpression:1:1: must return true or false, but returns an int: compare it with something",
 				"generators[2].resource.readyExpression: must not be empty: in an expression, write an empty text as \"''\"",
-				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: only the generation's own resource determines whether the generation is ready",
+				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: only candidate.d is the generation to verify",
 			},
 		},
 		"Token": {
@@ -509,21 +509,20 @@ variables: [{name: v, value: generated.otp.token}]`,
 generators:
 - {name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: generation.number}
 - {name: b, totp: {secretExpression: generation.id}}
-- {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {a: generation.id}, readyExpression: generation.number == 1}}
+- {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {a: generation.id}}}
 variables: [{name: v, value: generation}]
 secrets: [{name: s, metadata: {nameExpression: generation.id}, data: [{key: k, value: generation.id}]}]
 configMaps: [{name: c, data: [{key: k, value: generation.id}]}]
 status: [{fieldPath: a, value: generation.number}]`,
 			want: []string{
-				"variables[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[0].keepersExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[1].totp.secretExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[2].resource.outputs[a]:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"generators[2].resource.readyExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"secrets[0].metadata.nameExpression:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"secrets[0].data[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"configMaps[0].data[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
-				"status[0].value:1:1: there is no variable generation here: the variables are composite, context, environment, generated, previous, resource, resources, secret, secrets, self, sources, variables",
+				"variables[0].value:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"generators[0].keepersExpression:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"generators[1].totp.secretExpression:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"generators[2].resource.outputs[a]:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"secrets[0].metadata.nameExpression:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"secrets[0].data[0].value:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"configMaps[0].data[0].value:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"status[0].value:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
 			},
 		},
 		"Unknown": {

@@ -102,7 +102,8 @@ func (s *session) whyMissing(text string, x *expression.Expression, null bool) (
 // spelled returns a missing input with the key of the item that it has: generated.users['alice'] for
 // generated.users[key]. The key is not secret, because it is a part of the names of objects.
 func (s *session) spelled(text string) string {
-	if s.item == nil || !isBelow(text, expression.Generated) && !isBelow(text, expression.Previous) {
+	variable, _, _ := strings.Cut(text, ".")
+	if s.item == nil || !expression.HasOutputs(variable) {
 		return text
 	}
 	return strings.Replace(text, "["+expression.Key+"]", expression.PathText("", s.item.Key), 1)
@@ -114,7 +115,7 @@ func (s *session) noItem(text string) string {
 	for i := range s.inputs.plan.Lists {
 		m := &s.inputs.plan.Lists[i]
 		known := s.observed.Generated[m.Name]
-		for _, variable := range []string{expression.Generated, expression.Previous} {
+		for _, variable := range []string{expression.Generated, expression.Candidate, expression.Previous} {
 			missing := isBelow(text, m.Spelled(variable)) && known.Waits == ""
 			for key := range known.Items {
 				missing = missing && !isBelow(text, expression.PathText(variable, m.Name, key))
@@ -391,10 +392,10 @@ func (all *inputs) add(name string) {
 	all.named[expression.PathText(expression.Secrets, name)] = input{name: name, details: true}
 }
 
-// shows notes the object that a generator waits for.
-func (all *inputs) shows(generator string, o wire.Struct) {
+// shows notes the command that shows what a generator waits for.
+func (all *inputs) shows(generator, command string) {
 	all.read()
-	all.named[plan.SpelledAs(expression.Generated, generator)] = input{see: see(o)}
+	all.named[plan.SpelledAs(expression.Generated, generator)] = input{see: command}
 }
 
 // toBeReady follows an input that exists and must be ready.

@@ -2,8 +2,10 @@ package reconcile
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -77,8 +79,10 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 // A recorded holds what exports recorded about one generator: the generations of their values.
 type recorded struct {
 	used   map[string]generator.Reference // by UID
-	former map[string]generator.Reference
-	keys   map[string][]generator.Outputs // the data of the exports that use a generation, by its UID
+	former map[string]generator.Reference // and candidates
+
+	candidates map[string]bool                // by UID
+	keys       map[string][]generator.Outputs // the data of the exports that use a generation, by its UID
 }
 
 // readRecords reads what listed exports recorded, by generator.
@@ -101,6 +105,9 @@ type generatedFrom struct {
 	generator.Reference
 
 	Former []generator.Reference `json:"former,omitempty"`
+
+	// Candidate is the generation of the export's candidate values. It is not in use for that.
+	Candidate *generator.Reference `json:"candidate,omitempty"`
 }
 
 // readGenerated reads the record of an export, by generator. A record whose seal does not match was changed,
@@ -137,14 +144,19 @@ func (r *recorded) with(from generatedFrom, data generator.Outputs) *recorded {
 	if r == nil {
 		r = &recorded{
 			used: map[string]generator.Reference{}, former: map[string]generator.Reference{},
-			keys: map[string][]generator.Outputs{},
+			candidates: map[string]bool{}, keys: map[string][]generator.Outputs{},
 		}
 	}
 	if plan.IsNumber(from.Generation) && from.UID != "" {
 		r.used[from.UID] = from.Reference
 		r.keys[from.UID] = append(r.keys[from.UID], data)
 	}
-	for _, ref := range from.Former {
+	former := from.Former
+	if from.Candidate != nil {
+		former = append(slices.Clip(former), *from.Candidate)
+		r.candidates[from.Candidate.UID] = true
+	}
+	for _, ref := range former {
 		if plan.IsNumber(ref.Generation) && ref.UID != "" {
 			r.former[ref.UID] = ref
 		}
@@ -223,6 +235,17 @@ func (c composite) requirement(m *plan.Generator, name string) Requirement {
 		ns = c.namespace
 	}
 	return Requirement{APIVersion: object.APIVersion, Kind: object.Kind, Namespace: ns, Name: name}
+}
+
+// pausedAt returns when the composite was paused, if Crossplane has not changed its status since then, or zero.
+func (c composite) pausedAt() time.Time {
+	for _, v := range c.object.At("status", "conditions").List().All() {
+		if s := v.Struct(); s.Get("type").Is("Synced") && s.Get("reason").Is("ReconcilePaused") {
+			at, _ := time.Parse(time.RFC3339, s.Get("lastTransitionTime").Text()) // zero if it is not a time
+			return at.UTC()
+		}
+	}
+	return time.Time{}
 }
 
 func (c composite) controls(o wire.Struct) bool {

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
@@ -24,6 +25,8 @@ type Result struct {
 
 	Generations    []Composed                 // in the order of their names
 	GeneratorState map[string]*structpb.Value // for later steps, without values
+
+	Revisions map[string]observation.Revision // of the observed objects, by export
 
 	// Due is the time of the next step of a generator, or zero. Fresh is set if this request created a
 	// credential, which must be stored only in the resource composed for it.

@@ -63,6 +63,8 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	p = items.plan
 	exports := expand(s, p, req)
 	placed := placeExports(s, p, req, exports)
+	counted := revisions(p, placed)
+	s = s.next(nil, func(o *observation.Observation) { o.Revisions = counted })
 	set, s := setEnvironment(s, p, merged)
 	before := slices.Concat(details.requirements, merged.requirements, sources.requirements, placed.requirements)
 	made, s, err := generate(s, items, req, details.seen, placed, before)
@@ -75,7 +77,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 
 	out := &Result{
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
-		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh,
+		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh, Revisions: counted,
 	}
 	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
 	out.explainWaiting(s, p, req)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
@@ -350,6 +351,9 @@ func showObject(s *structpb.Struct) string {
 	delete(meta, "name")
 	delete(meta, "namespace")
 	shortenRecord(meta)
+	if a, ok := meta["annotations"].(map[string]any); ok && len(a) == 0 {
+		delete(meta, "annotations")
+	}
 	delete(m, "kind")
 	delete(m, "apiVersion")
 	if m["type"] == "Opaque" {
@@ -365,6 +369,7 @@ func showObject(s *structpb.Struct) string {
 func shortenRecord(meta map[string]any) {
 	annotations, _ := meta["annotations"].(map[string]any)
 	delete(annotations, generator.AnnotationSeal)
+	delete(annotations, object.StatePrefix+"revision") // TestRevisions
 	var record map[string]struct {
 		Generation int    `json:"generation"`
 		UID        string `json:"uid"`

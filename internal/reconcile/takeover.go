@@ -272,7 +272,9 @@ func (at *placement) mayBeForged(e plan.Export) bool {
 		return false
 	}
 	meta := plan.MetadataOf(at.observed)
-	hasState := func(key string) bool { return strings.HasPrefix(key, object.StatePrefix) }
+	hasState := func(key string) bool {
+		return strings.HasPrefix(key, object.StatePrefix) && key != annotationRevision // which only counts
+	}
 	return slices.ContainsFunc(meta.Get("annotations").Struct().Keys(), hasState) ||
 		slices.ContainsFunc(meta.Get("labels").Struct().Keys(), hasState) || len(e.Generators) > 0 && !at.isTakenOver(e)
 }

@@ -20,6 +20,9 @@ type Variable struct {
 	key  string   // in nonSensitive
 }
 
+// isSecret is what the table says of a variable whose data is always secret.
+const isSecret = "yes"
+
 // variablesText describes the variables, in the order of the page.
 var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 	{Name: expression.Composite, Does: "The observed composite.", uses: []string{"composite.metadata.name"}},
@@ -33,7 +36,7 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 		Does: "The same as `resource`, under the name that Azure Service Operator uses.",
 	},
 	{
-		Name: expression.Secret, Secret: "yes", uses: []string{"secret.endpoint"},
+		Name: expression.Secret, Secret: isSecret, uses: []string{"secret.endpoint"},
 		Does: "The connection details of `resource`.", key: "db.endpoint composite.endpoint",
 	},
 	{
@@ -41,7 +44,7 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 		Does: "The observed composed resources. `resources.<name>` is one of them, by its composition resource name.",
 	},
 	{
-		Name: expression.Secrets, Secret: "yes", uses: []string{"secrets.db.endpoint"}, key: "db.endpoint",
+		Name: expression.Secrets, Secret: isSecret, uses: []string{"secrets.db.endpoint"}, key: "db.endpoint",
 		Does: "`secrets.<name>` contains the connection details of a composed resource, or the data of a source that is a " +
 			"Secret.",
 	},
@@ -64,20 +67,33 @@ var variablesText = []Variable{ //nolint:gochecknoglobals // a table
 		Does: "`variables.<name>` is a variable of this input.",
 	},
 	{
-		Name: expression.Generated, Secret: "yes", uses: []string{"generated.uuid.uuid"}, key: "generated.uuid.uuid",
+		Name: expression.Generated, Secret: isSecret, uses: []string{"generated.uuid.uuid"}, key: "generated.uuid.uuid",
 		Does: "`generated.<name>` contains the outputs of a generator, from its generation in use. If the name of an output " +
 			"is not an identifier, write `generated.server['tls.crt']`. With `forEachExpression`, it contains the outputs for " +
 			"each item by its key: `generated.users['alice'].password`.",
 	},
 	{
-		Name: expression.Previous, Secret: "yes", uses: []string{"previous.uuid.uuid"}, key: "previous.uuid.uuid",
+		Name: expression.Candidate, Secret: isSecret, uses: []string{"candidate.uuid.uuid"}, key: "candidate.uuid.uuid",
+		Does: "`candidate.<name>` contains the outputs of the pending generation, which is stored and does not work yet, or " +
+			"of the generation in use if none is pending. It is for the export that sets a credential: the Secret that a " +
+			"managed resource reads. All others read `generated.<name>`.",
+	},
+	{
+		Name: expression.Previous, Secret: isSecret, uses: []string{"previous.uuid.uuid"}, key: "previous.uuid.uuid",
 		Does: "`previous.<name>` contains the outputs of the generation before the one in use, until its grace period ends. " +
 			"Often there is none, so read it as `previous.?admin.?password`.",
 	},
 	{
+		Name: expression.Revisions, uses: []string{"revisions.connection"},
+		Does: "`revisions.<export>` is an int that counts the changes of the export's own keys in the data of its observed " +
+			"object. It is 0 before the object exists. With `forEachExpression`, it contains the number for each item by its " +
+			"key. It may be used in `status`, in labels and annotations of exports, in `readyExpression`, and in `data` of a " +
+			"later export.",
+	},
+	{
 		Name: expression.Generation, uses: []string{"generation.id"},
-		Does: "The generation that is being created. `generation.number` is its number, an int, and `generation.id` is a " +
-			"text that no other generation has.",
+		Does: "In `set`, the generation that is created, and in `readyExpression` the pending one. `generation.number` is its " +
+			"number, an int, and `generation.id` is a text that no other generation has.",
 	},
 	{
 		Name: expression.Item, uses: []string{"item.name"},

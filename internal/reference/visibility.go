@@ -173,7 +173,8 @@ func (p prober) each() prober {
 // with what it uses listed as nonSensitive or not, and with or without an environment of the input.
 func (p prober) refused(v Variable, listed, environment bool) map[string]bool {
 	var out map[string]bool
-	for _, form := range []string{"%s", "{'k': string(%s)}", "string(%s) == 'x'", "[%s]", "string(%s) + string(index)"} {
+	for _, form := range []string{"%s", "{'k': string(%s)}", "string(%s) == 'x'", "[%s]", "string(%s) + string(index)",
+		"string(%s) == string(generation.number)"} {
 		in := p.input()
 		fill(in, definition.Exports(), "", fmt.Sprintf(form, v.uses[0]), v.key, listed)
 		if !environment {

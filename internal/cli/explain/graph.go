@@ -54,6 +54,7 @@ type graphBuilder struct {
 
 	id         string
 	generators []string
+	objects    []inspect.ExplainedObject
 	ids        map[[2]string]string // of nodes, by class and key
 	ends       map[[2]string]int    // the edges by their ends
 }
@@ -62,6 +63,7 @@ func (b *graphBuilder) add(ex *inspect.Explanation) {
 	for _, g := range ex.Generators {
 		b.generators = append(b.generators, g.Name)
 	}
+	b.objects = ex.Objects
 	for _, v := range ex.Variables {
 		b.key(v, b.variable(v.Names[0]))
 	}
@@ -72,7 +74,7 @@ func (b *graphBuilder) add(ex *inspect.Explanation) {
 		}
 	}
 	for _, o := range ex.Objects {
-		b.keys(fmt.Sprintf("%s %s", o.Kind, o.Name), o.Path, slices.Concat(o.Metadata, o.Keys))
+		b.keys(objectText(o), o.Path, slices.Concat(o.Metadata, o.Keys))
 	}
 	b.keys("status", "status", ex.Status)
 	b.keys("environment", "environment", ex.Environment)
@@ -132,12 +134,21 @@ func (b *graphBuilder) key(k inspect.ExplainedKey, to string) {
 		from := b.node(class, name, same)
 		b.edge(from, to, secret, optional)
 		for _, name := range b.generators {
-			if leadsTo(expression.PathText(expression.Generated, name), in.Name) || leadsTo(expression.PathText(expression.Previous, name), in.Name) {
-				b.edge(b.generator(name), from, true, false)
+			for _, variable := range []string{expression.Generated, expression.Candidate, expression.Previous} {
+				if leadsTo(expression.PathText(variable, name), in.Name) {
+					b.edge(b.generator(name), from, true, false)
+				}
+			}
+		}
+		for _, o := range b.objects {
+			if leadsTo(expression.PathText(expression.Revisions, o.Name), in.Name) {
+				b.edge(b.node(classObject, objectText(o), o.Path), from, false, false)
 			}
 		}
 	}
 }
+
+func objectText(o inspect.ExplainedObject) string { return fmt.Sprintf("%s %s", o.Kind, o.Name) }
 
 // leadsTo reports whether a path begins with another.
 func leadsTo(path, longer string) bool {

@@ -205,6 +205,9 @@ func (p *printer) generator(g inspect.ExplainedGenerator) {
 	if g.Grace != "" {
 		p.line(1, "keeps the previous generation for %s", g.Grace)
 	}
+	if g.AbandonAfter != "" {
+		p.line(1, "abandons a pending generation that does not work after %s", g.AbandonAfter)
+	}
 	for _, k := range g.Expressions {
 		p.key(k)
 	}

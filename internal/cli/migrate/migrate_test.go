@@ -210,6 +210,7 @@ kind: Secret
 metadata:
   annotations:
     crossplane.io/composition-resource-name: connection
+    export.fn.crossplane.io/revision: "1"
   name: demo-connection
   namespace: default
 type: Opaque

@@ -37,6 +37,7 @@ type version struct {
 	composite string
 	export    string // the composition resource name
 	data      map[string]string
+	changes   int // the revision of an export: how often its data changed
 
 	// Of a generation.
 	generator string
@@ -60,6 +61,7 @@ func versionOf(event string, o *unstructured.Unstructured) version {
 	v.revision, _ = strconv.ParseInt(o.GetResourceVersion(), 10, 64)
 	v.immutable, _, _ = unstructured.NestedBool(o.Object, "immutable")
 	v.number, _ = strconv.Atoi(notes[annotations+"generation"])
+	v.changes, _ = strconv.Atoi(notes[annotations+"revision"])
 	v.flagged, _ = time.Parse(time.RFC3339Nano, notes[annotations+"flagged-for-gc-time"])
 
 	var state struct{ State struct{ Adopted bool } }
@@ -264,6 +266,7 @@ var laws = map[string]func(l lives) []string{
 	"a generation stays while something exports it":             kept,
 	"a generation stays for its grace period":                   grace,
 	"no Secret loses a key, and none that is exported goes":     complete,
+	"an exported change has a revision of its own":              counted,
 	"in the end one generation is left, and all that is has it": settled,
 }
 
@@ -468,6 +471,20 @@ func complete(l lives) (out []string) {
 	return out
 }
 
+func counted(l lives) (out []string) {
+	l.eachExport(func(v, before version, _ shape) {
+		switch changed := !maps.Equal(v.data, before.data); {
+		case before.uid != v.uid:
+		case changed && v.changes <= before.changes:
+			out = append(out, fmt.Sprintf("%s: the data changed, and the revision is %d after %d", v, v.changes, before.changes))
+		case !changed && v.changes != before.changes:
+			out = append(out, fmt.Sprintf("%s: the data is the same, and the revision is %d after %d", v, v.changes, before.changes))
+		}
+	})
+
+	return out
+}
+
 func settled(l lives) (out []string) {
 	current := map[string][]version{}
 	for _, v := range l.final {
@@ -609,6 +626,14 @@ func (s *story) write(second int, v version) {
 	v.composite, v.at, v.revision = "xr", s.start.Add(time.Duration(second)*time.Second), int64(len(s.versions)+1)
 	v.uid = cmp.Or(v.uid, "uid-of-"+v.name)
 	v.event = cmp.Or(v.event, "MODIFIED")
+
+	if was := s.last[v.name]; v.changes == 0 {
+		v.changes = was.changes
+		if !maps.Equal(v.data, was.data) {
+			v.changes++
+		}
+	}
+
 	s.add(v)
 	s.last[v.name] = v
 
@@ -840,6 +865,19 @@ func TestFaultChecks(t *testing.T) {
 				s.write(10, with(app(2, "p1"), func(v *version) { delete(v.data, "token") }))
 			}},
 			want: []string{"loses a key", "never goes back"},
+		},
+		"ChangeWithoutRevision": {
+			reason: "programs that wait for another revision do not see the change",
+			changes: chapter{"10 source changed": func(s *story) {
+				s.ask("xr", "account")
+				s.write(9, with(account(2), func(v *version) { v.changes = 1 }))
+			}},
+			want: []string{"revision of its own"},
+		},
+		"RevisionWithoutChange": {
+			reason:  "programs restart and nothing has changed",
+			changes: chapter{"10b again": func(s *story) { s.write(10, with(account(2), func(v *version) { v.changes = 3 })) }},
+			want:    []string{"revision of its own"},
 		},
 		"DeletedExport": {
 			reason: "an export is deleted and created again",

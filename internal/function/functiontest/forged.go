@@ -41,8 +41,12 @@ func (c *ControlPlane) Forge(name string, number int, labels bool) {
 func (c *ControlPlane) ForgeExport(uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
 	Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
-	annotations := map[string]string{generator.AnnotationGenerated: fmt.Sprintf(`{"admin":{"generation":%d,"uid":%q,"apiVersion":"v1","kind":"Secret","namespace":"team-a","name":"shop-admin-%[1]d"}}`, number, uid)}
-	Set(o, annotations[generator.AnnotationGenerated], "metadata", "annotations", generator.AnnotationGenerated)
+	Set(o, fmt.Sprintf(`{"admin":{"generation":%d,"uid":%q,"apiVersion":"v1","kind":"Secret","namespace":"team-a","name":"shop-admin-%[1]d"}}`, number, uid),
+		"metadata", "annotations", generator.AnnotationGenerated)
+	annotations := map[string]string{}
+	for key, value := range o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields() {
+		annotations[key] = value.GetStringValue()
+	}
 	Set(o, generator.Seal(generator.Outputs{"password": sensitive.FromString("known")}, annotations), "metadata", "annotations", generator.AnnotationSeal)
 	Set(o, "recreated", "metadata", "uid")
 }

@@ -23,7 +23,7 @@ var (
 func (g *stepper) seen(w *wantedGeneration, step generator.Step, waits string) observation.Generated {
 	if i, made := g.names[plan.GenerationName(w.Name, step.Make)]; made && broken == "write-ahead" {
 		o := observation.Resource{Object: wire.Of(g.composed[i].Desired)}
-		return g.generated(w.Generator, readGeneration(w.Name, step.Make, o, true))
+		return g.generated(w.Generator, readGeneration(w.Generator, w.Name, step.Make, o, true))
 	}
 	if k := g.current[w.Name]; k != nil {
 		return g.generated(w.Generator, k)

@@ -1,0 +1,175 @@
+package generator_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+)
+
+func window(t testing.TB, schedule string, open time.Duration, zone string) *generator.Window {
+	t.Helper()
+	w, err := generator.ParseSchedule(schedule, open)
+	if err == nil {
+		w, err = w.In(zone)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestWindow(t *testing.T) {
+	cases := map[string]struct {
+		reason         string
+		schedule, zone string
+		open           time.Duration
+		from, want     string
+	}{
+		"Open":         {"the window is open", "0 2 * * 6", "", 2 * time.Hour, "2026-11-21T03:59:59Z", "2026-11-21T03:59:59Z"},
+		"OpensNow":     {"its first moment counts", "0 2 * * 6", "", 2 * time.Hour, "2026-11-21T02:00:00Z", "2026-11-21T02:00:00Z"},
+		"Over":         {"its last moment does not count", "0 2 * * 6", "", 2 * time.Hour, "2026-11-21T04:00:00Z", "2026-11-28T02:00:00Z"},
+		"Zone":         {"Berlin is an hour ahead in winter", "0 2 * * 6", "Europe/Berlin", time.Hour, "2026-11-20T00:00:00Z", "2026-11-21T01:00:00Z"},
+		"Summer":       {"and two in summer", "0 2 * * 6", "Europe/Berlin", time.Hour, "2026-07-03T00:00:00Z", "2026-07-04T00:00:00Z"},
+		"Skipped":      {"clocks go from 2:00 to 3:00", "30 2 * * *", "Europe/Berlin", time.Hour, "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z"},
+		"AfterSkipped": {"the next day has the time again", "30 2 * * *", "Europe/Berlin", time.Hour, "2026-03-29T12:00:00Z", "2026-03-30T00:30:00Z"},
+		"Twice":        {"clocks go from 3:00 to 2:00, and the first 2:30 counts", "30 2 * * *", "Europe/Berlin", time.Minute, "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
+		"NotTwice":     {"the second 2:30 does not count", "30 2 * * *", "Europe/Berlin", time.Minute, "2026-10-25T00:31:00Z", "2026-10-26T01:30:00Z"},
+		"HalfAnHour":   {"clocks go from 2:00 to 2:30", "15 2 * * *", "Australia/Lord_Howe", time.Minute, "2026-10-03T12:00:00Z", "2026-10-03T15:30:00Z"},
+		"ADay":         {"Samoa had no 30 December 2011", "0 12 30 12 *", "Pacific/Apia", time.Minute, "2011-12-01T00:00:00Z", "2011-12-30T10:00:00Z"},
+		"LeapDay":      {"it opens every four years", "0 0 29 2 *", "", time.Hour, "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z"},
+		"AlwaysOpen":   {"the windows overlap", "0 * * * *", "", 2 * time.Hour, "2026-01-01T00:59:00Z", "2026-01-01T00:59:00Z"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			from, err := time.Parse(time.RFC3339, tc.from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := window(t, tc.schedule, tc.open, tc.zone).Next(from).UTC().Format(time.RFC3339); got != tc.want {
+				t.Errorf("%s: it is open from %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// Through a whole year with both changes of the clocks, a window opens once for each day, and is open exactly from then on
+// for its duration.
+func TestWindowOpensOncePerDay(t *testing.T) {
+	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia"} {
+		w := window(t, "30 2 * * *", 20*time.Minute, zone)
+		location, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		days := map[string]int{}
+		for at := time.Date(2026, 1, 1, 0, 0, 0, 0, location); at.Year() < 2027; {
+			at = w.Next(at)
+			days[at.Format(time.DateOnly)]++
+			for _, after := range []struct {
+				time.Duration
+				open bool
+			}{{-time.Second, false}, {0, true}, {20*time.Minute - time.Second, true}, {20 * time.Minute, false}} {
+				if got := w.Open(at.Add(after.Duration)); got != after.open {
+					t.Errorf("%s: %s after %s, open is %t", zone, after.Duration, at, got)
+				}
+			}
+			at = at.Add(20 * time.Minute)
+		}
+		delete(days, "2027-01-01")
+		for day, n := range days {
+			if n != 1 {
+				t.Errorf("%s: it opens %d times on %s", zone, n, day)
+			}
+		}
+		if len(days) != 365 {
+			t.Errorf("%s: it opens on %d days", zone, len(days))
+		}
+	}
+}
+
+// FuzzWindowIsOpenAtItsNextTime also tests that the next time is not before the given one.
+func FuzzWindowIsOpenAtItsNextTime(f *testing.F) {
+	f.Add("0 2 * * 6", int64(2*time.Hour), int64(1_795_000_000), "Europe/Berlin")
+	f.Add("*/7 1-3 * 3,10 0", int64(time.Minute), int64(1_774_745_999), "Australia/Lord_Howe")
+	f.Fuzz(func(t *testing.T, schedule string, open, second int64, zone string) {
+		w, err := generator.ParseSchedule(schedule, max(time.Minute, time.Duration(open)%(168*time.Hour)))
+		if err != nil {
+			return
+		}
+		if w, err = w.In(zone); err != nil {
+			return
+		}
+		from := time.Unix(second%4_000_000_000, 0).UTC()
+		next := w.Next(from)
+		if next.IsZero() {
+			return
+		}
+		if next.Before(from) || !w.Open(next) || w.Open(from) != next.Equal(from) {
+			t.Errorf("from %s, the next time is %s", from, next)
+		}
+	})
+}
+
+func TestParseScheduleRefuses(t *testing.T) {
+	for _, schedule := range []string{"", "0 2 * *", "0 2 * * 6 2026", "@hourly", "@every 1h", "TZ=Europe/Berlin 0 2 * * *", "TZ=", "0 25 * * *", "0 0 30 2 *"} {
+		if _, err := generator.ParseSchedule(schedule, time.Hour); err == nil {
+			t.Errorf("%q is a schedule", schedule)
+		}
+	}
+	w := window(t, "0 2 * * 6", time.Hour, "")
+	for _, zone := range []string{"Europe/Berln", "Local", "../etc/passwd"} {
+		if _, err := w.In(zone); err == nil {
+			t.Errorf("%q is a time zone", zone)
+		}
+	}
+}
+
+// A rotation that only time requires waits for the window. A requested one does not.
+func periodic(changes ...func(w *generator.Desired)) *generator.Desired {
+	return wanted(v1beta1.Periodic, changes...)
+}
+
+func onChange(changes ...func(w *generator.Desired)) *generator.Desired {
+	return wanted(v1beta1.OnChange, changes...)
+}
+
+func TestRotationWindow(t *testing.T) {
+	twoToFour := window(t, "0 2 * * *", 2*time.Hour, "")
+	in := func(w *generator.Desired) { w.Window = twoToFour }
+	certificate := func(renew, ends int) func(g *generator.Generation) {
+		return func(g *generator.Generation) { g.RenewAt, g.Ends = at(renew), at(ends) }
+	}
+	const hour = 60
+	cases := map[string]struct {
+		reason    string
+		want      *generator.Desired
+		have      generator.Generation
+		now       int
+		make, due int
+	}{
+		"Overdue":         {"it waits for the window", periodic(in), gen(1, exported), hour + 1, 0, 2 * hour},
+		"InTheWindow":     {"the window is open", periodic(in), gen(1, exported), 2*hour + 1, 2, 0},
+		"Missed":          {"the window is over, so it waits for the next one", periodic(in), gen(1, exported), 5 * hour, 0, 26 * hour},
+		"NotDue":          {"it is due while the window is open", periodic(in), gen(1, exported, made(at(2*hour-30))), 2 * hour, 0, 2*hour + 30},
+		"NoWindow":        {"it is due", periodic(), gen(1, exported), hour + 1, 2, 0},
+		"Requested":       {"somebody asked for it", periodic(in, func(w *generator.Desired) { w.Rotation = "now" }), gen(1, exported), 5, 2, 0},
+		"Keepers":         {"the input asks for it", periodic(in, func(w *generator.Desired) { w.KeepersHash = "other" }), gen(1, exported), 5, 2, 0},
+		"Renewal":         {"the certificate is valid until then", onChange(in), gen(1, exported, certificate(10, 50*hour)), 11, 0, 2 * hour},
+		"RenewalAtOnce":   {"the certificate ends before the window opens", onChange(in), gen(1, exported, certificate(10, 90)), 11, 2, 0},
+		"RenewalIsNotDue": {"it is renewed before it ends", onChange(in), gen(1, exported, certificate(10, 90)), 9, 0, 10},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := generator.Next(tc.want, []generator.Generation{tc.have}, at(tc.now))
+			due := time.Time{}
+			if tc.due > 0 {
+				due = at(tc.due)
+			}
+			if got.Make != tc.make || !got.Due.Equal(due) {
+				t.Errorf("%s: it creates %d, and is due at %s, want %d and %s", tc.reason, got.Make, got.Due, tc.make, due)
+			}
+		})
+	}
+}

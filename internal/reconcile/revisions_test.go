@@ -1,0 +1,203 @@
+package reconcile
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/wire"
+)
+
+// TestRevisionLaw holds the law of the counter over random histories: it goes up by one for each change of our keys in
+// the data that the API server has, and never otherwise.
+func TestRevisionLaw(t *testing.T) {
+	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
+		for seed := range uint64(50) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			e, stored, want := plan.Export{Kind: kind, Name: "db"}, map[string]string{}, int64(0)
+			var at placement
+			for step := range 30 {
+				data, changed := map[string]sensitive.Bytes{}, step == 0
+				for _, key := range []string{"a", "b", "c"} {
+					value := []string{"0", "1", "\xff", "\xfe"}[random.IntN(4)]
+					if random.IntN(3) == 0 {
+						value = stored[key] // the same again, or absent
+					}
+					if value != "" {
+						data[key] = sensitive.FromString(value)
+					}
+					changed = changed || value != stored[key]
+					stored[key] = value
+				}
+				if changed {
+					want++
+				}
+				state := stateOf(e, at, nil, "", data)
+				if got := state[annotationRevision]; got != strconv.FormatInt(want, 10) {
+					t.Fatalf("%s, seed %d, step %d: revision %s, want %d", kind, seed, step, got, want)
+				}
+				at.observed = storedByServer(kind, state, data)
+			}
+		}
+	}
+}
+
+// storedByServer returns the object that an API server has: with a key that another manager has added.
+func storedByServer(kind object.Kind, state map[string]string, data map[string]sensitive.Bytes) wire.Struct {
+	o := &object.Object{Kind: kind, Namespace: "team", Name: "xr-db", State: state, Data: map[string]sensitive.Bytes{
+		"others": sensitive.FromString("of another manager"),
+	}}
+	applied := map[string]any{"f:data": map[string]any{}, "f:binaryData": map[string]any{}}
+	for key, value := range data {
+		o.Data[key] = value
+		field := "f:data"
+		if kind == object.ConfigMap && !utf8.Valid(value.Reveal()) {
+			field = "f:binaryData"
+		}
+		applied[field].(map[string]any)["f:"+key] = map[string]any{}
+	}
+	s := o.Struct()
+	managed, err := structpb.NewList([]any{map[string]any{
+		"manager": "apiextensions.crossplane.io/composed/x", "operation": "Apply", "fieldsV1": applied,
+	}})
+	if err != nil {
+		panic(err)
+	}
+	s.GetFields()["metadata"].GetStructValue().Fields["managedFields"] = structpb.NewListValue(managed)
+	return wire.Of(s)
+}
+
+// TestNextRevision tests single steps: what the object has, what others did to it, and what is written.
+func TestNextRevision(t *testing.T) {
+	own := func(keys ...string) map[string]sensitive.Bytes {
+		out := map[string]sensitive.Bytes{}
+		for _, k := range keys {
+			name, value, _ := strings.Cut(k, "=")
+			out[name] = sensitive.FromString(value)
+		}
+		return out
+	}
+	cases := map[string]struct {
+		reason   string
+		kind     object.Kind // or a Secret
+		revision string      // of the observed object
+		bare     bool        // it does not have the annotation
+		export   string      // that took the object over, with its kept keys
+		stored   map[string]sensitive.Bytes
+		tamper   func(observed *structpb.Struct)
+		data     map[string]sensitive.Bytes
+		left     []string
+		want     string
+	}{
+		"Same":         {reason: "nothing changes", revision: "7", stored: own("a=1"), data: own("a=1"), want: "7"},
+		"Value":        {reason: "a value changes", revision: "7", stored: own("a=1"), data: own("a=2"), want: "8"},
+		"Several":      {reason: "several keys change at once", revision: "7", stored: own("a=1", "b=1", "c=1"), data: own("a=2", "d=1"), want: "8"},
+		"Empty":        {reason: "an empty value is not an absent one", revision: "7", stored: own("a="), data: own("a=", "b="), want: "8"},
+		"OptionalGone": {reason: "an optional key disappears", revision: "7", stored: own("a=1", "b=1"), data: own("a=1"), want: "8"},
+		"OptionalNew":  {reason: "an optional key appears", revision: "7", stored: own("a=1"), data: own("a=1", "b=1"), want: "8"},
+		"AllGone":      {reason: "no key stays", revision: "7", stored: own("a=1"), data: own(), want: "8"},
+		"Binary":       {reason: "binaryData changes", kind: object.ConfigMap, revision: "7", stored: own("a=\xff"), data: own("a=\xfe"), want: "8"},
+		"BinarySame":   {reason: "binaryData is the same", kind: object.ConfigMap, revision: "7", stored: own("a=\xff"), data: own("a=\xff"), want: "7"},
+		"BinaryGone":   {reason: "a key of binaryData disappears", kind: object.ConfigMap, revision: "7", stored: own("a=\xff", "b=1"), data: own("b=1"), want: "8"},
+		"BinaryText":   {reason: "a value becomes text", kind: object.ConfigMap, revision: "7", stored: own("a=\xff"), data: own("a=1"), want: "8"},
+
+		"NoAnnotation":        {reason: "another step created the object with the same data", bare: true, stored: own("a=1"), data: own("a=1"), want: "1"},
+		"NoAnnotationChanged": {reason: "another step created the object with other data", bare: true, stored: own("a=1"), data: own("a=2"), want: "2"},
+		"Word":                {reason: "another writer set no number", revision: "seven", stored: own("a=1"), data: own("a=1"), want: "1"},
+		"WordChanged":         {reason: "it does not hide a change", revision: "seven", stored: own("a=1"), data: own("a=2"), want: "2"},
+		"Negative":            {reason: "a revision is positive", revision: "-7", stored: own("a=1"), data: own("a=1"), want: "1"},
+		"Zero":                {reason: "an object that exists has a revision", revision: "0", stored: own("a=1"), data: own("a=1"), want: "1"},
+		"Fraction":            {reason: "a revision is whole", revision: "7.5", stored: own("a=1"), data: own("a=1"), want: "1"},
+		"Backwards":           {reason: "a lower number goes up again", revision: "3", stored: own("a=1"), data: own("a=2"), want: "4"},
+		"Highest":             {reason: "the highest revision stays", revision: "9007199254740991", stored: own("a=1"), data: own("a=1"), want: "9007199254740991"},
+		"HighestChanged":      {reason: "a change is seen after the highest revision", revision: "9007199254740991", stored: own("a=1"), data: own("a=2"), want: "1"},
+		"TooHigh":             {reason: "a double does not represent it", revision: "9007199254740993", stored: own("a=1"), data: own("a=1"), want: "1"},
+		"Overflow":            {reason: "it is not an int64", revision: "99999999999999999999", stored: own("a=1"), data: own("a=2"), want: "2"},
+
+		"OthersValue": {
+			reason: "another writer changed our key, and it is written back", revision: "7", stored: own("a=1"), data: own("a=1"), want: "8",
+			tamper: func(o *structpb.Struct) { dataOf(o).Fields["a"] = structpb.NewStringValue("eA==") },
+		},
+		"OthersRemoval": {
+			reason: "another writer removed our key, and it is written back", revision: "7", stored: own("a=1"), data: own("a=1"), want: "8",
+			tamper: func(o *structpb.Struct) { delete(dataOf(o).GetFields(), "a") },
+		},
+		"OthersKey": {
+			reason: "another writer changed its own key", revision: "7", stored: own("a=1"), data: own("a=1"), want: "7",
+			tamper: func(o *structpb.Struct) { dataOf(o).Fields["others"] = structpb.NewStringValue("eA==") },
+		},
+		"OthersKeyTaken": {reason: "the export writes a key that another writer has added", revision: "7", stored: own("a=1"), data: own("a=1", "others=x"), want: "8"},
+
+		"TakenOver": {
+			reason: "the keys that only the object has are not those of the export", bare: true, export: "-",
+			stored: own("a=1", "b=1"), data: own("a=1", "b=1"), left: []string{"b"}, want: "1",
+		},
+		"TakenOverChanged": {
+			reason: "the export changes a key of the object that it takes over", bare: true, export: "-",
+			stored: own("a=1", "b=1"), data: own("a=2", "b=1"), left: []string{"b"}, want: "2",
+		},
+		"KeptKey": {
+			reason: "a kept key belongs to no export", revision: "7", export: "db b",
+			stored: own("a=1", "b=1"), data: own("a=1", "b=1"), left: []string{"b"}, want: "7",
+		},
+		"KeptKeyPruned": {reason: "a kept key that is removed is not one of the export", revision: "7", export: "db b", stored: own("a=1", "b=1"), data: own("a=1"), want: "7"},
+		"OwnKeyGone":    {reason: "a key of the export is not kept", revision: "7", export: "db b", stored: own("a=1", "b=1", "c=1"), data: own("a=1", "b=1"), left: []string{"b"}, want: "8"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := plan.Export{Kind: cmp.Or(tc.kind, object.Secret), Name: "db"}
+			state := map[string]string{annotationRevision: tc.revision}
+			if tc.bare {
+				delete(state, annotationRevision)
+			}
+			at := placement{resource: "db"}
+			if export, kept, _ := strings.Cut(tc.export, " "); export != "" {
+				at.resource, state[annotationExport], state[annotationKept] = "old", export, kept
+			}
+			observed := storedByServer(e.Kind, state, tc.stored).Proto()
+			if tc.tamper != nil {
+				tc.tamper(observed)
+			}
+			at.observed = wire.Of(observed)
+			for range 2 {
+				got := stateOf(e, at, tc.left, "", tc.data)[annotationRevision]
+				if got != tc.want {
+					t.Fatalf("%s: revision %s, want %s", tc.reason, got, tc.want)
+				}
+				state[annotationRevision] = got // once more, after it was written
+				at.observed = storedByServer(e.Kind, state, tc.data)
+			}
+		})
+	}
+}
+
+func dataOf(o *structpb.Struct) *structpb.Struct { return o.GetFields()["data"].GetStructValue() }
+
+// TestRevisionSeal checks that a seal of an earlier version, which knows no revision, is still valid, and that a
+// revision is part of a new seal.
+func TestRevisionSeal(t *testing.T) {
+	data := map[string]sensitive.Bytes{"password": sensitive.FromString("secret")}
+	record := `{"admin":{"generation":1}}`
+	old := map[string]string{generator.AnnotationGenerated: record}
+	old[generator.AnnotationSeal] = generator.Seal(data, old)
+	if !generator.Sealed(data, old) {
+		t.Error("an object without a revision is not believed")
+	}
+	state := stateOf(plan.Export{Kind: object.Secret, Name: "db"}, placement{}, nil, record, data)
+	if !generator.Sealed(data, state) || state[annotationRevision] != "1" {
+		t.Errorf("an object with revision %q is not believed", state[annotationRevision])
+	}
+	state[annotationRevision] = "7"
+	if generator.Sealed(data, state) {
+		t.Error("a changed revision is believed")
+	}
+}
