@@ -242,11 +242,35 @@ func TestPausedRotation(t *testing.T) {
 	d.XR.Fields["status"] = structpb.NewStructValue(status)
 	d.Wait(time.Hour)
 	d.Reconcile()
-	delete(d.XR.Fields, "status")
+	delete(d.XR.GetFields(), "status")
 	d.Wait(4 * time.Minute)
 	d.Settle()
 	d.wants("paused", "shop-admin-1 shop-admin-2 shop-app shop-setter", "shop-admin-2", "shop-admin-1", `Waiting generator "admin": generation 2 is not ready`)
 	d.Wait(2 * time.Minute)
 	d.Settle()
 	d.wants("too late", "shop-admin-1 shop-admin-2 shop-app shop-setter", "shop-admin-1", "shop-admin-1", `Held generator "admin": generation 2 was abandoned`)
+}
+
+// The number of an abandoned generation is not used again, also if another client removes what the generation in use
+// stores: a readyExpression may compare numbers.
+func TestNumberAfterRemovedState(t *testing.T) {
+	d := newDatabase(t, verifiedPassword)
+	d.accept()
+	d.Annotate(rotateKey, "admin=1")
+	d.Settle()
+	d.Wait(16 * time.Minute)
+	d.Settle()
+	d.Annotate(rotateKey, "") // so that it is not tried again
+	d.Wait(2 * time.Hour)
+	d.Settle()
+	if got, want := d.Names(), "applied shop-admin-1 shop-app shop-setter"; got != want {
+		t.Fatalf("there are %s, want %s", got, want)
+	}
+	functiontest.Set(d.Stored["v1|Secret|team-a|shop-admin-1"], "", "metadata", "annotations", functiontest.Prefix+"generator-state")
+	d.Settle()
+	d.Annotate(rotateKey, "admin=another")
+	d.Settle()
+	if got := d.Names(); strings.Contains(got, "shop-admin-2") {
+		t.Errorf("there are %s: the number of the abandoned generation is used again", got)
+	}
 }

@@ -23,7 +23,7 @@ var format = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cr
 
 // The errors of ParseWindow.
 var (
-	errSchedule = errors.New(`must have five fields, minute, hour, day of the month, month, and day of the week, for example "0 2 * * 6"`)
+	errSchedule = errors.New(`must be a minute, an hour, a day of the month, a month, and a day of the week from 0 (Sunday) to 6, for example "0 2 * * 6"`)
 	errNever    = errors.New("never opens: change the day of the month, or the month")
 	errZone     = errors.New(`is not in the IANA time zone database: write for example "Europe/Berlin"`)
 )

@@ -261,6 +261,9 @@ func (g *stepper) recordCurrent() {
 	for name, k := range g.current {
 		kept := keptAt(g.steps[name])
 		from := generatedFrom{Reference: k.reference(), Candidate: g.inUse[name].Candidate}
+		if i, ok := kept[k.Number]; ok {
+			from.Highest = g.steps[name].Keep[i].Highest
+		}
 		t := g.trusted[name]
 		for _, former := range t.proven {
 			_, keeps := kept[former.Number]

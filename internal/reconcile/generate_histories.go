@@ -72,7 +72,9 @@ func readHistories(
 		h.readExport(placed.exports[i], at)
 	}
 	for _, one := range h.byGenerator {
-		one.used = one.record.highest().Generation
+		if one.record != nil {
+			one.used = max(one.record.highest().Generation, one.record.number)
+		}
 	}
 	for i := range p.Generators {
 		m := &p.Generators[i]
@@ -170,6 +172,7 @@ func (r *recorded) clone() *recorded {
 	}
 	return &recorded{
 		used: maps.Clone(r.used), former: maps.Clone(r.former), candidates: maps.Clone(r.candidates), keys: maps.Clone(r.keys),
+		number: r.number,
 	}
 }
 

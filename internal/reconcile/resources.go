@@ -82,6 +82,7 @@ type recorded struct {
 	former map[string]generator.Reference // and candidates
 
 	candidates map[string]bool                // by UID
+	number     int                            // the highest number that was ever used, or 0
 	keys       map[string][]generator.Outputs // the data of the exports that use a generation, by its UID
 }
 
@@ -108,6 +109,10 @@ type generatedFrom struct {
 
 	// Candidate is the generation of the export's candidate values. It is not in use for that.
 	Candidate *generator.Reference `json:"candidate,omitempty"`
+
+	// Highest is the highest number that was ever used, if it is not that of the generation in use. The generation in use
+	// also stores it, but another client can remove its annotations.
+	Highest int `json:"highest,omitempty"`
 }
 
 // readGenerated reads the record of an export, by generator. A record whose seal does not match was changed,
@@ -149,6 +154,9 @@ func (r *recorded) with(from generatedFrom, data generator.Outputs) *recorded {
 	}
 	if plan.IsNumber(from.Generation) && from.UID != "" {
 		r.used[from.UID] = from.Reference
+		if plan.IsNumber(from.Highest) {
+			r.number = max(r.number, from.Highest)
+		}
 		r.keys[from.UID] = append(r.keys[from.UID], data)
 	}
 	former := from.Former
