@@ -102,8 +102,17 @@ type Exports struct {
 	// +optional
 	FromComposite *FromComposite `json:"fromComposite,omitempty"`
 
+	// How the function notices that an object that it reads has changed. `Watch` relies on Crossplane v2.4 or later,
+	// which watches these objects and calls the function when one of them changes. `Poll` relies on `ttl` alone.
+	// It only changes the default of `ttl`. If it is not set, it is `Watch`.
+	// +optional
+	Freshness Freshness `json:"freshness,omitempty"`
+
 	// The time after which Crossplane calls the function again if nothing changes. If it is `0s`, Crossplane
-	// does not call again until something changes. If it is not set, it is `60s`.
+	// does not call again until something changes. If it is not set, it is `10m` if Crossplane watches everything
+	// that the input reads, and `60s` otherwise: with `freshness: Poll`, with a version of Crossplane that does not
+	// watch these objects, with `typeChecking: Strict`, or if an expression reads `context`, or the `environment` of
+	// an earlier step. The shortest time of all steps of the pipeline counts.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
@@ -116,6 +125,17 @@ type Exports struct {
 	// +optional
 	TypeChecking TypeChecking `json:"typeChecking,omitempty"`
 }
+
+// Freshness says how the function notices that an object that it reads has changed.
+//
+// +kubebuilder:validation:Enum=Watch;Poll
+type Freshness string
+
+// The values of Freshness.
+const (
+	FreshnessWatch Freshness = "Watch"
+	FreshnessPoll  Freshness = "Poll"
+)
 
 // TypeChecking says when expressions are checked against the schemas of the objects that they read.
 //

@@ -10,9 +10,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
-// victim is a composite whose Instance writes its connection details to Secret victim-conn.
-// Crossplane reads the details from there, even if another client created the Secret.
-const victim = `
+// victim is a composite whose Instance writes its connection details to Secret victim-conn. Crossplane reads the
+// details from there, even if another client created the Secret. Each of them has the given value.
+func victim(value string) string {
+	return strings.ReplaceAll(victimManifest, "DETAILS", base64.StdEncoding.EncodeToString([]byte(value)))
+}
+
+const victimManifest = `
 observed:
   composite:
     resource: {apiVersion: example.org/v1, kind: App, metadata: {name: victim, namespace: team, uid: u-victim}, spec: {operatorSpec: {secretExpressions: [{name: theirs, key: p, value: secret.password}]}}}
@@ -23,7 +27,7 @@ observed:
         kind: Instance
         metadata: {name: victim-db, namespace: team, uid: u-db}
         spec: {writeConnectionSecretToRef: {name: victim-conn}}
-      connectionDetails: {username: Zm9yZ2Vk, password: Zm9yZ2Vk}
+      connectionDetails: {username: DETAILS, password: DETAILS}
 `
 
 // connectionSecretOf is Secret victim-conn of an owner, with one value for both keys.
@@ -55,27 +59,32 @@ func TestConnectionSecretsOfOthers(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		secret  string // or none
+		sent    string // each connection detail that Crossplane sends
 		exports bool
 		message string
 	}{
 		"Own": {
-			reason:  "The provider wrote it: its data is exported, not what Crossplane read first.",
+			reason:  "The provider wrote it.",
 			secret:  connectionSecretOf(ownedByDB, "genuine"),
+			sent:    "genuine",
 			exports: true,
 		},
 		"Evil": {
 			reason:  "Another composite composes it: its values are not those of the Instance.",
 			secret:  connectionSecretOf(ownedByEvil, "forged"),
+			sent:    "forged",
 			message: `cannot use the connection details of resource "db": Secret team/victim-conn is controlled by "App evil", not by Instance "victim-db"`,
 		},
 		"NoController": {
 			reason:  "A Secret without a controller can come from any object, even if the Instance is one of its owners.",
 			secret:  connectionSecretOf(strings.Replace(ownedByDB, "controller: true", "controller: false", 1), "forged"),
+			sent:    "forged",
 			message: `cannot use the connection details of resource "db": Secret team/victim-conn has no controller`,
 		},
 		"Former": {
 			reason:  "A former Instance of that name wrote it.",
 			secret:  connectionSecretOf(strings.Replace(ownedByDB, "u-db", "u-former", 1), "forged"),
+			sent:    "forged",
 			message: `cannot use the connection details of resource "db": Secret team/victim-conn is controlled by "Instance victim-db" of UID "u-former", not by Instance "victim-db" of UID "u-db"`,
 		},
 	}
@@ -86,7 +95,7 @@ func TestConnectionSecretsOfOthers(t *testing.T) {
 					input = "{" + input + "}"
 				}
 				head := "\ninput: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, " + input[1:]
-				rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, victim+head), map[string]string{"team/victim-conn": tc.secret})
+				rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, victim(tc.sent)+head), map[string]string{"team/victim-conn": tc.secret})
 				text := rsp.String()
 				if strings.Contains(text, "forged") || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte("forged"))) {
 					t.Errorf("%s\nthe response holds what the Instance has not written: %s", tc.reason, text)
@@ -123,7 +132,7 @@ func TestConnectionSecretsAreRequired(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f := functiontest.New(t)
-			req := functiontest.Request(t, victim+"\ninput: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, "+tc.input+"}")
+			req := functiontest.Request(t, victim("genuine")+"\ninput: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, "+tc.input+"}")
 			first, err := f.RunFunction(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)

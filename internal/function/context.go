@@ -49,6 +49,8 @@ type report struct {
 	messages []string
 	see      string   // a command that shows more about the first message that has one
 	possible []string // resources that the step keeps only because it may take them over
+	watches  bool     // Crossplane watches required objects
+	again    bool     // Crossplane calls again, and passes the context of this call
 }
 
 func (r *report) add(o reconcile.Outcome) {
@@ -94,7 +96,7 @@ func possibleBefore(context wire.Struct, own string) map[string]bool {
 
 // save saves the report in the context, in place of the input's report before.
 func (r *report) save(c *pipelineContext, own string) {
-	if r.state == reconcile.Available && len(r.messages) == 0 && !c.found.At(exportsKey, own).Exists() {
+	if !r.again && r.state == reconcile.Available && len(r.messages) == 0 && !c.found.At(exportsKey, own).Exists() {
 		return
 	}
 	messages := &structpb.ListValue{}
@@ -107,6 +109,9 @@ func (r *report) save(c *pipelineContext, own string) {
 	}
 	if r.see != "" {
 		fields["see"] = structpb.NewStringValue(r.see)
+	}
+	if r.watches {
+		fields[watchesMember] = structpb.NewBoolValue(true)
 	}
 	if len(r.possible) > 0 {
 		names := &structpb.ListValue{}

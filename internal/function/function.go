@@ -66,7 +66,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	f.Metrics.Request(req.Decoded())
 	rsp := &fnv1.RunFunctionResponse{
-		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.DefaultTTL)},
+		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.PollTTL)},
 	}
 	p, diagnostics, hit := f.Plans.Get(req.Input) //nolint:contextcheck // a compiled input is shared with other requests
 	f.Metrics.PlanCache(hit)
@@ -90,7 +90,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	if err != nil {
 		return req.Respond(f.refuse(rsp, req, strings.Split(err.Error(), "\n"))) // joined errors
 	}
-	rsp.Meta.Ttl = ttl(p.TTL(), result, seen.Now)
+	rsp.Meta.Ttl = ttl(p.Freshness.After(watches(req, p, seen, result)), result, seen.Now)
 	out := respond(req, rsp.GetMeta(), result, p)
 	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large
 		if !result.Keep(size - limits.ResponseBytes) {

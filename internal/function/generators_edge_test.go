@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
 // accessKey is a resource generator with its set, and a Secret with all it gives.
@@ -231,7 +232,7 @@ func TestRefusedGeneration(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword)
 	c.Listed = []string{"v1|Secret|team-a|shop-admin-1"}
 	c.Response = c.Call()
-	if c.TTL() != time.Minute {
+	if c.TTL() != plan.PollTTL {
 		t.Errorf("TTL is %s", c.TTL())
 	}
 }
@@ -514,7 +515,7 @@ func TestALaterStepHasTheGenerator(t *testing.T) {
 	c.Later = []string{strings.Replace(functiontest.RotatedPassword, "24h", "44s", 1) + functiontest.ConnectionOfAdmin}
 	c.Settle()
 	c.Settle()
-	if c.TTL() != time.Minute {
+	if c.TTL() != plan.WatchTTL {
 		t.Errorf("TTL is %s, while nothing is to be dropped", c.TTL())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
 func TestRotationWithOverlap(t *testing.T) {
@@ -35,7 +36,7 @@ func TestRotationWithOverlap(t *testing.T) {
 		t.Error("what is exported is not what is stored")
 	}
 	c.Settle()
-	if c.TTL() != time.Minute {
+	if c.TTL() != plan.WatchTTL {
 		t.Errorf("TTL is %s while nothing is due", c.TTL())
 	}
 
@@ -394,7 +395,7 @@ func TestGenerationsByHand(t *testing.T) {
 func TestResourceThatMakesACredential(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.TokenOfResource)
 	c.Reconcile()
-	if c.TTL() != time.Minute {
+	if c.TTL() != plan.PollTTL {
 		t.Errorf("TTL is %s: what is made is no secret, and may be kept", c.TTL())
 	}
 	c.Settle()
@@ -504,7 +505,7 @@ secrets: [{name: ids, data: [{key: id, value: generated.id.uuid}]}]
 	if f := functiontest.Meta(c.Object("Secret", "shop-id-1"), "annotations", "export.fn.crossplane.io/flagged-for-gc-time"); f != "" {
 		t.Error("a step flags what another one has")
 	}
-	if c.TTL() != time.Minute {
+	if c.TTL() != plan.WatchTTL {
 		t.Errorf("TTL is %s", c.TTL())
 	}
 	c.Later = c.Later[1:]

@@ -29,7 +29,7 @@ func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Resul
 		c.setMember(generatorsKey, name, state)
 	}
 	saveRevisions(c, result.Revisions)
-	setCondition(rsp, c, result, p.ID())
+	setCondition(rsp, c, result, p.ID(), watchesRequired(req, p.ID()))
 	warn(rsp, p.Warnings)
 	rsp.Context = c.changes()
 	out := req.Respond(rsp)
@@ -191,9 +191,11 @@ func worst(result *reconcile.Result) reconcile.State {
 // setCondition sets the condition of the composite, and warns about problems that do not resolve by
 // waiting. Messages for the Composition's author come first. Otherwise messages for the composite author
 // could crowd them out.
-func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *reconcile.Result, id string) {
+func setCondition(
+	rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *reconcile.Result, id string, watches bool,
+) {
 	own, author := outcomes(result)
-	r := report{state: worst(result)}
+	r := report{state: worst(result), watches: watches, again: result.Unread}
 	for _, o := range result.Objects {
 		if o.Possible {
 			r.possible = append(r.possible, o.Name)

@@ -46,7 +46,7 @@ func TestCompileShape(t *testing.T) {
 			want: []string{
 				"configmaps: is an unknown field: did you mean configMaps?",
 				"secret: is an unknown field: did you mean secrets?",
-				"zzz: is an unknown field: there are environment, sources, variables, generators, secrets, configMaps, status, fromComposite, ttl, typeChecking",
+				"zzz: is an unknown field: there are environment, sources, variables, generators, secrets, configMaps, status, fromComposite, freshness, ttl, typeChecking",
 			},
 		},
 		"UnknownFieldNested": {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -26,9 +25,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// DefaultTTL is how long Crossplane waits before it calls again.
-const DefaultTTL = 60 * time.Second
-
 // A Plan is a compiled input. It is immutable, and safe for concurrent use.
 type Plan struct {
 	Variables  []Variable
@@ -42,7 +38,7 @@ type Plan struct {
 	Lists      []Generator // those of them that have forEachExpression
 	Authors    *Authors    // nil without fromComposite
 	Details    DetailsUsed
-	ttl        time.Duration
+	Freshness  Freshness
 	id         string
 
 	Warnings diagnostic.List // that do not keep the input from being used
@@ -57,9 +53,6 @@ type Plan struct {
 
 // ID identifies the input: equal inputs have the same ID, and different inputs have different IDs.
 func (p *Plan) ID() string { return p.id }
-
-// TTL is how long Crossplane waits before it calls again. 0 means that it waits without end.
-func (p *Plan) TTL() time.Duration { return p.ttl }
 
 // A Variable of the input, compiled.
 type Variable struct {
@@ -143,10 +136,7 @@ type compiler struct {
 }
 
 func (c *compiler) plan(in *v1beta1.Exports) *Plan {
-	p := &Plan{ttl: DefaultTTL}
-	if in.TTL != nil {
-		p.ttl = in.TTL.Duration
-	}
+	p := &Plan{}
 	c.sources = in.Sources
 	for _, v := range in.Variables {
 		c.declared = append(c.declared, v.Name)
@@ -188,6 +178,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	p.Strict = in.TypeChecking == v1beta1.TypeCheckingStrict
 	p.Expressions, p.Declared, p.CompositePaths = c.compiled, in.Sources, compositePaths(in)
 	p.Needed = p.neededExpressions()
+	p.Freshness = c.freshness(in)
 	return p
 }
 

@@ -64,7 +64,7 @@ type reading struct {
 	seen    map[use]bool    // uses, without their place
 	sources map[string]bool // names below sources; Anything for all
 
-	environment bool
+	environment, context bool
 }
 
 func (r *reading) addUse(u use) {
@@ -100,6 +100,7 @@ func (r *reading) addAll(other reading, place expression.Place) {
 		r.addSource(name)
 	}
 	r.environment = r.environment || other.environment
+	r.context = r.context || other.context
 }
 
 // reading finds each reference that can return secret data or a source. An expression that tests
@@ -122,6 +123,8 @@ func (c *compiler) reading(x *expression.Expression) reading {
 			out.addSource(StepName(r, 0))
 		case expression.Env:
 			out.environment = true
+		case expression.Context:
+			out.context = true
 		case expression.Variables:
 			out.addAll(c.variableReading(StepName(r, 0)), place)
 		}

@@ -28,6 +28,9 @@ func (c *compiler) compileSources() []Source {
 		}
 		if c.outputs.reads(s) {
 			out = append(out, n)
+			if n.NameExpr != nil {
+				c.outputs.addAll(c.reading(n.NameExpr), expression.Place{})
+			}
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: conn,
 resources:
   db:
     object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, namespace: team, uid: u-db}, spec: {writeConnectionSecretToRef: {name: conn}}}
-    details: {password: canary-sent}
+    details: {password: canary-live}
 `
 		live = `Available Secret team/xr-a {data: {p: canary-live}}`
 	)
@@ -26,13 +26,14 @@ resources:
 	for name, c := range map[string]struct {
 		reason, objects, input, want string
 	}{
-		"Own":           {"what its Secret holds, not what was sent with it", named, input, live},
-		"NotSent":       {"also while nothing was sent: the Secret is younger", replaced("{password: canary-sent}", "{}"), input, live},
+		"Own":           {"what its Secret holds", named, input, live},
+		"NotSent":       {"also while nothing was sent: the Secret is younger", replaced("{password: canary-live}", "{}"), input, live},
+		"Added":         {"the provider has added a key since the resource was read", replaced("{password: canary-live}", "{}", "data: {", "data: {more: bQ==, "), input, live},
 		"Gone":          {"what was sent is not used without its Secret", replaced("name: conn, owner", "name: other, owner"), input, `Waiting nothing | Secret "a" (team/xr-a) is not created: key "p" waits for Secret team/conn (connection details of resource "db")`},
-		"NoneYet":       {"there are none", replaced("name: conn, owner", "name: other, owner", "{password: canary-sent}", "{}"), input, `Waiting nothing | Secret "a" (team/xr-a) is not created: key "p" waits for secrets.db.password (DB db-1 exists, and has no connection details)`},
+		"NoneYet":       {"there are none", replaced("name: conn, owner", "name: other, owner", "{password: canary-live}", "{}"), input, `Waiting nothing | Secret "a" (team/xr-a) is not created: key "p" waits for secrets.db.password (DB db-1 exists, and has no connection details)`},
 		"NoName":        {"nothing says where they are from", replaced("{name: conn}", "{}"), input, `Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].value:1:7: cannot use the connection details of resource "db": it names no Secret for them: set its spec.writeConnectionSecretToRef`},
 		"BadName":       {"no Secret has such a name, and none is asked for", replaced("{name: conn}", `{name: "../conn"}`), input, `Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].value:1:7: cannot use the connection details of resource "db": it names no Secret for them: set its spec.writeConnectionSecretToRef`},
-		"File":          {"without a UID no Secret can refer to it", replaced(", uid: u-db}, spec", "}, spec"), input, `Available Secret team/xr-a {data: {p: canary-sent}}`},
+		"File":          {"without a UID no Secret can refer to it", replaced(", uid: u-db}, spec", "}, spec"), input, live},
 		"Elsewhere":     {"a namespaced resource has its Secret in its own namespace, whatever the reference says", replaced("{name: conn}", "{name: conn, namespace: other}"), input, live},
 		"Cluster":       {"the reference of a cluster scoped one says where", replaced("name: db-1, namespace: team, uid", "name: db-1, uid", "{name: conn}", "{name: conn, namespace: other}", "namespace: team, name: conn", "namespace: other, name: conn"), input, live},
 		"ClusterOthers": {"where it is not that Secret of the name", replaced("name: db-1, namespace: team, uid", "name: db-1, uid", "{name: conn}", "{name: conn, namespace: other}"), input, `Waiting nothing | Secret "a" (team/xr-a) is not created: key "p" waits for Secret other/conn (connection details of resource "db")`},
@@ -60,6 +61,7 @@ details: {password: canary-of-others}
 			"the Secret that Crossplane publishes them to",
 			`
 composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}, writeConnectionSecretToRef: {namespace: team, name: conn}}}
+details: {password: canary-live}
 cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: conn, ownerReferences: [{kind: App, name: xr, uid: u1, controller: true}]}, data: {password: Y2FuYXJ5LWxpdmU=}}]
 `,
 			`secrets: [{name: a, data: [{key: p, value: secret.password}]}]`, live,

@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,6 +20,7 @@ type detailsRead struct {
 
 	observation *observation.Observation
 	seen        composedResources
+	stale       error // a *Stale, or nil
 }
 
 // A detailsOwner is an object that may have connection details, with its name in messages.
@@ -47,11 +50,31 @@ func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *pla
 		id.Resource = out.read(req, d, p.Declares(id.generator))
 		out.seen.generations[composed] = id
 	}
+	out.requireDesired(p, req, used)
 	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced composite has none
 		used := p.Details.Inputs[expression.Composite] != nil && isLegacy(o.Composite.Object)
 		o.Composite = out.read(req, detailsOwner{o.Composite, "composite", name}, used)
 	}
 	return out
+}
+
+// requireDesired requires the connection Secrets of resources that do not exist yet, so that Crossplane also watches
+// these Secrets from the reconcile on that creates the resource.
+func (out *detailsRead) requireDesired(p *plan.Plan, req *request, used map[string]bool) {
+	_, _, namespace, _ := object.Identity(req.Observation.Composite.Object)
+	if !rulesRequire {
+		return
+	}
+	for _, name := range plan.SortedKeys(req.Desired) {
+		desired := req.Desired[name]
+		_, observed := req.Observation.Resources[name]
+		if observed || plan.IsAuthors(name) || !used[name] && !usesDetails(p.Details, name, desired) {
+			continue
+		}
+		if required := connectionSecret(desired, namespace); required != nil {
+			out.require(*required)
+		}
+	}
 }
 
 // authorsDetails returns the inputs whose details the exports of the composite author use and are
@@ -99,14 +122,14 @@ func tagged(f plan.Find, labels wire.Struct) bool {
 // read reads the connection Secret of a resource: only its data are connection details. A resource without a
 // UID, as in a file, keeps its own details, because no Secret can refer to it.
 func (out *detailsRead) read(req *request, d detailsOwner, used bool) observation.Resource {
-	if plan.MetadataOf(d.Object).Get("uid").Text() == "" {
+	if plan.MetadataOf(d.Object).Get("uid").Text() == "" || !rulesRequire {
 		return d.Resource
 	}
 	res := observation.Resource{Object: d.Object}
 	if !used {
 		return res
 	}
-	required := connectionSecret(d.Object)
+	required := connectionSecret(d.Object, "")
 	if required == nil {
 		if len(d.Details) > 0 {
 			res.Withheld = d.cannotUse("it names no Secret for them: set its spec.writeConnectionSecretToRef")
@@ -120,6 +143,9 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 	case len(a.objects) > 0:
 		res.Published = true
 		res.Details, res.Withheld = d.in(a.objects[0])
+		if res.Withheld == nil && d.differ(res.Details) {
+			out.stale = changedWhileRead(*required)
+		}
 	case len(d.Details) > 0:
 		what := fmt.Sprintf("%s (connection details of %s %q)", required, d.what, d.name)
 		res.Withheld = expression.NewWaiting(what)
@@ -127,13 +153,27 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 	return res
 }
 
+// differ reports whether a Secret changed after Crossplane read the resource and its connection details. The Secret
+// is newer than the resource, so an expression that reads both could combine two credentials. A key that was
+// added in between changes no value.
+func (d detailsOwner) differ(now observation.Details) bool {
+	for key, value := range d.Details {
+		if is, ok := now[key]; !ok || !bytes.Equal(is, value) {
+			return true
+		}
+	}
+	return false
+}
+
 // connectionSecret returns the Secret that an object names for its connection details. A namespaced
-// object has it in its own namespace. The result is nil without a valid reference.
-func connectionSecret(o wire.Struct) *Requirement {
+// object has it in its own namespace. Crossplane composes an object without a namespace in the given one. The
+// result is nil without a valid reference.
+func connectionSecret(o wire.Struct, namespace string) *Requirement {
 	ref := o.At("spec", "writeConnectionSecretToRef").Struct()
-	req := &Requirement{APIVersion: "v1", Kind: string(object.Secret), Name: ref.Get("name").Text()}
-	if _, _, req.Namespace, _ = object.Identity(o); req.Namespace == "" {
-		req.Namespace = ref.Get("namespace").Text()
+	_, _, own, _ := object.Identity(o)
+	req := &Requirement{
+		APIVersion: "v1", Kind: string(object.Secret), Name: ref.Get("name").Text(),
+		Namespace: cmp.Or(namespace, own, ref.Get("namespace").Text()),
 	}
 	if object.ValidateName(req.Name) != nil || object.ValidateNamespace(req.Namespace) != nil {
 		return nil

@@ -258,16 +258,9 @@ func unprovenOutcome(k *generation) Outcome {
 		k.Generator, ref.Kind, ref.Namespace, ref.Name, ref.UID, k.Number)}
 }
 
-// A Stale error says that Crossplane has read an outdated composite, from before it created an object.
-// Nothing may change until it reads the composite again.
-type Stale struct{ Message string }
-
 // staleBefore returns the error for an object that the composite may list once Crossplane reads it again.
 func staleBefore(o wire.Struct) *Stale {
 	_, kind, ns, name := object.Identity(o)
 	return &Stale{fmt.Sprintf("%s %s/%s is controlled by the composite, and the composite does not list it. "+
 		"If it was just created, the next reconcile sees that. Otherwise delete it", kind, ns, name)}
 }
-
-// Error describes the object that the composite does not list.
-func (s *Stale) Error() string { return s.Message }

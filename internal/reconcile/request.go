@@ -42,6 +42,9 @@ type Request struct {
 // of the Composition's own required resources.
 const RequirementPrefix = "export.fn.crossplane.io/"
 
+// secretRequirements begins the names of requirements for Secrets.
+const secretRequirements = RequirementPrefix + "v1/Secret/"
+
 // A Requirement is an object that Crossplane must read for the function, or with labels several objects.
 type Requirement struct {
 	APIVersion, Kind string
@@ -160,6 +163,40 @@ func (r *request) answer(req Requirement) *answer {
 		r.answers[key] = a
 	}
 	return a
+}
+
+// A Stale error says that the parts of a request are not of the same age: Crossplane has read an outdated
+// composite, from before it created an object, or two versions of one Secret. Nothing may change until it reads
+// them again.
+type Stale struct{ Message string }
+
+// Error describes the object.
+func (s *Stale) Error() string { return s.Message }
+
+// refuseTwoVersions returns a *Stale if Crossplane read a Secret for two requirements, for example by its name and
+// by its labels, and the Secret changed in between. One export could then combine two credentials.
+func (r *request) refuseTwoVersions() error {
+	versions := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(r.Found)) {
+		if !strings.HasPrefix(key, secretRequirements) {
+			continue
+		}
+		for _, o := range r.Found[key] {
+			_, _, ns, name := object.Identity(o)
+			secret := Requirement{Kind: string(object.Secret), Namespace: ns, Name: name}
+			version := plan.MetadataOf(o).Get("resourceVersion").Text()
+			if other, read := versions[secret.String()]; read && other != version {
+				return changedWhileRead(secret)
+			}
+			versions[secret.String()] = version
+		}
+	}
+	return nil
+}
+
+// changedWhileRead returns the error for a Secret of which a request contains two versions.
+func changedWhileRead(secret Requirement) *Stale {
+	return &Stale{secret.String() + " changed while Crossplane read it. Nothing is changed, and Crossplane calls again"}
 }
 
 // An answer is what Crossplane found for a requirement.

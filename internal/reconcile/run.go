@@ -42,6 +42,9 @@ type composition struct {
 // evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	req := newRequest(in)
+	if err := req.refuseTwoVersions(); err != nil {
+		return nil, err
+	}
 	xr := compositeOf(in.Observation.Composite.Object)
 	seen := split(p, req, xr)
 	if err := refuseRequest(p, req, xr, seen); err != nil {
@@ -49,6 +52,9 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	authored := p.Authors.Read(xr.object)
 	details := readDetails(p, req, seen, authored)
+	if details.stale != nil {
+		return nil, details.stale
+	}
 	s := newSession(ctx, p, req, xr, details.observation)
 	schemas, err := checkStrictly(s, p, req)
 	if err != nil {

@@ -415,9 +415,8 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 	c.Crossplane = c.process("crossplane", c.peers.Core, env[:1], "core", "start", "--namespace="+namespace, "--service-account=crossplane",
 		"--package-runtime=External", "--enable-webhooks=false", "--metrics-port="+strconv.Itoa(c.ports["metrics"]), "--health-probe-port="+strconv.Itoa(c.ports["health"]),
 		"--xpkg-cache-dir="+c.path("xpkg-cache"), "--xfn-cache-dir="+c.path("xfn-cache"),
-		"--tls-client-certs-dir="+c.path("client"), "--tls-client-secret-name=crossplane-tls-client",
-		// A test writes more objects in a second than users write in a minute.
-		"--circuit-breaker-burst=100000", "--circuit-breaker-refill-rate=1000", "--max-reconcile-rate=100")
+		"--tls-client-certs-dir="+c.path("client"), "--tls-client-secret-name=crossplane-tls-client")
+	c.Crossplane.args = append(c.Crossplane.args, withoutCircuitBreaker...)
 	c.RBACManager = c.process("rbac-manager", c.peers.Core, []string{"KUBECONFIG=" + c.path("rbac-manager.kubeconfig")},
 		"rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions")
 
@@ -432,6 +431,26 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 	}
 
 	return c.WaitForCrossplane(ctx)
+}
+
+// withoutCircuitBreaker are the flags of Crossplane in most tests. A test writes more objects in a second than users
+// write in a minute.
+var withoutCircuitBreaker = []string{"--circuit-breaker-burst=100000", "--circuit-breaker-refill-rate=1000"} //nolint:gochecknoglobals // Constant.
+
+// RestartCrossplane starts Crossplane again. Its circuit breaker has the default limits, and the flags are added. The
+// returned function starts it as it was before.
+func (c *ControlPlane) RestartCrossplane(ctx context.Context, flags ...string) (restore func(ctx context.Context) error, err error) {
+	before := c.Crossplane.args
+	usual := before[:len(before)-len(withoutCircuitBreaker)]
+
+	restart := func(ctx context.Context, args []string) error {
+		c.Crossplane.Stop(10 * time.Second)
+		c.Crossplane.args = args
+
+		return c.WaitForCrossplane(ctx)
+	}
+
+	return func(ctx context.Context) error { return restart(ctx, before) }, restart(ctx, append(slices.Clone(usual), flags...))
 }
 
 // rbacManagerPort is the port that the RBAC manager always uses, on all addresses. No flag changes it.

@@ -162,7 +162,7 @@ func TestDescribe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			s, k := scenario{plane, functionName, "describe-" + name}, kubectl{programs.Kubectl, t.TempDir()}
+			s, k := scenario{ControlPlane: plane, function: functionName, ns: "describe-" + name}, kubectl{programs.Kubectl, t.TempDir()}
 			if err := d.play(t.Context(), s); err != nil {
 				t.Fatalf("%v\n%s", err, events(s.ns))
 			}

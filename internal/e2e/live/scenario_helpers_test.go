@@ -42,6 +42,7 @@ type scenario struct {
 	*live.ControlPlane
 
 	function string // the function that its Compositions call
+	composer string // the function that composes other resources; by default function-compose
 	ns       string // its namespace, and the name of its cluster-scoped objects
 }
 
@@ -130,10 +131,15 @@ func (s scenario) input(ctx context.Context, kind, input string, composed ...str
 		}
 	}
 
+	composer := "function-compose"
+	if s.composer != "" {
+		composer = s.composer
+	}
+
 	compose := func(step string, resources []any) {
 		if len(resources) > 0 {
 			steps = append(steps, map[string]any{
-				"step": step, "functionRef": map[string]any{"name": "function-compose"},
+				"step": step, "functionRef": map[string]any{"name": composer},
 				"input": map[string]any{"apiVersion": group, "kind": "Compose", "resources": resources},
 			})
 		}

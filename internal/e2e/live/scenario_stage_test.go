@@ -120,8 +120,8 @@ var stage = sync.OnceValue(func() error {
 })
 
 // installComposer installs a function that composes resources. The program compose acts as the function of the
-// given name.
-func installComposer(ctx context.Context, name, program string) error {
+// given name, or as the one that a flag names.
+func installComposer(ctx context.Context, name, program string, flags ...string) error {
 	dir := state(name + "-package")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -131,7 +131,7 @@ func installComposer(ctx context.Context, name, program string) error {
 		return err
 	}
 
-	_, err := install(ctx, name, dir, program, []string{"--as=" + name})
+	_, err := install(ctx, name, dir, program, append([]string{"--as=" + name}, flags...))
 
 	return err
 }

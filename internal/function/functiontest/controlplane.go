@@ -34,7 +34,14 @@ type ControlPlane struct {
 	Listed   []string                     // keys of stored that the composite lists, or will be stored
 	Details  map[string]map[string][]byte // connection details, by the same key
 	UIDs     int                          // of created objects
+	Calls    int                          // of the function, by all reconciles
 	Response *fnv1.RunFunctionResponse    // the last one
+
+	// Forgets is set for a Crossplane before v2.4. It neither watches required objects, nor remembers them for the next
+	// reconcile.
+	Forgets  bool
+	required []map[string]*fnv1.ResourceSelector // of the last reconcile, by step
+	requires []map[string]*fnv1.ResourceSelector // of the last call
 }
 
 // ControlPlaneXR is the composite of a new ControlPlane.
@@ -186,13 +193,13 @@ func (c *ControlPlane) connectionSecret(namespace, name string) *structpb.Struct
 func (c *ControlPlane) Call() *fnv1.RunFunctionResponse {
 	c.T.Helper()
 	req := c.Request()
-	rsp := c.step(req)
+	rsp := c.step(0, req)
 	shortest := rsp.GetMeta().GetTtl()
-	for _, input := range c.Later {
+	for i, input := range c.Later {
 		next := proto.Clone(req).(*fnv1.RunFunctionRequest)
 		next.Desired, next.Context, next.RequiredResources = rsp.GetDesired(), rsp.GetContext(), nil
 		next.Input = Parse(c.T, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
-		rsp = c.step(next)
+		rsp = c.step(i+1, next)
 		if t := rsp.GetMeta().GetTtl(); t != nil && (shortest == nil || t.AsDuration() < shortest.AsDuration()) {
 			shortest = t
 		}
@@ -219,16 +226,24 @@ func FatalOf(rsp *fnv1.RunFunctionResponse) string {
 // Fatal returns the fatal result of the last response, if it has one.
 func (c *ControlPlane) Fatal() string { return FatalOf(c.Response) }
 
-// step calls the function until what it requires is stable.
-func (c *ControlPlane) step(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+// step calls the function of a step until what it requires is stable.
+func (c *ControlPlane) step(number int, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	c.T.Helper()
+	if !c.Forgets && number < len(c.required) {
+		req.RequiredResources = map[string]*fnv1.Resources{}
+		for name, s := range c.required[number] {
+			req.RequiredResources[name] = c.LookUp(s)
+		}
+	}
 	rsp, _ := SettleRequirements(c.T, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 		rsp, err := c.send(proto.CloneOf(req))
 		if err != nil {
 			c.T.Fatal(err)
 		}
+		c.Calls++
 		return rsp
 	}, c.LookUp)
+	c.requires = append(c.requires[:number], rsp.GetRequirements().GetResources())
 	return rsp
 }
 
@@ -284,6 +299,7 @@ func (c *ControlPlane) Reconcile() *fnv1.RunFunctionResponse {
 	if FatalOf(rsp) != "" {
 		return rsp
 	}
+	c.required = slices.Clone(c.requires)
 	desired := rsp.GetDesired().GetResources()
 	for _, key := range c.Listed {
 		o, ok := c.Stored[key]

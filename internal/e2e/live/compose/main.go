@@ -32,12 +32,14 @@ type input struct {
 
 type composer struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	ttl time.Duration // of responses; 0 for none
 }
 
 // RunFunction adds the resources of the input to the desired ones.
-func (composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func (c composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	rsp := &fnv1.RunFunctionResponse{
-		Meta:    &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag(), Ttl: durationpb.New(time.Minute)},
+		Meta:    &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag(), Ttl: durationpb.New(c.ttl)},
 		Desired: &fnv1.State{Composite: req.GetDesired().GetComposite(), Resources: map[string]*fnv1.Resource{}},
 		Context: req.GetContext(),
 	}
@@ -108,13 +110,14 @@ func main() {
 	address := f.String("address", "", "address to serve at")
 	metrics := f.String("metrics-address", "", "address to serve metrics at")
 	as := f.String("as", "function-compose", "function to replace")
+	ttl := f.Duration("ttl", time.Minute, "TTL of the responses of function-compose")
 
 	if len(os.Args) < 2 || f.Parse(os.Args[2:]) != nil {
 		os.Exit(2)
 	}
 
 	runner := map[string]fnv1.FunctionRunnerServiceServer{
-		"function-compose": composer{}, "function-patch-and-transform": standin.PatchAndTransform{}, "function-go-templating": standin.GoTemplating{},
+		"function-compose": composer{ttl: *ttl}, "function-patch-and-transform": standin.PatchAndTransform{}, "function-go-templating": standin.GoTemplating{},
 	}[*as]
 
 	err := function.Serve(runner, function.Listen("tcp", *address), function.MTLSCertificates(*certs), function.WithMetricsServer(*metrics))

@@ -15,8 +15,9 @@ import (
 var broken = os.Getenv("FUNCTION_EXPORT_FAULT")
 
 var (
-	rulesHold   = broken != "hold"
-	rulesLookUp = broken != "look-up"
+	rulesHold    = broken != "hold"
+	rulesLookUp  = broken != "look-up"
+	rulesRequire = broken != "require"
 )
 
 // seen also returns the generation that the step made, before it is stored.

@@ -1,0 +1,167 @@
+package function_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/plan"
+)
+
+// fromSource is an input that requires a Secret.
+const fromSource = `{sources: [{name: login, apiVersion: v1, kind: Secret}], secrets: [{name: a, data: [{key: p, value: secrets.login.password}]}]}`
+
+// withLogin returns a control plane with the Secret that fromSource reads.
+func withLogin(t *testing.T, input string) *functiontest.ControlPlane {
+	t.Helper()
+	c := functiontest.NewControlPlane(t, input)
+	c.Stored["v1|Secret|team-a|login"] = functiontest.Parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: login, namespace: team-a}, data: {password: aHVzaA==}}")
+	return c
+}
+
+// The default TTL is long only if Crossplane watches what was required. A version that does so sends the required
+// objects of the last reconcile with the first call of the next one.
+func TestFreshnessByCrossplane(t *testing.T) {
+	const unsourced = `{secrets: [{name: a, data: [{key: p, value: composite.spec.role}]}]}`
+	for name, tc := range map[string]struct {
+		reason  string
+		input   string
+		forgets bool
+		open    bool // the circuit breaker
+		want    []time.Duration
+		calls   int // of the last reconcile
+	}{
+		"Watches":    {"From the second reconcile on, Crossplane shows that it remembers what was required.", fromSource, false, false, []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
+		"Forgets":    {"It never does.", fromSource, true, false, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 2},
+		"Nothing":    {"Once the export exists, nothing is required: all versions watch composites and composed resources.", unsourced, true, false, []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
+		"Open":       {"Crossplane drops events while a circuit breaker is open.", fromSource, false, true, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
+		"OpenForAll": {"It also drops those of composed resources.", unsourced, false, true, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
+		"Set":        {"The time that the input sets is used.", "{ttl: 3m, " + fromSource[1:], true, true, []time.Duration{3 * time.Minute, 3 * time.Minute, 3 * time.Minute}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := withLogin(t, tc.input)
+			c.Forgets = tc.forgets
+			if tc.open {
+				c.XR.Fields["status"] = functiontest.Parse(t, `{a: {conditions: [{type: Responsive, status: "False", reason: WatchCircuitOpen}]}}`).GetFields()["a"]
+			}
+			calls := 0
+			for i, want := range tc.want {
+				before := c.Calls
+				if c.Reconcile(); c.TTL() != want {
+					t.Errorf("%s\nreconcile %d: want TTL %s, got %s: %s", tc.reason, i+1, want, c.TTL(), c.Condition())
+				}
+				calls = c.Calls - before
+			}
+			if calls != tc.calls {
+				t.Errorf("%s\nwant %d calls of the last reconcile, got %d", tc.reason, tc.calls, calls)
+			}
+		})
+	}
+}
+
+// An object that is required only because of what was read is also remembered: it does not look like one that an earlier
+// call of the same reconcile required.
+func TestFreshnessOfLaterRequirements(t *testing.T) {
+	c := withLogin(t, fromSource)
+	c.Settle()
+	c.SetInput(strings.Replace(fromSource, "[{name: a,", "[{name: b, data: [{key: p, value: secrets.login.password}]}, {name: a,", 1))
+	for i, want := range []int{2, 1, 1} {
+		before := c.Calls
+		if c.Reconcile(); c.TTL() != plan.WatchTTL || c.Calls-before != want {
+			t.Errorf("reconcile %d after the input requires more: want %d calls and TTL %s, got %d and %s", i+1, want, plan.WatchTTL, c.Calls-before, c.TTL())
+		}
+	}
+}
+
+// The Secret of a resource that an earlier step composes is required before the resource exists, so that Crossplane
+// watches it from the start.
+func TestConnectionSecretOfADesiredResource(t *testing.T) {
+	const key = "export.fn.crossplane.io/v1/Secret/%s/name=conn"
+	for name, tc := range map[string]struct {
+		reason    string
+		composite string
+		desired   string
+		input     string
+		want      string // the namespace of the required Secret; empty for none
+	}{
+		"Used":      {"Crossplane composes it in the composite's namespace.", "name: x, namespace: team", "{}", `secrets: [{name: a, from: db, data: [{key: p, value: secret.p}]}]`, "team"},
+		"Find":      {"A find reaches it.", "name: x, namespace: team", "{labels: {a: b}}", `secrets: [{name: a, dataFrom: [{find: {path: db/, tags: {a: b}}}]}]`, "team"},
+		"FindOther": {"A find does not reach it.", "name: x, namespace: team", "{labels: {a: c}}", `secrets: [{name: a, dataFrom: [{find: {path: db/, tags: {a: b}}}]}]`, ""},
+		"Unused":    {"No expression uses it.", "name: x, namespace: team", "{}", `secrets: [{name: a, from: db, data: [{key: p, value: resource.p}]}]`, ""},
+		"Elsewhere": {"Crossplane composes it in the composite's namespace, whatever the step says.", "name: x, namespace: team", "{namespace: other}", `secrets: [{name: a, from: db, data: [{key: p, value: secret.p}]}]`, "team"},
+		"Cluster":   {"A cluster scoped composite composes it where the step says.", "name: x", "{namespace: other}", `secrets: [{name: a, metadata: {namespace: team}, from: db, data: [{key: p, value: secret.p}]}]`, "other"},
+		"ByRef":     {"The reference of a cluster scoped resource says where its Secret is.", "name: x", "{}", `secrets: [{name: a, metadata: {namespace: team}, from: db, data: [{key: p, value: secret.p}]}]`, "refs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := functiontest.Request(t, `
+observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {`+tc.composite+`, uid: u}, spec: {crossplane: {}}}}}
+desired: {resources: {db: {resource: {apiVersion: example.org/v1, kind: DB, metadata: `+tc.desired+`, spec: {writeConnectionSecretToRef: {name: conn, namespace: refs}}}}}}
+input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, `+tc.input+"}")
+			rsp, err := functiontest.New(t).RunFunction(t.Context(), proto.CloneOf(req))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for name, s := range rsp.GetRequirements().GetResources() {
+				if s.GetMatchName() == "conn" {
+					if got = s.GetNamespace(); name != strings.Replace(key, "%s", got, 1) {
+						t.Errorf("want the key of the observed resource, got %s", name)
+					}
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%s\nwant Secret conn in namespace %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// A request never combines two versions of a Secret.
+func TestTwoVersionsOfASecret(t *testing.T) {
+	const (
+		byName   = "export.fn.crossplane.io/v1/Secret/team/name=victim-conn"
+		byLabels = "export.fn.crossplane.io/v1/Secret/team/labels=a=b"
+		changed  = "Secret team/victim-conn changed while Crossplane read it. Nothing is changed, and Crossplane calls again"
+		readers  = "\ninput: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, sources: [{name: s, apiVersion: v1, kind: Secret, matchLabels: {a: b}}], " +
+			`secrets: [{name: out, from: db, data: [{key: p, value: secret.password, optional: true}, {key: u, value: secrets.s.username}]}], status: [{fieldPath: user, value: secret.username, nonSensitive: [composite.username]}]}`
+	)
+	secret := func(version, value string) string {
+		return strings.NewReplacer("team, owner", "team, labels: {a: b}, resourceVersion: '"+version+"', owner").Replace(connectionSecretOf(ownedByDB, value))
+	}
+	for name, tc := range map[string]struct {
+		reason                 string
+		sent, byName, byLabels string
+		want                   string
+	}{
+		"One":     {"All have one version.", "two", secret("2", "two"), secret("2", "two"), ""},
+		"Newer":   {"It was read by its labels after it changed.", "one", secret("1", "one"), secret("2", "two"), changed},
+		"Older":   {"It was read by its labels before it changed.", "two", secret("2", "two"), secret("1", "one"), changed},
+		"Details": {"It changed after Crossplane read the resource, whose status may belong to the former credential.", "one", secret("2", "two"), secret("2", "two"), changed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := functiontest.Request(t, victim(tc.sent)+readers+`
+required_resources:
+  `+byName+`: {items: [{resource: `+tc.byName+`}]}
+  `+byLabels+`: {items: [{resource: `+tc.byLabels+`}]}
+  export.fn.crossplane.io/v1/Secret/team/name=victim-out: {}
+`)
+			rsp, err := functiontest.New(t).RunFunction(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			condition := rsp.GetConditions()[0]
+			if got := functiontest.FatalOf(rsp); got != tc.want || tc.want != "" && (condition.GetReason() != "Waiting" || condition.GetMessage() != tc.want) {
+				t.Errorf("%s\nwant %q, got %q, condition %v", tc.reason, tc.want, got, condition)
+			}
+			if made := rsp.GetDesired().GetResources()["out"] != nil; made != (tc.want == "") {
+				t.Errorf("%s\nthe export is desired: %v", tc.reason, made)
+			}
+			if strings.Contains(condition.String(), "one") || strings.Contains(condition.String(), "two") {
+				t.Errorf("%s\nthe condition contains a value", tc.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+)
+
+// How long Crossplane waits before it calls again if nothing changes and the input does not set a time.
+const (
+	// WatchTTL is for an input of which Crossplane watches everything. A call then only guards against an event
+	// that was lost.
+	WatchTTL = 10 * time.Minute
+
+	// PollTTL is for an input with something that Crossplane does not watch.
+	PollTTL = time.Minute
+)
+
+// Freshness says how changes of what an input reads are noticed.
+type Freshness struct {
+	Poll bool           // the input does not rely on watches
+	TTL  *time.Duration // that the input sets; nil for the default
+
+	// Crossplane does not watch the context of the pipeline and schemas. It does not say either which objects an
+	// earlier step read for the environment.
+	Context, Environment, Schemas bool // they are read
+}
+
+func (c *compiler) freshness(in *v1beta1.Exports) Freshness {
+	out := Freshness{
+		Poll:    in.Freshness == v1beta1.FreshnessPoll,
+		Context: c.outputs.context,
+		Environment: c.outputs.environment || in.Environment != nil ||
+			in.FromComposite != nil && in.FromComposite.Allow.Environment,
+		Schemas: in.TypeChecking == v1beta1.TypeCheckingStrict,
+	}
+	if in.TTL != nil {
+		out.TTL = &in.TTL.Duration
+	}
+	return out
+}
+
+// Watches are what one request tells about the watches of Crossplane.
+type Watches struct {
+	Objects     bool // it watches the composite, the composed resources, and all objects that were required
+	Environment bool // that is all of the environment: no earlier step of the pipeline set it
+}
+
+// After returns how long Crossplane waits before it calls again if nothing changes. 0 means that it waits
+// without end.
+func (f Freshness) After(w Watches) time.Duration {
+	switch {
+	case f.TTL != nil:
+		return *f.TTL
+	case f.Poll || f.Context || f.Schemas || f.Environment && !w.Environment || !w.Objects:
+		return PollTTL
+	}
+	return WatchTTL
+}
