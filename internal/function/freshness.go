@@ -28,9 +28,10 @@ func watchesRequired(req *wire.Request, own string) bool {
 
 // watches returns what Crossplane watches for a request with this result.
 func watches(req *wire.Request, p *plan.Plan, seen *reconcile.Request, result *reconcile.Result) plan.Watches {
-	required := len(result.Requirements) == 0 || watchesRequired(req, p.ID())
+	// The Composition's own required resources do not show whether Crossplane watches them.
+	none := len(result.Requirements)+len(req.RequiredResources) == 0
 	return plan.Watches{
-		Objects:     required && !dropsEvents(req.Observed.Composite.Object),
+		Objects:     (none || watchesRequired(req, p.ID())) && !dropsEvents(req.Observed.Composite.Object),
 		Environment: !seen.Observation.Environment.Exists(),
 	}
 }

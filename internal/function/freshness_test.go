@@ -1,18 +1,24 @@
 package function_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
 // fromSource is an input that requires a Secret.
-const fromSource = `{sources: [{name: login, apiVersion: v1, kind: Secret}], secrets: [{name: a, data: [{key: p, value: secrets.login.password}]}]}`
+const fromSource = `
+sources: [{name: login, apiVersion: v1, kind: Secret}]
+secrets: [{name: a, data: [{key: p, value: secrets.login.password}]}]
+`
 
 // withLogin returns a control plane with the Secret that fromSource reads.
 func withLogin(t *testing.T, input string) *functiontest.ControlPlane {
@@ -25,7 +31,7 @@ func withLogin(t *testing.T, input string) *functiontest.ControlPlane {
 // The default TTL is long only if Crossplane watches what was required. A version that does so sends the required
 // objects of the last reconcile with the first call of the next one.
 func TestFreshnessByCrossplane(t *testing.T) {
-	const unsourced = `{secrets: [{name: a, data: [{key: p, value: composite.spec.role}]}]}`
+	const unsourced = `secrets: [{name: a, data: [{key: p, value: composite.spec.role}]}]`
 	for name, tc := range map[string]struct {
 		reason  string
 		input   string
@@ -39,7 +45,7 @@ func TestFreshnessByCrossplane(t *testing.T) {
 		"Nothing":    {"Once the export exists, nothing is required: all versions watch composites and composed resources.", unsourced, true, false, []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
 		"Open":       {"Crossplane drops events while a circuit breaker is open.", fromSource, false, true, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
 		"OpenForAll": {"It also drops those of composed resources.", unsourced, false, true, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
-		"Set":        {"The time that the input sets is used.", "{ttl: 3m, " + fromSource[1:], true, true, []time.Duration{3 * time.Minute, 3 * time.Minute, 3 * time.Minute}, 2},
+		"Set":        {"The time that the input sets is used.", "ttl: 3m" + fromSource, true, true, []time.Duration{3 * time.Minute, 3 * time.Minute, 3 * time.Minute}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := withLogin(t, tc.input)
@@ -62,8 +68,7 @@ func TestFreshnessByCrossplane(t *testing.T) {
 	}
 }
 
-// An object that is required only because of what was read is also remembered: it does not look like one that an earlier
-// call of the same reconcile required.
+// If an input requires more than in the last reconcile, the second call still shows that Crossplane remembers the rest.
 func TestFreshnessOfLaterRequirements(t *testing.T) {
 	c := withLogin(t, fromSource)
 	c.Settle()
@@ -114,6 +119,71 @@ input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, `+tc.input+"
 			}
 			if got != tc.want {
 				t.Errorf("%s\nwant Secret conn in namespace %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// Crossplane also sends objects that the Composition itself requires. They do not show whether it watches them.
+func TestFreshnessOfDeclaredObjects(t *testing.T) {
+	const input = "\ninput: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, status: [{fieldPath: a, value: 'sources.zones[0].metadata.name'}]}"
+	req := functiontest.Request(t, `
+observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: x, namespace: team, uid: u}, spec: {crossplane: {}}}}}
+required_resources: {zones: {items: [{resource: {apiVersion: example.org/v1, kind: Zone, metadata: {name: z}}}]}}`+input)
+	rsp, err := functiontest.New(t).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rsp.GetMeta().GetTtl().AsDuration(); got != plan.PollTTL {
+		t.Errorf("want TTL %s, got %s", plan.PollTTL, got)
+	}
+}
+
+// While a composite waits, schemas can only add warnings. If the composite has the same condition as before, they were
+// already checked, and Crossplane is not called for them again.
+func TestSchemasAreRequiredOnce(t *testing.T) {
+	request := func(reason, message string) *fnv1.RunFunctionRequest {
+		req := functiontest.Request(t, `
+meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: x, namespace: team, uid: u}, spec: {crossplane: {}}, status: {conditions: []}}}
+  resources: {db: {resource: {apiVersion: example.org/v1, kind: DB, metadata: {name: db, namespace: team, uid: d}}}}
+required_resources: {export.fn.crossplane.io/v1/Secret/team/name=x-a: {}}
+input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, secrets: [{name: a, from: db, data: [{key: p, value: resource.status.host}]}]}
+`)
+		conditions := req.GetObserved().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue()
+		conditions.Values = append(conditions.Values, structpb.NewStructValue(functiontest.Parse(t, fmt.Sprintf("{type: ExportsReady, status: 'False', reason: %s, message: %q}", reason, message))))
+		return req
+	}
+	call := func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+		rsp, err := functiontest.New(t).RunFunction(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rsp
+	}
+	said := call(request("Waiting", "other")).GetConditions()[0]
+	for name, tc := range map[string]struct {
+		reason, is, message string
+		want                int
+	}{
+		"First":   {"The composite has another condition: a field that it waits for may be misspelled.", "Waiting", "other", 1},
+		"Again":   {"The same condition was checked before.", "Waiting", said.GetMessage(), 0},
+		"Warned":  {"The last check added a warning, which must stay.", "Waiting", said.GetMessage() + "; secrets[0].data[0].value:1:10: there is no field host", 1},
+		"Reason":  {"It was kept before, and now it waits.", "Held", said.GetMessage(), 1},
+		"Unknown": {"There was a fatal error in between.", "FatalError", "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rsp := call(request(tc.is, tc.message))
+			if got := len(rsp.GetRequirements().GetSchemas()); got != tc.want {
+				t.Errorf("%s\nwant %d schemas, got %d: %v", tc.reason, tc.want, got, rsp.GetConditions())
+			}
+			if got := rsp.GetConditions()[0].GetMessage(); got != said.GetMessage() {
+				t.Errorf("%s\nwant the message %q, got %q", tc.reason, said.GetMessage(), got)
+			}
+			_, again := rsp.GetContext().GetFields()["export.fn.crossplane.io/exports"]
+			if !again {
+				t.Errorf("%s\nthe report is not in the context", tc.reason)
 			}
 		})
 	}

@@ -90,6 +90,9 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	if err != nil {
 		return req.Respond(f.refuse(rsp, req, strings.Split(err.Error(), "\n"))) // joined errors
 	}
+	if result.Unchecked && repeats(req, result, p.ID()) {
+		result.SkipCheck()
+	}
 	rsp.Meta.Ttl = ttl(p.Freshness.After(watches(req, p, seen, result)), result, seen.Now)
 	out := respond(req, rsp.GetMeta(), result, p)
 	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large

@@ -29,7 +29,10 @@ func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Resul
 		c.setMember(generatorsKey, name, state)
 	}
 	saveRevisions(c, result.Revisions)
-	setCondition(rsp, c, result, p.ID(), watchesRequired(req, p.ID()))
+	r := reportOf(result)
+	r.watches = watchesRequired(req, p.ID())
+	setCondition(rsp, c, r, p.ID())
+	warnOfOutcomes(rsp, result)
 	warn(rsp, p.Warnings)
 	rsp.Context = c.changes()
 	out := req.Respond(rsp)
@@ -188,14 +191,11 @@ func worst(result *reconcile.Result) reconcile.State {
 	return state
 }
 
-// setCondition sets the condition of the composite, and warns about problems that do not resolve by
-// waiting. Messages for the Composition's author come first. Otherwise messages for the composite author
-// could crowd them out.
-func setCondition(
-	rsp *fnv1.RunFunctionResponse, c *pipelineContext, result *reconcile.Result, id string, watches bool,
-) {
+// reportOf returns the report of a result. Messages for the Composition's author come first. Otherwise messages for
+// the composite author could crowd them out.
+func reportOf(result *reconcile.Result) report {
 	own, author := outcomes(result)
-	r := report{state: worst(result), watches: watches, again: result.Unread}
+	r := report{state: worst(result), again: result.Unread}
 	for _, o := range result.Objects {
 		if o.Possible {
 			r.possible = append(r.possible, o.Name)
@@ -203,39 +203,69 @@ func setCondition(
 	}
 	for _, o := range own {
 		r.add(o)
-		if o.Warn {
-			response.Warning(rsp, errors.New(message([]string{o.Message})))
-		}
 	}
-	var warnings []string
-	count := 0
-	for _, o := range author {
-		if o.Said() {
-			count++
-		}
-		if count > limits.MessageItems {
-			continue // counted below
-		}
+	author = slices.DeleteFunc(author, func(o reconcile.Outcome) bool { return !o.Said() })
+	for _, o := range author[:min(len(author), limits.MessageItems)] {
 		r.add(o)
-		if o.Warn {
-			warnings = append(warnings, o.Message)
-		}
 	}
-	if more := count - limits.MessageItems; more > 0 {
+	if more := len(author) - limits.MessageItems; more > 0 {
 		r.messages = append(r.messages, fmt.Sprintf("and %d more messages for the composite author", more))
 	}
-	if len(warnings) > 0 { // one for all: the composite author must not flood the events
-		response.Warning(rsp, errors.New(message(warnings))).TargetCompositeAndClaim()
+	return r
+}
+
+// conditionOf returns the state and the message of the condition for a report, and those of other steps.
+func conditionOf(before, r report) (reconcile.State, string) {
+	messages := slices.Concat(before.messages, r.messages)
+	if len(messages) == 0 {
+		return max(before.state, r.state), ""
 	}
-	before := reportBefore(c.found, id)
+	return max(before.state, r.state), withCommand(message(messages), cmp.Or(before.see, r.see))
+}
+
+// repeats reports whether the composite already has the condition of a result. Then its messages were also checked
+// against schemas, without a warning.
+func repeats(req *wire.Request, result *reconcile.Result, id string) bool {
+	state, text := conditionOf(reportBefore(req.Context, id), reportOf(result))
+	for _, v := range req.Observed.Composite.Object.At("status", "conditions").List().All() {
+		c := v.Struct()
+		if c.Get("type").Is(conditionType) {
+			return c.Get("reason").Is(state.String()) && c.Get("message").Text() == text
+		}
+	}
+	return false
+}
+
+// setCondition sets the condition of the composite.
+func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, r report, id string) {
+	state, text := conditionOf(reportBefore(c.found, id), r)
 	r.save(c, id)
-	state, messages := max(before.state, r.state), slices.Concat(before.messages, r.messages)
 	set := response.ConditionFalse
 	if state == reconcile.Available {
 		set = response.ConditionTrue
 	}
 	condition := set(rsp, conditionType, state.String()).TargetCompositeAndClaim()
-	if len(messages) > 0 {
-		condition.WithMessage(withCommand(message(messages), cmp.Or(before.see, r.see)))
+	if text != "" {
+		condition.WithMessage(text)
+	}
+}
+
+// warnOfOutcomes warns about problems that do not resolve by waiting.
+func warnOfOutcomes(rsp *fnv1.RunFunctionResponse, result *reconcile.Result) {
+	own, author := outcomes(result)
+	for _, o := range own {
+		if o.Warn {
+			response.Warning(rsp, errors.New(message([]string{o.Message})))
+		}
+	}
+	var warnings []string
+	author = slices.DeleteFunc(author, func(o reconcile.Outcome) bool { return !o.Said() })
+	for _, o := range author[:min(len(author), limits.MessageItems)] { // the condition counts the rest
+		if o.Warn {
+			warnings = append(warnings, o.Message)
+		}
+	}
+	if len(warnings) > 0 { // one for all: the composite author must not flood the events
+		response.Warning(rsp, errors.New(message(warnings))).TargetCompositeAndClaim()
 	}
 }

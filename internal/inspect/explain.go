@@ -34,6 +34,13 @@ type Explanation struct {
 	Asks   []Ask    `json:"asks,omitempty"`
 	Unused []string `json:"unused,omitempty"`
 
+	// Freshness says how a change of each input is noticed. The order is: the composite, composed resources, Asks,
+	// other objects that the Composition requires, the environment, the context, schemas, generators.
+	Freshness []Noticed `json:"freshness,omitempty"`
+
+	// NextCall is the next call of the function if no input changes.
+	NextCall NextCall `json:"nextCall"`
+
 	// Rules are the RBAC rules that Crossplane needs.
 	Rules []Rule `json:"rules,omitempty"`
 
@@ -129,6 +136,14 @@ type Spelling struct {
 	Words      string `json:"words,omitempty"`
 }
 
+// String returns a literal text of the input, or in angle brackets the expression of the text.
+func (s Spelling) String() string {
+	if given := s.Expression + s.Words; given != "" {
+		return "<" + given + ">"
+	}
+	return s.Text
+}
+
 // An ExplainedGenerator is a generator.
 type ExplainedGenerator struct {
 	Name string `json:"name"`
@@ -188,11 +203,12 @@ type ExplainedAuthors struct {
 // follow from them. plural returns the resource of a kind, or an empty string if it is unknown. It
 // may be nil.
 func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
-	x := &explainer{plan: p, variables: map[string][]Input{}}
+	x := newExplainer(p)
 	out := &Explanation{}
 	for _, v := range p.Variables {
-		k := x.expression(v.Value, v.Name)
-		x.variables[v.Name], x.names = k.Inputs, append(x.names, v.Name)
+		k := x.variable(v.Value, v.Name)
+		x.variables[v.Name], x.rootsOfVariables[v.Name] = k.Inputs, x.rootsOf(v.Value)
+		x.names = append(x.names, v.Name)
 		out.Variables = append(out.Variables, k)
 	}
 	for _, f := range p.Set {
@@ -209,6 +225,7 @@ func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 	}
 	out.FromComposite = explainAuthors(p.Authors)
 	x.ask(out)
+	x.freshness(out)
 	out.Rules = rulesOf(out.Asks, p.Generators, plural)
 	out.Fuel = x.cost
 	out.Fuel.Limit = limits.RequestFuel

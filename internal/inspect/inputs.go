@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,10 +17,26 @@ type explainer struct {
 	names     []string           // names of the variables so far
 	variables map[string][]Input // the inputs of each variable
 	cost      RequestCost
+
+	roots            map[root]bool            // that expressions read, directly and through variables
+	rootsOfVariables map[string]map[root]bool // by variable
+}
+
+func newExplainer(p *plan.Plan) *explainer {
+	return &explainer{
+		plan: p, variables: map[string][]Input{},
+		roots: map[root]bool{}, rootsOfVariables: map[string]map[root]bool{},
+	}
 }
 
 // expression explains the expression of the field or key with this name.
 func (x *explainer) expression(e *expression.Expression, name string) ExplainedKey {
+	maps.Copy(x.roots, x.rootsOf(e))
+	return x.variable(e, name)
+}
+
+// variable explains the expression of a variable. Its inputs are only read if another expression uses it.
+func (x *explainer) variable(e *expression.Expression, name string) ExplainedKey {
 	cost := e.Cost()
 	if cost.Max > x.cost.Share {
 		x.cost.Path, x.cost.Share = e.Source().Path, cost.Max
@@ -97,16 +114,12 @@ func (x *explainer) maybeItem(r expression.Read) bool {
 // through returns the inputs of the variables that r names. If a variable waits for an input, an
 // expression that uses the variable also waits, even if it uses the variable as optional.
 func (x *explainer) through(r expression.Read) []Input {
-	names := []string{plan.StepName(r.Reference, 0)}
-	if names[0] == plan.Anything {
-		names = x.names
-	}
 	most := expression.Required
 	if r.Branched {
 		most = expression.Conditional
 	}
 	var out []Input
-	for _, name := range names {
+	for _, name := range x.variablesOf(r) {
 		for _, in := range x.variables[name] {
 			in.Need = min(in.Need, most)
 			in.Through = append([]string{name}, in.Through...)
@@ -114,6 +127,14 @@ func (x *explainer) through(r expression.Read) []Input {
 		}
 	}
 	return out
+}
+
+// variablesOf returns the names of the variables that r reads.
+func (x *explainer) variablesOf(r expression.Read) []string {
+	if name := plan.StepName(r.Reference, 0); name != plan.Anything {
+		return []string{name}
+	}
+	return x.names
 }
 
 // source returns an input that must exist even if a step below it is optional: a source that is not
@@ -203,9 +224,11 @@ func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 		}
 	}
 	if input, _, whole := strings.Cut(f.Path, "/"); whole && x.isComposed(input) {
+		x.roots[root{expression.Resources, input}] = true
 		k.Inputs = append(k.Inputs,
 			Input{Name: expression.PathText(expression.Secrets, input), Secret: true, Need: expression.Conditional})
 	} else if !whole && len(f.Generators) == 0 {
+		x.roots[root{expression.Resources, plan.Anything}] = true
 		k.Inputs = append(k.Inputs, Input{Name: expression.Secrets + "[*]", Secret: true, Need: expression.Conditional})
 	}
 	k.Waits = []string{"each matching composed resource to be ready and to have connection details"}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,6 +34,19 @@ type Ask struct {
 
 	// Inputs are those of the expression that returns its name.
 	Inputs []Input `json:"inputs,omitempty"`
+}
+
+// String returns the kind of the object, and its name or its labels.
+func (a Ask) String() string {
+	text := strings.TrimSpace(a.Kind + " " + path.Join(a.Namespace.String(), a.Name.String()))
+	for i, l := range a.Labels {
+		joint := " and "
+		if i == 0 {
+			joint = " with the label "
+		}
+		text += joint + l.Key + "=" + l.Value.String()
+	}
+	return text
 }
 
 // An AskLabel is a label that objects must have.
@@ -133,9 +147,9 @@ func (x *explainer) sourceAsk(s plan.Source) Ask {
 // connectionAsks are the requirements for Secrets with connection details that expressions use.
 func (x *explainer) connectionAsks() []Ask {
 	var out []Ask
-	add := func(path, of string) {
+	add := func(at, of string) {
 		out = addAsks(out, []Ask{{
-			Path: path, Why: "the connection details of " + of, APIVersion: "v1", Kind: string(object.Secret), Optional: true,
+			Path: at, Why: "the connection details of " + of, APIVersion: "v1", Kind: string(object.Secret), Optional: true,
 			Namespace: Spelling{Words: "namespace of " + of}, Name: Spelling{Words: "spec.writeConnectionSecretToRef.name of " + of},
 		}})
 	}

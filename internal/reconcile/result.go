@@ -36,11 +36,17 @@ type Result struct {
 	// Unread is set while a requirement was not read: Crossplane calls again, and drops this result.
 	Unread bool
 
+	// Unchecked is set if only schemas were not read, and they can only add warnings about what the result waits for.
+	Unchecked bool
+
 	// Environment for later steps, or nil if the input does not make one, or waits for it.
 	Environment *structpb.Struct
 
 	OK, Waiting, Failed int // evaluations
 }
+
+// SkipCheck makes an Unchecked result final: Crossplane does not call again with the schemas.
+func (r *Result) SkipCheck() { r.Schemas, r.Unread, r.Unchecked = nil, false, false }
 
 // A State is the state of an export, or of a status field.
 type State int

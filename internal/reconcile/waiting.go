@@ -27,7 +27,11 @@ func (r *Result) explainWaiting(s *session, p *plan.Plan, req *request) {
 	if own := kindOfObject(s.object); len(lacking) > 0 && !slices.Contains(kinds, own) && len(kinds) < limits.Schemas {
 		kinds = append(kinds, own)
 	}
-	if len(kinds) == 0 || !out.readSchemas(req, kinds) {
+	if len(kinds) == 0 {
+		return
+	}
+	if !out.readSchemas(req, kinds) {
+		r.Unchecked = !r.Unread
 		return
 	}
 	diagnostics, err := inspect.CheckTypesWithin(s.budget, p, s.known(p, req))

@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 
@@ -47,6 +46,7 @@ func printPlan(w io.Writer, ex explained) {
 	p.fromComposite(ex.FromComposite)
 	p.asks(ex.Explanation)
 	p.rules(ex.ClusterRole, ex.Explanation)
+	p.freshness(ex.Explanation)
 	p.section("Fuel")
 	if ex.Fuel.Max < countedFuel {
 		p.line(1, "a request takes almost none of the limit of %d", ex.Fuel.Limit)
@@ -70,7 +70,7 @@ func (p *printer) section(format string, args ...any) {
 }
 
 func (p *printer) object(o inspect.ExplainedObject) {
-	p.section("%s %q (%s), which is %s/%s", o.Kind, o.Name, o.Path, spelled(o.Namespace), spelled(o.ObjectName))
+	p.section("%s %q (%s), which is %s/%s", o.Kind, o.Name, o.Path, o.Namespace, o.ObjectName)
 	if o.ForEach != "" {
 		p.line(1, "there is one for each item of %s", o.ForEach)
 	}
@@ -174,14 +174,6 @@ func costText(c expression.Cost) string {
 	return fmt.Sprintf("%d, OVER ITS LIMIT of %d", c.Max, c.Limit)
 }
 
-// spelled returns a literal text of the input, or in angle brackets the expression of the text.
-func spelled(s inspect.Spelling) string {
-	if given := s.Expression + s.Words; given != "" {
-		return "<" + given + ">"
-	}
-	return s.Text
-}
-
 func (p *printer) generator(g inspect.ExplainedGenerator) {
 	makes := "computed again in each period, and not stored"
 	if g.Makes != "" {
@@ -252,14 +244,7 @@ func (p *printer) asks(ex *inspect.Explanation) {
 		p.section("Crossplane must read")
 	}
 	for _, a := range ex.Asks {
-		text := strings.TrimSpace(a.Kind + " " + path.Join(spelled(a.Namespace), spelled(a.Name)))
-		for i, l := range a.Labels {
-			joint := " and "
-			if i == 0 {
-				joint = " with the label "
-			}
-			text += joint + l.Key + "=" + spelled(l.Value)
-		}
+		text := a.String()
 		if a.Optional {
 			text += ", if there is one"
 		}
