@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A DataFrom is one entry of dataFrom: an expression that returns keys or a find that selects
@@ -41,8 +43,10 @@ type Find struct {
 
 // Reaches reports whether a key of the input can have the path.
 func (f Find) Reaches(input string) bool {
-	input += "/"
-	return strings.HasPrefix(input, f.Path) || strings.HasPrefix(f.Path, input)
+	if rest, ok := strings.CutPrefix(f.Path, input); ok {
+		return rest == "" || rest[0] == '/'
+	}
+	return strings.HasPrefix(input, f.Path)
 }
 
 func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string, secret bool) []DataFrom {
@@ -151,6 +155,9 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 	}
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}
 	c.details.Finds = append(c.details.Finds, DataFrom{Path: b.Path, Find: b.Find})
+	if !slices.ContainsFunc(c.details.reach, b.Find.reachesSame) {
+		c.details.reach = append(c.details.reach, b.Find)
+	}
 	if f.Name != nil && f.Name.RegExp != "" {
 		re, wrong := rewrite.CompilePattern(at.Child("name", "regexp").String(), f.Name.RegExp)
 		c.diagnostics = append(c.diagnostics, wrong...)
@@ -233,6 +240,31 @@ func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budg
 type DetailsUsed struct {
 	Inputs map[string][]string
 	Finds  []DataFrom
+
+	reach []*Find // all of them, without those that reach the same inputs
+}
+
+// Uses reports whether an expression or a find can use the connection details of a composed resource.
+func (d *DetailsUsed) Uses(name string, o wire.Struct) bool {
+	if d.Inputs[name] != nil || d.Inputs[Anything] != nil {
+		return true
+	}
+	return slices.ContainsFunc(d.reach, func(f *Find) bool {
+		return f.Reaches(name) && f.Tagged(MetadataOf(o).Get("labels").Struct())
+	})
+}
+
+// reachesSame reports whether another find reaches the same inputs.
+func (f *Find) reachesSame(o *Find) bool { return f.Path == o.Path && maps.Equal(f.Tags, o.Tags) }
+
+// Tagged reports whether the labels of an object include the tags of a find.
+func (f *Find) Tagged(labels wire.Struct) bool {
+	for k, v := range f.Tags {
+		if l := labels.Get(k); l.Text() != v || !l.Exists() {
+			return false
+		}
+	}
+	return true
 }
 
 // add what an output uses.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -41,7 +40,7 @@ func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *pla
 	o.Resources = make(map[string]observation.Resource, len(seen.resources))
 	for _, name := range plan.SortedKeys(seen.resources) {
 		res := seen.resources[name]
-		uses := used[name] || usesDetails(p.Details, name, res.Object)
+		uses := used[name] || p.Details.Uses(name, res.Object)
 		o.Resources[name] = out.read(req, detailsOwner{res, "resource", name}, uses)
 	}
 	for _, composed := range plan.SortedKeys(seen.generations) {
@@ -68,7 +67,7 @@ func (out *detailsRead) requireDesired(p *plan.Plan, req *request, used map[stri
 	for _, name := range plan.SortedKeys(req.Desired) {
 		desired := req.Desired[name]
 		_, observed := req.Observation.Resources[name]
-		if observed || plan.IsAuthors(name) || !used[name] && !usesDetails(p.Details, name, desired) {
+		if observed || plan.IsAuthors(name) || !used[name] && !p.Details.Uses(name, desired) {
 			continue
 		}
 		if required := connectionSecret(desired, namespace); required != nil {
@@ -103,22 +102,6 @@ func authorsDetails(a *plan.Authors, wanted *plan.Authored) map[string]bool {
 	return out
 }
 
-func usesDetails(d plan.DetailsUsed, name string, o wire.Struct) bool {
-	finds := func(f plan.DataFrom) bool {
-		return f.Find.Reaches(name) && tagged(*f.Find, plan.MetadataOf(o).Get("labels").Struct())
-	}
-	return d.Inputs[name] != nil || d.Inputs[plan.Anything] != nil || slices.ContainsFunc(d.Finds, finds)
-}
-
-func tagged(f plan.Find, labels wire.Struct) bool {
-	for k, v := range f.Tags {
-		if l := labels.Get(k); l.Text() != v || !l.Exists() {
-			return false
-		}
-	}
-	return true
-}
-
 // read reads the connection Secret of a resource: only its data are connection details. A resource without a
 // UID, as in a file, keeps its own details, because no Secret can refer to it.
 func (out *detailsRead) read(req *request, d detailsOwner, used bool) observation.Resource {
@@ -143,7 +126,7 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 	case len(a.objects) > 0:
 		res.Published = true
 		res.Details, res.Withheld = d.in(a.objects[0])
-		if res.Withheld == nil && d.differ(res.Details) {
+		if res.Withheld == nil && d.differ(res.Details) && rulesOneVersion {
 			out.stale = changedWhileRead(*required)
 		}
 	case len(d.Details) > 0:

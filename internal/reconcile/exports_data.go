@@ -110,16 +110,19 @@ func (ex exporter) missingKeys(d plan.DataFrom) string {
 
 // whatMatches describes the keys that a find can select.
 func (ex exporter) whatMatches() string {
-	var names []string
-	for _, name := range plan.SortedKeys(ex.observed.Resources) {
-		if _, _, generation := plan.ParseGeneration(name); !generation {
-			names = append(names, name+"/<key>")
+	if ex.inputs.found == "" { // the same for all finds
+		names := []string{}
+		for _, name := range plan.SortedKeys(ex.observed.Resources) {
+			if _, _, generation := plan.ParseGeneration(name); !generation {
+				names = append(names, name+"/<key>")
+			}
 		}
+		if len(names) == 0 {
+			names = []string{"<input>/<key>"}
+		}
+		ex.inputs.found = suggest.List(names)
 	}
-	if len(names) == 0 {
-		names = []string{"<input>/<key>"}
-	}
-	return "a key that find matches: write its path and its name.regexp for names such as " + suggest.List(names)
+	return "a key that find matches: write its path and its name.regexp for names such as " + ex.inputs.found
 }
 
 // A finder finds keys by their names, <input>/<key>, in all secret inputs of this step.
@@ -160,14 +163,21 @@ func stopped(d plan.DataFrom, err error) error {
 }
 
 func (f *finder) resources() error {
-	names := plan.SortedKeys(f.observed.Resources)
-	for _, name := range plan.SortedKeys(f.desired) {
-		_, observed := f.observed.Resources[name]
-		if _, _, generation := plan.ParseGeneration(name); !observed && !generation { // of an earlier step
-			names = append(names, name)
+	var observed, desired []string
+	for name := range f.observed.Resources {
+		if f.DataFrom.Find.Reaches(name) {
+			observed = append(observed, name)
 		}
 	}
-	for _, name := range names {
+	for name := range f.desired {
+		_, exists := f.observed.Resources[name]
+		if _, _, generation := plan.ParseGeneration(name); !exists && !generation && f.DataFrom.Find.Reaches(name) {
+			desired = append(desired, name) // by an earlier step
+		}
+	}
+	slices.Sort(observed)
+	slices.Sort(desired)
+	for _, name := range slices.Concat(observed, desired) {
 		o := f.composed(name)
 		if !f.reaches(name, o.Object) {
 			continue
@@ -187,7 +197,7 @@ func (f *finder) resources() error {
 // reaches reports whether the find can select a key of an object, by its path and by the object's labels.
 func (f *finder) reaches(input string, o wire.Struct) bool {
 	labels := plan.MetadataOf(o).Get("labels").Struct()
-	return f.DataFrom.Find.Reaches(input) && tagged(*f.DataFrom.Find, labels)
+	return f.DataFrom.Find.Reaches(input) && f.DataFrom.Find.Tagged(labels)
 }
 
 // findCost is the cost of an input, in keys, because its labels and conditions are read.

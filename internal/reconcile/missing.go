@@ -29,6 +29,7 @@ type inputs struct {
 	writers   []string          // those whose resources write connection details
 	shown     map[input]subject // existing inputs
 	suggested map[string]string // by the missing input
+	found     string            // names of keys that a find could have matched
 }
 
 // A subject is what messages say about an existing object.

@@ -185,7 +185,7 @@ func (r *request) refuseTwoVersions() error {
 			_, _, ns, name := object.Identity(o)
 			secret := Requirement{Kind: string(object.Secret), Namespace: ns, Name: name}
 			version := plan.MetadataOf(o).Get("resourceVersion").Text()
-			if other, read := versions[secret.String()]; read && other != version {
+			if other, read := versions[secret.String()]; read && other != version && rulesOneVersion {
 				return changedWhileRead(secret)
 			}
 			versions[secret.String()] = version

@@ -7,9 +7,10 @@ import (
 
 // Tests build the function with another file in place of this one, to verify that each rule is needed.
 const (
-	rulesHold    = true // an object whose input is missing is kept as it was observed
-	rulesLookUp  = true // a place is looked up before it is written to
-	rulesRequire = true // connection details are those of a required Secret, which Crossplane watches
+	rulesHold       = true // an object whose input is missing is kept as it was observed
+	rulesLookUp     = true // a place is looked up before it is written to
+	rulesRequire    = true // connection details are those of a required Secret, which Crossplane watches
+	rulesOneVersion = true // an object never has data from two versions of one Secret
 )
 
 // seen returns what expressions see of a generator after its step: the generation in use. It is not the

@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
@@ -57,5 +58,62 @@ fromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: []}}
 		func() error { return s.connect(ctx, "victim-db", "victim-db-details", later) },
 		func() error { return s.becomes(ctx, "Secret", "victim-connection", later) },
 		func() error { return s.versions("victim-connection", given, later) },
+	)
+}
+
+// A provider changes its Secret many times, each time in one step. Crossplane reads the Secret three times in each
+// reconcile: with the Database, by its name, and by its labels.
+func exportsOneVersion(ctx context.Context, s scenario) error {
+	const changes = 200
+
+	var allowed []map[string]string
+
+	change := func() (map[string]string, error) {
+		given := login()
+		want := maps.Clone(given)
+		want["labeled"] = given["username"] + " " + given["password"]
+		allowed = append(allowed, want)
+
+		return want, s.connect(ctx, "app-db", "app-db-details", given)
+	}
+
+	if err := first(
+		func() error {
+			return s.open(ctx, "App", `
+sources: [{name: labeled, apiVersion: v1, kind: Secret, matchLabels: {of: app}}]
+secrets:
+- name: connection
+  from: db
+  data:
+  - valueMap: "{'username': secret.username, 'password': secret.password}"
+  - {key: labeled, value: secrets.labeled.username + ' ' + secrets.labeled.password}
+`, database)
+		},
+		func() error { return s.applyApp(ctx) },
+		func() error { _, err := change(); return err },
+		func() error {
+			return s.Patch(ctx, s.core("Secret", "app-db-details"), `{"metadata": {"labels": {"of": "app"}}}`)
+		},
+		func() error { return s.Patch(ctx, s.database("app-db"), `{"status": `+readyStatus("")+`}`, "status") },
+		func() error { return s.says(ctx, s.app(), "Available") },
+	); err != nil {
+		return err
+	}
+
+	for range changes {
+		if _, err := change(); err != nil {
+			return err
+		}
+	}
+
+	last, err := change()
+	if err != nil {
+		return err
+	}
+
+	return first(
+		func() error { return s.becomes(ctx, "Secret", "app-connection", last) },
+		func() error { return s.says(ctx, s.app(), "Available") },
+		func() error { return s.versions("app-connection", allowed...) },
 	)
 }

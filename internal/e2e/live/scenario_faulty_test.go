@@ -26,7 +26,7 @@ func TestRulesMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for rule, play := range map[string]func(ctx context.Context, s scenario) error{"hold": holds, "look-up": conflicts, "write-ahead": storesFirst} {
+	for rule, play := range map[string]func(ctx context.Context, s scenario) error{"hold": holds, "look-up": conflicts, "write-ahead": storesFirst, "one-version": exportsOneVersion} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
 

@@ -103,7 +103,7 @@ func (s scenario) versions(name string, allowed ...map[string]string) error {
 		}
 
 		if !ok {
-			return brokenf("%s has %v, which it was never to have", e, got)
+			return brokenf("%s has data that it must never have: %v", e, withoutValues(e.object)["data"])
 		}
 	}
 

@@ -15,9 +15,10 @@ import (
 var broken = os.Getenv("FUNCTION_EXPORT_FAULT")
 
 var (
-	rulesHold    = broken != "hold"
-	rulesLookUp  = broken != "look-up"
-	rulesRequire = broken != "require"
+	rulesHold       = broken != "hold"
+	rulesLookUp     = broken != "look-up"
+	rulesRequire    = broken != "require"
+	rulesOneVersion = broken != "one-version"
 )
 
 // seen also returns the generation that the step made, before it is stored.
