@@ -208,6 +208,13 @@ func (c *Client) Watch(ctx context.Context, apiVersion, kind string, do func(eve
 	return nil
 }
 
+// Metrics returns the metrics of the API server as text.
+func (c *Client) Metrics(ctx context.Context) (string, error) {
+	b, err := c.rest.Get().AbsPath("/metrics").DoRaw(ctx)
+
+	return string(b), err
+}
+
 // Data returns the decoded data of a Secret.
 func (c *Client) Data(ctx context.Context, namespace, name string) (map[string]string, error) {
 	o, err := c.Get(ctx, Ref{"v1", "Secret", namespace, name})

@@ -92,7 +92,7 @@ func TestRequestsAreRead(t *testing.T) {
 		}
 	}
 
-	if read[want] == 0 && len(secretValues()) > 0 { // otherwise no scenario ran
+	if read[want] == 0 && len(secretValues("")) > 0 { // otherwise no scenario ran
 		t.Errorf("no request was read by %s", want)
 	}
 }
@@ -100,7 +100,7 @@ func TestRequestsAreRead(t *testing.T) {
 // TestNothingLeaks runs after the scenarios. It checks that no object of the API server and no log contains a value
 // of a Secret. Only the data of Secrets may contain it.
 func TestNothingLeaks(t *testing.T) {
-	values := secretValues()
+	values := secretValues("")
 	if len(values) == 0 {
 		t.Skip("no scenario was played")
 	}
@@ -168,11 +168,11 @@ var (
 	keys   = regexp.MustCompile(`PRIVATE KEY-----\n([A-Za-z0-9+/]{40,})`)
 )
 
-// secretValues returns all values that any Secret ever had, plain and in base64.
-func secretValues() [][]byte {
+// secretValues returns all values that any Secret of a namespace, or of all of them, ever had, plain and in base64.
+func secretValues(namespace string) [][]byte {
 	seen := map[string]bool{}
 
-	for _, e := range film.of("") {
+	for _, e := range film.of(namespace) {
 		for _, text := range live.DataOf(e.object) {
 			for _, m := range marked.FindAllStringSubmatch(text, -1) {
 				seen[m[1][:12]] = true // also find a shortened value
