@@ -110,9 +110,12 @@ type Exports struct {
 
 	// The time after which Crossplane calls the function again if nothing changes. If it is `0s`, Crossplane
 	// does not call again until something changes. If it is not set, it is `10m` if Crossplane watches everything
-	// that the input reads, and `60s` otherwise: with `freshness: Poll`, with a version of Crossplane that does not
-	// watch these objects, with `typeChecking: Strict`, or if an expression reads `context`, or the `environment` of
-	// an earlier step. The shortest time of all steps of the pipeline counts.
+	// that the input reads. It is `60s` with `freshness: Poll` or `typeChecking: Strict`, if an expression reads
+	// `context` or the `environment` of an earlier step, and if Crossplane does not watch these objects yet, or at all.
+	// It is also `60s` if an expression fails, if Crossplane could not apply an object, and while Crossplane drops
+	// events of the composite.
+	//
+	// The shortest time of all steps of the pipeline counts.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"

@@ -8,39 +8,54 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// watchesMember is the member of a report that is true if Crossplane watches required objects.
+// watchesMember is the member of a report that is true if Crossplane watches the required objects.
 const watchesMember = "watches"
 
-// watchesRequired reports whether Crossplane watches required objects. No capability says so. But a version
-// that watches them remembers them, and sends them with the first call of the next reconcile. Any other
-// version sends them only with a later call, which also has the report of the first call in its context.
-func watchesRequired(req *wire.Request, own string) bool {
+// watchesRequired reports whether Crossplane watches all required objects. No capability says so. But a version that
+// watches them sends those of the last reconcile with the first call of the next one. Any other version sends
+// them only with a later call, which also has the report of the first call in its context. An object that was not
+// required in the last reconcile is watched only after this one. A change until then may be lost.
+func watchesRequired(req *wire.Request, own string, required []reconcile.Requirement) bool {
 	if before := req.Context.At(exportsKey, own); before.Exists() {
 		return before.Struct().Get(watchesMember).Bool()
 	}
+	for _, r := range required {
+		if _, sent := req.RequiredResources[r.Key()]; !sent {
+			return false
+		}
+	}
+	return len(required) > 0 || !declares(req)
+}
+
+// declares reports whether the Composition itself requires objects. Without other required objects, nothing shows
+// whether Crossplane watches them.
+func declares(req *wire.Request) bool {
 	for name := range req.RequiredResources {
-		if strings.HasPrefix(name, reconcile.RequirementPrefix) {
+		if !strings.HasPrefix(name, reconcile.RequirementPrefix) {
 			return true
 		}
 	}
 	return false
 }
 
-// watches returns what Crossplane watches for a request with this result.
+// watches returns what Crossplane watches for a request with this result. A result with failures may only need another
+// call, for example after an evaluation that took too long.
 func watches(req *wire.Request, p *plan.Plan, seen *reconcile.Request, result *reconcile.Result) plan.Watches {
-	// The Composition's own required resources do not show whether Crossplane watches them.
-	none := len(result.Requirements)+len(req.RequiredResources) == 0
 	return plan.Watches{
-		Objects:     (none || watchesRequired(req, p.ID())) && !dropsEvents(req.Observed.Composite.Object),
+		Objects: result.Failed == 0 && !isDisturbed(req.Observed.Composite.Object) &&
+			watchesRequired(req, p.ID(), result.Requirements),
 		Environment: !seen.Observation.Environment.Exists(),
 	}
 }
 
-// dropsEvents reports whether the circuit breaker of a composite is open, because too many objects that it depends on
-// changed. Crossplane then drops most events. The last change could be among them.
-func dropsEvents(xr wire.Struct) bool {
-	for _, c := range xr.At("status", "conditions").List().All() {
-		if c.Struct().Get("reason").Is("WatchCircuitOpen") {
+// isDisturbed reports whether Crossplane drops events of a composite, because too many objects changed and its circuit
+// breaker is open, or could not apply an object, and no event says when it can.
+func isDisturbed(xr wire.Struct) bool {
+	for _, v := range xr.At("status", "conditions").List().All() {
+		switch c := v.Struct(); {
+		case c.Get("type").Is("Responsive") && c.Get("reason").Is("WatchCircuitOpen"):
+			return true
+		case c.Get("type").Is("Synced") && c.Get("status").Is("False"):
 			return true
 		}
 	}

@@ -31,27 +31,32 @@ func withLogin(t *testing.T, input string) *functiontest.ControlPlane {
 // The default TTL is long only if Crossplane watches what was required. A version that does so sends the required
 // objects of the last reconcile with the first call of the next one.
 func TestFreshnessByCrossplane(t *testing.T) {
+	const open = "type: Responsive, status: 'False', reason: WatchCircuitOpen"
 	const unsourced = `secrets: [{name: a, data: [{key: p, value: composite.spec.role}]}]`
 	for name, tc := range map[string]struct {
 		reason  string
 		input   string
 		forgets bool
-		open    bool // the circuit breaker
+		is      string // a condition of the composite
 		want    []time.Duration
 		calls   int // of the last reconcile
 	}{
-		"Watches":    {"From the second reconcile on, Crossplane shows that it remembers what was required.", fromSource, false, false, []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
-		"Forgets":    {"It never does.", fromSource, true, false, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 2},
-		"Nothing":    {"Once the export exists, nothing is required: all versions watch composites and composed resources.", unsourced, true, false, []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
-		"Open":       {"Crossplane drops events while a circuit breaker is open.", fromSource, false, true, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
-		"OpenForAll": {"It also drops those of composed resources.", unsourced, false, true, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
-		"Set":        {"The time that the input sets is used.", "ttl: 3m" + fromSource, true, true, []time.Duration{3 * time.Minute, 3 * time.Minute, 3 * time.Minute}, 2},
+		"Watches":    {"From the second reconcile on, Crossplane shows that it remembers what was required.", fromSource, false, "", []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
+		"Forgets":    {"It never does.", fromSource, true, "", []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 2},
+		"Nothing":    {"Once the export exists, nothing is required: all versions watch composites and composed resources.", unsourced, true, "", []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
+		"Open":       {"Crossplane drops events while a circuit breaker is open.", fromSource, false, open, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
+		"OpenForAll": {"It also drops those of composed resources.", unsourced, false, open, []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
+		"Forged":     {"Only the condition of Crossplane says so.", fromSource, false, "type: Mine, status: 'False', reason: WatchCircuitOpen", []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
+		"Unsynced":   {"Crossplane could not apply an object. No event says when it can.", fromSource, false, "type: Synced, status: 'False', reason: ReconcileError", []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
+		"Synced":     {"It could.", fromSource, false, "type: Synced, status: 'True', reason: ReconcileSuccess", []time.Duration{plan.PollTTL, plan.WatchTTL, plan.WatchTTL}, 1},
+		"Failed":     {"An evaluation failed, perhaps because the machine is busy.", strings.Replace(fromSource, "secrets.login.password", "secrets.login.password + string(int(secrets.login.password))", 1), false, "", []time.Duration{plan.PollTTL, plan.PollTTL, plan.PollTTL}, 1},
+		"Set":        {"The time that the input sets is used.", "ttl: 3m" + fromSource, true, open, []time.Duration{3 * time.Minute, 3 * time.Minute, 3 * time.Minute}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := withLogin(t, tc.input)
 			c.Forgets = tc.forgets
-			if tc.open {
-				c.XR.Fields["status"] = functiontest.Parse(t, `{a: {conditions: [{type: Responsive, status: "False", reason: WatchCircuitOpen}]}}`).GetFields()["a"]
+			if tc.is != "" {
+				c.XR.Fields["status"] = functiontest.Parse(t, "{a: {conditions: [{"+tc.is+"}]}}").GetFields()["a"]
 			}
 			calls := 0
 			for i, want := range tc.want {
@@ -68,15 +73,19 @@ func TestFreshnessByCrossplane(t *testing.T) {
 	}
 }
 
-// If an input requires more than in the last reconcile, the second call still shows that Crossplane remembers the rest.
+// An object that was not required in the last reconcile is watched only after the next one. Until then, a change of it
+// may be lost.
 func TestFreshnessOfLaterRequirements(t *testing.T) {
 	c := withLogin(t, fromSource)
 	c.Settle()
 	c.SetInput(strings.Replace(fromSource, "[{name: a,", "[{name: b, data: [{key: p, value: secrets.login.password}]}, {name: a,", 1))
-	for i, want := range []int{2, 1, 1} {
+	for i, want := range []struct {
+		calls int
+		ttl   time.Duration
+	}{{2, plan.PollTTL}, {1, plan.WatchTTL}, {1, plan.WatchTTL}} {
 		before := c.Calls
-		if c.Reconcile(); c.TTL() != plan.WatchTTL || c.Calls-before != want {
-			t.Errorf("reconcile %d after the input requires more: want %d calls and TTL %s, got %d and %s", i+1, want, plan.WatchTTL, c.Calls-before, c.TTL())
+		if c.Reconcile(); c.TTL() != want.ttl || c.Calls-before != want.calls {
+			t.Errorf("reconcile %d after the input requires more: want %+v, got %d calls and TTL %s", i+1, want, c.Calls-before, c.TTL())
 		}
 	}
 }
@@ -209,6 +218,7 @@ func TestTwoVersionsOfASecret(t *testing.T) {
 		"One":     {"All have one version.", "two", secret("2", "two"), secret("2", "two"), ""},
 		"Newer":   {"It was read by its labels after it changed.", "one", secret("1", "one"), secret("2", "two"), changed},
 		"Older":   {"It was read by its labels before it changed.", "two", secret("2", "two"), secret("1", "one"), changed},
+		"Labels":  {"Only its metadata changed.", "two", secret("1", "two"), secret("2", "two"), ""},
 		"Details": {"It changed after Crossplane read the resource, whose status may belong to the former credential.", "one", secret("2", "two"), secret("2", "two"), changed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,6 +235,9 @@ required_resources:
 			condition := rsp.GetConditions()[0]
 			if got := functiontest.FatalOf(rsp); got != tc.want || tc.want != "" && (condition.GetReason() != "Waiting" || condition.GetMessage() != tc.want) {
 				t.Errorf("%s\nwant %q, got %q, condition %v", tc.reason, tc.want, got, condition)
+			}
+			if tc.want != "" && rsp.GetMeta().GetTtl() != nil {
+				t.Errorf("%s\nCrossplane may repeat the answer from its cache for %s", tc.reason, rsp.GetMeta().GetTtl().AsDuration())
 			}
 			if made := rsp.GetDesired().GetResources()["out"] != nil; made != (tc.want == "") {
 				t.Errorf("%s\nthe export is desired: %v", tc.reason, made)

@@ -82,6 +82,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	result, err := reconcile.Run(ctx, p, seen)
 	var stale *reconcile.Stale
 	if errors.As(err, &stale) {
+		rsp.Meta.Ttl = nil // Crossplane must not repeat this answer from a cache
 		return req.Respond(f.fatal(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, ""))
 	}
 	if ctx.Err() != nil { // the caller went away

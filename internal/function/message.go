@@ -26,6 +26,11 @@ func message(texts []string) string {
 	return clip(b.String())
 }
 
+// isShortened reports whether a message may count items, or end early.
+func isShortened(text string) bool {
+	return strings.Contains(text, " more") || strings.Contains(text, clipped)
+}
+
 // withCommand adds a command that shows more. It is at the end, and complete, so that it can be copied.
 func withCommand(text, see string) string {
 	if see == "" {
@@ -34,10 +39,12 @@ func withCommand(text, see string) string {
 	return text + "; see: " + clip(see)
 }
 
+// clipped ends a text that was shortened.
+const clipped = "…"
+
 // clip shortens a text that is too long, between two runes. Conditions, results and saved reports all
 // pass through it: they have one line of visible characters, even if a name or a field has others.
 func clip(s string) string {
-	const mark = "…"
 	s = printable(s)
 	if len(s) <= limits.MessageBytes+len("; and 1000 more") {
 		return s
@@ -46,7 +53,7 @@ func clip(s string) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return s[:n] + mark
+	return s[:n] + clipped
 }
 
 // printable escapes invisible characters as in a Go string: \n, \x1b, \u202e.

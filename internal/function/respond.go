@@ -30,7 +30,7 @@ func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Resul
 	}
 	saveRevisions(c, result.Revisions)
 	r := reportOf(result)
-	r.watches = watchesRequired(req, p.ID())
+	r.watches = watchesRequired(req, p.ID(), result.Requirements)
 	setCondition(rsp, c, r, p.ID())
 	warnOfOutcomes(rsp, result)
 	warn(rsp, p.Warnings)
@@ -204,14 +204,21 @@ func reportOf(result *reconcile.Result) report {
 	for _, o := range own {
 		r.add(o)
 	}
-	author = slices.DeleteFunc(author, func(o reconcile.Outcome) bool { return !o.Said() })
-	for _, o := range author[:min(len(author), limits.MessageItems)] {
+	shown, more := limited(author)
+	for _, o := range shown {
 		r.add(o)
 	}
-	if more := len(author) - limits.MessageItems; more > 0 {
+	if more > 0 {
 		r.messages = append(r.messages, fmt.Sprintf("and %d more messages for the composite author", more))
 	}
 	return r
+}
+
+// limited returns the outcomes of the composite author that the condition shows, and the number of the others.
+func limited(author []reconcile.Outcome) (shown []reconcile.Outcome, more int) {
+	said := slices.DeleteFunc(author, func(o reconcile.Outcome) bool { return !o.Said() })
+	n := min(len(said), limits.MessageItems)
+	return said[:n], len(said) - n
 }
 
 // conditionOf returns the state and the message of the condition for a report, and those of other steps.
@@ -223,14 +230,14 @@ func conditionOf(before, r report) (reconcile.State, string) {
 	return max(before.state, r.state), withCommand(message(messages), cmp.Or(before.see, r.see))
 }
 
-// repeats reports whether the composite already has the condition of a result. Then its messages were also checked
-// against schemas, without a warning.
+// repeats reports whether the composite already has the condition of a result. Then its messages were checked against
+// schemas before, if Crossplane has them, without a warning. A text that counts more messages can stand for others.
 func repeats(req *wire.Request, result *reconcile.Result, id string) bool {
 	state, text := conditionOf(reportBefore(req.Context, id), reportOf(result))
 	for _, v := range req.Observed.Composite.Object.At("status", "conditions").List().All() {
 		c := v.Struct()
 		if c.Get("type").Is(conditionType) {
-			return c.Get("reason").Is(state.String()) && c.Get("message").Text() == text
+			return c.Get("reason").Is(state.String()) && c.Get("message").Text() == text && !isShortened(text)
 		}
 	}
 	return false
@@ -259,8 +266,8 @@ func warnOfOutcomes(rsp *fnv1.RunFunctionResponse, result *reconcile.Result) {
 		}
 	}
 	var warnings []string
-	author = slices.DeleteFunc(author, func(o reconcile.Outcome) bool { return !o.Said() })
-	for _, o := range author[:min(len(author), limits.MessageItems)] { // the condition counts the rest
+	shown, _ := limited(author) // the condition counts the rest
+	for _, o := range shown {
 		if o.Warn {
 			warnings = append(warnings, o.Message)
 		}

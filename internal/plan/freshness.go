@@ -8,8 +8,8 @@ import (
 
 // How long Crossplane waits before it calls again if nothing changes and the input does not set a time.
 const (
-	// WatchTTL is for an input of which Crossplane watches everything. A call then only guards against an event
-	// that was lost.
+	// WatchTTL is for an input whose objects Crossplane watches. A call then only guards against an event that was
+	// lost.
 	WatchTTL = 10 * time.Minute
 
 	// PollTTL is for an input with something that Crossplane does not watch.
@@ -21,8 +21,8 @@ type Freshness struct {
 	Poll bool           // the input does not rely on watches
 	TTL  *time.Duration // that the input sets; nil for the default
 
-	// Crossplane does not watch the context of the pipeline and schemas. It does not say either which objects an
-	// earlier step read for the environment.
+	// Crossplane does not watch the context of the pipeline and schemas. It also does not say which objects an earlier
+	// step read for the environment.
 	Context, Environment, Schemas bool // they are read
 }
 
@@ -40,14 +40,14 @@ func (c *compiler) freshness(in *v1beta1.Exports) Freshness {
 	return out
 }
 
-// Watches are what one request tells about the watches of Crossplane.
+// Watches says what Crossplane watches for one request.
 type Watches struct {
-	Objects     bool // it watches the composite, the composed resources, and all objects that were required
-	Environment bool // that is all of the environment: no earlier step of the pipeline set it
+	Objects     bool // the composite, the composed resources, and all required objects
+	Environment bool // no earlier step of the pipeline set the environment
 }
 
-// After returns how long Crossplane waits before it calls again if nothing changes. 0 means that it waits
-// without end.
+// After returns how long Crossplane waits before it calls again if nothing changes. 0 means that it does
+// not call again.
 func (f Freshness) After(w Watches) time.Duration {
 	switch {
 	case f.TTL != nil:

@@ -58,7 +58,7 @@ func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *pla
 }
 
 // requireDesired requires the connection Secrets of resources that do not exist yet, so that Crossplane also watches
-// these Secrets from the reconcile on that creates the resource.
+// these Secrets from the reconcile that creates the resource.
 func (out *detailsRead) requireDesired(p *plan.Plan, req *request, used map[string]bool) {
 	_, _, namespace, _ := object.Identity(req.Observation.Composite.Object)
 	if !rulesRequire {

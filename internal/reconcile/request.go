@@ -42,9 +42,6 @@ type Request struct {
 // of the Composition's own required resources.
 const RequirementPrefix = "export.fn.crossplane.io/"
 
-// secretRequirements begins the names of requirements for Secrets.
-const secretRequirements = RequirementPrefix + "v1/Secret/"
-
 // A Requirement is an object that Crossplane must read for the function, or with labels several objects.
 type Requirement struct {
 	APIVersion, Kind string
@@ -166,35 +163,39 @@ func (r *request) answer(req Requirement) *answer {
 }
 
 // A Stale error says that the parts of a request are not of the same age: Crossplane has read an outdated
-// composite, from before it created an object, or two versions of one Secret. Nothing may change until it reads
-// them again.
+// composite, from before it created an object, or a Secret before and after it changed. Nothing may change until it
+// reads them again.
 type Stale struct{ Message string }
 
 // Error describes the object.
 func (s *Stale) Error() string { return s.Message }
 
-// refuseTwoVersions returns a *Stale if Crossplane read a Secret for two requirements, for example by its name and
-// by its labels, and the Secret changed in between. One export could then combine two credentials.
-func (r *request) refuseTwoVersions() error {
-	versions := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(r.Found)) {
-		if !strings.HasPrefix(key, secretRequirements) {
+// refuseTwoVersions returns a *Stale if Crossplane read a Secret for two requirements, for example by its name and by
+// its labels, and the data changed in between. One export could then combine two credentials.
+func (r *request) refuseTwoVersions(required []Requirement) error {
+	secrets := map[string]wire.Struct{}
+	for _, req := range required {
+		if req.APIVersion != "v1" || req.Kind != string(object.Secret) {
 			continue
 		}
-		for _, o := range r.Found[key] {
+		for _, o := range r.answer(req).objects {
 			_, _, ns, name := object.Identity(o)
-			secret := Requirement{Kind: string(object.Secret), Namespace: ns, Name: name}
-			version := plan.MetadataOf(o).Get("resourceVersion").Text()
-			if other, read := versions[secret.String()]; read && other != version && rulesOneVersion {
+			secret := Requirement{Kind: req.Kind, Namespace: ns, Name: name}
+			if other, read := secrets[secret.String()]; read && !sameData(o, other) && rulesOneVersion {
 				return changedWhileRead(secret)
 			}
-			versions[secret.String()] = version
+			secrets[secret.String()] = o
 		}
 	}
 	return nil
 }
 
-// changedWhileRead returns the error for a Secret of which a request contains two versions.
+// sameData reports whether two versions of a Secret have the same data.
+func sameData(a, b wire.Struct) bool {
+	return proto.Equal(a.Get("data").Proto(), b.Get("data").Proto())
+}
+
+// changedWhileRead returns the error for a Secret that a request contains with different data.
 func changedWhileRead(secret Requirement) *Stale {
 	return &Stale{secret.String() + " changed while Crossplane read it. Nothing is changed, and Crossplane calls again"}
 }

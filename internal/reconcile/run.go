@@ -42,9 +42,6 @@ type composition struct {
 // evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	req := newRequest(in)
-	if err := req.refuseTwoVersions(); err != nil {
-		return nil, err
-	}
 	xr := compositeOf(in.Observation.Composite.Object)
 	seen := split(p, req, xr)
 	if err := refuseRequest(p, req, xr, seen); err != nil {
@@ -86,6 +83,9 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh, Revisions: counted,
 	}
 	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
+	if err := req.refuseTwoVersions(out.Requirements); err != nil {
+		return nil, err
+	}
 	out.explainWaiting(s, p, req)
 	out.seeComposition(SeeComposition(xr.object))
 	out.count(s, authors.session)

@@ -117,3 +117,57 @@ secrets:
 		func() error { return s.versions("app-connection", allowed...) },
 	)
 }
+
+// A provider changes its Secret key by key. One export takes the keys as they are, and the other one waits until they
+// match.
+func exportsMatchingKeys(ctx context.Context, s scenario) error {
+	const changes = 30
+
+	given := login()
+	now := connection(given)
+	allowed := []map[string]string{now}
+
+	steps := []func() error{
+		func() error {
+			return s.open(ctx, "App", `
+secrets:
+- {name: plain, from: db, data: [{valueMap: "secret"}]}
+- name: connection
+  from: db
+  data:
+  - {key: username, value: secret.username}
+  - key: password
+    value: "secret.url == 'app://%s:%s@db'.format([secret.username, secret.password]) ? secret.password : secret['password that matches url']"
+  - {key: url, value: secret.url}
+`, database)
+		},
+		func() error { return s.applyApp(ctx) },
+		func() error { return s.provide(ctx, "app-db", "app-db-details", now, readyStatus("")) },
+		func() error { return s.says(ctx, s.app(), "Available") },
+	}
+
+	for range changes {
+		given := login()
+		now = maps.Clone(now)
+
+		for _, key := range []string{"username", "password", "url"} {
+			now = maps.Clone(now)
+			now[key] = connection(given)[key]
+			data := now
+
+			steps = append(steps, func() error { return s.connect(ctx, "app-db", "app-db-details", data) })
+		}
+
+		allowed = append(allowed, now)
+	}
+
+	return first(append(steps,
+		func() error { return s.becomes(ctx, "Secret", "app-connection", now) },
+		func() error { return s.says(ctx, s.app(), "Available") },
+		func() error { return s.versions("app-connection", allowed...) },
+		func() error {
+			fmt.Printf("key by key: an export that does not wait had values of two credentials: %t\n", s.versions("app-plain", allowed...) != nil)
+			return nil
+		},
+	)...)
+}

@@ -30,6 +30,7 @@ var scenarios = []struct {
 	{"author-exports", "A composite author asks for a Secret and a ConfigMap and gets them. If the author makes a mistake, they are kept. When the author no longer asks for them, they are deleted", exportsForAuthors},
 	{"connection-of-another", "A Secret of another composite that has the name of a connection Secret is not exported. The Secret that the provider writes is exported, and the export follows it even if nothing else changes", exportsOwnConnections},
 	{"one-version", "A provider changes its Secret 200 times, each time in one step. An export that reads the Secret as connection details and by its labels never has values of two versions", exportsOneVersion},
+	{"key-by-key", "A provider changes its Secret key by key. An export that waits until its keys match never has values of two credentials", exportsMatchingKeys},
 	{"legacy-claim", "A claim gets its exported Secret and its connection Secret. Both follow the source, and both stay when the source is deleted", exportsToClaims},
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
 	{"for-each", "Each item of a list has its own Secret. Adding an item, or changing the order, changes no other Secret. When an item leaves the list, only its Secret is deleted. If a key is missing or there twice, or if the list is missing, no Secret is deleted, and the condition names the key or the list", exportsItems},
