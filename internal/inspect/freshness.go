@@ -58,10 +58,10 @@ const (
 
 // within returns the time for a TTL.
 func within(ttl time.Duration) Within {
-	switch ttl {
-	case 0:
+	if ttl == 0 {
 		return Never
-	case time.Minute:
+	}
+	if ttl == time.Minute {
 		return "60s" // as in the documentation of the input
 	}
 	return Within(strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(ttl.String()))

@@ -156,7 +156,7 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}
 	c.details.Finds = append(c.details.Finds, DataFrom{Path: b.Path, Find: b.Find})
 	if !slices.ContainsFunc(c.details.reach, b.Find.reachesSame) {
-		c.details.reach = append(c.details.reach, b.Find)
+		c.details.reach = append(c.details.reach, *b.Find)
 	}
 	if f.Name != nil && f.Name.RegExp != "" {
 		re, wrong := rewrite.CompilePattern(at.Child("name", "regexp").String(), f.Name.RegExp)
@@ -241,7 +241,7 @@ type DetailsUsed struct {
 	Inputs map[string][]string
 	Finds  []DataFrom
 
-	reach []*Find // all of them, without those that reach the same inputs
+	reach []Find // all of them, without those that reach the same inputs
 }
 
 // Uses reports whether an expression or a find can use the connection details of a composed resource.
@@ -249,16 +249,16 @@ func (d *DetailsUsed) Uses(name string, o wire.Struct) bool {
 	if d.Inputs[name] != nil || d.Inputs[Anything] != nil {
 		return true
 	}
-	return slices.ContainsFunc(d.reach, func(f *Find) bool {
+	return slices.ContainsFunc(d.reach, func(f Find) bool {
 		return f.Reaches(name) && f.Tagged(MetadataOf(o).Get("labels").Struct())
 	})
 }
 
 // reachesSame reports whether another find reaches the same inputs.
-func (f *Find) reachesSame(o *Find) bool { return f.Path == o.Path && maps.Equal(f.Tags, o.Tags) }
+func (f Find) reachesSame(o Find) bool { return f.Path == o.Path && maps.Equal(f.Tags, o.Tags) }
 
 // Tagged reports whether the labels of an object include the tags of a find.
-func (f *Find) Tagged(labels wire.Struct) bool {
+func (f Find) Tagged(labels wire.Struct) bool {
 	for k, v := range f.Tags {
 		if l := labels.Get(k); l.Text() != v || !l.Exists() {
 			return false

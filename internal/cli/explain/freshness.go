@@ -11,12 +11,12 @@ import (
 // freshness prints how changes of inputs are noticed, with one line for all inputs with the same answer.
 func (p *printer) freshness(ex *inspect.Explanation) {
 	p.section("How changes are noticed")
-	var names []string
+	names := make([]string, 0, len(ex.Freshness))
 	for i, n := range ex.Freshness {
 		names = append(names, n.Input)
 		if i+1 == len(ex.Freshness) || !sameAnswer(n, ex.Freshness[i+1]) {
 			p.line(1, "%s", noticedText(names, n))
-			names = nil
+			names = names[:0]
 		}
 	}
 	p.line(1, "%s", nextCallText(ex.NextCall))

@@ -14,7 +14,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
@@ -90,7 +89,9 @@ func TestFreshness(t *testing.T) {
 
 	installQuiet(t)
 
-	polling := installPolling(t)
+	// It uses the connection details that Crossplane sends, and does not require the Secrets that contain them.
+	polling := installFaulty(t.Context(), t, buildFaulty(t), "require")
+
 	restore, err := plane.RestartCrossplane(t.Context())
 	t.Cleanup(func() { restoreCrossplane(t, restore) })
 
@@ -212,7 +213,7 @@ func (f *freshSet) each(do func(name string) error) error {
 func (f *freshSet) change(ctx context.Context, times int, every time.Duration) error {
 	return f.each(func(name string) error {
 		for range times {
-			time.Sleep(every/2 + rand.N(every+time.Second)) //nolint:gosec // Not a secret.
+			time.Sleep(every/2 + rand.N(every+time.Second))
 
 			given, began := login(), time.Now()
 			if err := f.connect(ctx, name+"-db", name+"-db-details", given); err != nil {
@@ -308,25 +309,6 @@ func installQuiet(t *testing.T) {
 	if err := installQuietOnce(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// installPolling installs a function that uses the connection details that Crossplane sends, and does not require the
-// Secrets that contain them. It returns its name.
-func installPolling(t *testing.T) string {
-	t.Helper()
-
-	program := state("function-export-polling")
-
-	overlay, err := e2e.Overlay(root, e2e.Faults, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := command(t.Context(), root, "go", "build", overlay, "-o", program, "./fn"); err != nil {
-		t.Fatal(err)
-	}
-
-	return installFaulty(t.Context(), t, program, "require")
 }
 
 // restoreCrossplane starts Crossplane with its usual flags, also if the context of the test has ended.

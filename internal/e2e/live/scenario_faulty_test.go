@@ -17,14 +17,7 @@ func TestRulesMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	program := state("function-export-faulty")
-	overlay, err := e2e.Overlay(root, e2e.Faults, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command(t.Context(), root, "go", "build", overlay, "-o", program, "./fn"); err != nil {
-		t.Fatal(err)
-	}
+	program := buildFaulty(t)
 
 	for rule, play := range map[string]func(ctx context.Context, s scenario) error{"hold": holds, "look-up": conflicts, "write-ahead": storesFirst, "one-version": exportsOneVersion} {
 		t.Run(rule, func(t *testing.T) {
@@ -40,6 +33,23 @@ func TestRulesMatter(t *testing.T) {
 			t.Logf("as it must be: %.300v", err)
 		})
 	}
+}
+
+// buildFaulty builds a function that can lack any of its rules, and returns its program.
+func buildFaulty(t *testing.T) string {
+	t.Helper()
+
+	overlay, err := e2e.Overlay(root, e2e.Faults, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	program := state("function-export-faulty")
+	if err := command(t.Context(), root, "go", "build", overlay, "-o", program, "./fn"); err != nil {
+		t.Fatal(err)
+	}
+
+	return program
 }
 
 // installFaulty installs a function without one of its rules, and stops it with the test.
