@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -60,17 +61,17 @@ func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *pla
 // requireDesired requires the connection Secrets of resources that do not exist yet, so that Crossplane also watches
 // these Secrets from the reconcile that creates the resource.
 func (out *detailsRead) requireDesired(p *plan.Plan, req *request, used map[string]bool) {
-	_, _, namespace, _ := object.Identity(req.Observation.Composite.Object)
-	if !rulesRequire {
-		return
-	}
-	for _, name := range plan.SortedKeys(req.Desired) {
-		desired := req.Desired[name]
+	var names []string
+	for name, desired := range req.Desired {
 		_, observed := req.Observation.Resources[name]
-		if observed || plan.IsAuthors(name) || !used[name] && !p.Details.Uses(name, desired) {
-			continue
+		if !observed && !plan.IsAuthors(name) && (used[name] || p.Details.Uses(name, desired)) && rulesRequire {
+			names = append(names, name)
 		}
-		if required := connectionSecret(desired, namespace); required != nil {
+	}
+	_, _, namespace, _ := object.Identity(req.Observation.Composite.Object)
+	slices.Sort(names)
+	for _, name := range names {
+		if required := connectionSecret(req.Desired[name], namespace); required != nil {
 			out.require(*required)
 		}
 	}
