@@ -173,15 +173,17 @@ func (s *Stale) Error() string { return s.Message }
 // refuseTwoVersions returns a *Stale if Crossplane read a Secret for two requirements, for example by its name and by
 // its labels, and the data changed in between. One export could then combine two credentials.
 func (r *request) refuseTwoVersions(required []Requirement) error {
-	secrets := map[string]wire.Struct{}
+	secrets, read := map[string]wire.Struct{}, map[string]bool{}
 	for _, req := range required {
-		if req.APIVersion != "v1" || req.Kind != string(object.Secret) {
+		key := req.Key()
+		if req.APIVersion != "v1" || req.Kind != string(object.Secret) || read[key] {
 			continue
 		}
+		read[key] = true
 		for _, o := range r.answer(req).objects {
 			_, _, ns, name := object.Identity(o)
 			secret := Requirement{Kind: req.Kind, Namespace: ns, Name: name}
-			if other, read := secrets[secret.String()]; read && !sameData(o, other) && rulesOneVersion {
+			if other, ok := secrets[secret.String()]; ok && !sameData(o, other) && rulesOneVersion {
 				return changedWhileRead(secret)
 			}
 			secrets[secret.String()] = o
