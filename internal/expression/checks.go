@@ -74,10 +74,22 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	"bytes":            linear(1),
 	"string":           linear(1),
 	"sha256":           linear(1),
+	"hash.md5":         linear(1),
+	"hash.sha1":        linear(1),
+	"hash.sha256":      linear(1),
+	"hash.sha512":      linear(1),
+	"hmac.sha256":      visits(func(a []ref.Val) int64 { return hmacVisits + textLen(a[0]) + textLen(a[1]) }),
+	"hex.encode":       produces(func(a []ref.Val) int64 { return 2 * textLen(a[0]) }),
+	"hex.decode":       linear(1),
+	"base64url.encode": produces(func(a []ref.Val) int64 { return textLen(a[0]) + textLen(a[0])/3 }),
+	"base64url.decode": linear(1),
 	"url.queryEscape":  linear(2),
 	"url.pathEscape":   linear(2),
 	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
 }
+
+// hmacVisits is the work of a keyed hash of an empty message: it hashes four blocks.
+const hmacVisits = 4 * 64
 
 // linear is the check of a function that reads its first operand the given number of times, and does
 // not return more than it reads.

@@ -135,6 +135,8 @@ func (x *Expression) checkResult() diagnostic.List {
 	}
 	if root := checked.NativeRep().Expr(); isCall(root, operators.LogicalAnd) || isCall(root, operators.LogicalOr) {
 		msg = strings.ReplaceAll(msg, ": wrap", ": write condition ? one : other, or wrap")
+	} else if isHash(root) {
+		msg = strings.ReplaceAll(msg, stringHint, hashHint)
 	}
 	if name := numberedName(s, checked.NativeRep()); name != "" {
 		msg += ", or write " + name + " if - is a part of the name"

@@ -266,8 +266,11 @@ func (m mismatch) explainOverload(call ast.CallExpr) string {
 		}
 	}
 	message := m.explainCall(call)
-	if message == "" || strings.Contains(message, ": ") {
+	switch {
+	case message == "" || strings.Contains(message, ": "):
 		return message
+	case slices.ContainsFunc(operandsOf(call), isHash):
+		return message + hashHint
 	}
 	return message + conversion(overloads, have)
 }

@@ -100,8 +100,9 @@ var comparisons = []string{ //nolint:gochecknoglobals // a table
 var notOf = map[string]string{ //nolint:gochecknoglobals // a table
 	"int": "a whole number", "uint": "a positive whole number", "double": "a number", "bool": "true or false",
 	"timestamp": "a time such as 2006-01-02T15:04:05Z", "duration": "a duration such as 1h30m",
-	"base64.decode": "base64", "yaml.decode": "YAML",
-	"json.decode": "JSON: leave json.decode out if it is a plain text",
+	"base64.decode": "base64", "yaml.decode": "YAML", "hex.decode": "hexadecimal",
+	"base64url.decode": "base64url, which has - and _ instead of + and /",
+	"json.decode":      "JSON: leave json.decode out if it is a plain text",
 }
 
 // failureHint returns a hint for a call that failed on operands of some types.
@@ -126,6 +127,8 @@ func (x *Expression) failureHint(fn string, have []*cel.Type) string {
 		return ": wrap the string in int(...) or double(...)"
 	case fn == "contains" && isKind(have[0], types.ListKind):
 		return ": write value in list"
+	case fn == "string" && has(types.BytesKind):
+		return ": the bytes are not UTF-8: write hex.encode or base64.encode instead"
 	case notOf[fn] != "" && text:
 		return ": the text is not " + notOf[fn]
 	case isOperator(fn) || f == nil:

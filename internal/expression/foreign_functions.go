@@ -51,9 +51,17 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write yaml.encode(value)":                 "toyaml yamlencode yaml.dump",
 		"write yaml.decode(text)":                  "fromyaml yamldecode yaml.load yaml.safeload yaml.parse",
 		"write url.queryEscape(text)":              "urlquery urlencode encodeuricomponent uri",
-		"write sha256(text)":                       "sha256sum",
-		"write sha256(text), which is the only hash": "sha1 md5 sha512 sha1sum " +
-			"md5sum sha512sum hash",
+		"write hex.encode(text)":                   "hex tohex hexencode bin2hex hexlify hexenc",
+		"write hex.decode(text)":                   "fromhex unhex hexdecode hex2bin unhexlify hexdec",
+		"write base64url.encode(text)":             "base64urlencode b64urlencode urlsafeb64encode base64.urlencode",
+		"write base64url.decode(text)":             "base64urldecode b64urldecode urlsafeb64decode base64.urldecode",
+		"write sha256(text)":                       "sha256sum hash",
+		"write hex.encode(hash.sha1(text))":        "sha1 sha1sum",
+		"write hex.encode(hash.sha512(text))":      "sha512 sha512sum",
+		"write hex.encode(hash.md5(text))":         "md5 md5sum",
+		"write hex.encode(hmac.sha256(key, text))": "hmac hmacsha256 hmac.new",
+		"write hmac.sha256(key, text), which is the only keyed hash": "hmac.sha512 hmac.sha1 hmac.md5 " +
+			"hmacsha512 hmacsha1",
 		"compute it in a step before, and select it from the resource of this step": "bcrypt htpasswd argon2",
 		"write for example " + forDefault:                                           "default coalesce getordefault get dig",
 		forPresence: "defined isset isdefined empty isempty " +

@@ -37,3 +37,22 @@ func TestHints(t *testing.T) {
 		t.Errorf("a minus is not a mistake: %v", faults)
 	}
 }
+
+// A name or a label must be a string, but a hash is bytes.
+func TestHashForText(t *testing.T) {
+	for text, c := range map[string]struct {
+		want    expression.Want
+		message string
+	}{
+		"hash.sha256('a')":                {expression.WantString, "must return a string, but returns a bytes: wrap the hash in hex.encode(...)"},
+		"{'a': hmac.sha256('a', 'b')}":    {expression.WantLabels, `the value of key "a" must be a string, but is a bytes: wrap the hash in hex.encode(...)`},
+		"base64.decode('aGk=')":           {expression.WantString, "must return a string, but returns a bytes: wrap it in string(...)"},
+		"{'a': bytes('b')}":               {expression.WantLabels, `the value of key "a" must be a string, but is a bytes: wrap it in string(...)`},
+		"hmac.sha512('key', secret.text)": {expression.WantText, "there is no function hmac.sha512: write hmac.sha256(key, text), which is the only keyed hash"},
+	} {
+		_, wrong := env.Compile(expression.Source{Text: text, Path: "here", Want: c.want})
+		if len(wrong) != 1 || wrong[0].Message != c.message {
+			t.Errorf("%s: want %q, got %v", text, c.message, wrong)
+		}
+	}
+}

@@ -2,9 +2,7 @@ package expression
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,19 +27,16 @@ import (
 // operands of its types.
 func library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
-	return []cel.EnvOption{
+	return append(encodingFunctions(),
 		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
 		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
 		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
 		cel.Function("json.decode", cel.Overload("json_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeJSON))),
 		cel.Function("yaml.encode", cel.Overload("yaml_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeYAML))),
 		cel.Function("yaml.decode", cel.Overload("yaml_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeYAML))),
-		cel.Function("sha256",
-			cel.Overload("sha256_string", []*cel.Type{str}, str, text(hash)),
-			cel.Overload("sha256_bytes", []*cel.Type{cel.BytesType}, str, text(hash))),
 		cel.Function("dockerconfigjson",
 			cel.Overload("dockerconfigjson", []*cel.Type{str, str, str}, str, cel.FunctionBinding(dockerConfig))),
-	}
+	)
 }
 
 // textOf returns the text of a string or bytes.
@@ -64,11 +59,6 @@ func text(f func(string) string) cel.OverloadOpt {
 // which only means a space in a query.
 func queryEscape(s string) string {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
-}
-
-func hash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])
 }
 
 func dockerConfig(args ...ref.Val) ref.Val {

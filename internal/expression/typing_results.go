@@ -130,6 +130,8 @@ func convertedResult(hint string, p resultPart, plain *types.Type, optional bool
 		return ": convert its values with .transformMap(k, v, " + convert + ")"
 	case hint != stringHint:
 		return hint
+	case isHash(p.Expr):
+		return hashHint
 	case p.Kind() == ast.LiteralKind && isKind(plain, types.IntKind, types.DoubleKind, types.BoolKind):
 		return fmt.Sprintf(": write it in quotes, '%v'", p.AsLiteral().Value())
 	case optional:

@@ -103,7 +103,7 @@ func (w *writer) text(depth int) string {
 	case 20:
 		return "resource.spec.tags.map(t, t + " + e() + ").join()"
 	case 21:
-		return "sha256(" + e() + ")"
+		return w.of("sha256(", "hex.encode(hash.md5(", "base64url.encode(hmac.sha256('k', ") + e() + ")"
 	case 22:
 		return "(resource.spec.tags + resource.status.items.map(i, i.name)).join('')"
 	case 23:

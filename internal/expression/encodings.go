@@ -1,0 +1,111 @@
+package expression
+
+import (
+	"crypto/hmac"
+	"crypto/md5"  //nolint:gosec // for other systems that need it, not to protect anything
+	"crypto/sha1" //nolint:gosec // for other systems that need it, not to protect anything
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// An encoding writes bytes as text, and reads them again.
+type encoding struct {
+	encode func([]byte) string
+	decode func(string) ([]byte, error)
+}
+
+// encodings are the encodings that CEL's library lacks, by the namespace of their functions.
+var encodings = map[string]encoding{ //nolint:gochecknoglobals // a table
+	"hex":       {hex.EncodeToString, hex.DecodeString},
+	"base64url": {base64.URLEncoding.EncodeToString, decodeBase64URL},
+}
+
+// hashes are the functions in the namespace hash. Like kro's functions of the same names, they return bytes.
+var hashes = map[string]func() hash.Hash{ //nolint:gochecknoglobals // a table
+	"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New,
+}
+
+// encodingFunctions declares the functions of encodings and hashes. All of them accept a string or bytes, and a
+// string means its UTF-8 bytes.
+func encodingFunctions() []cel.EnvOption {
+	str, bytes := cel.StringType, cel.BytesType
+	unary := func(name string, result *cel.Type, f func([]byte) ref.Val) cel.EnvOption {
+		call := cel.UnaryBinding(func(v ref.Val) ref.Val { return f(bytesOf(v)) })
+		return cel.Function(name,
+			cel.Overload(name+"_string", []*cel.Type{str}, result, call),
+			cel.Overload(name+"_bytes", []*cel.Type{bytes}, result, call))
+	}
+	out := []cel.EnvOption{
+		unary("sha256", str, func(b []byte) ref.Val { return types.String(hex.EncodeToString(sum(sha256.New(), b))) }),
+		cel.Function("hmac.sha256", hmacOverloads()...),
+	}
+	for name, e := range encodings {
+		decode := cel.UnaryBinding(func(v ref.Val) ref.Val { return decoded(e.decode(textOf(v))) })
+		out = append(out,
+			unary(name+".encode", str, func(b []byte) ref.Val { return types.String(e.encode(b)) }),
+			cel.Function(name+".decode", cel.Overload(name+".decode_string", []*cel.Type{str}, bytes, decode)))
+	}
+	for name, h := range hashes {
+		out = append(out, unary("hash."+name, bytes, func(b []byte) ref.Val { return types.Bytes(sum(h(), b)) }))
+	}
+	return out
+}
+
+// hmacOverloads returns an overload of hmac.sha256 for each combination of a string and bytes.
+func hmacOverloads() (out []cel.FunctionOpt) {
+	call := cel.BinaryBinding(func(key, message ref.Val) ref.Val {
+		return types.Bytes(sum(hmac.New(sha256.New, bytesOf(key)), bytesOf(message)))
+	})
+	for _, key := range []*cel.Type{cel.StringType, cel.BytesType} {
+		for _, message := range []*cel.Type{cel.StringType, cel.BytesType} {
+			id := "hmac.sha256_" + key.TypeName() + "_" + message.TypeName()
+			out = append(out, cel.Overload(id, []*cel.Type{key, message}, cel.BytesType, call))
+		}
+	}
+	return out
+}
+
+// hashHint is the hint for a hash where a string is wanted. Its bytes are usually not UTF-8.
+const hashHint = ": wrap the hash in hex.encode(...)"
+
+// isHash reports whether an expression is a call of a function that returns the bytes of a hash.
+func isHash(e ast.Expr) bool {
+	return e.Kind() == ast.CallKind &&
+		(strings.HasPrefix(e.AsCall().FunctionName(), "hash.") || isCall(e, "hmac.sha256"))
+}
+
+// bytesOf returns the bytes of a string or bytes.
+func bytesOf(v ref.Val) []byte { return []byte(textOf(v)) }
+
+func sum(h hash.Hash, b []byte) []byte {
+	h.Write(b) // never returns an error
+	return h.Sum(nil)
+}
+
+// errDecode replaces the errors of decoders, which contain parts of the text.
+var errDecode = errors.New("cannot decode the text")
+
+func decoded(b []byte, err error) ref.Val {
+	if err != nil {
+		return types.WrapErr(errDecode)
+	}
+	return types.Bytes(b)
+}
+
+// decodeBase64URL accepts a text with or without padding, like CEL's base64.decode.
+func decodeBase64URL(s string) ([]byte, error) {
+	if b, err := base64.URLEncoding.DecodeString(s); err == nil {
+		return b, nil
+	}
+	return base64.RawURLEncoding.DecodeString(s)
+}

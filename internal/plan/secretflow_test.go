@@ -1,0 +1,26 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+)
+
+// The result of a function is as secret as its operands. An encoding or a hash of a password may not flow into a
+// ConfigMap.
+func TestFunctionsOfSecretsAreSecret(t *testing.T) {
+	for _, text := range []string{
+		"hash.md5(secret.password)", "hash.sha1(secret.password)", "hash.sha256(secret.password)", "hash.sha512(secret.password)",
+		"sha256(secret.password)", "hex.encode(hash.sha256(secret.password))", "string(hash.sha256(secret.password)) + ''",
+		"hmac.sha256(secret.password, 'message')", "hmac.sha256('key', secret.password)", "hex.encode(secret.password)",
+		"hex.decode(secret.password)", "base64url.encode(secret.password)", "base64url.decode(secret.password)",
+	} {
+		_, wrong := plantest.Compile(t, plantest.Exports(fmt.Sprintf(
+			`configMaps: [{name: a, from: db, data: [{key: k, value: %q}]}]`, text)))
+		if len(wrong) != 1 || !strings.Contains(wrong[0], "uses secrets.db.password, "+plantest.Flow) {
+			t.Errorf("%s: want a diagnostic, got %v", text, wrong)
+		}
+	}
+}
