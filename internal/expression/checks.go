@@ -48,6 +48,7 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	// The key of an entry of transformMap, or the entries of transformMapEntry: if the map already
 	// has the key, the error contains it.
 	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
+	"merge":            checkMerge,
 	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
 	sortByCall:         visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
 	"slice":            visits(func(a []ref.Val) int64 { return size(a[0]) }),
@@ -159,6 +160,26 @@ func checkElements(n int64) (int64, string) {
 		return n, refusedElements
 	}
 	return n, ""
+}
+
+// checkMerge refuses a map with too many entries. A call hashes and sorts the keys, but it does not visit the values.
+func checkMerge(a []ref.Val) (int64, string) {
+	if n, refused := checkElements(size(a[0]) + size(a[1])); refused != "" {
+		return n, refused
+	}
+	return visits(func(a []ref.Val) int64 { return weighKeys(a[0]) + weighKeys(a[1]) })(a)
+}
+
+// weighKeys counts the bytes of the keys of a map, and the steps of sorting them.
+func weighKeys(v ref.Val) (n int64) {
+	m, ok := v.(traits.Mapper)
+	if !ok {
+		return 1
+	}
+	for it := m.Iterator(); it.HasNext() == types.True && n <= limits.CallVisits; {
+		n += 24 + textLen(it.Next())
+	}
+	return n
 }
 
 func checkYAML(a []ref.Val) (int64, string) {

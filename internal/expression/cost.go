@@ -62,7 +62,7 @@ func (coster) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 
 // weights are how often functions read each character or entry, if more than once.
 var weights = map[string]uint64{ //nolint:gochecknoglobals // a table
-	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "sort": 16, sortByCall: 16,
+	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "merge": 24, "sort": 16, sortByCall: 16,
 	"charAt": 4, "substring": 4, "reverse": 4, "strings.quote": 4,
 }
 

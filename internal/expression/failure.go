@@ -185,7 +185,7 @@ func mixedHint(have []*cel.Type) string {
 const noSubtraction = ": - subtracts numbers: write text.replace(part, '') to remove a part"
 
 // noMerge is the hint for maps that are added.
-const noMerge = ": CEL cannot merge maps: write all keys in one map, or use one valueMap for each map"
+const noMerge = ": write a.merge(b), which uses the value in b if both maps have a key"
 
 // kindName returns the name of a type. The types of the elements of a list or map in the data are not
 // known.

@@ -82,7 +82,7 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write value in list, or text.contains(part)": "includes",
 		forElements:                                   "keys",
 		"iterate over the map to read its values: map.map(key, map[key])": "values items entries toentries",
-		strings.TrimPrefix(noMerge, ": "):                                 "merge mergeoverwrite assign update union",
+		strings.TrimPrefix(noMerge, ": "):                                 "mergeoverwrite assign update union",
 		forRandom: "random uuid uuidv4 uuid.v4 randalphanum " +
 			"randalpha randstring random.seededstring genpassword rand",
 		"put the object under sources, and write sources.name.spec.host, or secrets.name.key for a Secret": "lookup",

@@ -56,3 +56,20 @@ func TestHashForText(t *testing.T) {
 		}
 	}
 }
+
+// A merge needs maps with values of one type. An optional map needs a default.
+func TestMergeHints(t *testing.T) {
+	for text, message := range map[string]string{
+		"json.encode(secret.merge({'port': 5432}))":         "merge does not accept map(string, string) and map(string, int): convert the values of one map, or write dyn(...) around it",
+		"json.encode(resource.?labels.merge({'a': 'b'}))":   "merge does not accept optional and map(string, string): write resource.?labels.orValue({})",
+		"json.encode(merge(secret, {'a': 'b'}))":            "merge is a method: write value.merge(...)",
+		"json.encode(secret.union({'a': 'b'}))":             "there is no function union: write a.merge(b), which uses the value in b if both maps have a key",
+		"json.encode(secret.merge({'a': 'b'}, {'c': 'd'}))": "merge takes 1 argument in its parentheses, but has 2",
+		"{**secret, 'host': 'a'}":                           "a map cannot be spread into another one: write a.merge(b), which uses the value in b if both maps have a key",
+	} {
+		_, wrong := env.Compile(expression.Source{Text: text, Path: "here", Want: expression.WantText})
+		if len(wrong) != 1 || wrong[0].Message != message {
+			t.Errorf("%s: want %q, got %v", text, message, wrong)
+		}
+	}
+}

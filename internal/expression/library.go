@@ -27,6 +27,7 @@ import (
 // operands of its types.
 func library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
+	entries := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
 	return append(encodingFunctions(),
 		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
 		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
@@ -34,6 +35,8 @@ func library() []cel.EnvOption {
 		cel.Function("json.decode", cel.Overload("json_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeJSON))),
 		cel.Function("yaml.encode", cel.Overload("yaml_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeYAML))),
 		cel.Function("yaml.decode", cel.Overload("yaml_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeYAML))),
+		cel.Function("merge", // as in kro's library
+			cel.MemberOverload("map_merge", []*cel.Type{entries, entries}, entries, cel.BinaryBinding(merge))),
 		cel.Function("dockerconfigjson",
 			cel.Overload("dockerconfigjson", []*cel.Type{str, str, str}, str, cel.FunctionBinding(dockerConfig))),
 	)

@@ -65,7 +65,7 @@ func TestEntries(t *testing.T) {
 		"Computed": {"A computed key may be data.", "{secret.a: 5}", []string{"12: a value of the map must be a string, but is an int: write it in quotes, '5'"}},
 		"Number":   {"A key that is a number.", "{5: 'a'}", []string{"1: must return a map(string, string), but returns a map(int, string): write its keys in quotes"}},
 		"Optional": {"The value in an optional.", "{?'a': optional.of(5)}", []string{`17: the value of key "a" must be a string, but is an int: convert the optional value with .optMap(v, string(v))`}},
-		"Plus":     {"Maps are not merged.", "secret + {'a': 'b'}", []string{"8: + does not accept map(string, string) and map(string, string): CEL cannot merge maps: write all keys in one map, or use one valueMap for each map"}},
+		"Plus":     {"Maps are merged, but not added.", "secret + {'a': 'b'}", []string{"8: + does not accept map(string, string) and map(string, string): write a.merge(b), which uses the value in b if both maps have a key"}},
 		"Bytes":    {"Bytes are text.", "{'a': b'c', 'b': secret.c, ?'d': secret.?e, 'f': resource.g}", nil},
 	}
 	for name, tc := range cases {

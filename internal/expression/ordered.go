@@ -158,3 +158,29 @@ func (m orderedMap) Fold(f traits.Folder) {
 		}
 	}
 }
+
+// merge returns a map with the entries of two maps, in the order of the keys. If both maps have a key, the value is
+// that of the right map.
+func merge(left, right ref.Val) ref.Val {
+	merged := map[ref.Val]ref.Val{}
+	found := types.NewRefValMap(types.DefaultTypeAdapter, merged) // finds 1 also if the key is 1u
+	for _, m := range []ref.Val{right, left} {
+		entries, ok := order(m).(KeyOrdered)
+		if !ok {
+			return order(m) // the error
+		}
+		var failed ref.Val
+		Each(entries, func(k, v ref.Val) bool {
+			if types.IsUnknownOrError(v) { // for example, the value does not exist yet
+				failed = v
+			} else if _, ok := found.Find(k); !ok {
+				merged[k] = v
+			}
+			return failed == nil
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	return newOrderedMap(types.NewRefValMap(types.DefaultTypeAdapter, merged))
+}

@@ -253,7 +253,7 @@ func (w *writer) value(depth int) string {
 	case 33:
 		return "{?'name': optional.of(dyn(" + e() + ")).?" + w.key() + "}"
 	case 34:
-		return "dyn(" + e() + ")" + w.of(".startsWith('a')", ".size()", ".matches('a.*')", ".split('')", ".upperAscii()", ".substring(1)")
+		return "dyn(" + e() + ")" + w.of(".startsWith('a')", ".size()", ".matches('a.*')", ".split('')", ".upperAscii()", ".substring(1)", ".merge({'name': dyn('a')})", ".merge(secret)")
 	}
 	return w.of("sets.contains", "sets.equivalent") + "([dyn(" + e() + ")], [dyn(" + e() + ")])"
 }

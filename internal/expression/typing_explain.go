@@ -245,8 +245,12 @@ func (c *typeCheck) explainCall(call ast.CallExpr) string {
 	for _, t := range have {
 		names = append(names, c.typeText(t))
 	}
+	empty := "''"
+	if fn == "merge" {
+		empty = "{}"
+	}
 	return fmt.Sprintf("%s does not accept %s%s", callName(fn), strings.Join(names, " and "),
-		cmp.Or(c.withDefault(operands, "''")+c.mapped(call), callHint(call, names)))
+		cmp.Or(c.withDefault(operands, empty)+c.mapped(call), callHint(call, names)))
 }
 
 // sameType returns the hint for the results of a condition, which have different types.
@@ -325,6 +329,8 @@ func callHint(call ast.CallExpr, names []string) string {
 		return ": wrap the int in double(...)"
 	case call.IsMemberFunction() && isNumeric(names[0]):
 		return fmt.Sprintf(": wrap the %s in string(...)", names[0])
+	case fn == "merge" && isMapName(names[0]) && isMapName(names[1]):
+		return ": convert the values of one map, or write dyn(...) around it"
 	case fn == "join":
 		return ": convert its elements with .map(x, string(x))"
 	}

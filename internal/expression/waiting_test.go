@@ -87,7 +87,7 @@ func (w *writer) text(depth int) string {
 	case 12:
 		return "'%d-%s'.format([" + number() + ", " + e() + "])"
 	case 13:
-		return "resource.spec.labels.map(k, resource.spec.labels[k]).join('')"
+		return w.of("resource.spec.labels", "resource.spec.labels.merge({'k': "+e()+"})", "secret.merge(resource.spec.labels)") + ".map(k, resource.spec.labels[?k].orValue(k)).join('')"
 	case 14:
 		return "json.encode(" + w.of("resource.spec.labels", "resource.status.items", "secrets", "secret", "resource.status.items.map(i, i.port)") + ")"
 	case 15:

@@ -16,6 +16,7 @@ func TestFunctionsOfSecretsAreSecret(t *testing.T) {
 		"sha256(secret.password)", "hex.encode(hash.sha256(secret.password))", "string(hash.sha256(secret.password)) + ''",
 		"hmac.sha256(secret.password, 'message')", "hmac.sha256('key', secret.password)", "hex.encode(secret.password)",
 		"hex.decode(secret.password)", "base64url.encode(secret.password)", "base64url.decode(secret.password)",
+		"{'a': secret.password}.merge({}).a", "{}.merge({'a': secret.password}).b",
 	} {
 		_, wrong := plantest.Compile(t, plantest.Exports(fmt.Sprintf(
 			`configMaps: [{name: a, from: db, data: [{key: k, value: %q}]}]`, text)))

@@ -388,13 +388,13 @@ func leaks() map[string]Case {
 	}
 	takers := []string{
 		"secret.password", "secrets.db.password", "json.encode(secrets)", "json.encode(secret)", "string(size(secret.password))", "secret.password.startsWith('c') ? 'yes' : 'no'", "cel.bind(x, secret, x.password)", "[secret].map(x, x.password)[0]",
-		"secrets[self.spec.which].password", "dyn({'a': secret})['a'].password", "optional.of(secret).value().password", "[1].map(secret, .secret.password)[0]", ".secret.password", "base64.encode(bytes(secret.password))", "sha256(secret.password)", "hex.encode(hash.md5(secret.password))", "hex.encode(hmac.sha256('k', secret.password))", "base64url.encode(secret.password)",
+		"secrets[self.spec.which].password", "dyn({'a': secret})['a'].password", "optional.of(secret).value().password", "[1].map(secret, .secret.password)[0]", ".secret.password", "base64.encode(bytes(secret.password))", "sha256(secret.password)", "hex.encode(hash.md5(secret.password))", "hex.encode(hmac.sha256('k', secret.password))", "base64url.encode(secret.password)", "{}.merge(secret).password", "secret.merge({'password': 'x'}).map(k, k).join()",
 		"secret.?password.orValue('')", "secret.map(k, secret[k]).join()", "secret.transformList(k, v, v).join()", "string(has(secret.password))", "string('password' in secret)", "type(secret) == map ? 'a' : 'b'", "resources.db.status[secret.password]",
 	}
 	breakers := []string{
 		"string(int(secret.password))", "string(timestamp(secret.password))", "string(duration(secret.password))", "{'a': 'b'}[secret.password]", "self.spec[secret.password]", "string(json.decode(secret.password))", "string(yaml.decode('{' + secret.password))",
 		"string(secret.password.matches(secret.password + '('))", "secret.password.substring(100)", "string([1][int(secret.password)])", "string(bool(secret.password))", "secret.password.charAt(99)", "secret.password.format([1])", "('%d' + secret.password).format(['x'])",
-		"string(base64.decode(secret.password + '!'))", "string(hex.decode(secret.password))", "string(base64url.decode(secret.password + '!'))", "string(hash.sha256(secret.password))", "secrets[secret.password].x", "resources[secret.password].x", "string(dyn(secret.password) + 1)", "string(dyn(secret) + 1)", "string(-dyn(secret.password))", "regex.replace('a', secret.password + '(', '')",
+		"string(base64.decode(secret.password + '!'))", "string(hex.decode(secret.password))", "string(base64url.decode(secret.password + '!'))", "string(hash.sha256(secret.password))", "string(dyn(secret.password).merge(secret).size())", "secrets[secret.password].x", "resources[secret.password].x", "string(dyn(secret.password) + 1)", "string(dyn(secret) + 1)", "string(-dyn(secret.password))", "regex.replace('a', secret.password + '(', '')",
 		"string(double(secret.password))", "string(uint(secret.password))", "secret.password.split('')[99]", "string(lists.range(99999999999).map(x, secret.password))", "string(optional.none().value() + secret.password)",
 	}
 	var mapped []any
