@@ -84,6 +84,14 @@ func isHash(e ast.Expr) bool {
 		(strings.HasPrefix(e.AsCall().FunctionName(), "hash.") || isCall(e, "hmac.sha256"))
 }
 
+// bytesHint returns a hint for bytes that cannot be converted to a string.
+func bytesHint(fn string, have []*cel.Type) string {
+	if fn != "string" || !isKind(have[0], types.BytesKind) {
+		return ""
+	}
+	return ": the bytes are not UTF-8: write hex.encode or base64.encode instead"
+}
+
 // bytesOf returns the bytes of a string or bytes.
 func bytesOf(v ref.Val) []byte { return []byte(textOf(v)) }
 

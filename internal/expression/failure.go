@@ -38,7 +38,7 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64, 
 	if fn == operators.Conditional {
 		reason = "the condition of ?: is " + withArticle(names[0])
 	}
-	hint := cmp.Or(x.rangeHint(fn, operands), x.failureHint(fn, have))
+	hint := cmp.Or(x.rangeHint(fn, operands), bytesHint(fn, have), x.failureHint(fn, have))
 	if fn == "base64.decode" && isSecret(x.pathOf(operands[0])) {
 		hint = ": leave it out: " + alreadyDecoded
 	}
@@ -127,8 +127,6 @@ func (x *Expression) failureHint(fn string, have []*cel.Type) string {
 		return ": wrap the string in int(...) or double(...)"
 	case fn == "contains" && isKind(have[0], types.ListKind):
 		return ": write value in list"
-	case fn == "string" && has(types.BytesKind):
-		return ": the bytes are not UTF-8: write hex.encode or base64.encode instead"
 	case notOf[fn] != "" && text:
 		return ": the text is not " + notOf[fn]
 	case isOperator(fn) || f == nil:

@@ -245,10 +245,7 @@ func (c *typeCheck) explainCall(call ast.CallExpr) string {
 	for _, t := range have {
 		names = append(names, c.typeText(t))
 	}
-	empty := "''"
-	if fn == "merge" {
-		empty = "{}"
-	}
+	empty := cmp.Or(map[string]string{"merge": "{}"}[fn], "''")
 	return fmt.Sprintf("%s does not accept %s%s", callName(fn), strings.Join(names, " and "),
 		cmp.Or(c.withDefault(operands, empty)+c.mapped(call), callHint(call, names)))
 }
