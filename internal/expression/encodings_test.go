@@ -22,9 +22,7 @@ func FuzzEncodingsRoundTrip(f *testing.F) {
 	const bytesOfText = "base64.decode(secret.text)"
 	encode := map[string]func([]byte) string{"hex": hex.EncodeToString, "base64url": base64.URLEncoding.EncodeToString}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if len(b) > 1<<16 {
-			t.Skip()
-		}
+		b = b[:min(len(b), 1<<16)]
 		o := secretText(base64.StdEncoding.EncodeToString(b))
 		for name, want := range encode {
 			text, err := evaluate(t, o, name+".encode("+bytesOfText+")", "")
