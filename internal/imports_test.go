@@ -31,7 +31,7 @@ var mayImport = map[string]imports{
 		other: "github.com/alecthomas/kong",
 	},
 	"internal/cli/completions": {own: "cli/terminal", other: "github.com/alecthomas/kong"},
-	"internal/cli/explain":     {own: "cli/files cli/terminal expression inspect", other: "github.com/alecthomas/kong"},
+	"internal/cli/explain":     {own: "cli/files cli/terminal expression inspect vocabulary", other: "github.com/alecthomas/kong"},
 	"internal/cli/files": {
 		own:   "input/v1beta1 cli/terminal composition diagnostic document expression inspect plan schema suggest",
 		other: "github.com/bmatcuk/doublestar google.golang.org/protobuf",
@@ -92,11 +92,12 @@ var mayImport = map[string]imports{
 		other: "os sigs.k8s.io/yaml",
 	},
 	"internal/reference": { // a program, which go generate runs
-		own: "input/v1beta1 budget definition diagnostic expression limits plan wire",
+		own: "input/v1beta1 definition diagnostic expression limits plan vocabulary wire",
 		other: "os github.com/google/cel-go google.golang.org/protobuf/encoding/protojson " +
 			"google.golang.org/protobuf/types/known/structpb sigs.k8s.io/yaml",
 	},
-	"internal/sensitive": {other: "log/slog"}, // to redact itself there
+	"internal/vocabulary": {own: "budget expression", other: "github.com/google/cel-go sigs.k8s.io/yaml"},
+	"internal/sensitive":  {other: "log/slog"}, // to redact itself there
 	"internal/wire/wiretest": { // for tests
 		own:   "wire",
 		other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf",

@@ -21,6 +21,7 @@ import (
 	"text/template"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/vocabulary"
 )
 
 func main() {
@@ -69,7 +70,7 @@ func generate(definition, full, limits []byte) ([]byte, error) {
 	objects, fieldsErr := fields(definition)
 	seen, variablesErr := variables(env)
 	places, placesErr := visibility(env, full, seen)
-	groups, functionsErr := functions(env, vocabularyText)
+	groups, functionsErr := vocabulary.Of(env)
 	numbers, limitsErr := limitsOf(limits)
 	err = errors.Join(fieldsErr, variablesErr, placesErr, functionsErr, limitsErr, allPlaces(objects, places))
 	if err != nil {

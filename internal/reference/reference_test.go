@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 )
 
@@ -78,27 +77,15 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// It is an error if a field, a function or a limit has no description, or if a description describes
+// It is an error if a field or a limit has no description, or if a description describes
 // something that does not exist.
 func TestIncomplete(t *testing.T) {
-	env, err := expression.NewEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
 	without := func(text []byte, pattern string) []byte {
 		out := regexp.MustCompile(pattern).ReplaceAll(text, nil)
 		if bytes.Equal(out, text) {
 			t.Fatalf("%s is not there", pattern)
 		}
 		return out
-	}
-	vocabularyErr := func(pattern string) error {
-		_, err := functions(env, without(vocabularyText, pattern))
-		return err
-	}
-	replaced := func(old, with string) error {
-		_, err := functions(env, bytes.Replace(vocabularyText, []byte(old), []byte(with), 1))
-		return err
 	}
 	limitsErr := func(pattern string) error {
 		_, err := limitsOf(without(read(t, limitsFile), pattern))
@@ -112,15 +99,8 @@ func TestIncomplete(t *testing.T) {
 		err  error
 		want string
 	}{
-		"Function": {vocabularyErr(`(?m)^.*names: \[trim\].*\n`), "cannot describe function trim: write an entry into vocabulary.yaml"},
-		"Macro":    {vocabularyErr(`"all:2:true", `), "cannot describe macro all:2:true: write an entry into vocabulary.yaml"},
-		"Unknown":  {replaced("names: [trim]", "names: [trim, strip]"), "cannot describe function strip: there is none, or it is described twice"},
-		"Hidden":   {replaced(`- "in"`, `- "inside"`), "cannot hide inside: there is no such function"},
-		"Example":  {replaced(`, example: "' a '.trim()"`, ""), "cannot describe [trim]: it needs does and example"},
-		"Broken":   {replaced(`' a '.trim()`, "'a'.trim(1)"), "cannot compile example 'a'.trim(1):"},
-		"Failing":  {replaced(`bool('true')`, "bool('x')"), "cannot evaluate example bool('x'):"},
-		"Limit":    {limitsErr(`(?m)^\t// PieceFuel .*\n(\t// .*\n)*`), "cannot describe limit PieceFuel: it needs a comment that begins with its name and is"},
-		"Field":    {fieldsErr(`(?m)^ +description: ConfigMaps to compose.*\n`), "cannot describe field configMaps of v1beta1.Exports: it has no comment"},
+		"Limit": {limitsErr(`(?m)^\t// PieceFuel .*\n(\t// .*\n)*`), "cannot describe limit PieceFuel: it needs a comment that begins with its name and is"},
+		"Field": {fieldsErr(`(?m)^ +description: ConfigMaps to compose.*\n`), "cannot describe field configMaps of v1beta1.Exports: it has no comment"},
 		"Place": {
 			allPlaces([]*Object{{Path: "secrets[]", Fields: []Field{{Name: "newExpression", Type: "CEL"}}}}, nil),
 			"cannot find out what `secrets[].newExpression` may use: the input with all fields lacks it",

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/vocabulary"
 )
 
 // A Variable that expressions see.
@@ -123,7 +124,7 @@ func variables(env *expression.Environment) ([]Variable, error) {
 			wrong = append(wrong, fmt.Errorf("cannot describe variable %s: no expression sees it", v.Name))
 			continue
 		}
-		v.Type = typeText(t)
+		v.Type = vocabulary.TypeText(t)
 		delete(declared, v.Name)
 		out = append(out, v)
 	}
