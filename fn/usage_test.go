@@ -98,6 +98,7 @@ func TestUsage(t *testing.T) {
 		"help rendr":                                "unknown command: did you mean render?",
 		"help hunter2":                              "unknown command: there are serve, render, check, explain, migrate, completions, help, version",
 		"render":                                    `expected "<dir|files> ...": see function-export render --help`,
+		"explain":                                   `expected "<file|folder> ...": see function-export explain --help`,
 		"completions":                               `expected "<shell>": see function-export completions --help`,
 		"completions hunter2":                       "<shell>: write one of bash, zsh, fish",
 		"check a --output json --resource hunter2":  "--resource: cannot read its value: write it as KEY=VALUE",

@@ -20,13 +20,14 @@ import (
 )
 
 // Command is the command `fn explain`: it prints what the Exports inputs in files read and compose,
-// without any data.
+// without any data. With --functions, it prints the functions of expressions.
 type Command struct {
-	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
+	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin. With --functions, parts of names." name:"file|folder" optional:"" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	Output string   `default:"text" enum:"text,mermaid,json" help:"The output format: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT"`
-	Schema []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the explained files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	Functions bool     `help:"Print the functions of expressions instead: all of them, or those whose name contains an argument."`
+	Output    string   `default:"text" enum:"text,mermaid,json" help:"The output format: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT"`
+	Schema    []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the explained files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }
 
 // Help is what kong prints below the flags.
@@ -47,13 +48,18 @@ The command needs no cluster, no composite and no data, and evaluates nothing. T
 resource names in the ClusterRole come from XRDs and CRDs, or are guesses, which are
 marked as guesses.
 
+With --functions, it reads no file. It prints the functions, operators and macros of
+expressions with their signatures, and an example with its result.
+
 Examples:
 
     fn explain example/ca-from-a-secret/composition.yaml
 
     fn explain apis/ --schema crds/
 
-    fn explain composition.yaml --output mermaid`
+    fn explain composition.yaml --output mermaid
+
+    fn explain --functions hex`
 }
 
 // Run is called by kong.
@@ -67,6 +73,9 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	env, err := expression.NewEnvironment()
 	if err != nil {
 		return err
+	}
+	if c.Functions {
+		return printFunctions(stdout, env, c.Paths)
 	}
 	steps, known, wrong, err := c.load(stdin)
 	if err != nil {
