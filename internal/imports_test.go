@@ -71,6 +71,7 @@ var mayImport = map[string]imports{
 	"internal/definition":  {own: "diagnostic", other: "github.com/google/cel-go google.golang.org/protobuf/types"},
 	"internal/budget":      {own: "limits"},
 	"internal/suggest":     {},
+	"internal/pem":         {own: "limits"},
 	"internal/document":    {other: "go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 sigs.k8s.io/yaml"},
 	"internal/decode":      {},
 	"internal/composition": {own: "decode", other: "github.com/crossplane/crossplane-runtime"},
@@ -104,7 +105,7 @@ var mayImport = map[string]imports{
 	},
 	"internal/wire": {other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf"},
 	"internal/expression": {
-		own:   "budget diagnostic limits sensitive suggest",
+		own:   "budget diagnostic limits pem sensitive suggest",
 		other: "github.com/google/cel-go google.golang.org/protobuf/types sigs.k8s.io/yaml",
 	},
 	"internal/observation": {own: "expression wire", other: "github.com/google/cel-go"},

@@ -188,6 +188,16 @@ const (
 	// YAMLDepth is how deep a value to encode may be nested. Each line is indented as deep as it is nested.
 	YAMLDepth = 100
 
+	// PEMBlocks is how many blocks a PEM text may have. The certificates that a Linux distribution trusts are about 150.
+	PEMBlocks = 1000
+
+	// ChainCertificates is how many different certificates may be sorted into a chain. Chains usually have up to five.
+	ChainCertificates = 32
+
+	// RSABits is the size of the largest RSA key that verifies the signature of a certificate. It is also the limit of
+	// Go's TLS.
+	RSABits = 8192
+
 	// ResultNodes is how many values a result may have, counted as a tree: a structure that is shared inside the
 	// result counts each time it occurs, as it would be written.
 	ResultNodes = 64 << 10
