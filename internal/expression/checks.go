@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"maps"
 	"regexp/syntax"
 
 	"github.com/google/cel-go/common/operators"
@@ -26,7 +27,7 @@ const (
 
 // checks of the functions whose work or result can be larger than the meter assumes for a call: one
 // unit, and one unit for each 64 bytes of text that it returns.
-var checks = map[string]check{ //nolint:gochecknoglobals // a table
+var checks = merged(pemChecks, map[string]check{ //nolint:gochecknoglobals // a table
 	operators.Equals:    checkEqual,
 	operators.NotEquals: checkEqual,
 	operators.In:        visits(inVisits),
@@ -87,6 +88,15 @@ var checks = map[string]check{ //nolint:gochecknoglobals // a table
 	"url.queryEscape":  linear(2),
 	"url.pathEscape":   linear(2),
 	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
+})
+
+// merged returns a table with the entries of several ones.
+func merged(tables ...map[string]check) map[string]check {
+	out := map[string]check{}
+	for _, t := range tables {
+		maps.Copy(out, t)
+	}
+	return out
 }
 
 // hmacVisits is the work of a keyed hash of an empty message: it hashes four blocks.

@@ -62,6 +62,8 @@ var estimated = []string{
 	"hex.encode(hash.sha512(secret.password))",
 	"base64url.encode(hmac.sha256(secret.password, secret.username + '.' + resource.status.host))",
 	"string(hex.decode(hex.encode(secret.password)))",
+	"pem.join(pem.split('-----BEGIN A-----\\nYQ==\\n-----END A-----\\n'))",
+	"pem.privateKey('-----BEGIN PRIVATE KEY-----\\nYQ==\\n-----END PRIVATE KEY-----\\n')",
 	"json.encode(resource.metadata.labels.merge({'h': 1}))",
 	"secret.merge({'host': resource.status.host}).host",
 	"resource.status.host.split('.')[0]",

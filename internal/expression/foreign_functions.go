@@ -10,6 +10,8 @@ const (
 	forKubernetes = "it belongs to the CEL of the Kubernetes API server: write split, matches or regex.extract for a text"
 	forPattern    = "write regex.replace(text, pattern, new), with r'\\1' for its first group"
 	forReplace    = "write text.replace(old, new)"
+	forChain      = "write pem.leaf(text), pem.ca(text) or pem.chain(text)"
+	forBlocks     = "write pem.certificates(text), pem.privateKey(text) or pem.split(text)"
 	forElements   = "iterate over the map to read its keys: map.map(key, key)"
 )
 
@@ -56,6 +58,8 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write base64url.encode(text)":             "base64urlencode b64urlencode urlsafeb64encode base64.urlencode",
 		"write base64url.decode(text)":             "base64urldecode b64urldecode urlsafeb64decode base64.urldecode",
 		"write sha256(text)":                       "sha256sum hash",
+		forChain:                                   "filtercertchain",
+		forBlocks:                                  "filterpem pemcertificate pemprivatekey",
 		"write hex.encode(hash.sha1(text))":        "sha1 sha1sum",
 		"write hex.encode(hash.sha512(text))":      "sha512 sha512sum",
 		"write hex.encode(hash.md5(text))":         "md5 md5sum",

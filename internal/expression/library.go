@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -28,7 +29,7 @@ import (
 func library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	entries := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
-	return append(encodingFunctions(),
+	return append(slices.Concat(encodingFunctions(), pemFunctions()),
 		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
 		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
 		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),

@@ -34,9 +34,6 @@ var (
 	errNotOneText = errors.New("an element of the list has no PEM block")
 )
 
-// Blocks returns how many blocks a text has at most, without reading them.
-func Blocks(text string) int { return strings.Count(text, begin) }
-
 // Split returns each block of a text as its own PEM text.
 func Split(text string) ([]string, error) {
 	blocks, err := decode(text)
@@ -114,7 +111,7 @@ func blocksOf(text string, wanted func(kind string) bool) (out []*pem.Block, err
 
 // decode returns the blocks of a text. A line that looks like the start or the end of a block must belong to a block.
 func decode(text string) ([]*pem.Block, error) {
-	n := Blocks(text)
+	n := strings.Count(text, begin)
 	switch {
 	case n > limits.PEMBlocks:
 		return nil, errBlocks

@@ -117,8 +117,8 @@ func TestPrivateKeyAndCertificates(t *testing.T) {
 	}
 }
 
-// The law: what was joined is split into the same blocks, and what was split is joined to the same text. The blocks are
-// those of Go's decoder, and none is lost.
+// The law: a split of joined blocks returns the same blocks, and a join of split blocks returns the same text. The blocks
+// are those of Go's decoder, and none is lost.
 func FuzzPEMSplitJoin(f *testing.F) {
 	for _, text := range []string{
 		blockA, blockA + blockB, "x\n" + blockA + "\r\n" + encrypted, strings.TrimSpace(blockB), blockA[:20],
@@ -152,7 +152,7 @@ func FuzzPEMSplitJoin(f *testing.F) {
 				t.Fatalf("%q: %q is another block: -want +got:\n%s", text, part, diff)
 			}
 		}
-		if strings.Contains(string(rest), "-----BEGIN ") || len(parts) != pem.Blocks(text) {
+		if strings.Contains(string(rest), "-----BEGIN ") || len(parts) != strings.Count(text, "-----BEGIN ") {
 			t.Fatalf("%q: blocks are lost: %q", text, parts)
 		}
 	})

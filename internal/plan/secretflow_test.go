@@ -17,6 +17,8 @@ func TestFunctionsOfSecretsAreSecret(t *testing.T) {
 		"hmac.sha256(secret.password, 'message')", "hmac.sha256('key', secret.password)", "hex.encode(secret.password)",
 		"hex.decode(secret.password)", "base64url.encode(secret.password)", "base64url.decode(secret.password)",
 		"{'a': secret.password}.merge({}).a", "{}.merge({'a': secret.password}).b",
+		"pem.split(secret.password)[0]", "pem.join([secret.password, '']) + ''", "pem.chain(secret.password)",
+		"pem.leaf(secret.password)", "pem.ca(secret.password)", "pem.certificates(secret.password)", "pem.privateKey(secret.password)",
 	} {
 		_, wrong := plantest.Compile(t, plantest.Exports(fmt.Sprintf(
 			`configMaps: [{name: a, from: db, data: [{key: k, value: %q}]}]`, text)))

@@ -29,11 +29,14 @@ var text []byte
 type vocabulary struct {
 	Hidden []string `json:"hidden"` // which expressions cannot call
 	Groups []Group  `json:"groups"`
+
+	Secret map[string]string `json:"secret"` // the variable secret in examples
 }
 
 // A Group of functions.
 type Group struct {
 	Title   string  `json:"title"`
+	Note    string  `json:"note"`
 	Entries []Entry `json:"entries"`
 }
 
@@ -67,7 +70,7 @@ func read(env *expression.Environment, text []byte) ([]Group, error) {
 	}
 	for _, g := range v.Groups {
 		for i := range g.Entries {
-			wrong = append(wrong, l.describe(&g.Entries[i]), g.Entries[i].evaluate(env))
+			wrong = append(wrong, l.describe(&g.Entries[i]), g.Entries[i].evaluate(env, v.Secret))
 		}
 	}
 	return v.Groups, errors.Join(append(wrong, l.undescribed())...)
@@ -124,7 +127,7 @@ func (l left) undescribed() error {
 }
 
 // evaluate the example.
-func (e *Entry) evaluate(env *expression.Environment) error {
+func (e *Entry) evaluate(env *expression.Environment, secret map[string]string) error {
 	if e.Does == "" || e.Example == "" {
 		return fmt.Errorf("cannot describe %s: it needs does and example", slices.Concat(e.Names, e.Macros))
 	}
@@ -132,7 +135,11 @@ func (e *Entry) evaluate(env *expression.Environment) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("cannot compile example %s: %w", e.Example, wrong[0])
 	}
-	v, err := x.Evaluate(context.Background(), cel.NoVars(), budget.New(context.Background()))
+	vars, err := cel.NewActivation(map[string]any{expression.Secret: secret})
+	if err != nil {
+		return fmt.Errorf("cannot evaluate example %s: %w", e.Example, err)
+	}
+	v, err := x.Evaluate(context.Background(), vars, budget.New(context.Background()))
 	if err != nil {
 		return fmt.Errorf("cannot evaluate example %s: %w", e.Example, err)
 	}

@@ -4,6 +4,7 @@
 package attack
 
 import (
+	"crypto/elliptic"
 	"fmt"
 	"slices"
 	"strconv"
@@ -146,6 +147,18 @@ func Expressions(characters int) map[string]string {
 		"merges of merges":                "cel.bind(m, " + range10k + ".transformMapEntry(i, x, {string(x): x}), m" + strings.Repeat(".merge(m)", 30) + ")",
 		"merges of long keys":             range10k + ".map(i, {" + whole + ": 1}.merge({" + whole + ": 2}))",
 		"shared merged":                   shared(15, 4, "1", "{'a': $}.merge({'b': $})"),
+		"blocks":                          range10k + ".map(i, pem.split(self.blocks))",
+		"blocks joined":                   range10k + ".map(i, pem.join(pem.split(self.block)))",
+		"joins of blocks":                 "cel.bind(b, self.block, pem.join(" + range10k + ".map(i, b)))",
+		"listed blocks":                   listOf("cel.bind(b, self.blocks, ", "pem.split(b)", ")"),
+		"not blocks":                      range10k + ".map(i, pem.privateKey(" + whole + "))",
+		"chains":                          range10k + ".map(i, pem.chain(self.slow) == '' || true)",
+		"listed chains":                   listOf("cel.bind(c, self.slow, ", "pem.ca(c)==''||true", ")"),
+		"chain of slow signatures":        "pem.chain(self.slow)",
+		"chain of many signatures":        "pem.leaf(self.signatures)",
+		"chain of the same subjects":      "pem.ca(self.subjects)",
+		"chain of repeated certificates":  "pem.ca(self.repeats)",
+		"chain of text":                   "pem.chain(" + text + ")",
 		"sums of lists":                   summed(space, range10k, "["+repeated("$==$", space/40)+"]"),
 		"walks of sums of lists":          summed(space, range10k, "$.map(x, $[x])"),
 		"printed keys":                    shared(11, 4, "1", "{dyn([$, $]): 1, dyn([$]): 2}.map(k, k)"),
@@ -334,6 +347,12 @@ var composite = sync.OnceValue(func() *structpb.Struct {
 		"yamlWide":   str("a: &a {k: xxxxxxxxxxxxxxxx}\nb: &b [" + repeated("*a", 300) + "]\nc: [" + repeated("*b", 300) + "]\n"),
 		"yamlText":   str("a: &a " + strings.Repeat("x", 30<<10) + "\nb: [" + repeated("*a", 10<<10) + "]"),
 		"yamlNested": str("a: &a " + strings.Repeat("x", 30<<10) + "\nb: &b [" + repeated("*a", 99) + "]\nc: [" + repeated("*b", 99) + "]"),
+		"block":      str("-----BEGIN A-----\n" + strings.Repeat("YWFh", 60<<10) + "\n-----END A-----\n"),
+		"blocks":     str(strings.Repeat("-----BEGIN A-----\n-----END A-----\n", 1000)),
+		"slow":       str(certificates(elliptic.P521(), 6, 1)), // 30 signatures
+		"signatures": str(certificates(elliptic.P256(), 22, 1)),
+		"subjects":   str(certificates(elliptic.P521(), 32, 1)),
+		"repeats":    str(certificates(elliptic.P256(), 2, 400)),
 		"fake":       structpb.NewStructValue(fake),
 		"big":        structpb.NewListValue(big),
 	}}
