@@ -28,7 +28,7 @@ const (
 // resource. Expressions read the generation in use as `generated.<name>`, and the generation before it, until
 // its grace period ends, as `previous.<name>`.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.totp), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, totp and resource must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.jwk), has(self.wireGuard), has(self.bcrypt), has(self.htpasswd), has(self.argon2id), has(self.pkcs12), has(self.jks), has(self.totp), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, jwk, wireGuard, bcrypt, htpasswd, argon2id, pkcs12, jks, totp and resource must be set"
 // +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.gracePeriod))",fieldPath=".gracePeriod",message="must not be set for totp, which creates no generations"
 // +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set for totp, which creates no generations"
 // +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshInterval))",fieldPath=".refreshInterval",message="must not be set for totp, which creates no generations"
@@ -86,7 +86,7 @@ type Generator struct {
 	// +optional
 	UUID *UUIDGenerator `json:"uuid,omitempty"`
 
-	// Creates an SSH key pair in OpenSSH format. The outputs are `privateKey` and `publicKey`.
+	// Creates an SSH key pair. The outputs are `privateKey` and `publicKey`.
 	// +optional
 	SSHKey *SSHKeyGenerator `json:"sshKey,omitempty"`
 
@@ -94,6 +94,40 @@ type Generator struct {
 	// renewed only if `refreshPolicy` is `OnChange` or `Periodic`.
 	// +optional
 	Certificate *CertificateGenerator `json:"certificate,omitempty"`
+
+	// Creates a key that signs JSON Web Tokens. The outputs are `jwk`, the private key in JSON, `jwks`, the public key as
+	// a key set, `kid`, its key ID, and `privateKey` and `publicKey`, the same keys in PEM.
+	// +optional
+	JWK *JWKGenerator `json:"jwk,omitempty"`
+
+	// Creates a key pair for WireGuard. The outputs are `privateKey`, `publicKey` and `presharedKey`. For example,
+	// `wireGuard: {}`.
+	// +optional
+	WireGuard *WireGuardGenerator `json:"wireGuard,omitempty"`
+
+	// Hashes a password with bcrypt. The output is `hash`. When the password changes, a new generation is created.
+	// +optional
+	Bcrypt *BcryptGenerator `json:"bcrypt,omitempty"`
+
+	// Writes a file of users and the bcrypt hashes of their passwords. The output is `auth`, as ingress-nginx reads it.
+	// When a user or a password changes, a new generation is created.
+	// +optional
+	Htpasswd *HtpasswdGenerator `json:"htpasswd,omitempty"`
+
+	// Hashes a password with Argon2id. The output is `hash`. When the password changes, a new generation is created.
+	// +optional
+	Argon2id *Argon2idGenerator `json:"argon2id,omitempty"`
+
+	// Puts a certificate and its key into a PKCS #12 keystore. The outputs are `keystore.p12` and `password`, and
+	// `truststore.p12` if `truststore` is true. When the certificate or the key changes, a new generation is created.
+	// +optional
+	PKCS12 *PKCS12Generator `json:"pkcs12,omitempty"`
+
+	// Puts a certificate and its key into a Java keystore of type JKS. The outputs are `keystore.jks` and `password`,
+	// and `truststore.jks` if `truststore` is true. When the certificate or the key changes, a new generation is
+	// created. Java 8u301 and later also reads PKCS #12, which protects the key better.
+	// +optional
+	JKS *JKSGenerator `json:"jks,omitempty"`
 
 	// Computes a one-time password from a shared secret, as in RFC 6238. The outputs are `token`, and
 	// `validUntil`, the time when the next token replaces it. It creates no generations.
@@ -261,6 +295,7 @@ type UUIDGenerator struct{}
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'ed25519') || !has(self.bits)",fieldPath=".bits",message="must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa"
 // +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'rsa') || self.bits in [2048, 3072, 4096]",fieldPath=".bits",message="must be 2048, 3072 or 4096 for type rsa"
 // +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'ecdsa') || self.bits in [256, 384, 521]",fieldPath=".bits",message="must be 256, 384 or 521 for type ecdsa"
+// +kubebuilder:validation:XValidation:rule="!(has(self.format) && self.format == 'PKCS1') || (has(self.type) && self.type == 'rsa')",fieldPath=".format",message="must not be PKCS1 for this type, because only RSA keys have that format: set type to rsa, or format to PKCS8"
 type SSHKeyGenerator struct {
 	// The type of the key. If it is not set, it is `ed25519`.
 	// +optional
@@ -278,6 +313,13 @@ type SSHKeyGenerator struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Comment string `json:"comment,omitempty"`
+
+	// The format of the private key. `PKCS1` is only for `rsa`. `PKCS1` and `PKCS8` have no comment. If it is not set,
+	// it is `OpenSSH`.
+	// +optional
+	// +kubebuilder:default=OpenSSH
+	// +kubebuilder:validation:Enum=OpenSSH;PKCS1;PKCS8
+	Format string `json:"format,omitempty"`
 }
 
 // A CertificateGenerator creates a certificate. The outputs are `tls.crt`, `tls.key` and `ca.crt`.
@@ -285,6 +327,7 @@ type SSHKeyGenerator struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && has(self.ca))",message="a CA signs itself: leave ca out"
 // +kubebuilder:validation:XValidation:rule="has(self.ca) || has(self.subject)",message="subject must be set for a certificate that signs itself"
 // +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && (has(self.dnsNames) && size(self.dnsNames) > 0 || has(self.ipAddresses) && size(self.ipAddresses) > 0))",message="a CA must not have dnsNames or ipAddresses: leave them out"
+// +kubebuilder:validation:XValidation:rule="!(has(self.keyFormat) && self.keyFormat == 'PKCS1') || (has(self.keyType) && self.keyType == 'rsa')",fieldPath=".keyFormat",message="must not be PKCS1 for this keyType, because only RSA keys have that format: set keyType to rsa, or leave keyFormat out"
 type CertificateGenerator struct {
 	// If true, the certificate is a CA, which can sign the certificates of other generators.
 	// +optional
@@ -328,6 +371,12 @@ type CertificateGenerator struct {
 	// +kubebuilder:default=ecdsa
 	// +kubebuilder:validation:Enum=ecdsa;rsa;ed25519
 	KeyType string `json:"keyType,omitempty"`
+
+	// The format of the key. `PKCS1` is only for `rsa`. If it is not set, it is `PKCS8`.
+	// +optional
+	// +kubebuilder:default=PKCS8
+	// +kubebuilder:validation:Enum=PKCS8;PKCS1
+	KeyFormat string `json:"keyFormat,omitempty"`
 }
 
 // A CertificateSubject is the subject of a certificate.
@@ -373,6 +422,133 @@ type TOTPGenerator struct {
 	// +kubebuilder:default=SHA1
 	// +kubebuilder:validation:Enum=SHA1;SHA256;SHA512
 	Algorithm string `json:"algorithm,omitempty"`
+}
+
+// A JWKGenerator creates a key that signs JSON Web Tokens.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.bits) || (has(self.algorithm) && (self.algorithm.startsWith('RS') || self.algorithm.startsWith('PS')))",fieldPath=".bits",message="must not be set for this algorithm, which has one size: leave it out, or set algorithm to RS256"
+type JWKGenerator struct {
+	// The algorithm of the signatures. It also decides the type of the key: an elliptic curve for `ES256`, `ES384` and
+	// `ES512`, Ed25519 for `EdDSA`, and RSA for the others. If it is not set, it is `ES256`.
+	// +optional
+	// +kubebuilder:default=ES256
+	// +kubebuilder:validation:Enum=ES256;ES384;ES512;EdDSA;RS256;RS384;RS512;PS256;PS384;PS512
+	Algorithm string `json:"algorithm,omitempty"`
+
+	// The size of an RSA key: 2048, 3072 or 4096. If it is not set, it is 3072.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self in [2048, 3072, 4096]",message="must be 2048, 3072 or 4096"
+	Bits *uint64 `json:"bits,omitempty"`
+}
+
+// A WireGuardGenerator creates a key pair for WireGuard. The outputs are `privateKey`, `publicKey` and `presharedKey`.
+type WireGuardGenerator struct{}
+
+// A BcryptGenerator hashes a password with bcrypt.
+type BcryptGenerator struct {
+	// Returns the password. It has at most 72 bytes, because bcrypt ignores the rest. For example,
+	// `generated.admin.password`.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:example="generated.admin.password"
+	SecretExpression string `json:"secretExpression"`
+
+	// The cost. One more doubles the time of each check of a password. If it is not set, it is 10.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Maximum=12
+	Cost *uint64 `json:"cost,omitempty"`
+}
+
+// An HtpasswdGenerator writes a file of users and the bcrypt hashes of their passwords.
+type HtpasswdGenerator struct {
+	// Returns a map from the names of the users to their passwords. A name contains no ':'. A password has at most 72
+	// bytes, because bcrypt ignores the rest. For example, `{'admin': generated.admin.password}`.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:example="{'admin': generated.admin.password}"
+	SecretExpression string `json:"secretExpression"`
+
+	// The cost of bcrypt. One more doubles the time of each request to the server. The higher it is, the fewer users the
+	// file may have: 16 with a cost of 10. If it is not set, it is 10.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Maximum=12
+	Cost *uint64 `json:"cost,omitempty"`
+}
+
+// An Argon2idGenerator hashes a password with Argon2id.
+type Argon2idGenerator struct {
+	// Returns the password. For example, `generated.admin.password`.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:example="generated.admin.password"
+	SecretExpression string `json:"secretExpression"`
+
+	// The memory of each check of a password, from `8Mi` to `64Mi`. If it is not set, it is `19Mi`.
+	// +optional
+	// +kubebuilder:default="19Mi"
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^[0-9]+(Ki|Mi)$`
+	Memory string `json:"memory,omitempty"`
+
+	// How often each check of a password reads all of the memory. If it is not set, it is 2.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Iterations *uint64 `json:"iterations,omitempty"`
+
+	// How many threads may check a password at the same time. If it is not set, it is 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4
+	Parallelism *uint64 `json:"parallelism,omitempty"`
+}
+
+// A PKCS12Generator puts a certificate and its key into a PKCS #12 keystore.
+type PKCS12Generator struct {
+	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
+	// in PEM. `ca.crt`, the certificates of CAs, is optional. Other keys are ignored. For example, `generated.server`.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:example="generated.server"
+	SecretExpression string `json:"secretExpression"`
+
+	// If true, `truststore.p12` has the certificates of `ca.crt`, with the same password.
+	// +optional
+	Truststore bool `json:"truststore,omitempty"`
+
+	// The algorithms of the keystore, as in cert-manager. `LegacyDES` and `LegacyRC2` are for readers that do not know
+	// AES, and protect the key badly. If it is not set, it is `Modern2023`.
+	// +optional
+	// +kubebuilder:default=Modern2023
+	// +kubebuilder:validation:Enum=Modern2023;LegacyDES;LegacyRC2
+	Profile string `json:"profile,omitempty"`
+}
+
+// A JKSGenerator puts a certificate and its key into a Java keystore of type JKS.
+type JKSGenerator struct {
+	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
+	// in PEM. `ca.crt`, the certificates of CAs, is optional. Other keys are ignored. For example, `generated.server`.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:example="generated.server"
+	SecretExpression string `json:"secretExpression"`
+
+	// The name of the key in the keystore. If it is not set, it is `certificate`.
+	// +optional
+	// +kubebuilder:default=certificate
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Alias string `json:"alias,omitempty"`
+
+	// If true, `truststore.jks` has the certificates of `ca.crt`, with the same password.
+	// +optional
+	Truststore bool `json:"truststore,omitempty"`
 }
 
 // A ResourceGenerator composes a resource for each generation.

@@ -32,6 +32,13 @@ const (
 	kindUUID        = "uuid"
 	kindSSHKey      = "sshKey"
 	KindCertificate = "certificate"
+	kindJWK         = "jwk"
+	kindWireGuard   = "wireGuard"
+	kindBcrypt      = "bcrypt"
+	kindHtpasswd    = "htpasswd"
+	kindArgon2id    = "argon2id"
+	kindPKCS12      = "pkcs12"
+	kindJKS         = "jks"
 	kindTOTP        = "totp"
 	KindResource    = "resource"
 )
@@ -210,6 +217,26 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 		slow := g.Certificate.KeyType == "rsa"
 		return m.computed(diagnostics, k, g.Certificate,
 			Computed{Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"})
+	case kindJWK:
+		k, diagnostics := generator.CompileJWK(at, g.JWK)
+		return m.computed(diagnostics, k, g.JWK, Computed{Slow: strings.Contains(g.JWK.Algorithm, "S") && !strings.HasPrefix(g.JWK.Algorithm, "E")})
+	case kindWireGuard:
+		return m.computed(nil, &generator.WireGuard{}, g.WireGuard, Computed{})
+	case kindBcrypt:
+		k, diagnostics := generator.CompileBcrypt(at, g.Bcrypt)
+		return m.computed(diagnostics, k, g.Bcrypt, Computed{Slow: true})
+	case kindHtpasswd:
+		k, diagnostics := generator.CompileHtpasswd(at, g.Htpasswd)
+		return m.computed(diagnostics, k, g.Htpasswd, Computed{Slow: true})
+	case kindArgon2id:
+		k, diagnostics := generator.CompileArgon2id(at, g.Argon2id)
+		return m.computed(diagnostics, k, g.Argon2id, Computed{Slow: true})
+	case kindPKCS12:
+		k, diagnostics := generator.CompilePKCS12(at, g.PKCS12)
+		return m.computed(diagnostics, k, g.PKCS12, Computed{})
+	case kindJKS:
+		k, diagnostics := generator.CompileJKS(at, g.JKS)
+		return m.computed(diagnostics, k, g.JKS, Computed{})
 	case kindTOTP:
 		t, diagnostics := generator.CompileTOTP(at, g.TOTP)
 		if t != nil {
