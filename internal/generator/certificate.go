@@ -55,13 +55,14 @@ type Certificate struct {
 
 	ca                    string
 	newKey                keyFunc
+	keyFormat             string
 	duration, renewBefore time.Duration
 }
 
 // CompileCertificate compiles a section of the input at a path, or returns all diagnostics. It does not check the
 // generator of the CA: see [Certificate.CheckCA].
 func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Certificate, field.ErrorList) {
-	k := &certificateCompiler{in: in, out: &Certificate{ca: in.CA, newKey: certificateKey(in.KeyType)}}
+	k := &certificateCompiler{in: in, out: &Certificate{ca: in.CA, newKey: certificateKey(in.KeyType), keyFormat: in.KeyFormat}}
 	if in.IsCA && in.CA != "" {
 		k.refuse(at.Child("ca"), "must not be set for a CA, which signs itself")
 	}
@@ -73,6 +74,7 @@ func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Cert
 	if k.out.newKey == nil {
 		k.refuse(at.Child("keyType"), "must be ecdsa, rsa or ed25519")
 	}
+	k.keyFormat(at.Child("keyFormat"))
 	if len(k.errs) > 0 {
 		return nil, k.errs
 	}
@@ -101,6 +103,16 @@ type certificateCompiler struct {
 
 	in  *v1beta1.CertificateGenerator
 	out *Certificate
+}
+
+func (k *certificateCompiler) keyFormat(at *field.Path) {
+	switch f := k.in.KeyFormat; {
+	case f == pkcs1Format && k.in.KeyType != "rsa":
+		k.refuse(at, "must not be PKCS1 for this keyType, because only RSA keys have that format: "+
+			"set keyType to rsa, or leave keyFormat out")
+	case f != "" && f != pkcs8Format && f != pkcs1Format:
+		k.refuse(at, "must be PKCS8 or PKCS1")
+	}
 }
 
 func (k *certificateCompiler) subject(at *field.Path) {

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"math/big"
 	"time"
-
-	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
 // The outputs of a Certificate.
@@ -19,12 +17,6 @@ const (
 	tlsCert = "tls.crt"
 	tlsKey  = "tls.key"
 	caCert  = "ca.crt"
-)
-
-// The types of PEM blocks.
-const (
-	certificateBlock = "CERTIFICATE"
-	privateKeyBlock  = "PRIVATE KEY" // PKCS #8
 )
 
 // skew is the time by which a certificate is valid before it is created, because some clocks are late.
@@ -67,7 +59,7 @@ func (c *Certificate) Make(from From) (Outputs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a certificate: %w", err)
 	}
-	return encode(der, key, issuer)
+	return c.encode(der, key, issuer)
 }
 
 // limit checks that the issuer can sign the certificate, and limits its validity to the validity of the issuer.
@@ -99,8 +91,8 @@ func (c *Certificate) limit(t *x509.Certificate, now time.Time, issuer *Issuer) 
 	return nil
 }
 
-func encode(der []byte, key crypto.Signer, issuer *Issuer) (Outputs, error) {
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+func (c *Certificate) encode(der []byte, key crypto.Signer, issuer *Issuer) (Outputs, error) {
+	private, err := keyInPEM(key, c.keyFormat)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a private key: %w", err)
 	}
@@ -110,13 +102,9 @@ func encode(der []byte, key crypto.Signer, issuer *Issuer) (Outputs, error) {
 	}
 	return Outputs{
 		tlsCert: block(certificateBlock, der),
-		tlsKey:  block(privateKeyBlock, pkcs8),
+		tlsKey:  private,
 		caCert:  block(certificateBlock, ca),
 	}, nil
-}
-
-func block(kind string, der []byte) sensitive.Bytes {
-	return sensitive.New(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
 func newSerial() *big.Int {
@@ -160,7 +148,7 @@ type Issuer struct {
 	key  func() crypto.Signer // a function, because fmt would print a key in a field
 }
 
-var errNoKey = fmt.Errorf("%s is not a private key in PEM and PKCS #8", tlsKey)
+var errNoKey = errors.New(tlsKey + " is not a private key in PEM that can sign")
 
 // ParseIssuer reads a CA from the outputs of one of its generations, which may have been changed. It does not check the
 // validity. Errors contain no part of the outputs.
@@ -172,17 +160,11 @@ func ParseIssuer(o Outputs) (*Issuer, error) {
 	if !cert.IsCA || cert.KeyUsage&x509.KeyUsageCertSign == 0 {
 		return nil, errors.New(tlsCert + " is not the certificate of a CA")
 	}
-	der, _ := onlyBlock(o[tlsKey].Reveal(), privateKeyBlock)
-	parsed, err := x509.ParsePKCS8PrivateKey(der)
-	if err != nil { // it may contain a part of the key
+	key := parseKeyBlock(onlyBlock(o[tlsKey].Reveal()))
+	switch {
+	case key == nil:
 		return nil, errNoKey
-	}
-	key, ok := parsed.(crypto.Signer)
-	if !ok {
-		return nil, errors.New(tlsKey + " is a key that cannot sign")
-	}
-	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
-	if !ok || !public.Equal(cert.PublicKey) {
+	case !isKeyOf(key, cert.PublicKey):
 		return nil, errors.New(tlsKey + " is not the key of " + tlsCert)
 	}
 	return &Issuer{cert: cert, key: func() crypto.Signer { return key }}, nil
@@ -196,19 +178,19 @@ func (c *Certificate) IssuedBy(o Outputs, issuer *Issuer) bool {
 }
 
 func parseCertificate(o Outputs, key string) (*x509.Certificate, error) {
-	if der, ok := onlyBlock(o[key].Reveal(), certificateBlock); ok {
-		if cert, err := x509.ParseCertificate(der); err == nil { // the error may contain a part of it
-			return cert, nil
-		}
+	b := onlyBlock(o[key].Reveal())
+	cert, err := x509.ParseCertificate(b.Bytes)
+	if err != nil || b.Type != certificateBlock { // the error may contain a part of it
+		return nil, fmt.Errorf("%s is not a certificate in PEM", key)
 	}
-	return nil, fmt.Errorf("%s is not a certificate in PEM", key)
+	return cert, nil
 }
 
-// onlyBlock returns the content of the only PEM block.
-func onlyBlock(text []byte, kind string) (der []byte, ok bool) {
+// onlyBlock returns the only PEM block, or an empty block.
+func onlyBlock(text []byte) *pem.Block {
 	b, rest := pem.Decode(text)
-	if b == nil || b.Type != kind || len(bytes.TrimSpace(rest)) > 0 {
-		return nil, false
+	if b == nil || len(bytes.TrimSpace(rest)) > 0 {
+		return &pem.Block{}
 	}
-	return b.Bytes, true
+	return b
 }

@@ -2,6 +2,8 @@ package generator
 
 import (
 	"bytes"
+	"cmp"
+	"crypto"
 	"crypto/elliptic"
 	"encoding/pem"
 	"fmt"
@@ -42,6 +44,7 @@ type SSHKey struct {
 
 	newKey  keyFunc
 	comment string
+	format  string
 }
 
 // CompileSSHKey compiles a section of the input at a path, or returns all diagnostics.
@@ -51,10 +54,20 @@ func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (*SSHKey, field.
 	if why := wrongText(in.Comment, maxComment); why != "" {
 		r.refuse(at.Child("comment"), "%s", why)
 	}
+	switch in.Format {
+	case "", openSSH, pkcs8Format:
+	case pkcs1Format:
+		if in.Type != "rsa" {
+			r.refuse(at.Child("format"), "must not be PKCS1 for this type, because only RSA keys have that format: "+
+				"set type to rsa, or format to PKCS8")
+		}
+	default:
+		r.refuse(at.Child("format"), "must be OpenSSH, PKCS1 or PKCS8")
+	}
 	if len(r.errs) > 0 {
 		return nil, r.errs
 	}
-	return &SSHKey{newKey: newKey, comment: in.Comment}, nil
+	return &SSHKey{newKey: newKey, comment: in.Comment, format: cmp.Or(in.Format, openSSH)}, nil
 }
 
 func (r *refusals) sshKey(at *field.Path, in *v1beta1.SSHKeyGenerator) keyFunc {
@@ -77,9 +90,9 @@ func (r *refusals) sshKey(at *field.Path, in *v1beta1.SSHKeyGenerator) keyFunc {
 // Keys are the names of the outputs.
 func (k *SSHKey) Keys() []string { return []string{privateKey, publicKey} }
 
-// Make generates a key pair. The private key is in OpenSSH's own format and not encrypted. The public key is a line of an
-// authorized_keys file without its newline, because APIs that accept such a key return it without a newline. Both contain
-// the comment.
+// Make generates a key pair. The private key is not encrypted. The public key is a line of an
+// authorized_keys file without its newline, because APIs that accept such a key return it without a newline. It
+// contains the comment, and in OpenSSH's own format the private key also does.
 func (k *SSHKey) Make(From) (Outputs, error) {
 	key, err := k.newKey()
 	if err != nil {
@@ -89,7 +102,7 @@ func (k *SSHKey) Make(From) (Outputs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a public key: %w", err)
 	}
-	private, err := ssh.MarshalPrivateKey(key, k.comment)
+	private, err := k.encode(key)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a private key: %w", err)
 	}
@@ -98,7 +111,18 @@ func (k *SSHKey) Make(From) (Outputs, error) {
 		line = append(append(line, ' '), k.comment...)
 	}
 	return Outputs{
-		privateKey: sensitive.New(pem.EncodeToMemory(private)),
+		privateKey: private,
 		publicKey:  sensitive.New(line),
 	}, nil
+}
+
+func (k *SSHKey) encode(key crypto.Signer) (sensitive.Bytes, error) {
+	if k.format != openSSH {
+		return keyInPEM(key, k.format)
+	}
+	b, err := ssh.MarshalPrivateKey(key, k.comment)
+	if err != nil {
+		return sensitive.Bytes{}, fmt.Errorf("cannot use the format of OpenSSH: %w", err)
+	}
+	return sensitive.New(pem.EncodeToMemory(b)), nil
 }
