@@ -1,24 +1,77 @@
 package generator
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// A Htpasswd is a stub.
-type Htpasswd struct{}
+// auth is the only output of an Htpasswd. It is the key that ingress-nginx reads.
+const auth = "auth"
 
-// CompileHtpasswd compiles a section of the input at a path, or returns all diagnostics.
-func CompileHtpasswd(*field.Path, *v1beta1.HtpasswdGenerator) (*Htpasswd, field.ErrorList) { return &Htpasswd{}, nil }
+// maxUser is the limit of Apache, in characters.
+const maxUser = 255
 
-// Keys are the names of the outputs.
-func (*Htpasswd) Keys() []string { return []string{"auth"} }
+var (
+	errNoUsers = errors.New("the map of secretExpression is empty: it must have at least one user")
+	errUser    = fmt.Errorf("the name of a user is not valid: it must be 1 to %d visible characters without ':', "+
+		"and not begin with '#' or a space", maxUser)
+)
 
-// SourceType returns MapSource.
+// An Htpasswd writes files of users and the hashes of their passwords. It is immutable, and safe for concurrent use.
+type Htpasswd struct{ cost int }
+
+// CompileHtpasswd compiles a section of the input at a path, except for its expression, or returns all diagnostics.
+func CompileHtpasswd(at *field.Path, in *v1beta1.HtpasswdGenerator) (*Htpasswd, field.ErrorList) {
+	var r refusals
+	cost := r.cost(at, in.Cost)
+	if len(r.errs) > 0 {
+		return nil, r.errs
+	}
+	return &Htpasswd{cost: cost}, nil
+}
+
+// Keys returns the name of the only output.
+func (*Htpasswd) Keys() []string { return []string{auth} }
+
+// SourceType returns MapSource: the passwords by user.
 func (*Htpasswd) SourceType() SourceType { return MapSource }
 
-// Make is a stub.
-func (*Htpasswd) Make(From) (Outputs, error) { return nil, errors.ErrUnsupported }
+// Make writes one line for each user, sorted by name, with a bcrypt hash. Its prefix is $2y$, as Apache writes it. The
+// hash is the same as with $2a$.
+func (h *Htpasswd) Make(from From) (Outputs, error) {
+	passwords := from.Source.Map
+	switch most := limits.HtpasswdWork >> h.cost; {
+	case len(passwords) == 0:
+		return nil, errNoUsers
+	case len(passwords) > most:
+		return nil, fmt.Errorf("there are more than %d users, which is the limit with a cost of %d: set a lower cost, "+
+			"or add another generator for some of them", most, h.cost)
+	}
+	var out bytes.Buffer
+	for _, user := range slices.Sorted(maps.Keys(passwords)) {
+		if !isUser(user) {
+			return nil, errUser
+		}
+		hash, err := bcryptHash(passwords[user], h.cost)
+		if err != nil {
+			return nil, err
+		}
+		_, _ = fmt.Fprintf(&out, "%s:$2y$%s\n", user, bytes.TrimPrefix(hash, []byte("$2a$"))) // it never fails
+	}
+	return Outputs{auth: sensitive.New(out.Bytes())}, nil
+}
+
+// isUser reports whether Apache and nginx read a name from a line as it was written. To them, '#' begins a comment.
+func isUser(name string) bool {
+	return name != "" && name[0] != '#' && name[0] != ' ' && !strings.Contains(name, ":") && wrongText(name, maxUser) == ""
+}

@@ -92,9 +92,23 @@ const (
 	// StateBytes is the size of all annotations of a generation. It is the API server's limit.
 	StateBytes = 256 << 10
 
-	// SlowGenerations is how many generations with an RSA key one request creates. A single one can take several of
-	// the 10 seconds that Crossplane waits.
+	// SlowGenerations is how many generations with an RSA key or a password hash one request creates. A single one can
+	// take several of the 10 seconds that Crossplane waits.
 	SlowGenerations = 1
+
+	// SourceBytes is the size of a password or of PEM data that a generator reads from secretExpression. All public CAs
+	// together have 220 KB.
+	SourceBytes = 256 << 10
+
+	// SourceCertificates is how many certificates tls.crt or ca.crt of a keystore may have. All public CAs are 140.
+	SourceCertificates = 256
+
+	// HtpasswdWork is the number of users of an htpasswd, times 2 to the power of the cost. All hashes together take a
+	// second of CPU, for 16 users with a cost of 10.
+	HtpasswdWork = 1 << 14
+
+	// HashingMemory is the memory that all requests together use for Argon2id. Further hashes wait.
+	HashingMemory = 64 << 20
 )
 
 // Limits of the text of an expression. The time of a check grows faster than linearly with the text, and a check
