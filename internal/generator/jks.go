@@ -1,24 +1,107 @@
 package generator
 
 import (
-	"errors"
+	"bytes"
+	"cmp"
+	"crypto/x509"
+	"fmt"
+	"strings"
 
+	"github.com/pavlo-v-chernykh/keystore-go/v4"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// A JKS is a stub.
-type JKS struct{}
+// The outputs of a JKS, besides the password. The names are cert-manager's.
+const (
+	keystoreJKS   = "keystore.jks"
+	truststoreJKS = "truststore.jks"
+)
 
-// CompileJKS compiles a section of the input at a path, or returns all diagnostics.
-func CompileJKS(*field.Path, *v1beta1.JKSGenerator) (*JKS, field.ErrorList) { return &JKS{}, nil }
+// defaultAlias is cert-manager's.
+const defaultAlias = "certificate"
+
+// maxAlias is the limit of the input's schema, in characters.
+const maxAlias = 64
+
+// x509Type is the only type of certificates of Java.
+const x509Type = "X509"
+
+// A JKS writes Java keystores. It is immutable, and safe for concurrent use.
+type JKS struct {
+	alias      string
+	truststore bool
+}
+
+// CompileJKS compiles a section of the input at a path, except for its expression, or returns all diagnostics.
+func CompileJKS(at *field.Path, in *v1beta1.JKSGenerator) (*JKS, field.ErrorList) {
+	const letters = lowerCase + upperCase + allDigits + "-_."
+	if len(in.Alias) > maxAlias || strings.ContainsFunc(in.Alias, func(r rune) bool { return !strings.ContainsRune(letters, r) }) {
+		return nil, field.ErrorList{invalid(at.Child("alias"), "must be 1 to %d letters, digits, '-', '_' and '.'", maxAlias)}
+	}
+	return &JKS{alias: cmp.Or(in.Alias, defaultAlias), truststore: in.Truststore}, nil
+}
 
 // Keys are the names of the outputs.
-func (*JKS) Keys() []string { return []string{"keystore.jks", "password"} }
+func (j *JKS) Keys() []string {
+	if j.truststore {
+		return []string{keystoreJKS, truststoreJKS, keystorePassword}
+	}
+	return []string{keystoreJKS, keystorePassword}
+}
 
-// SourceType returns MapSource.
+// SourceType returns MapSource: tls.crt, tls.key, and ca.crt for a truststore.
 func (*JKS) SourceType() SourceType { return MapSource }
 
-// Make is a stub.
-func (*JKS) Make(From) (Outputs, error) { return nil, errors.ErrUnsupported }
+// Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password and
+// the salts are from Random. The password of the key is that of the keystore.
+func (j *JKS) Make(from From) (Outputs, error) {
+	k, err := newKeystore(from, j.truststore)
+	if err != nil {
+		return nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(k.key())
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode a private key: %w", err)
+	}
+	store := newJKS(from)
+	entry := keystore.PrivateKeyEntry{CreationTime: from.Now, PrivateKey: pkcs8}
+	for _, cert := range k.chain {
+		entry.CertificateChain = append(entry.CertificateChain, jksCertificate(cert))
+	}
+	if err := store.SetPrivateKeyEntry(j.alias, entry, []byte(k.password)); err != nil {
+		return nil, fmt.Errorf("cannot encode %s: %w", keystoreJKS, err)
+	}
+	out := Outputs{keystorePassword: sensitive.FromString(k.password)}
+	if out[keystoreJKS], err = stored(store, k.password); err != nil || !j.truststore {
+		return out, err
+	}
+	store = newJKS(from)
+	for i, ca := range k.cas {
+		entry := keystore.TrustedCertificateEntry{CreationTime: from.Now, Certificate: jksCertificate(ca)}
+		if err := store.SetTrustedCertificateEntry(caAlias(i), entry); err != nil {
+			return nil, fmt.Errorf("cannot encode %s: %w", truststoreJKS, err)
+		}
+	}
+	out[truststoreJKS], err = stored(store, k.password)
+	return out, err
+}
+
+func newJKS(from From) keystore.KeyStore {
+	return keystore.New(keystore.WithOrderedAliases(),
+		keystore.WithCustomRandomNumberGenerator(fullReader{from.Random}))
+}
+
+func jksCertificate(cert *x509.Certificate) keystore.Certificate {
+	return keystore.Certificate{Type: x509Type, Content: cert.Raw}
+}
+
+func stored(store keystore.KeyStore, password string) (sensitive.Bytes, error) {
+	var out bytes.Buffer
+	if err := store.Store(&out, []byte(password)); err != nil {
+		return sensitive.Bytes{}, fmt.Errorf("cannot encode a keystore: %w", err)
+	}
+	return sensitive.New(out.Bytes()), nil
+}

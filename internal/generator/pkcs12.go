@@ -1,24 +1,76 @@
 package generator
 
 import (
-	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// A PKCS12 is a stub.
-type PKCS12 struct{}
+// The outputs of a PKCS12, besides the password. The names are cert-manager's.
+const (
+	keystoreP12   = "keystore.p12"
+	truststoreP12 = "truststore.p12"
+)
 
-// CompilePKCS12 compiles a section of the input at a path, or returns all diagnostics.
-func CompilePKCS12(*field.Path, *v1beta1.PKCS12Generator) (*PKCS12, field.ErrorList) { return &PKCS12{}, nil }
+// profiles are cert-manager's.
+var profiles = map[string]*pkcs12.Encoder{
+	"": pkcs12.Modern2023, "Modern2023": pkcs12.Modern2023, "LegacyDES": pkcs12.LegacyDES, "LegacyRC2": pkcs12.LegacyRC2,
+}
+
+// A PKCS12 writes keystores. It is immutable, and safe for concurrent use.
+type PKCS12 struct {
+	encoder    *pkcs12.Encoder
+	truststore bool
+}
+
+// CompilePKCS12 compiles a section of the input at a path, except for its expression, or returns all diagnostics.
+func CompilePKCS12(at *field.Path, in *v1beta1.PKCS12Generator) (*PKCS12, field.ErrorList) {
+	encoder, ok := profiles[in.Profile]
+	if !ok {
+		return nil, field.ErrorList{invalid(at.Child("profile"), "must be Modern2023, LegacyDES or LegacyRC2")}
+	}
+	return &PKCS12{encoder: encoder, truststore: in.Truststore}, nil
+}
 
 // Keys are the names of the outputs.
-func (*PKCS12) Keys() []string { return []string{"keystore.p12", "password"} }
+func (p *PKCS12) Keys() []string {
+	if p.truststore {
+		return []string{keystoreP12, truststoreP12, keystorePassword}
+	}
+	return []string{keystoreP12, keystorePassword}
+}
 
-// SourceType returns MapSource.
+// SourceType returns MapSource: tls.crt, tls.key, and ca.crt for a truststore.
 func (*PKCS12) SourceType() SourceType { return MapSource }
 
-// Make is a stub.
-func (*PKCS12) Make(From) (Outputs, error) { return nil, errors.ErrUnsupported }
+// Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password and
+// the salts are from Random.
+func (p *PKCS12) Make(from From) (Outputs, error) {
+	k, err := newKeystore(from, p.truststore)
+	if err != nil {
+		return nil, err
+	}
+	encoder := p.encoder.WithRand(fullReader{from.Random})
+	store, err := encoder.Encode(k.key(), k.chain[0], k.chain[1:], k.password)
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode %s: %w", keystoreP12, err)
+	}
+	out := Outputs{keystoreP12: sensitive.New(store), keystorePassword: sensitive.FromString(k.password)}
+	if !p.truststore {
+		return out, nil
+	}
+	var entries []pkcs12.TrustStoreEntry
+	for i, ca := range k.cas {
+		entries = append(entries, pkcs12.TrustStoreEntry{Cert: ca, FriendlyName: caAlias(i)})
+	}
+	store, err = encoder.EncodeTrustStoreEntries(entries, k.password)
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode %s: %w", truststoreP12, err)
+	}
+	out[truststoreP12] = sensitive.New(store)
+	return out, nil
+}

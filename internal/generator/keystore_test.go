@@ -1,0 +1,264 @@
+package generator
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A signed certificate of a chain, and its key.
+type signed struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// sign returns a certificate that an issuer signed, or one that signed itself.
+func sign(t testing.TB, name string, key crypto.Signer, issuer *signed) *signed {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: noon.Add(-time.Hour), NotAfter: noon.Add(time.Hour),
+		IsCA: name != "leaf", BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	if issuer == nil {
+		issuer = &signed{template, key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer.cert, key.Public(), issuer.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &signed{cert, key}
+}
+
+func newKey(t testing.TB, of keyFunc) crypto.Signer {
+	t.Helper()
+	key, err := of()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// text of certificates in PEM.
+func text(certs ...*signed) string {
+	var out bytes.Buffer
+	for _, c := range certs {
+		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw})
+	}
+	return out.String()
+}
+
+func keyText(t testing.TB, kind string, der []byte, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+func pkcs8Text(t testing.TB, key any) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return keyText(t, "PRIVATE KEY", der, err)
+}
+
+// A family of certificates: the leaf is signed by sub, sub by mid, and mid by root.
+type family struct{ root, mid, sub, leaf *signed }
+
+func newFamily(t testing.TB, leafKey keyFunc) family {
+	t.Helper()
+	f := family{root: sign(t, "root", newKey(t, ed25519Key), nil)}
+	f.mid = sign(t, "mid", newKey(t, ecdsaKey(elliptic.P256())), f.root)
+	f.sub = sign(t, "sub", newKey(t, ed25519Key), f.mid)
+	f.leaf = sign(t, "leaf", newKey(t, leafKey), f.sub)
+	return f
+}
+
+// source is a valid source of a keystore.
+func (f family) source(t testing.TB) map[string]string {
+	t.Helper()
+	return map[string]string{"tls.crt": text(f.leaf, f.sub, f.mid), "tls.key": pkcs8Text(t, f.leaf.key), "ca.crt": text(f.root), "other": "ignored"}
+}
+
+// with returns a copy of a source with other keys. An empty text deletes the key.
+func with(in map[string]string, keysAndTexts ...string) map[string]string {
+	out := maps.Clone(in)
+	for pair := range slices.Chunk(keysAndTexts, 2) {
+		out[pair[0]] = pair[1]
+		if pair[1] == "" {
+			delete(out, pair[0])
+		}
+	}
+	return out
+}
+
+func ders(certs ...*signed) [][]byte {
+	var out [][]byte
+	for _, c := range certs {
+		out = append(out, c.cert.Raw)
+	}
+	return out
+}
+
+func TestKeystoreSources(t *testing.T) {
+	f := newFamily(t, ecdsaKey(elliptic.P384()))
+	ec := f.leaf.key.(*ecdsa.PrivateKey)
+	sec1, err := x509.MarshalECPrivateKey(ec)
+	inSEC1 := keyText(t, "EC PRIVATE KEY", sec1, err)
+	byRSA := newFamily(t, rsaKey(2048))
+	pkcs1 := x509.MarshalPKCS1PrivateKey(byRSA.leaf.key.(*rsa.PrivateKey))
+	in, chain := f.source(t), ders(f.leaf, f.sub, f.mid)
+	cases := map[string]struct {
+		reason string
+		in     map[string]string
+		want   [][]byte
+	}{
+		"Sorted":     {"as servers require it", in, chain},
+		"Unsorted":   {"after the first certificate, the order is that of the signatures", with(in, "tls.crt", text(f.leaf, f.mid, f.sub)), chain},
+		"Twice":      {"the same certificate again adds nothing", with(in, "tls.crt", text(f.leaf, f.mid, f.sub, f.mid, f.leaf)), chain},
+		"WithRoot":   {"a root may be a part of the chain", with(in, "tls.crt", text(f.root, f.leaf, f.root, f.sub, f.mid)[len(text(f.root)):]), ders(f.leaf, f.sub, f.mid, f.root)},
+		"Alone":      {"a chain is not required", with(in, "tls.crt", text(f.leaf)), ders(f.leaf)},
+		"SelfSigned": {"it is its own CA", with(in, "tls.crt", text(f.root), "tls.key", pkcs8Text(t, f.root.key)), ders(f.root)},
+		"SEC1":       {"as OpenSSL writes keys", with(in, "tls.key", inSEC1), chain},
+		"Parameters": {"as OpenSSL also writes keys", with(in, "tls.key", "-----BEGIN EC PARAMETERS-----\nBgUrgQQAIg==\n-----END EC PARAMETERS-----\n"+inSEC1), chain},
+		"PKCS1":      {"as older programs write keys", with(byRSA.source(t), "tls.key", keyText(t, "RSA PRIVATE KEY", pkcs1, nil)), ders(byRSA.leaf, byRSA.sub, byRSA.mid)},
+		"Comments":   {"as openssl x509 -text writes it", with(in, "tls.crt", "Certificate:\n"+text(f.leaf)+"\nsub:\n"+text(f.sub, f.mid)+"# end"), chain},
+		"Windows":    {"lines end in several ways", with(in, "tls.crt", strings.ReplaceAll(text(f.leaf, f.sub, f.mid), "\n", "\r\n")), chain},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, err := newKeystore(ofMap(tc.in), true)
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			var got [][]byte
+			for _, c := range k.chain {
+				got = append(got, c.Raw)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nchain -want +got:\n%s", tc.reason, diff)
+			}
+			if !isKeyOf(k.key(), k.chain[0].PublicKey) {
+				t.Errorf("%s: the key of another certificate", tc.reason)
+			}
+			if len(k.password) != 32 {
+				t.Errorf("a password of %d characters", len(k.password))
+			}
+		})
+	}
+}
+
+func TestKeystoreSourceErrors(t *testing.T) {
+	const canary = "aHVudGVyMmNhbmFyeQ=="
+	f, other := newFamily(t, ecdsaKey(elliptic.P256())), newFamily(t, ecdsaKey(elliptic.P256()))
+	in := f.source(t)
+	exchange, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	junk := "-----BEGIN CERTIFICATE-----\n" + canary + "\n-----END CERTIFICATE-----\n"
+	const (
+		oneKey   = "tls.key must have one private key in PEM: PKCS #8, PKCS #1 or SEC 1"
+		onlyCert = "tls.crt must only have certificates in PEM"
+		noPEM    = "tls.crt is not PEM, or a part of it is not: compare it with its origin"
+		secret   = "tls.key is encrypted with a password: use a key that is not encrypted"
+		otherKey = "tls.key is not the key of the first certificate in tls.crt: use the key and the certificate of the same generation, " +
+			"and put the certificate of the server first"
+		noChain = "tls.crt has a certificate that did not sign another certificate in it: leave it out"
+	)
+	cases := map[string]struct {
+		reason string
+		in     map[string]string
+		want   string
+	}{
+		"Nothing":     {"no map", nil, "the map of secretExpression has no tls.crt"},
+		"NoKey":       {"half of it", with(in, "tls.key", ""), "the map of secretExpression has no tls.key"},
+		"NoCA":        {"a truststore of nothing trusts nobody", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt, which truststore requires"},
+		"Text":        {"no PEM", with(in, "tls.crt", canary), noPEM},
+		"DER":         {"another encoding", with(in, "tls.crt", string(f.leaf.cert.Raw)), noPEM},
+		"Part":        {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), noPEM},
+		"Broken":      {"a broken block would be skipped", with(in, "tls.crt", strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), noPEM},
+		"Junk":        {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk), onlyCert},
+		"KeyInCert":   {"a key in a truststore would be shown", with(in, "tls.crt", in["tls.crt"]+in["tls.key"]), onlyCert},
+		"KeyInCA":     {"a key in a truststore would be shown", with(in, "ca.crt", in["ca.crt"]+in["tls.key"]), "ca.crt must only have certificates in PEM"},
+		"CAText":      {"no PEM", with(in, "ca.crt", canary), "ca.crt is not PEM, or a part of it is not: compare it with its origin"},
+		"CertAsKey":   {"mixed up", with(in, "tls.key", in["tls.crt"]), oneKey},
+		"TwoKeys":     {"which one would it be", with(in, "tls.key", in["tls.key"]+in["tls.key"]), oneKey},
+		"KeyJunk":     {"PEM of nothing", with(in, "tls.key", strings.ReplaceAll(junk, "CERTIFICATE", "PRIVATE KEY")), oneKey},
+		"Exchange":    {"a key that does not sign", with(in, "tls.key", pkcs8Text(t, exchange)), oneKey},
+		"Encrypted":   {"its password is not known", with(in, "tls.key", strings.ReplaceAll(junk, "CERTIFICATE", "ENCRYPTED PRIVATE KEY")), secret},
+		"EncryptedV1": {"the way of SSLeay", with(in, "tls.key", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n"+canary+"\n-----END RSA PRIVATE KEY-----\n"), secret},
+		"OtherKey":    {"two generations are never mixed", with(in, "tls.key", pkcs8Text(t, other.leaf.key)), otherKey},
+		"OtherCert":   {"two generations are never mixed", with(in, "tls.crt", text(other.leaf, f.sub, f.mid)), otherKey},
+		"Reversed":    {"the first one is the server's", with(in, "tls.crt", text(f.mid, f.sub, f.leaf)), otherKey},
+		"Gap":         {"no reader would find the way", with(in, "tls.crt", text(f.leaf, f.mid)), noChain},
+		"Stranger":    {"of the same name, by another key", with(in, "tls.crt", text(f.leaf, other.sub, f.mid)), noChain},
+		"Children":    {"a CA does not need what it signed", with(in, "tls.crt", text(f.sub, f.mid, f.leaf), "tls.key", pkcs8Text(t, f.sub.key)), noChain},
+		"Large":       {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
+		"Many":        {"more than any bundle", with(in, "ca.crt", strings.Repeat("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", 257)), "ca.crt has more than 256 blocks of PEM"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			fails(t, &PKCS12{encoder: profiles[""], truststore: true}, ofMap(tc.in), tc.want)
+			fails(t, &JKS{alias: defaultAlias, truststore: true}, ofMap(tc.in), tc.want)
+		})
+	}
+	for name, k := range map[string]Kind{"pkcs12": &PKCS12{encoder: profiles[""], truststore: true}, "jks": &JKS{alias: defaultAlias, truststore: true}} {
+		for n := range int64(200) {
+			from := ofMap(in)
+			from.Random = &failing{after: n}
+			o, err := k.Make(from)
+			if err != nil && (o != nil || !strings.Contains(err.Error(), "cannot read randomness: no entropy")) {
+				t.Fatalf("%s after %d bytes: %v, %v", name, n, o, err)
+			}
+		}
+	}
+}
+
+// failing returns zeros, one at a time, and then an error.
+type failing struct{ after int64 }
+
+func (r *failing) Read(b []byte) (int, error) {
+	if r.after--; r.after < 0 {
+		return iotest.ErrReader(errors.New("no entropy")).Read(b)
+	}
+	b[0] = byte(r.after)
+	return 1, nil
+}
+
+func TestKeystoreDoesNotPrintItsKey(t *testing.T) {
+	f := newFamily(t, ecdsaKey(elliptic.P256()))
+	id, err := parseIdentity(ofMap(f.source(t)).Source.Map)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.chain = nil
+	secret := id.key().(*ecdsa.PrivateKey).D.String() //nolint:staticcheck // fmt prints it
+	for _, verb := range []string{"%v", "%+v", "%#v"} {
+		if strings.Contains(fmt.Sprintf(verb, id), secret) {
+			t.Errorf("%s prints the key", verb)
+		}
+	}
+}
