@@ -487,7 +487,7 @@ type Argon2idGenerator struct {
 	// +kubebuilder:example="generated.admin.password"
 	SecretExpression string `json:"secretExpression"`
 
-	// The memory of each check of a password, from `8Mi` to `64Mi`. If it is not set, it is `19Mi`.
+	// The memory of each check of a password, from `7Mi` to `64Mi`. If it is not set, it is `19Mi`.
 	// +optional
 	// +kubebuilder:default="19Mi"
 	// +kubebuilder:validation:MaxLength=16
@@ -512,7 +512,7 @@ type Argon2idGenerator struct {
 // A PKCS12Generator puts a certificate and its key into a PKCS #12 keystore.
 type PKCS12Generator struct {
 	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
-	// in PEM. `ca.crt`, the certificates of CAs, is optional. Other keys are ignored. For example, `generated.server`.
+	// in PEM. `truststore` also requires `ca.crt`. Other keys are ignored. For example, `generated.server`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:example="generated.server"
@@ -533,17 +533,16 @@ type PKCS12Generator struct {
 // A JKSGenerator puts a certificate and its key into a Java keystore of type JKS.
 type JKSGenerator struct {
 	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
-	// in PEM. `ca.crt`, the certificates of CAs, is optional. Other keys are ignored. For example, `generated.server`.
+	// in PEM. `truststore` also requires `ca.crt`. Other keys are ignored. For example, `generated.server`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:example="generated.server"
 	SecretExpression string `json:"secretExpression"`
 
-	// The name of the key in the keystore. If it is not set, it is `certificate`.
+	// The name of the key in the keystore. Java reads it in lower case. If it is not set, it is `certificate`.
 	// +optional
 	// +kubebuilder:default=certificate
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]{1,64}$`
 	Alias string `json:"alias,omitempty"`
 
 	// If true, `truststore.jks` has the certificates of `ca.crt`, with the same password.

@@ -219,7 +219,7 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 			Computed{Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"})
 	case kindJWK:
 		k, diagnostics := generator.CompileJWK(at, g.JWK)
-		return m.computed(diagnostics, k, g.JWK, Computed{Slow: strings.Contains(g.JWK.Algorithm, "S") && !strings.HasPrefix(g.JWK.Algorithm, "E")})
+		return m.computed(diagnostics, k, g.JWK, Computed{Slow: generator.IsRSA(g.JWK.Algorithm)})
 	case kindWireGuard:
 		return m.computed(nil, &generator.WireGuard{}, g.WireGuard, Computed{})
 	case kindBcrypt:
