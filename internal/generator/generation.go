@@ -73,6 +73,11 @@ type Generation struct {
 	// adopted one is never marked.
 	Abandoned bool
 
+	// SourceHash is what [SourceHash] returned when the generation was created from a source, or empty. Stale is set if
+	// it was created from another source than the present one. Its outputs do not fit the source then.
+	SourceHash string
+	Stale      bool
+
 	// Highest is the highest number that was ever used, as the generation in use stores it, and Failure is the last
 	// rotation that was abandoned while it was in use.
 	Highest int
@@ -255,7 +260,11 @@ func (s *Step) keepUnproven(have []Generation, grace time.Duration, now time.Tim
 // makes reports whether the policy would create a generation like g while used is in use. Otherwise g is not adopted.
 func (w Desired) makes(g, used Generation) bool {
 	switch {
-	case w.Unknown, used.Number == 0, used.lost(), g.lost(), g.Adopted, g.Exported:
+	case w.Unknown:
+		return true
+	case g.Stale:
+		return false
+	case used.Number == 0, used.Stale, used.lost(), g.lost(), g.Adopted, g.Exported:
 		return true
 	case changed(g.Kind, used.Kind), g.Rotation != "" && g.Rotation != used.Rotation:
 		return true
@@ -317,7 +326,7 @@ func (w Desired) adopt(g Generation) Generation {
 // asks reports whether another generation must follow the last one, which is zero if all are replaced.
 func (w Desired) asks(last Generation, used int, now time.Time) bool {
 	switch {
-	case last.Number == 0:
+	case last.Number == 0, last.Stale:
 		return true
 	case changed(w.Kind, last.Kind), w.Rotation != "" && w.Rotation != last.Rotation:
 		return true

@@ -29,6 +29,7 @@ func gen(number int, states ...func(g *generator.Generation)) generator.Generati
 
 func adopted(g *generator.Generation)  { g.Adopted = true }
 func exported(g *generator.Generation) { g.Adopted, g.Exported = true, true }
+func outdated(g *generator.Generation) { g.Stale = true }
 func unready(g *generator.Generation)  { g.Ready = false }
 func retired(g *generator.Generation)  { g.Retired = true }
 func recorded(highest int) func(g *generator.Generation) {
@@ -169,6 +170,36 @@ func TestNext(t *testing.T) {
 			want:   wanted("", used(4), rotate("now")),
 			have:   gens{gen(6, exported)},
 			step:   generator.Step{Keep: gens{gen(6, exported)}, Make: 7, Current: 6},
+		},
+		"Stale": {
+			reason: "a generation of another source is replaced, whatever the policy",
+			want:   once,
+			have:   gens{gen(1, exported, outdated)},
+			step:   generator.Step{Keep: gens{gen(1, exported, outdated)}, Make: 2, Current: 1},
+		},
+		"StaleReplaced": {
+			reason: "the generation of the present source is adopted, whatever the policy",
+			want:   once,
+			have:   gens{gen(1, exported, outdated), gen(2)},
+			step:   generator.Step{Keep: gens{gen(1, exported, outdated), gen(2, adopted)}, Current: 1, Pending: 2},
+		},
+		"StalePending": {
+			reason: "a pending generation of another source is never adopted, even if the policy would create another one",
+			want:   wanted(v1beta1.Periodic),
+			have:   gens{gen(1, exported), gen(2, outdated)},
+			step:   generator.Step{Keep: gens{gen(1, exported)}, Current: 1, Due: at(60)},
+		},
+		"StaleFirst": {
+			reason: "the first generation is replaced before it is adopted",
+			want:   once,
+			have:   gens{gen(1, outdated)},
+			step:   generator.Step{Make: 2},
+		},
+		"StaleUnknown": {
+			reason: "while the source is not known, nothing changes",
+			want:   wanted(v1beta1.OnChange, unknown),
+			have:   gens{gen(1, exported)},
+			step:   generator.Step{Keep: gens{gen(1, exported)}, Current: 1},
 		},
 		"FirstUnknown": {
 			reason: "of what is not known none is made",

@@ -41,6 +41,16 @@ func Code(former Outputs, number int, next Outputs) string {
 	return keyed(former, "follows", strconv.Itoa(number), keyed(next, "data"))
 }
 
+// SourceHash returns a code over the source of a generation, keyed with the generation's own data. The data always contains
+// random bytes, for example the salt of a hash. Without the data, nobody can test guesses of the source.
+func SourceHash(data Outputs, source Source) string {
+	texts := []string{string(source.Text.Reveal())}
+	for _, key := range slices.Sorted(maps.Keys(source.Map)) {
+		texts = append(texts, key, string(source.Map[key].Reveal()))
+	}
+	return keyed(data, "source", texts...)
+}
+
 // Equal compares two codes in constant time.
 func Equal(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
 

@@ -20,6 +20,7 @@ const (
 	annotationMade       = object.StatePrefix + "generated-at"
 	annotationSpec       = object.StatePrefix + "spec-hash"
 	annotationKeepers    = object.StatePrefix + "keepers-hash"
+	annotationSource     = object.StatePrefix + "source-hash"
 	annotationFlagged    = object.StatePrefix + "flagged-for-gc-time"
 	annotationState      = object.StatePrefix + "generator-state"
 )
@@ -143,7 +144,7 @@ func (r Record) Annotations() map[string]string {
 	out := map[string]string{
 		annotationGenerator: r.Generator, annotationGeneration: strconv.Itoa(r.Number), annotationState: text,
 		annotationMade: formatTime(r.Made), annotationFlagged: formatTime(r.Flagged),
-		annotationSpec: r.SpecHash, annotationKeepers: r.KeepersHash,
+		annotationSpec: r.SpecHash, annotationKeepers: r.KeepersHash, annotationSource: r.SourceHash,
 	}
 	maps.DeleteFunc(out, func(key, value string) bool { return value == "" && key != annotationGenerator })
 	return out
@@ -173,7 +174,8 @@ func ReadRecord(annotations map[string]string) Record {
 		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired,
 		GracePeriod: parseDuration(s.State.GracePeriod), Made: parseTime(annotations[annotationMade]), Flagged: flagged,
 		SpecHash: annotations[annotationSpec], KeepersHash: annotations[annotationKeepers],
-		OfferedAt: parseTime(s.State.OfferedAt), Waited: parseDuration(s.State.Waited), Abandoned: s.State.Abandoned,
+		SourceHash: annotations[annotationSource],
+		OfferedAt:  parseTime(s.State.OfferedAt), Waited: parseDuration(s.State.Waited), Abandoned: s.State.Abandoned,
 		Highest: inRange(s.State.Highest), Failure: s.State.Failure.read(),
 	}}
 }

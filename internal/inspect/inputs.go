@@ -281,6 +281,7 @@ func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 		add(f.Key, "keyExpression")
 	}
 	add(m.Keepers, "keepersExpression")
+	add(m.Source(), "secretExpression")
 	out.Makes = m.Makes.Object().Kind
 	switch kind := m.Makes.(type) {
 	case *plan.OneTime:

@@ -43,6 +43,9 @@ const (
 	KindResource    = "resource"
 )
 
+// derivedKinds are the kinds of generators whose outputs are made from a source.
+var derivedKinds = []string{kindBcrypt, kindHtpasswd, kindArgon2id, kindPKCS12, kindJKS} //nolint:gochecknoglobals // a table
+
 // GenerationName returns the composition resource name of a generation.
 func GenerationName(name string, number int) string {
 	return GenerationPrefix + name + "/" + strconv.Itoa(number)
@@ -117,6 +120,14 @@ func (m *Generator) IsComputed() bool {
 	return ok
 }
 
+// Source returns the expression for the source of a derived generator, or nil.
+func (m *Generator) Source() *expression.Expression {
+	if c, ok := m.Makes.(*Computed); ok {
+		return c.Source
+	}
+	return nil
+}
+
 // Certificate returns the certificate that it generates, or nil.
 func (m *Generator) Certificate() *generator.Certificate {
 	c, _ := m.Makes.(*Computed)
@@ -155,6 +166,7 @@ type Computed struct {
 	Spec       json.RawMessage // as it is in the input
 	Slow       bool            // generating it may take as long as a whole reconcile
 	SecretType string
+	Source     *expression.Expression // of a derived generator; nil for others
 	ca         string
 }
 
@@ -340,6 +352,13 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 				t.Secret = x
 			}
 		}
+		if text, want := derivation(g); text != "" {
+			c.derive(m, text, want)
+			if g.AbandonAfter != nil {
+				c.report(m.Path.Child("abandonAfter").String(), "must not be set: the generation before belongs to another source, "+
+					"so it cannot be used again: leave it out")
+			}
+		}
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
 		}
@@ -377,8 +396,57 @@ func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 	}
 }
 
-// refuseTOTP refuses the one-time password of another generator.
+// derivation returns the expression for the source of a derived generator, and what it must return.
+func derivation(g v1beta1.Generator) (text string, want expression.Want) {
+	switch {
+	case g.Bcrypt != nil:
+		return g.Bcrypt.SecretExpression, expression.WantText
+	case g.Argon2id != nil:
+		return g.Argon2id.SecretExpression, expression.WantText
+	case g.Htpasswd != nil:
+		return g.Htpasswd.SecretExpression, expression.WantTextMap
+	case g.PKCS12 != nil:
+		return g.PKCS12.SecretExpression, expression.WantTextMap
+	case g.JKS != nil:
+		return g.JKS.SecretExpression, expression.WantTextMap
+	}
+	return "", expression.WantAny
+}
+
+// derive compiles the source of a derived generator. It is evaluated after all other generators, so the lookups for the
+// next generation cannot depend on it.
+func (c *compiler) derive(m *Generator, text string, want expression.Want) {
+	m.Late = true
+	x := c.output(source(m.Path.Child(m.Kind, "secretExpression"), text, want))
+	c.refuseTOTP(x)
+	c.refuseDerived(x)
+	if k, ok := m.Makes.(*Computed); ok {
+		k.Source = x
+	}
+}
+
+// refuseTOTP refuses a one-time password, which changes with time.
 func (c *compiler) refuseTOTP(x *expression.Expression) {
+	c.refuseKinds(x, func(kind string) string {
+		if kind == kindTOTP {
+			return "use a generator that is not a totp"
+		}
+		return ""
+	})
+}
+
+// refuseDerived refuses the outputs of other derived generators, which are not known when a source is evaluated.
+func (c *compiler) refuseDerived(x *expression.Expression) {
+	c.refuseKinds(x, func(kind string) string {
+		if slices.Contains(derivedKinds, kind) {
+			return "it has a secretExpression itself: use what that reads"
+		}
+		return ""
+	})
+}
+
+// refuseKinds refuses the outputs of generators of some kinds.
+func (c *compiler) refuseKinds(x *expression.Expression, refused func(kind string) (why string)) {
 	if x == nil {
 		return
 	}
@@ -386,8 +454,12 @@ func (c *compiler) refuseTOTP(x *expression.Expression) {
 		if u.variable == "" {
 			continue
 		}
-		if m := c.generator(u.input); m == nil || m.Kind == kindTOTP {
-			c.reportAt(u.place, "may not use %s: use a generator that is not a totp", u)
+		why := "write the name of one generator"
+		if m := c.generator(u.input); m != nil {
+			why = refused(m.Kind)
+		}
+		if why != "" {
+			c.reportAt(u.place, "may not use %s: %s", u, why)
 		}
 	}
 }

@@ -94,6 +94,7 @@ func (p *Plan) neededExpressions() []*expression.Expression { //nolint:gocyclo /
 		if t, ok := m.Makes.(*OneTime); ok {
 			add(t.Secret)
 		}
+		add(m.Source())
 	}
 	return out
 }

@@ -59,8 +59,15 @@ func generate(
 	g := newStepper(a, p, judged, placed)
 	g.lists = all.unknown
 	g.requirements, g.others = known.requirements, slices.Concat(known.others, told.others)
-	for _, m := range issuersFirst(p.Generators) {
+	independent, derived := inOrder(p.Generators)
+	for _, m := range independent {
 		g.step(known.wanted[m.Name])
+	}
+	if len(derived) > 0 {
+		sees := s.withGenerations(g.generations)
+		for _, m := range derived {
+			g.step(known.wanted[m.Name].withSource(sees.forItem(m.Item)))
+		}
 	}
 	for _, name := range plan.SortedKeys(known.wanted) {
 		g.saveState(name, p.ID(), g.steps[name])
@@ -108,20 +115,22 @@ func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed pla
 	}
 }
 
-// issuersFirst returns the generators that have generations. A generator that signs comes before the
-// generators that it signs.
-func issuersFirst(generators []plan.Generator) []*plan.Generator {
-	var signed, others []*plan.Generator
+// inOrder returns the generators that have generations. A generator that signs comes before the generators that it
+// signs. Derived generators come last: their sources read the outputs of the others.
+func inOrder(generators []plan.Generator) (independent, derived []*plan.Generator) {
+	var signed []*plan.Generator
 	for i := range generators {
 		switch m := &generators[i]; {
 		case !m.HasGenerations():
+		case m.Source() != nil:
+			derived = append(derived, m)
 		case m.Makes.SignedBy() != "":
 			signed = append(signed, m)
 		default:
-			others = append(others, m)
+			independent = append(independent, m)
 		}
 	}
-	return append(others, signed...)
+	return append(independent, signed...), derived
 }
 
 func (g *stepper) step(w *wantedGeneration) {

@@ -142,9 +142,16 @@ func (g *stepper) made(w *wantedGeneration, of *trusted, c *candidate) (*structp
 	if kind.Slow {
 		g.slow++
 	}
-	outputs, err := kind.Make(generator.From{Random: g.req.Random, Now: g.req.Now, Issuer: issuer})
+	from := generator.From{Random: g.req.Random, Now: g.req.Now, Issuer: issuer}
+	if w.source != nil {
+		from.Source = *w.source
+	}
+	outputs, err := kind.Make(from)
 	if err != nil {
 		return nil, failed(w.Path.Child(w.Kind).String(), "%s", err.Error())
+	}
+	if w.source != nil {
+		rec.SourceHash = generator.SourceHash(outputs, from.Source)
 	}
 	immutable := true
 	o := &object.Object{

@@ -24,7 +24,7 @@ func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, 
 	}
 	g.candidates[w.Name] = observation.Generated{Waits: waits(step, nil, why)}
 	if k := findGeneration(t.generations, step.Candidate); step.Candidate > 0 && k != nil {
-		g.candidates[w.Name] = g.generated(w.Generator, k)
+		g.candidates[w.Name] = g.fitting(w.Generator, k)
 	}
 	g.missing[w.Spelled(expression.Previous)] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
@@ -196,6 +196,16 @@ func (g *stepper) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 		}
 	}
 	return out, nil
+}
+
+// fitting returns the outputs of a generation, unless they do not fit the present source. An object that is exported with
+// both is kept as it is until the next generation is in use.
+func (g *stepper) fitting(m *plan.Generator, k *generation) observation.Generated {
+	if k.Stale {
+		return observation.Generated{Failed: &expression.Failed{Reason: fmt.Sprintf(
+			"reads generation %d of generator %q, whose source has changed: its next generation is not in use yet", k.Number, m.Name)}}
+	}
+	return g.generated(m, k)
 }
 
 // generated returns the outputs of a generation, or why it has none.

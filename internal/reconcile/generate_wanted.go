@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/environment"
+	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -25,6 +26,7 @@ type wantedGeneration struct {
 	why        reasons // why a part of it is unknown
 	specHash   string
 	candidates []candidate
+	source     *generator.Source // of a derived generator, if it is known
 }
 
 // A candidate is a number and a name that the next generation may have.
@@ -67,6 +69,45 @@ func (h *historyReader) wantedOf(m *plan.Generator, token string) *wantedGenerat
 	}
 	h.addCandidates(w, one)
 	return w
+}
+
+// withSource returns the wanted generation of a derived generator with its source. While the source is not known, nothing
+// changes.
+func (w *wantedGeneration) withSource(s *session) *wantedGeneration {
+	if w.Unknown {
+		return w
+	}
+	out := *w
+	source, err := s.sourceOf(w.Generator)
+	if err != nil {
+		out.why.add("", err)
+		out.want.Unknown, out.want.SpecHash, out.want.KeepersHash = true, "", ""
+		return &out
+	}
+	out.source = &source
+	return &out
+}
+
+// sourceOf returns the source of a derived generator.
+func (s *session) sourceOf(m *plan.Generator) (out generator.Source, err error) {
+	x, ok := m.Source(), false
+	if x.Source().Want == expression.WantTextMap {
+		out.Map, ok, err = valueOf(s, x, s.scope(""), x.TextMap)
+	} else {
+		out.Text, ok, err = valueOf(s, x, s.scope(""), x.Text)
+	}
+	if err == nil && !ok {
+		err = expression.NewWaiting(x.Source().Path)
+	}
+	return out, err
+}
+
+// isStale reports whether a generation was created from another source than the present one.
+func (w *wantedGeneration) isStale(k *generation) bool {
+	if w.source == nil || k.withheld != nil || len(k.details) == 0 {
+		return false
+	}
+	return !generator.Equal(k.SourceHash, generator.SourceHash(k.outputs(), *w.source))
 }
 
 // addCandidates adds the candidates for the next generation, if there may be one.
@@ -246,6 +287,7 @@ func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Gene
 	h := a.byGenerator[k.Generator]
 	out.Candidate = h.record != nil && h.record.candidates[k.id()] || h.unknownCandidate && !k.Adopted
 	out.Offered = h.offered[k.id()] == h.setters
+	out.Stale = w.isStale(k)
 	if k.Kind == "" && lacksKeys(k, w.Keys) {
 		out.Kind = "lost" // the generator does not make it
 	}

@@ -71,7 +71,7 @@ func TestCompileGenerators(t *testing.T) {
 			reason: "just one of them",
 			input:  `generators: [{name: a}, {name: b, password: {}, uuid: {}}, {name: c, totp: {secretExpression: "'x'"}, sshKey: {}, certificate: {subject: {commonName: x}}}]`,
 			want: []string{
-				"generators[0]: must have password, uuid, sshKey, certificate, totp or resource",
+				"generators[0]: must have password, uuid, sshKey, certificate, jwk, wireGuard, bcrypt, htpasswd, argon2id, pkcs12, jks, totp or resource",
 				"generators[1].uuid: must not be set together with password: keep one of them",
 				"generators[2].sshKey: must not be set together with certificate: keep one of them",
 			},
@@ -499,8 +499,29 @@ variables: [{name: v, value: generated.otp.token}]`,
 				"generators[4].totp.secretExpression:1:14: may not use generated.otp.token: use a generator that is not a totp",
 				"generators[5].totp.secretExpression:1:12: may not use generated.b.token: use a generator that is not a totp",
 				"generators[6].totp.secretExpression:1:10: may not use generated.otp.token: use a generator that is not a totp",
-				"generators[7].totp.secretExpression:1:28: may not use all of generated: use a generator that is not a totp",
+				"generators[7].totp.secretExpression:1:28: may not use all of generated: write the name of one generator",
 				"generators[8].totp.secretExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
+			},
+		},
+		"Derived": {
+			reason: "derived generators are stepped after all others, and a token changes without end",
+			input: gens + `
+- {name: a, bcrypt: {secretExpression: generated.word.password}}
+- {name: b, argon2id: {secretExpression: generated.a.hash}}
+- {name: c, htpasswd: {secretExpression: "{'me': generated.c.auth}"}}
+- {name: d, jks: {secretExpression: generated.word.password}}
+- {name: e, pkcs12: {secretExpression: variables.v}}
+- {name: f, bcrypt: {secretExpression: "{'a': 'b'}", cost: 99}, abandonAfter: 1h, readyExpression: "candidate.f.hash != ''"}
+- {name: g, totp: {secretExpression: generated.a.hash}}
+variables: [{name: v, value: "{'tls.crt': generated.otp.token, 'tls.key': generated.word.password}"}]`,
+			want: []string{
+				"generators[5].argon2id.secretExpression:1:12: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
+				"generators[6].htpasswd.secretExpression:1:19: may not use generated.c.auth: it has a secretExpression itself: use what that reads",
+				"generators[7].jks.secretExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
+				"generators[8].pkcs12.secretExpression:1:10: may not use generated.otp.token: use a generator that is not a totp",
+				"generators[9].bcrypt.secretExpression:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
+				"generators[9].bcrypt.cost: is 99: must be 4 to 12",
+				"generators[9].abandonAfter: must not be set: the generation before belongs to another source, so it cannot be used again: leave it out",
 			},
 		},
 		"GenerationElsewhere": {

@@ -17,7 +17,7 @@ const (
 // generation that the step created, because that generation is not stored yet.
 func (g *stepper) seen(w *wantedGeneration, _ generator.Step, waits string) observation.Generated {
 	if k := g.current[w.Name]; k != nil {
-		return g.generated(w.Generator, k)
+		return g.fitting(w.Generator, k)
 	}
 	return observation.Generated{Waits: waits}
 }

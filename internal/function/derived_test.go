@@ -1,0 +1,210 @@
+package function_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+)
+
+// hashOfAdmin exports a password beside its hash, in one Secret. A required key has the hash, and an optional one.
+const hashOfAdmin = `
+- name: hash
+  bcrypt: {secretExpression: generated.admin.password, cost: 4}
+  gracePeriod: 1h
+secrets:
+- name: login
+  data:
+  - {key: password, value: generated.admin.password}
+  - {key: hash, value: generated.hash.hash}
+  - {key: again, value: "generated.?hash.?hash", optional: true}
+  - {key: former, value: "previous.?hash.?hash", optional: true}
+`
+
+// hashOfSource hashes the password in a Secret that someone else writes.
+const hashOfSource = `
+sources:
+- {name: given, apiVersion: v1, kind: Secret, matchName: given, optional: true}
+generators:
+- name: hash
+  bcrypt: {secretExpression: secrets.given.password, cost: 4}
+secrets:
+- name: login
+  data:
+  - {key: password, value: secrets.given.password}
+  - {key: hash, value: generated.hash.hash}
+`
+
+// give writes the Secret of a source. With an empty password, it deletes it.
+func give(t *testing.T, c *functiontest.ControlPlane, password string) {
+	t.Helper()
+	const key = "v1|Secret|team-a|given"
+	delete(c.Stored, key)
+	if password != "" {
+		c.Stored[key] = functiontest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: given, namespace: team-a, uid: given}, data: {password: %s}}",
+			base64.StdEncoding.EncodeToString([]byte(password))))
+	}
+}
+
+// fits fails if the exported hash is not that of the exported password.
+func fits(t *testing.T, c *functiontest.ControlPlane, when string) {
+	t.Helper()
+	password, hash := c.Value("shop-login", "password"), c.Value("shop-login", "hash")
+	if password == "" && hash == "" {
+		return // not exported yet
+	}
+	if err := bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)); err != nil {
+		t.Fatalf("%s: the exported hash is not that of the exported password: %v", when, err)
+	}
+}
+
+// settle reconciles until nothing changes. After each reconcile, password and hash fit.
+func settle(t *testing.T, c *functiontest.ControlPlane, when string) {
+	t.Helper()
+	for range 12 {
+		before := storedState(c)
+		c.Reconcile()
+		fits(t, c, when)
+		if slices.EqualFunc(before, storedState(c), func(a, b *structpb.Struct) bool { return proto.Equal(a, b) }) {
+			return
+		}
+	}
+	t.Fatalf("%s: it does not settle", when)
+}
+
+func storedState(c *functiontest.ControlPlane) (out []*structpb.Struct) {
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for k := range c.Stored {
+			if !yield(k) {
+				return
+			}
+		}
+	}) {
+		out = append(out, proto.CloneOf(c.Stored[key]))
+	}
+	return out
+}
+
+func TestHashesFollowTheirPasswords(t *testing.T) {
+	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+hashOfAdmin)
+	settle(t, c, "at first")
+	c.Wants("at first", "shop-admin-1 shop-hash-1 shop-login", "Available")
+	password, hash := c.Value("shop-login", "password"), c.Value("shop-login", "hash")
+	if password == "" || c.Value("shop-login", "again") != hash {
+		t.Fatal("nothing is exported")
+	}
+
+	for n := range 50 { // nothing changes
+		c.Wait(time.Hour)
+		c.Reconcile()
+		if c.Names() != "shop-admin-1 shop-hash-1 shop-login" || c.Value("shop-login", "hash") != hash {
+			t.Fatalf("reconcile %d: %s", n, c.Names())
+		}
+	}
+
+	c.Wait(functiontest.Interval)
+	for n := range 8 {
+		c.Reconcile()
+		fits(t, c, fmt.Sprintf("reconcile %d of the rotation", n))
+		if again := c.Value("shop-login", "again"); again != c.Value("shop-login", "hash") {
+			t.Fatalf("reconcile %d of the rotation: the optional key has %q", n, again)
+		}
+	}
+	c.Wants("rotated", "shop-admin-1 shop-admin-2 shop-hash-1 shop-hash-2 shop-login", "Available")
+	if c.Value("shop-login", "password") == password || c.Value("shop-login", "former") != hash {
+		t.Error("the next password is not exported, or the former hash is not beside it")
+	}
+	c.Wait(time.Hour)
+	settle(t, c, "after the grace period")
+	c.Wants("after the grace period", "shop-admin-1 shop-admin-2 shop-hash-2 shop-login", "Available")
+}
+
+func TestHashesOfSources(t *testing.T) {
+	c := functiontest.NewControlPlane(t, hashOfSource)
+	settle(t, c, "without the source")
+	c.Wants("without the source", "",
+		`Waiting Secret "login" (team-a/shop-login) is not created: key "password" waits for secrets.given (Secret team-a/given does not exist); key "hash" waits for generated.hash (secrets.given (Secret team-a/given does not exist))`)
+
+	give(t, c, "one")
+	settle(t, c, "with a source")
+	c.Wants("with a source", "given shop-hash-1 shop-login", "Available")
+	hash := c.Value("shop-login", "hash")
+
+	give(t, c, "")
+	settle(t, c, "the source is gone")
+	if c.Value("shop-login", "hash") != hash || c.Object("Secret", "shop-hash-1") == nil {
+		t.Error("the hash is not kept while its source is gone")
+	}
+	give(t, c, "one")
+	settle(t, c, "the same source is back")
+	if c.Value("shop-login", "hash") != hash {
+		t.Error("the same source has another hash")
+	}
+
+	give(t, c, "two")
+	c.Reconcile() // creates the second generation
+	fits(t, c, "changed")
+	c.Wants("changed", "given shop-hash-1 shop-hash-2 shop-login",
+		`Held Secret "login" (team-a/shop-login) is kept unchanged: secrets[0].data[1].value:1:15: reads generation 1 of generator "hash", whose source has changed: its next generation is not in use yet`)
+	give(t, c, "three")
+	settle(t, c, "changed again before it was adopted")
+	c.Wants("changed again", "given shop-hash-3 shop-login", "Available")
+
+	give(t, c, "two")
+	c.Reconcile()
+	give(t, c, "three")
+	settle(t, c, "changed, and back before it was adopted")
+	c.Wants("and back", "given shop-hash-3 shop-login", "Available")
+}
+
+// The state of a generation contains no hash by which guesses of its source can be tested without its data.
+func TestStateHasSaltedHashes(t *testing.T) {
+	c := functiontest.NewControlPlane(t, strings.Replace(hashOfSource, "secrets:\n- name", "- name: other\n  bcrypt: {secretExpression: secrets.given.password, cost: 4}\nsecrets:\n- name", 1))
+	give(t, c, "one")
+	settle(t, c, "with a source")
+	const annotation = "export.fn.crossplane.io/source-hash"
+	hash := c.AnnotationsOf("Secret", "shop-hash-1")[annotation].GetStringValue()
+	if other := c.AnnotationsOf("Secret", "shop-other-1")[annotation].GetStringValue(); hash == "" || hash == other {
+		t.Errorf("two generations of one source have the hashes %q and %q of it", hash, other)
+	}
+}
+
+// TestHashesFitInEachHistory changes the source at random times. Law: each stored Secret has a hash of its password.
+func TestHashesFitInEachHistory(t *testing.T) {
+	for seed := range uint64(24) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		input := hashOfSource
+		if seed%2 == 0 {
+			input = strings.Replace(functiontest.RotatedPassword, "Periodic\n  refreshInterval: 720h", "OnChange\n  keepersExpression: composite.spec.passwordVersion", 1) + hashOfAdmin
+		}
+		c := functiontest.NewControlPlane(t, input)
+		for n := range 40 {
+			switch rng.IntN(6) {
+			case 0:
+				give(t, c, []string{"", "one", "two", "three"}[rng.IntN(4)])
+				functiontest.Set(c.XR, fmt.Sprint(rng.IntN(3)), "spec", "passwordVersion")
+			case 1:
+				c.Wait(time.Duration(rng.IntN(5000)) * time.Second)
+			case 2:
+				c.Annotate("export.fn.crossplane.io/rotate", fmt.Sprintf("hash=%d", n))
+			default:
+				c.Reconcile()
+			}
+			fits(t, c, fmt.Sprintf("seed %d, event %d", seed, n))
+		}
+		give(t, c, "last")
+		settle(t, c, fmt.Sprintf("seed %d, at the end", seed))
+		if c.Condition() != "Available" {
+			t.Fatalf("seed %d: %s", seed, c.Condition())
+		}
+	}
+}
