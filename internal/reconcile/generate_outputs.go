@@ -201,7 +201,7 @@ func (g *stepper) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 // fitting returns the outputs of a generation, unless they do not fit the present source. An object that is exported with
 // both is kept as it is until the next generation is in use.
 func (g *stepper) fitting(m *plan.Generator, k *generation) observation.Generated {
-	if k.Stale {
+	if k.Stale && rulesFit {
 		return observation.Generated{Failed: &expression.Failed{Reason: fmt.Sprintf(
 			"reads generation %d of generator %q, whose source has changed: its next generation is not in use yet", k.Number, m.Name)}}
 	}

@@ -11,6 +11,7 @@ const (
 	rulesLookUp     = true // a place is looked up before it is written to
 	rulesRequire    = true // connection details are those of a required Secret, which Crossplane watches
 	rulesOneVersion = true // an object never has data from two versions of one Secret
+	rulesFit        = true // the outputs of a derived generation are used only beside the source that they belong to
 )
 
 // seen returns what expressions see of a generator after its step: the generation in use. It is not the

@@ -19,7 +19,7 @@ func TestRulesMatter(t *testing.T) {
 
 	program := buildFaulty(t)
 
-	for rule, play := range map[string]func(ctx context.Context, s scenario) error{"hold": holds, "look-up": conflicts, "write-ahead": storesFirst, "one-version": exportsOneVersion} {
+	for rule, play := range map[string]func(ctx context.Context, s scenario) error{"hold": holds, "look-up": conflicts, "write-ahead": storesFirst, "one-version": exportsOneVersion, "derived": derives} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
 

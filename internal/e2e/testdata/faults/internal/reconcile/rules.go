@@ -19,6 +19,7 @@ var (
 	rulesLookUp     = broken != "look-up"
 	rulesRequire    = broken != "require"
 	rulesOneVersion = broken != "one-version"
+	rulesFit        = broken != "derived"
 )
 
 // seen also returns the generation that the step made, before it is stored.
@@ -28,7 +29,7 @@ func (g *stepper) seen(w *wantedGeneration, step generator.Step, waits string) o
 		return g.generated(w.Generator, readGeneration(w.Generator, w.Name, step.Make, o, true))
 	}
 	if k := g.current[w.Name]; k != nil {
-		return g.generated(w.Generator, k)
+		return g.fitting(w.Generator, k)
 	}
 	return observation.Generated{Waits: waits}
 }
