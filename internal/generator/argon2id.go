@@ -82,9 +82,6 @@ func (r *refusals) upTo(at *field.Path, n, most uint64) uint8 {
 // Keys returns the name of the only output.
 func (*Argon2id) Keys() []string { return []string{hashKey} }
 
-// SourceType returns TextSource: the password.
-func (*Argon2id) SourceType() SourceType { return TextSource }
-
 // Make hashes the password, in the format of the Password Hashing Competition:
 // $argon2id$v=19$m=<KiB>,t=<iterations>,p=<parallelism>$<salt>$<hash>. The salt is from Random.
 func (a *Argon2id) Make(from From) (Outputs, error) {

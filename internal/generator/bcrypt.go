@@ -59,9 +59,6 @@ func (r *refusals) cost(at *field.Path, in *uint64) int {
 // Keys returns the name of the only output.
 func (*Bcrypt) Keys() []string { return []string{hashKey} }
 
-// SourceType returns TextSource: the password.
-func (*Bcrypt) SourceType() SourceType { return TextSource }
-
 // Make hashes the password, with the prefix $2a$, which all programs accept. The salt is from the system's
 // randomness.
 func (b *Bcrypt) Make(from From) (Outputs, error) {

@@ -48,8 +48,6 @@ const (
 
 // A Certificate generates certificates and their keys. It is immutable, and safe for concurrent use.
 type Certificate struct {
-	independent
-
 	// template has no serial number and no validity.
 	template x509.Certificate
 

@@ -43,9 +43,6 @@ func CompileHtpasswd(at *field.Path, in *v1beta1.HtpasswdGenerator) (*Htpasswd, 
 // Keys returns the name of the only output.
 func (*Htpasswd) Keys() []string { return []string{auth} }
 
-// SourceType returns MapSource: the passwords by user.
-func (*Htpasswd) SourceType() SourceType { return MapSource }
-
 // Make writes one line for each user, sorted by name, with a bcrypt hash. Its prefix is $2y$, as Apache writes it. The
 // hash is the same as with $2a$.
 func (h *Htpasswd) Make(from From) (Outputs, error) {

@@ -52,9 +52,6 @@ func (j *JKS) Keys() []string {
 	return []string{keystoreJKS, keystorePassword}
 }
 
-// SourceType returns MapSource: tls.crt, tls.key, and ca.crt for a truststore.
-func (*JKS) SourceType() SourceType { return MapSource }
-
 // Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password and
 // the salts are from Random. The password of the key is that of the keystore.
 func (j *JKS) Make(from From) (Outputs, error) {

@@ -42,8 +42,6 @@ var rsaAlgorithms = map[string]bool{
 
 // A JWK generates keys for JSON Web Tokens. It is immutable, and safe for concurrent use.
 type JWK struct {
-	independent
-
 	algorithm string
 	newKey    keyFunc
 }

@@ -12,34 +12,15 @@ type Kind interface {
 	// Keys are the names of the outputs.
 	Keys() []string
 
-	// SourceType is the type of From.Source that Make reads.
-	SourceType() SourceType
-
 	// Make generates the outputs of one generation. Errors contain no part of them, and no part of the source.
 	Make(from From) (Outputs, error)
 }
 
-// A SourceType is the type of the value from which a kind derives its outputs.
-type SourceType int
-
-// The types of sources.
-const (
-	NoSource   SourceType = iota // the outputs are independent of other secrets
-	TextSource                   // a text
-	MapSource                    // a map from texts to texts
-)
-
 // A Source is the value of secretExpression, from which a kind derives its outputs.
 type Source struct {
-	Text sensitive.Bytes            // of a TextSource
-	Map  map[string]sensitive.Bytes // of a MapSource
+	Text sensitive.Bytes            // of a hash
+	Map  map[string]sensitive.Bytes // of an htpasswd or a keystore
 }
-
-// An independent kind has no source.
-type independent struct{}
-
-// SourceType returns NoSource.
-func (independent) SourceType() SourceType { return NoSource }
 
 // From contains the sources of a generation in addition to its section of the input.
 type From struct {
@@ -52,6 +33,6 @@ type From struct {
 	// Issuer is the CA that [Certificate.CA] names, or nil for a self-signed certificate.
 	Issuer *Issuer
 
-	// Source is zero for a kind with NoSource.
+	// Source is zero for a kind without a secretExpression.
 	Source Source
 }

@@ -61,8 +61,6 @@ type Outputs map[string]sensitive.Bytes
 // letters, and they may be upper case, at least one is upper and at least one is lower case. Prefix and suffix are put
 // around it, may repeat its characters, and are encoded with it.
 type Password struct {
-	independent
-
 	keys                     []string // sorted
 	letters, digits, symbols int
 	symbolCharacters         string // without duplicates

@@ -44,9 +44,6 @@ func (p *PKCS12) Keys() []string {
 	return []string{keystoreP12, keystorePassword}
 }
 
-// SourceType returns MapSource: tls.crt, tls.key, and ca.crt for a truststore.
-func (*PKCS12) SourceType() SourceType { return MapSource }
-
 // Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password and
 // the salts are from Random.
 func (p *PKCS12) Make(from From) (Outputs, error) {

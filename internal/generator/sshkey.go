@@ -40,8 +40,6 @@ var sshSizes = map[string]struct {
 
 // An SSHKey generates key pairs. It is immutable, and safe for concurrent use.
 type SSHKey struct {
-	independent
-
 	newKey  keyFunc
 	comment string
 	format  string

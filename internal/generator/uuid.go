@@ -13,7 +13,7 @@ const uuidKey = "uuid"
 
 // A UUID generates random UUIDs: version 4 of RFC 9562, in lower case. It is immutable,
 // and safe for concurrent use.
-type UUID struct{ independent }
+type UUID struct{}
 
 // Keys returns the name of the only output.
 func (*UUID) Keys() []string { return []string{uuidKey} }

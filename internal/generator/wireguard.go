@@ -16,7 +16,7 @@ const presharedKey = "presharedKey"
 const wireGuardKey = 32
 
 // A WireGuard generates key pairs for WireGuard. It is immutable, and safe for concurrent use.
-type WireGuard struct{ independent }
+type WireGuard struct{}
 
 // Keys are the names of the outputs.
 func (*WireGuard) Keys() []string { return []string{privateKey, publicKey, presharedKey} }
