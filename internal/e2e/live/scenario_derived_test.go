@@ -21,7 +21,7 @@ generators:
 - {name: hash, bcrypt: {secretExpression: generated.admin.password}}
 - {name: users, htpasswd: {secretExpression: "{'app': secrets.login.password}"}}
 - {name: argon, argon2id: {secretExpression: secrets.login.password}}
-- {name: server, certificate: {dnsNames: [app.example.org]}, refreshPolicy: CreatedOnce}
+- {name: server, certificate: {subject: {commonName: app.example.org}, dnsNames: [app.example.org]}, refreshPolicy: CreatedOnce}
 - {name: p12, pkcs12: {secretExpression: generated.server}}
 - {name: jks, jks: {secretExpression: generated.server}}
 - {name: signer, jwk: {algorithm: ES256}}
