@@ -437,7 +437,7 @@ type JWKGenerator struct {
 
 	// The size of an RSA key: 2048, 3072 or 4096. If it is not set, it is 3072.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self in [2048, 3072, 4096]",message="must be 2048, 3072 or 4096"
+	// +kubebuilder:validation:Enum=2048;3072;4096
 	Bits *uint64 `json:"bits,omitempty"`
 }
 

@@ -68,7 +68,7 @@ func (r *refusals) memory(at *field.Path, text string) uint32 {
 		r.refuse(at, "must be from %dMi to %dMi, in whole Ki", minMemory>>10, most>>10)
 		return 0
 	}
-	return uint32(kib) //nolint:gosec // at most the limit
+	return uint32(kib)
 }
 
 func (r *refusals) upTo(at *field.Path, n, most uint64) uint8 {

@@ -53,7 +53,7 @@ func (r *refusals) cost(at *field.Path, in *uint64) int {
 		r.refuse(at.Child("cost"), "is %d: must be from %d to %d", cost, minCost, maxCost)
 		return 0
 	}
-	return int(cost) //nolint:gosec // at most 12
+	return int(cost)
 }
 
 // Keys returns the name of the only output.

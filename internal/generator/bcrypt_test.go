@@ -26,7 +26,7 @@ func ofMap(texts map[string]string) From {
 	return From{Random: seeded(1), Now: noon, Source: Source{Map: m}}
 }
 
-// fails checks that a kind makes nothing, and says only what it shall.
+// fails checks that a kind makes nothing, and only says the reason.
 func fails(t *testing.T, k Kind, from From, want string) {
 	t.Helper()
 	o, err := k.Make(from)

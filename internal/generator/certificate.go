@@ -105,7 +105,7 @@ type certificateCompiler struct {
 
 func (k *certificateCompiler) keyFormat(at *field.Path) {
 	switch f := k.in.KeyFormat; {
-	case f == pkcs1Format && k.in.KeyType != "rsa":
+	case f == pkcs1Format && k.in.KeyType != rsaType:
 		k.refuse(at, "must not be PKCS1 for this keyType, because only RSA keys have that format: "+
 			"set keyType to rsa, or leave keyFormat out")
 	case f != "" && f != pkcs8Format && f != pkcs1Format:
@@ -238,7 +238,7 @@ func (k *certificateCompiler) usages() {
 		return
 	}
 	t.KeyUsage = x509.KeyUsageDigitalSignature
-	if k.in.KeyType == "rsa" {
+	if k.in.KeyType == rsaType {
 		t.KeyUsage |= x509.KeyUsageKeyEncipherment // for TLS 1.2 without forward secrecy
 	}
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
@@ -259,7 +259,7 @@ func certificateKey(keyType string) keyFunc {
 	switch keyType {
 	case "", "ecdsa":
 		return ecdsaKey(elliptic.P256())
-	case "rsa":
+	case rsaType:
 		return rsaKey(3072)
 	case "ed25519":
 		return ed25519Key

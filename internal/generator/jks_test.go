@@ -127,7 +127,7 @@ func TestJKSWithoutTruststore(t *testing.T) {
 	jksIdentity(t, o, "certificate")
 }
 
-// What is in a keystore is what was in the source: the key, its certificate first, and the chain.
+// A keystore has the key of the source, its certificate first, and the chain.
 func FuzzJKSRoundTrips(f *testing.F) {
 	fuzzIdentities(f, func(t *testing.T, from From) (crypto.PrivateKey, []*x509.Certificate, error) {
 		o, err := (&JKS{alias: defaultAlias}).Make(from)

@@ -50,7 +50,7 @@ type JWK struct {
 func CompileJWK(at *field.Path, in *v1beta1.JWKGenerator) (*JWK, field.ErrorList) {
 	var r refusals
 	out := &JWK{algorithm: cmp.Or(in.Algorithm, defaultAlgorithm)}
-	sizes := sshSizes["rsa"]
+	sizes := sshSizes[rsaType]
 	bits := ptr.Deref(in.Bits, sizes.standard)
 	out.newKey = curveKeys[out.algorithm]
 	switch isRSA := rsaAlgorithms[out.algorithm]; {

@@ -167,7 +167,7 @@ func signAndVerify(t *testing.T, o Outputs, inPEM crypto.Signer) {
 		t.Fatal(err)
 	}
 	text, _ := token.CompactSerialize()
-	read, err := jose.ParseSigned(text, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(key.Algorithm)})
+	read, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(key.Algorithm)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func TestPKCS12WithoutTruststore(t *testing.T) {
 	haveKeys(t, o, []string{"keystore.p12", "password"})
 }
 
-// What is in a keystore is what was in the source: the key, its certificate first, and the chain.
+// A keystore has the key of the source, its certificate first, and the chain.
 func FuzzPKCS12RoundTrips(f *testing.F) {
 	fuzzIdentities(f, func(t *testing.T, from From) (crypto.PrivateKey, []*x509.Certificate, error) {
 		o, err := (&PKCS12{encoder: profiles[""]}).Make(from)

@@ -22,6 +22,9 @@ const (
 	publicKey  = "publicKey"
 )
 
+// rsaType is a type of keys of which there are several sizes and formats.
+const rsaType = "rsa"
+
 // maxComment is the limit of the input's schema, in characters.
 const maxComment = 256
 
@@ -31,7 +34,7 @@ var sshSizes = map[string]struct {
 	standard uint64
 	known    string
 }{
-	"rsa": {map[uint64]keyFunc{2048: rsaKey(2048), 3072: rsaKey(3072), 4096: rsaKey(4096)}, 3072, "2048, 3072 or 4096"},
+	rsaType: {map[uint64]keyFunc{2048: rsaKey(2048), 3072: rsaKey(3072), 4096: rsaKey(4096)}, 3072, "2048, 3072 or 4096"},
 	"ecdsa": {
 		map[uint64]keyFunc{256: ecdsaKey(elliptic.P256()), 384: ecdsaKey(elliptic.P384()), 521: ecdsaKey(elliptic.P521())},
 		256, "256, 384 or 521",
@@ -55,7 +58,7 @@ func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (*SSHKey, field.
 	switch in.Format {
 	case "", openSSH, pkcs8Format:
 	case pkcs1Format:
-		if in.Type != "rsa" {
+		if in.Type != rsaType {
 			r.refuse(at.Child("format"), "must not be PKCS1 for this type, because only RSA keys have that format: "+
 				"set type to rsa, or format to PKCS8")
 		}

@@ -234,6 +234,29 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 		return m.computed(diagnostics, k, g.JWK, Computed{Slow: generator.IsRSA(g.JWK.Algorithm)})
 	case kindWireGuard:
 		return m.computed(nil, &generator.WireGuard{}, g.WireGuard, Computed{})
+	case kindTOTP:
+		t, diagnostics := generator.CompileTOTP(at, g.TOTP)
+		if t != nil {
+			m.Makes, m.Keys = &OneTime{TOTP: t}, t.Keys()
+		}
+		return diagnostics
+	case KindResource:
+		base := &structpb.Struct{}
+		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // otherwise validate refuses it
+			r := &Manifest{Base: base}
+			r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(base))
+			m.Makes = r
+		}
+	default:
+		return m.compileDerived(at, g)
+	}
+	return nil
+}
+
+// compileDerived compiles a kind that derives its outputs from secretExpression. Hashes are slow, because that protects
+// them.
+func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.ErrorList {
+	switch m.Kind {
 	case kindBcrypt:
 		k, diagnostics := generator.CompileBcrypt(at, g.Bcrypt)
 		return m.computed(diagnostics, k, g.Bcrypt, Computed{Slow: true})
@@ -249,19 +272,6 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 	case kindJKS:
 		k, diagnostics := generator.CompileJKS(at, g.JKS)
 		return m.computed(diagnostics, k, g.JKS, Computed{})
-	case kindTOTP:
-		t, diagnostics := generator.CompileTOTP(at, g.TOTP)
-		if t != nil {
-			m.Makes, m.Keys = &OneTime{TOTP: t}, t.Keys()
-		}
-		return diagnostics
-	case KindResource:
-		base := &structpb.Struct{}
-		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // otherwise validate refuses it
-			r := &Manifest{Base: base}
-			r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(base))
-			m.Makes = r
-		}
 	}
 	return nil
 }
