@@ -43,9 +43,6 @@ const (
 	KindResource    = "resource"
 )
 
-// derivedKinds are the kinds of generators whose outputs are made from a source.
-var derivedKinds = []string{kindBcrypt, kindHtpasswd, kindArgon2id, kindPKCS12, kindJKS} //nolint:gochecknoglobals // a table
-
 // GenerationName returns the composition resource name of a generation.
 func GenerationName(name string, number int) string {
 	return GenerationPrefix + name + "/" + strconv.Itoa(number)
@@ -118,14 +115,6 @@ func (m *Generator) HasGenerations() bool { return m.Makes.Object() != Kind{} }
 func (m *Generator) IsComputed() bool {
 	_, ok := m.Makes.(*Computed)
 	return ok
-}
-
-// Source returns the expression for the source of a derived generator, or nil.
-func (m *Generator) Source() *expression.Expression {
-	if c, ok := m.Makes.(*Computed); ok {
-		return c.Source
-	}
-	return nil
 }
 
 // Certificate returns the certificate that it generates, or nil.
@@ -253,29 +242,6 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 	return nil
 }
 
-// compileDerived compiles a kind that derives its outputs from secretExpression. Hashes are slow, because that protects
-// them.
-func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.ErrorList {
-	switch m.Kind {
-	case kindBcrypt:
-		k, diagnostics := generator.CompileBcrypt(at, g.Bcrypt)
-		return m.computed(diagnostics, k, g.Bcrypt, Computed{Slow: true})
-	case kindHtpasswd:
-		k, diagnostics := generator.CompileHtpasswd(at, g.Htpasswd)
-		return m.computed(diagnostics, k, g.Htpasswd, Computed{Slow: true})
-	case kindArgon2id:
-		k, diagnostics := generator.CompileArgon2id(at, g.Argon2id)
-		return m.computed(diagnostics, k, g.Argon2id, Computed{Slow: true})
-	case kindPKCS12:
-		k, diagnostics := generator.CompilePKCS12(at, g.PKCS12)
-		return m.computed(diagnostics, k, g.PKCS12, Computed{})
-	case kindJKS:
-		k, diagnostics := generator.CompileJKS(at, g.JKS)
-		return m.computed(diagnostics, k, g.JKS, Computed{})
-	}
-	return nil
-}
-
 // computed sets the kind, unless its section of the input has diagnostics.
 func (m *Generator) computed(diagnostics field.ErrorList, k generator.Kind, section any, out Computed) field.ErrorList {
 	if len(diagnostics) == 0 {
@@ -362,13 +328,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 				t.Secret = x
 			}
 		}
-		if text, want := derivation(g); text != "" {
-			c.derive(m, text, want)
-			if g.AbandonAfter != nil {
-				c.report(m.Path.Child("abandonAfter").String(), "must not be set: the generation before belongs to another source, "+
-					"so it cannot be used again: leave it out")
-			}
-		}
+		c.derive(m, g)
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
 		}
@@ -406,50 +366,11 @@ func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 	}
 }
 
-// derivation returns the expression for the source of a derived generator, and what it must return.
-func derivation(g v1beta1.Generator) (text string, want expression.Want) {
-	switch {
-	case g.Bcrypt != nil:
-		return g.Bcrypt.SecretExpression, expression.WantText
-	case g.Argon2id != nil:
-		return g.Argon2id.SecretExpression, expression.WantText
-	case g.Htpasswd != nil:
-		return g.Htpasswd.SecretExpression, expression.WantTextMap
-	case g.PKCS12 != nil:
-		return g.PKCS12.SecretExpression, expression.WantTextMap
-	case g.JKS != nil:
-		return g.JKS.SecretExpression, expression.WantTextMap
-	}
-	return "", expression.WantAny
-}
-
-// derive compiles the source of a derived generator. It is evaluated after all other generators, so the lookups for the
-// next generation cannot depend on it.
-func (c *compiler) derive(m *Generator, text string, want expression.Want) {
-	m.Late = true
-	x := c.output(source(m.Path.Child(m.Kind, "secretExpression"), text, want))
-	c.refuseTOTP(x)
-	c.refuseDerived(x)
-	if k, ok := m.Makes.(*Computed); ok {
-		k.Source = x
-	}
-}
-
 // refuseTOTP refuses a one-time password, which changes with time.
 func (c *compiler) refuseTOTP(x *expression.Expression) {
 	c.refuseKinds(x, func(kind string) string {
 		if kind == kindTOTP {
 			return "use a generator that is not a totp"
-		}
-		return ""
-	})
-}
-
-// refuseDerived refuses the outputs of other derived generators, which are not known when a source is evaluated.
-func (c *compiler) refuseDerived(x *expression.Expression) {
-	c.refuseKinds(x, func(kind string) string {
-		if slices.Contains(derivedKinds, kind) {
-			return "it has a secretExpression itself: use what that reads"
 		}
 		return ""
 	})

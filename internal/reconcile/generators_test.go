@@ -520,7 +520,7 @@ variables: [{name: v, value: "{'tls.crt': generated.otp.token, 'tls.key': genera
 				"generators[7].jks.secretExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
 				"generators[8].pkcs12.secretExpression:1:10: may not use generated.otp.token: use a generator that is not a totp",
 				"generators[9].bcrypt.secretExpression:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
-				"generators[9].bcrypt.cost: is 99: must be 4 to 12",
+				"generators[9].bcrypt.cost: is 99: must be from 4 to 12",
 				"generators[9].abandonAfter: must not be set: the generation before belongs to another source, so it cannot be used again: leave it out",
 			},
 		},

@@ -43,6 +43,9 @@ secrets:
   - valueMap: "{'jwk': generated.signer.jwk, 'jwks': generated.signer.jwks, 'wg': generated.tunnel.privateKey}"
 `
 
+// derivedSecrets is the number of the generators and exports of derivedOutputs.
+const derivedSecrets = 9 + 3
+
 // Outputs that are made from a secret are stored, and are made again only when the secret changes. A Secret never has a
 // password beside the hash of another one.
 func derives(ctx context.Context, s scenario) error {
@@ -64,7 +67,7 @@ func derives(ctx context.Context, s scenario) error {
 		)
 	}
 
-	steps = append(steps, func() error { return s.unchangedBy(ctx, 3) }, s.hashesAlwaysFit)
+	steps = append(steps, s.hashesAlwaysFit, func() error { return s.unchangedBy(ctx, 3) })
 
 	return first(steps...)
 }
@@ -104,7 +107,7 @@ func (s scenario) composedSecrets(ctx context.Context) (out []*unstructured.Unst
 	return out, err
 }
 
-// hashesFit waits until the outputs are those of the latest passwords.
+// hashesFit waits until the outputs are those of the latest passwords, and the former generations are deleted.
 func (s scenario) hashesFit(ctx context.Context, generation int, password string) error {
 	return eventually(ctx, soon, "the hashes of the next passwords", func() error {
 		proxy, err := s.data(ctx, "Secret", "app-proxy")
@@ -116,7 +119,14 @@ func (s scenario) hashesFit(ctx context.Context, generation int, password string
 			return fmt.Errorf("the proxy has the former password")
 		}
 
-		_, err = s.Get(ctx, s.core("Secret", fmt.Sprintf("app-hash-%d", generation)))
+		all, err := s.composedSecrets(ctx)
+		if err == nil && len(all) != derivedSecrets {
+			return fmt.Errorf("there are %d Secrets", len(all))
+		}
+
+		if err == nil {
+			_, err = s.Get(ctx, s.core("Secret", fmt.Sprintf("app-hash-%d", generation)))
+		}
 
 		return err
 	})

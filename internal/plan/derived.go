@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+)
+
+// derivedKinds are the kinds of generators whose outputs are made from a source.
+var derivedKinds = []string{kindBcrypt, kindHtpasswd, kindArgon2id, kindPKCS12, kindJKS} //nolint:gochecknoglobals // a table
+
+// Source returns the expression for the source of a derived generator, or nil.
+func (m *Generator) Source() *expression.Expression {
+	if c, ok := m.Makes.(*Computed); ok {
+		return c.Source
+	}
+	return nil
+}
+
+// compileDerived compiles a kind that derives its outputs from secretExpression. Hashes are slow, because that protects
+// them.
+func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.ErrorList {
+	switch m.Kind {
+	case kindBcrypt:
+		k, diagnostics := generator.CompileBcrypt(at, g.Bcrypt)
+		return m.computed(diagnostics, k, g.Bcrypt, Computed{Slow: true})
+	case kindHtpasswd:
+		k, diagnostics := generator.CompileHtpasswd(at, g.Htpasswd)
+		return m.computed(diagnostics, k, g.Htpasswd, Computed{Slow: true})
+	case kindArgon2id:
+		k, diagnostics := generator.CompileArgon2id(at, g.Argon2id)
+		return m.computed(diagnostics, k, g.Argon2id, Computed{Slow: true})
+	case kindPKCS12:
+		k, diagnostics := generator.CompilePKCS12(at, g.PKCS12)
+		return m.computed(diagnostics, k, g.PKCS12, Computed{})
+	case kindJKS:
+		k, diagnostics := generator.CompileJKS(at, g.JKS)
+		return m.computed(diagnostics, k, g.JKS, Computed{})
+	}
+	return nil
+}
+
+// derivation returns the expression for the source of a derived generator, and what it must return.
+func derivation(g v1beta1.Generator) (text string, want expression.Want) {
+	switch {
+	case g.Bcrypt != nil:
+		return g.Bcrypt.SecretExpression, expression.WantText
+	case g.Argon2id != nil:
+		return g.Argon2id.SecretExpression, expression.WantText
+	case g.Htpasswd != nil:
+		return g.Htpasswd.SecretExpression, expression.WantTextMap
+	case g.PKCS12 != nil:
+		return g.PKCS12.SecretExpression, expression.WantTextMap
+	case g.JKS != nil:
+		return g.JKS.SecretExpression, expression.WantTextMap
+	}
+	return "", expression.WantAny
+}
+
+// derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the lookups for the
+// next generation cannot depend on it.
+func (c *compiler) derive(m *Generator, g v1beta1.Generator) {
+	text, want := derivation(g)
+	if text == "" {
+		return
+	}
+	m.Late = true
+	if g.AbandonAfter != nil {
+		c.report(m.Path.Child("abandonAfter").String(), "must not be set: the generation before belongs to another source, "+
+			"so it cannot be used again: leave it out")
+	}
+	x := c.output(source(m.Path.Child(m.Kind, "secretExpression"), text, want))
+	c.refuseTOTP(x)
+	c.refuseDerived(x)
+	if k, ok := m.Makes.(*Computed); ok {
+		k.Source = x
+	}
+}
+
+// refuseDerived refuses the outputs of other derived generators, which are not known when a source is evaluated.
+func (c *compiler) refuseDerived(x *expression.Expression) {
+	c.refuseKinds(x, func(kind string) string {
+		if slices.Contains(derivedKinds, kind) {
+			return "it has a secretExpression itself: use what that reads"
+		}
+		return ""
+	})
+}
