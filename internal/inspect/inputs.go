@@ -308,11 +308,14 @@ func renewed(m *plan.Generator) []string {
 	if !m.HasGenerations() {
 		return nil
 	}
+	var out []string
+	if m.Source() != nil {
+		out = append(out, "the value of secretExpression changes")
+	}
 	annotation := "the composite's annotation " + plan.RotateAnnotation + " requests it"
 	if m.Policy != v1beta1.OnChange && m.Policy != v1beta1.Periodic {
-		return []string{annotation}
+		return append(out, annotation)
 	}
-	var out []string
 	if m.Policy == v1beta1.Periodic {
 		old := "the last one is " + m.Interval.String() + " old"
 		if m.Window != nil {
