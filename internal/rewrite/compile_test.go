@@ -154,7 +154,7 @@ func TestTemplateDiagnostics(t *testing.T) {
 		"NoPattern":   {"one without arguments, too", `{{ "a" | regexMatch }}`, ":1:10: regexMatch must have a literal regular expression as its first argument"},
 		"Pattern":     {"a bad pattern is found before it runs", `{{ regexMatch "(" .value }}`, ":1:15: regexMatch: cannot be compiled: missing closing ): `(`"},
 		"PatternBy":   {"so is the classic pitfall", `{{ regexReplaceAll "(.)" .value "$1_x" }}`, ":1:33: regexReplaceAll: $1_x refers to the group \"1_x\", which source does not have, and is replaced by nothing: write ${1}_x for the group 1 and the text _x"},
-		"Environment": {"nothing is read from outside", `{{ env "HOME" }}`, ":1:4: there is no function \"env\": use one of and, b64dec, b64enc, camelcase, contains, default, eq, ge, gt, hasPrefix, hasSuffix, kebabcase, le, len, lower, lt, ne, nospace, not, or, printf, regexMatch, regexReplaceAll, repeat, replace, sha256sum, snakecase, substr, ternary, trim, trimAll, trimPrefix, trimSuffix, trunc, upper"},
+		"Environment": {"nothing is read from outside", `{{ env "HOME" }}`, ":1:4: there is no function \"env\": use one of and, b64dec, b64enc, base, camelcase, clean, contains, default, dir, eq, ext, ge, gt, hasPrefix, hasSuffix, isAbs, kebabcase, le, len, lower, lt, ne, nospace, not, or, printf, regexMatch, regexReplaceAll, repeat, replace, sha256sum, snakecase, substr, ternary, trim, trimAll, trimPrefix, trimSuffix, trunc, upper"},
 		"Long":        {"a template is a line", strings.Repeat("x", 1025), ": has 1025 characters, over the limit of 1024: split it into several rules"},
 	}
 	for name, tc := range cases {

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,6 +68,13 @@ func (m *meter) functions(patterns map[string]*Pattern) template.FuncMap {
 		"snakecase": m.inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "_")) }),
 		"kebabcase": m.inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "-")) }),
 		"camelcase": m.inWords(camelcase),
+
+		// Keys may be paths, as in a store of secrets. The functions do not depend on the operating system.
+		"base":  m.text(path.Base),
+		"dir":   m.text(path.Dir),
+		"clean": m.text(path.Clean),
+		"ext":   m.text(path.Ext),
+		"isAbs": func(s string) (bool, error) { return path.IsAbs(s), m.spend(s) },
 
 		"trimAll":    m.part(func(cut, s string) string { return strings.Trim(s, cut) }),
 		"trimPrefix": m.part(func(prefix, s string) string { return strings.TrimPrefix(s, prefix) }),

@@ -35,6 +35,16 @@ func TestFunctions(t *testing.T) {
 		"Match":        {"db1", `{{ if regexMatch "^db[0-9]$" .value }}{{ regexReplaceAll "([0-9])" .value "-${1}-" }}{{ end }}`, "db-1-"},
 		"With":         {"k", `{{ with $x := upper .value }}{{ . }}{{ $x }}{{ $.value }}{{ end }}`, "KKk"},
 		"Whitespace":   {"k", "a {{- /* a note */ -}} {{ .value }}", "ak"},
+		"Base":         {"foo/bar/baz", `{{ base .value }}`, "baz"},
+		"BaseOfSlash":  {"prod/db/", `{{ base .value }}`, "db"},
+		"BaseOfNone":   {"", `x{{ base .value }}`, "x."},
+		"Dir":          {"foo/bar/baz", `{{ .value | dir | replace "/" "_" }}`, "foo_bar"},
+		"DirOfNone":    {"a", `x{{ dir .value }}`, "x."},
+		"Clean":        {"foo/bar/../baz", `{{ clean .value }}`, "foo/baz"},
+		"Ext":          {"foo.bar", `{{ ext .value }}`, ".bar"},
+		"ExtOfFolder":  {"a.b/c", `{{ ext .value }}x`, "x"},
+		"IsAbs":        {"/foo", `{{ if isAbs .value }}a{{ end }}{{ isAbs "foo" }}`, "afalse"},
+		"WithoutExt":   {"etc/tls.crt", `{{ $b := base .value }}{{ trimSuffix (ext $b) $b }}`, "tls"},
 		"ReplaceGrows": {"", `{{ replace "" "-" "ab" }}x`, "-a-b-x"},
 	}
 	for name, tc := range cases {

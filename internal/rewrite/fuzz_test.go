@@ -34,6 +34,7 @@ func addSeeds(f *testing.F) {
 		{"etk", "a", "b", "{{ .value | b64dec }}", 1, 0, "a/b\na_b", `{"p":1}` + "\n" + `{"q":2}`},
 		{"e", "a", "b", "x", 0, 0, "a\nb", `{"p":1}` + "\n" + `{"p":2}`},
 		{"m", "a", "b", "x", 0, 0, "a\nb", `{"p":1}` + "\n" + `{"p":2}`},
+		{"t", "a", "b", "{{ if isAbs .value }}{{ dir .value }}{{ end }}{{ base .value }}{{ ext .value }}{{ clean .value }}", 1, 0, "/a/../b.c\na", "x\ny"},
 		{"k", "a", "b", "x", 0, 1, "a\nb", "x\ny"},
 		{"t", "a", "b", "{{ if eq .value `a` }}{{ printf `%s` .value }}{{ end }}", 1, 1, "a\nb", "x\ny"},
 		{"er", "[pq]", "", "x", 0, 2, "a\nb", `{"p":1,"q":2}` + "\n" + `{"x":"\ud83d"}`},

@@ -30,8 +30,8 @@ const (
 
 // Transform computes each name from the previous one. It has exactly one of the fields.
 type Transform struct {
-	// Template is a Go template with .value, the name after the previous rules. It may use the deterministic string
-	// functions of sprig, conditions, variables and with, but no loops and no other templates.
+	// Template is a Go template with .value, the name after the previous rules. It may use the deterministic
+	// functions of sprig for strings and paths, conditions, variables and with, but no loops and no other templates.
 	Template string
 
 	// Key is a compiled function in another language. It must be deterministic, its errors must not contain data,
