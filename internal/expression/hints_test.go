@@ -73,3 +73,43 @@ func TestMergeHints(t *testing.T) {
 		}
 	}
 }
+
+// A value that is only a hash is suspicious, because a Secret rarely has raw bytes. bytes() says that they are meant.
+func TestRawHashIsSuspicious(t *testing.T) {
+	const message = "the value is the raw bytes of the hash: write hex.encode(hash.sha256(...)), or bytes(hash.sha256(...)) if the bytes are meant"
+	for text, c := range map[string]struct {
+		reason string
+		want   expression.Want
+		warned int
+	}{
+		"hash.sha256('a')":                                             {"raw bytes", expression.WantText, 1},
+		"bytes(hash.sha256('a'))":                                      {"they are meant", expression.WantText, 0},
+		"dyn(hash.sha256('a'))":                                        {"as for other suspicions", expression.WantText, 0},
+		"sha256('a')":                                                  {"the result is text", expression.WantText, 0},
+		"hex.encode(hash.sha256(hash.sha256('a')))":                    {"only the result matters", expression.WantText, 0},
+		"base64.encode(hash.sha256('a'))":                              {"", expression.WantText, 0},
+		"base64.decode('aGk=')":                                        {"bytes of something else", expression.WantText, 0},
+		"cel.bind(h, hash.sha256('a'), h)":                             {"a name says what it is", expression.WantText, 0},
+		"cel.bind(a, 'a', hash.sha256(a))":                             {"", expression.WantText, 1},
+		"secret.a == 'b' ? hash.sha256('a') : hash.sha256('b')":        {"each branch", expression.WantText, 2},
+		"{'a': hash.sha256('a'), 'b': bytes(hash.sha256('b'))}":        {"each entry", expression.WantTextMap, 1},
+		"hash.sha256('variable')":                                      {"another expression encodes it", expression.WantAny, 0},
+		"{'a': hash.sha256('a')}":                                      {"", expression.WantAny, 0},
+		"json.encode({'a': hash.sha256('JSON has Base64')})":           {"", expression.WantText, 0},
+		"{'a': secret.a == 'b' ? bytes(hash.sha256('a')) : bytes('')}": {"", expression.WantTextMap, 0},
+	} {
+		x, wrong := env.Compile(expression.Source{Text: text, Path: "here", Want: c.want})
+		if len(wrong) > 0 {
+			t.Fatalf("%s: %v", text, wrong)
+		}
+		got := x.Suspicions()
+		if len(got) != c.warned {
+			t.Errorf("%s: %s: want %d warnings, got %v", text, c.reason, c.warned, got)
+		}
+		for _, d := range got {
+			if d.Message != message || !d.Warning {
+				t.Errorf("%s: want the warning %q, got %v", text, message, d)
+			}
+		}
+	}
+}

@@ -12,8 +12,14 @@ import (
 )
 
 // Suspicions returns warnings about parts that are valid, but probably do not do what is meant. There is none
-// about a value that is wrapped in dyn().
+// about a value that is wrapped in dyn(), or about a hash that is wrapped in bytes().
 func (x *Expression) Suspicions() (out diagnostic.List) {
+	root := resultPart{Expr: x.ast.Expr(), want: x.source.Want}
+	for _, p := range root.parts() {
+		if p.want == WantText && isHash(p.Expr) {
+			out = append(out, x.suspicion(p.ID(), rawHash(p.AsCall())))
+		}
+	}
 	ast.PostOrderVisit(x.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.CallKind {
 			return
@@ -25,15 +31,24 @@ func (x *Expression) Suspicions() (out diagnostic.List) {
 		case "base64.decode":
 			message = x.decodedTwice(call)
 		}
-		if message == "" {
-			return
+		if message != "" {
+			out = append(out, x.suspicion(e.ID(), message))
 		}
-		line, column := x.position(e.ID())
-		d := x.source.wrongAt(line, column, message)
-		d.Warning = true
-		out = append(out, d)
 	}))
 	return out
+}
+
+func (x *Expression) suspicion(id int64, message string) *diagnostic.Diagnostic {
+	line, column := x.position(id)
+	d := x.source.wrongAt(line, column, message)
+	d.Warning = true
+	return d
+}
+
+// rawHash returns the warning about a value that is the bytes of a hash.
+func rawHash(call ast.CallExpr) string {
+	return fmt.Sprintf("the value is the raw bytes of the hash: write hex.encode(%[1]s(...)), "+
+		"or bytes(%[1]s(...)) if the bytes are meant", call.FunctionName())
 }
 
 // comparedWithNull returns the warning about a comparison of a field of the data with null.
