@@ -3,6 +3,7 @@ module github.com/crossplane-contrib/function-export
 go 1.26.0
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/bmatcuk/doublestar/v4 v4.8.0
 	github.com/crossplane/crossplane-runtime/v2 v2.4.0

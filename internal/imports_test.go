@@ -72,6 +72,7 @@ var mayImport = map[string]imports{
 	"internal/budget":      {own: "limits"},
 	"internal/suggest":     {},
 	"internal/pem":         {own: "limits"},
+	"internal/format":      {other: "github.com/BurntSushi/toml net net/netip"}, // net to write the address of a host
 	"internal/document":    {other: "go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 sigs.k8s.io/yaml"},
 	"internal/decode":      {},
 	"internal/composition": {own: "decode", other: "github.com/crossplane/crossplane-runtime"},
@@ -105,7 +106,7 @@ var mayImport = map[string]imports{
 	},
 	"internal/wire": {other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf"},
 	"internal/expression": {
-		own:   "budget diagnostic limits pem sensitive suggest",
+		own:   "budget diagnostic format limits pem sensitive suggest",
 		other: "github.com/google/cel-go google.golang.org/protobuf/types sigs.k8s.io/yaml",
 	},
 	"internal/observation": {own: "expression wire", other: "github.com/google/cel-go"},
@@ -157,9 +158,10 @@ var mayImport = map[string]imports{
 // Nested modules are not on the map: no package imports them, and they keep what they need out of
 // the product's go.mod. Each one needs a reason, so that no package leaves the map with a go.mod.
 var modules = map[string]string{
-	"internal/e2e/tools": "the real Crossplane and what it runs on",
-	"internal/lint":      "golangci-lint, which needs two hundred modules",
-	"internal/release":   "images, registries and SBOMs",
+	"internal/e2e/tools":      "the real Crossplane and what it runs on",
+	"internal/format/readers": "the parsers of all formats",
+	"internal/lint":           "golangci-lint, which needs two hundred modules",
+	"internal/release":        "images, registries and SBOMs",
 }
 
 // The packages that meet the outside, with those below them. All others see only what they are
