@@ -27,7 +27,7 @@ const (
 
 // checks of the functions whose work or result can be larger than the meter assumes for a call: one
 // unit, and one unit for each 64 bytes of text that it returns.
-var checks = merged(pemChecks, map[string]check{ //nolint:gochecknoglobals // a table
+var checks = merged(pemChecks, formatChecks(), map[string]check{ //nolint:gochecknoglobals // a table
 	operators.Equals:    checkEqual,
 	operators.NotEquals: checkEqual,
 	operators.In:        visits(inVisits),

@@ -91,6 +91,9 @@ func (coster) EstimateCallCost(
 			visits = assumedObject
 		}
 	}
+	if f, ok := textFormats[function]; ok {
+		visits = mul(mul(visits, assumedText), uint64(f.growth))
+	}
 	if function != sortByCall { // its second operand is as long as the first
 		for _, a := range args[1:] {
 			visits = mul(visits, 1+sizeOfNode(a).Max/8)

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,9 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64, 
 		reason = "the condition of ?: is " + withArticle(names[0])
 	}
 	hint := cmp.Or(x.rangeHint(fn, operands), bytesHint(fn, have), x.failureHint(fn, have))
+	if errors.Is(err, errNull) {
+		return x.failedAt(id, callName(fn)+" failed"+nullHint)
+	}
 	if fn == "base64.decode" && isSecret(x.pathOf(operands[0])) {
 		hint = ": leave it out: " + alreadyDecoded
 	}

@@ -29,7 +29,7 @@ import (
 func library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	entries := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
-	return append(slices.Concat(encodingFunctions(), pemFunctions()),
+	return append(slices.Concat(encodingFunctions(), pemFunctions(), formatFunctions()),
 		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
 		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
 		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
@@ -241,7 +241,16 @@ func exact(v any) (any, error) {
 type counter struct {
 	nodes, bytes int
 	budget       *budget.Budget
-	weigh        int // the cost of a node in units of the budget: 1 if it is not set
+	weigh        int    // the cost of a node in units of the budget: 1 if it is not set
+	function     string // that converts, for messages, if the result is not JSON
+}
+
+// cannot returns the error for a value that cannot be converted.
+func (c *counter) cannot(what, hint string) error {
+	if c.function == "" {
+		return &Failed{Reason: "returns " + what + ", which JSON cannot represent" + hint}
+	}
+	return &Failed{Reason: c.function + " failed: there is " + what + hint}
 }
 
 func (c *counter) spend(bytes int) error {
@@ -277,7 +286,7 @@ func native(v ref.Val, c *counter) (any, error) {
 		return uint64(t), nil
 	case types.Double:
 		if !isFinite(float64(t)) {
-			return nil, &Failed{Reason: "returns a number that JSON cannot represent"}
+			return nil, c.cannot("a number that is infinite or not a number", "")
 		}
 		return float64(t), nil
 	case types.Null:
@@ -294,8 +303,7 @@ func native(v ref.Val, c *counter) (any, error) {
 	case traits.Lister:
 		return nativeList(t, c)
 	}
-	return nil, &Failed{Reason: "returns a " + v.Type().TypeName() +
-		", which JSON cannot represent: wrap it in string(...)"}
+	return nil, c.cannot("a "+v.Type().TypeName(), ": wrap it in string(...)")
 }
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
@@ -318,8 +326,7 @@ func nativeMap(m traits.Mapper, c *counter) (any, error) {
 		k := it.Next()
 		s, ok := k.(types.String)
 		if !ok {
-			return nil, &Failed{Reason: "returns a map whose keys are " + k.Type().TypeName() +
-				", which JSON cannot represent: wrap them in string(...)"}
+			return nil, c.cannot("a map whose keys are "+k.Type().TypeName(), ": wrap them in string(...)")
 		}
 		e, ok := m.Find(k)
 		if !ok && e == nil { // otherwise it does not exist yet

@@ -39,7 +39,7 @@ func TestFaultsInWords(t *testing.T) {
 
 		"Variable":   {"a misspelt variable", "secert.a", []string{"here:1:1: there is no variable secert: did you mean secret?"}},
 		"Function":   {"another language's function, at its name", "string(len(secret.a))", []string{"here:1:8: there is no function len: write size(value)"}},
-		"Namespaced": {"a function without its name space", "encode('a')", []string{"here:1:1: there is no function encode: did you mean base64.encode or base64url.encode or hex.encode or json.encode or yaml.encode?"}},
+		"Namespaced": {"a function without its name space", "encode('a')", []string{"here:1:1: there is no function encode: did you mean base64.encode or base64url.encode or dotenv.encode or hex.encode or ini.encode or json.encode or libpq.encode or pgpass.encode or properties.encode or toml.encode or yaml.encode?"}},
 		"Macro":      {"a macro with too little", "secret.map('a')", []string{"here:1:8: map takes a name for each element and an expression that uses the name: write for example list.map(x, x.name)"}},
 		"Count":      {"too few arguments", "secret.a.replace('b')", []string{"here:1:10: replace takes 2 or 3 arguments in its parentheses, but has 1"}},
 		"Convert":    {"an argument that must be converted", "base64.encode(secret.a)", []string{"here:1:8: base64.encode does not accept string: wrap the string in bytes(...)"}},

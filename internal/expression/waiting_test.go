@@ -103,13 +103,14 @@ func (w *writer) text(depth int) string {
 	case 20:
 		return "resource.spec.tags.map(t, t + " + e() + ").join()"
 	case 21:
-		return w.of("sha256(", "hex.encode(hash.md5(", "base64url.encode(hmac.sha256('k', ") + e() + ")"
+		return w.of("sha256("+e(), "hex.encode(hash.md5("+e()+")", "base64url.encode(hmac.sha256('k', "+e()+")", "dotenv.encode({'K': "+e()+"}",
+			"pem.join(pem.split('-----BEGIN A-----\\n' + base64.encode(bytes("+e()+")) + '\\n-----END A-----')") + ")"
 	case 22:
 		return "(resource.spec.tags + resource.status.items.map(i, i.name)).join('')"
 	case 23:
 		return "string(" + number() + " * 2 - -" + number() + ")"
 	case 24:
-		return "json.encode({?'a': " + optional() + ", 'b': " + e() + "})"
+		return w.of("json.encode", "properties.encode", "toml.encode") + "({?'a': " + optional() + ", 'b': " + e() + "})"
 	}
 	return "string(bytes(" + e() + "))"
 }

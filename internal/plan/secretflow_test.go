@@ -19,6 +19,11 @@ func TestFunctionsOfSecretsAreSecret(t *testing.T) {
 		"{'a': secret.password}.merge({}).a", "{}.merge({'a': secret.password}).b",
 		"pem.split(secret.password)[0]", "pem.join([secret.password, '']) + ''", "pem.chain(secret.password)",
 		"pem.leaf(secret.password)", "pem.ca(secret.password)", "pem.certificates(secret.password)", "pem.privateKey(secret.password)",
+		"properties.encode({'a': secret.password})", "dotenv.encode({'A': secret.password})", "ini.encode({'a': {'b': secret.password}})",
+		"toml.encode({'a': [secret.password]})", "pgpass.encode([{'password': secret.password}])", "libpq.encode({'password': secret.password})",
+		"jdbc.url({'driver': 'mysql', 'host': 'h', 'username': 'u', 'password': secret.password})",
+		"mysql.dsn({'host': 'h', 'username': 'u', 'password': secret.password})", "amqp.url({'host': 'h', 'username': 'u', 'password': secret.password})",
+		"mongodb.url({'host': 'h', 'username': 'u', 'password': secret.password})", "redis.url({'host': 'h', 'password': secret.password})",
 	} {
 		_, wrong := plantest.Compile(t, plantest.Exports(fmt.Sprintf(
 			`configMaps: [{name: a, from: db, data: [{key: k, value: %q}]}]`, text)))
