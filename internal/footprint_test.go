@@ -32,6 +32,9 @@ func TestFootprint(t *testing.T) {
 			t.Fatalf("cannot list the imports of %s: %v", dir, err)
 		}
 		for _, path := range strings.Fields(string(out)) {
+			if strings.HasPrefix(path, "k8s.io/apimachinery/pkg/runtime/serializer/cbor/") {
+				continue // a quantity encodes itself with it, and it registers nothing
+			}
 			for _, prefix := range refused {
 				if strings.HasPrefix(path, prefix) {
 					t.Errorf("internal/%s imports %s, directly or through others", dir, path)

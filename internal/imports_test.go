@@ -106,8 +106,12 @@ var mayImport = map[string]imports{
 	},
 	"internal/wire": {other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf"},
 	"internal/expression": {
-		own:   "budget diagnostic format limits pem sensitive suggest",
+		own:   "budget diagnostic format kubernetes limits pem sensitive suggest",
 		other: "github.com/google/cel-go google.golang.org/protobuf/types sigs.k8s.io/yaml",
+	},
+	"internal/kubernetes": {
+		other: "github.com/blang/semver/v4 github.com/google/cel-go k8s.io/apimachinery/pkg/api/resource " +
+			"k8s.io/apimachinery/pkg/util/validation k8s.io/kube-openapi/pkg/validation/strfmt",
 	},
 	"internal/observation": {own: "expression wire", other: "github.com/google/cel-go"},
 	"internal/object":      {own: "sensitive wire", other: "google.golang.org/protobuf/types k8s.io/apimachinery"},
@@ -158,10 +162,11 @@ var mayImport = map[string]imports{
 // Nested modules are not on the map: no package imports them, and they keep what they need out of
 // the product's go.mod. Each one needs a reason, so that no package leaves the map with a go.mod.
 var modules = map[string]string{
-	"internal/e2e/tools":      "the real Crossplane and what it runs on",
-	"internal/format/readers": "the parsers of all formats",
-	"internal/lint":           "golangci-lint, which needs two hundred modules",
-	"internal/release":        "images, registries and SBOMs",
+	"internal/e2e/tools":         "the real Crossplane and what it runs on",
+	"internal/format/readers":    "the parsers of all formats",
+	"internal/kubernetes/agrees": "Kubernetes' own CEL functions, which import the typed API",
+	"internal/lint":              "golangci-lint, which needs two hundred modules",
+	"internal/release":           "images, registries and SBOMs",
 }
 
 // The packages that meet the outside, with those below them. All others see only what they are

@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
+	"github.com/crossplane-contrib/function-export/internal/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // checks of the functions whose work or result can be larger than the meter assumes for a call: one
 // unit, and one unit for each 64 bytes of text that it returns.
-var checks = merged(pemChecks, formatChecks(), map[string]check{ //nolint:gochecknoglobals // a table
+var checks = merged(pemChecks, formatChecks(), kubernetesChecks, map[string]check{ //nolint:gochecknoglobals // a table
 	operators.Equals:    checkEqual,
 	operators.NotEquals: checkEqual,
 	operators.In:        visits(inVisits),
@@ -297,12 +298,15 @@ func isScalar(v ref.Val) bool {
 	return false
 }
 
+// textLen returns the bytes of a string, of bytes, or of the text that an opaque value was made of.
 func textLen(v ref.Val) int64 {
 	switch t := v.(type) {
 	case types.String:
 		return int64(len(t))
 	case types.Bytes:
 		return int64(len(t))
+	case kubernetes.Opaque:
+		return t.Len()
 	}
 	return 0
 }

@@ -255,7 +255,8 @@ func (w Want) refuse(t *cel.Type, several string) (want, hint string) {
 		want, hint, ok = "a map(string, string)", mapHint(t), ok || isTextMap(t, w == WantTextMap)
 	case WantJSON:
 		want = "a value that JSON can represent"
-		ok = !isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind)
+		ok = !isKind(t, types.BytesKind, types.DurationKind, types.TimestampKind, types.TypeKind, types.OpaqueKind) &&
+			opaqueHint(t) == ""
 	case WantBool:
 		want, hint, ok = "true or false", ": compare it with something", ok || isKind(t, types.BoolKind)
 	case WantList:
@@ -354,7 +355,7 @@ func conversionHint(t *cel.Type, several string) string {
 	case types.NullTypeKind:
 		return ": write '' for an empty text, or optional.none() with optional: true for no value"
 	}
-	return ""
+	return opaqueHint(t)
 }
 
 // listHint returns how to make a list of a value of type t.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
@@ -242,6 +243,10 @@ func (m mismatch) explainOperands(call ast.CallExpr, have []*types.Type) string 
 		return "a string has no elements: write .charAt(0) for a character, or .substring(0, 3) for a part"
 	case fn == operators.Index && isKind(have[0], types.ListKind):
 		return fmt.Sprintf("the index of a list must be a number, but this is %s: write for example [0]", m.aType(have[1]))
+	case fn == "add" && isKind(have[0], types.ListKind):
+		return "add is for quantities: write list + [value]"
+	case fn == "sub" && isKind(have[0], types.StringKind):
+		return "sub is for quantities: " + forReplace
 	case fn == operators.LogicalNot:
 		return fmt.Sprintf("! takes true or false, but this is %s%s", m.aType(have[0]), m.compared(call.Args()[0]))
 	case fn == operators.Modulo && isKind(have[0], types.StringKind):
@@ -272,7 +277,7 @@ func (m mismatch) explainOverload(call ast.CallExpr) string {
 	case slices.ContainsFunc(operandsOf(call), isHash):
 		return message + hashHint
 	}
-	return message + conversion(overloads, have)
+	return message + cmp.Or(conversion(overloads, have), operandHint(fn, have))
 }
 
 // explainForm returns a message if a call has the wrong form or the wrong number of arguments. counts
@@ -346,6 +351,8 @@ func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
 func conversionOf(from, to *types.Type) string {
 	text := isKind(from, types.StringKind)
 	switch {
+	case text && kubernetes.Parser(to) != "":
+		return fmt.Sprintf(": wrap the string in %s(...)", kubernetes.Parser(to))
 	case !text && !isKind(from, types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.BytesKind):
 		return ""
 	case isKind(to, types.StringKind), text && isKind(to, types.BytesKind, types.IntKind, types.DoubleKind):

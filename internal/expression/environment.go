@@ -18,6 +18,7 @@ import (
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/ext"
 
+	"github.com/crossplane-contrib/function-export/internal/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
@@ -184,7 +185,7 @@ func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(0)),
 		ext.Regex(ext.RegexVersion(0)),
 	}
-	env, err := cel.NewEnv(slices.Concat(options, library(), ordered(), variables)...)
+	env, err := cel.NewEnv(slices.Concat(options, library(), kubernetes.Library(), ordered(), variables)...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create CEL environment: %w", err)
 	}

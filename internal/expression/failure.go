@@ -107,6 +107,10 @@ var notOf = map[string]string{ //nolint:gochecknoglobals // a table
 	"base64.decode": "base64", "yaml.decode": "YAML", "hex.decode": "hexadecimal",
 	"base64url.decode": "base64url, which has - and _ instead of + and /",
 	"json.decode":      "JSON: leave json.decode out if it is a plain text",
+	"url":              "an absolute URL or an absolute path", "quantity": "a quantity such as 500Mi",
+	"ip": "an IP address", "ip.isCanonical": "an IP address", "containsIP": "an IP address",
+	"cidr": "a network such as 10.0.0.0/8", "containsCIDR": "a network such as 10.0.0.0/8",
+	"semver": "a semantic version such as 1.2.3",
 }
 
 // failureHint returns a hint for a call that failed on operands of some types.
@@ -131,6 +135,8 @@ func (x *Expression) failureHint(fn string, have []*cel.Type) string {
 		return ": wrap the string in int(...) or double(...)"
 	case fn == "contains" && isKind(have[0], types.ListKind):
 		return ": write value in list"
+	case fn == "asInteger":
+		return ": it is not a whole number, or it is over 2^63: test .isInteger() first"
 	case notOf[fn] != "" && text:
 		return ": the text is not " + notOf[fn]
 	case isOperator(fn) || f == nil:

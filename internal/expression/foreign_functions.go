@@ -4,15 +4,14 @@ import "strings"
 
 // Hints that several functions share.
 const (
-	forPresence   = "write for example has(composite.spec.host), or for a default composite.spec.?host.orValue('none')"
-	forRandom     = "put it under generators"
-	forClock      = "expressions have no clock: read a time from an object, as in composite.metadata.creationTimestamp"
-	forKubernetes = "it belongs to the CEL of the Kubernetes API server: write split, matches or regex.extract for a text"
-	forPattern    = "write regex.replace(text, pattern, new), with r'\\1' for its first group"
-	forReplace    = "write text.replace(old, new)"
-	forChain      = "write pem.leaf(text), pem.ca(text) or pem.chain(text)"
-	forBlocks     = "write pem.certificates(text), pem.privateKey(text) or pem.split(text)"
-	forElements   = "iterate over the map to read its keys: map.map(key, key)"
+	forPresence = "write for example has(composite.spec.host), or for a default composite.spec.?host.orValue('none')"
+	forRandom   = "put it under generators"
+	forClock    = "expressions have no clock: read a time from an object, as in composite.metadata.creationTimestamp"
+	forPattern  = "write regex.replace(text, pattern, new), with r'\\1' for its first group"
+	forReplace  = "write text.replace(old, new)"
+	forChain    = "write pem.leaf(text), pem.ca(text) or pem.chain(text)"
+	forBlocks   = "write pem.certificates(text), pem.privateKey(text) or pem.split(text)"
+	forElements = "iterate over the map to read its keys: map.map(key, key)"
 )
 
 // notEncoded is the hint for a function that encodes in Base64, as templates of Secrets need it.
@@ -37,7 +36,7 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write text.startsWith(part)":              "hasprefix",
 		"write text.endsWith(part)":                "hassuffix",
 		forPattern:                                 "regexreplaceall regexreplace resub",
-		forReplace:                                 "replaceall gsub sub",
+		forReplace:                                 "replaceall gsub",
 		"write text.matches(pattern)":              "regexmatch match search test",
 		"write regex.extract(text, pattern)":       "capture regexfind",
 		"write regex.extractAll(text, pattern)":    "findall regexfindall scan",
@@ -77,7 +76,7 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write orValue for a default value":           "orelse ordefault getorelse unwrapor",
 		"write condition ? one : other":               "tern ternary iff ifelse",
 		"write a + b":                                 "concat",
-		"write list + [value]":                        "append push add extend",
+		"write list + [value]":                        "append push extend",
 		"write list[0]":                               "head",
 		"write list.slice(0, 3)":                      "take limit",
 		"write list.map(x, x.name)":                   "foreach collect each pluck",
@@ -103,10 +102,7 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write composite": "getcompositeresource",
 		"write composite for its .oxr, and resources for its .ocds": "option",
 		forClock: "now today timestamp.now time.now date.now time timestamp date datetime",
-		"CEL cannot add up a list: select the elements one by one":                              "sum reduce fold avg",
-		"a quantity is a text here: compare its number, as in int(text.replace('Gi', '')) > 10": "quantity isquantity",
-		forKubernetes: "ip isip cidr iscidr " +
-			"url isurl semver issemver format.named format.dns1123label",
+		"CEL cannot add up a list: select the elements one by one":            "sum reduce fold avg",
 		"write optional.none() with optional: true to leave a key out":        "omit",
 		"put the value into an EnvironmentConfig, and write environment.name": "env getenv os process environ",
 		"leave it out: a missing value is waited for":                         "required fail error raise throw",

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -303,7 +304,7 @@ func native(v ref.Val, c *counter) (any, error) {
 	case traits.Lister:
 		return nativeList(t, c)
 	}
-	return nil, c.cannot("a "+v.Type().TypeName(), ": wrap it in string(...)")
+	return nil, c.cannot("a "+v.Type().TypeName(), cmp.Or(opaqueHint(typeOf(v)), stringHint))
 }
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

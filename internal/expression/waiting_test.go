@@ -63,7 +63,7 @@ func (w *writer) text(depth int) string {
 	if depth <= 0 {
 		return leaf()
 	}
-	switch w.IntN(26) {
+	switch w.IntN(30) {
 	case 0, 1:
 		return "(" + e() + " + " + e() + ")"
 	case 2, 3:
@@ -111,6 +111,14 @@ func (w *writer) text(depth int) string {
 		return "string(" + number() + " * 2 - -" + number() + ")"
 	case 24:
 		return w.of("json.encode", "properties.encode", "toml.encode") + "({?'a': " + optional() + ", 'b': " + e() + "})"
+	case 25:
+		return "string(" + w.of("isURL(", "ip(", "cidr(", "isSemver(", "isQuantity(", "ip.isCanonical(") + e() + "))"
+	case 26:
+		return w.of("url('https://' + ", "url(") + e() + ")" + w.of(".getHost()", ".getEscapedPath()", ".getQuery().map(k, k).join()")
+	case 27:
+		return "string(" + w.of("quantity(", "quantity('1').add(quantity(") + e() + w.of(")", "))") + ".asInteger())"
+	case 28:
+		return "format.uri().validate(" + e() + ").orValue([]).join()"
 	}
 	return "string(bytes(" + e() + "))"
 }

@@ -13,6 +13,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func generate(definition, full, limits []byte) ([]byte, error) {
 	objects, fieldsErr := fields(definition)
 	seen, variablesErr := variables(env)
 	places, placesErr := visibility(env, full, seen)
-	groups, functionsErr := vocabulary.Of(env)
+	groups, functionsErr := vocabulary.Of(context.Background(), env)
 	numbers, limitsErr := limitsOf(limits)
 	err = errors.Join(fieldsErr, variablesErr, placesErr, functionsErr, limitsErr, allPlaces(objects, places))
 	if err != nil {

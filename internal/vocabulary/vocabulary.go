@@ -53,9 +53,11 @@ type Entry struct {
 }
 
 // Of returns all functions, operators and macros of the environment, in groups.
-func Of(env *expression.Environment) ([]Group, error) { return read(env, text) }
+func Of(ctx context.Context, env *expression.Environment) ([]Group, error) {
+	return read(ctx, env, text)
+}
 
-func read(env *expression.Environment, text []byte) ([]Group, error) {
+func read(ctx context.Context, env *expression.Environment, text []byte) ([]Group, error) {
 	v := vocabulary{}
 	if err := yaml.UnmarshalStrict(text, &v); err != nil {
 		return nil, fmt.Errorf("cannot read the vocabulary: %w", err)
@@ -70,7 +72,7 @@ func read(env *expression.Environment, text []byte) ([]Group, error) {
 	}
 	for _, g := range v.Groups {
 		for i := range g.Entries {
-			wrong = append(wrong, l.describe(&g.Entries[i]), g.Entries[i].evaluate(env, v.Secret))
+			wrong = append(wrong, l.describe(&g.Entries[i]), g.Entries[i].evaluate(ctx, env, v.Secret))
 		}
 	}
 	return v.Groups, errors.Join(append(wrong, l.undescribed())...)
@@ -116,7 +118,7 @@ func (l left) describe(e *Entry) error {
 }
 
 func (l left) undescribed() error {
-	var wrong []error
+	wrong := make([]error, 0, len(l.functions)+len(l.macros))
 	for _, name := range slices.Sorted(maps.Keys(l.functions)) {
 		wrong = append(wrong, fmt.Errorf("cannot describe function %s: write an entry into vocabulary.yaml", name))
 	}
@@ -127,7 +129,7 @@ func (l left) undescribed() error {
 }
 
 // evaluate the example.
-func (e *Entry) evaluate(env *expression.Environment, secret map[string]string) error {
+func (e *Entry) evaluate(ctx context.Context, env *expression.Environment, secret map[string]string) error {
 	if e.Does == "" || e.Example == "" {
 		return fmt.Errorf("cannot describe %s: it needs does and example", slices.Concat(e.Names, e.Macros))
 	}
@@ -139,7 +141,7 @@ func (e *Entry) evaluate(env *expression.Environment, secret map[string]string) 
 	if err != nil {
 		return fmt.Errorf("cannot evaluate example %s: %w", e.Example, err)
 	}
-	v, err := x.Evaluate(context.Background(), vars, budget.New(context.Background()))
+	v, err := x.Evaluate(ctx, vars, budget.New(ctx))
 	if err != nil {
 		return fmt.Errorf("cannot evaluate example %s: %w", e.Example, err)
 	}

@@ -30,7 +30,7 @@ func TestIncomplete(t *testing.T) {
 			if bytes.Equal(changed, text) {
 				t.Fatalf("the vocabulary has no %s", tc.old)
 			}
-			_, err := read(env, changed)
+			_, err := read(t.Context(), env, changed)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("want %s, got %v", tc.want, err)
 			}

@@ -75,7 +75,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	if c.Functions {
-		return printFunctions(stdout, env, c.Paths)
+		return printFunctions(ctx, stdout, env, c.Paths)
 	}
 	steps, known, wrong, err := c.load(stdin)
 	if err != nil {

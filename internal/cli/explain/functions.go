@@ -2,6 +2,7 @@ package explain
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,8 @@ func (c *Command) Validate() error {
 
 // printFunctions prints the functions of expressions, in one write: all of them, or those with a name that contains one
 // of the texts.
-func printFunctions(w io.Writer, env *expression.Environment, texts []string) error {
-	groups, err := vocabulary.Of(env)
+func printFunctions(ctx context.Context, w io.Writer, env *expression.Environment, texts []string) error {
+	groups, err := vocabulary.Of(ctx, env)
 	if err != nil {
 		return err
 	}
