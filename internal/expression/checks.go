@@ -28,7 +28,7 @@ const (
 
 // checks of the functions whose work or result can be larger than the meter assumes for a call: one
 // unit, and one unit for each 64 bytes of text that it returns.
-var checks = merged(pemChecks, formatChecks(), kubernetesChecks, map[string]check{ //nolint:gochecknoglobals // a table
+var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]check{ //nolint:gochecknoglobals // a table
 	operators.Equals:    checkEqual,
 	operators.NotEquals: checkEqual,
 	operators.In:        visits(inVisits),
@@ -78,6 +78,7 @@ var checks = merged(pemChecks, formatChecks(), kubernetesChecks, map[string]chec
 	"string":           linear(1),
 	"sha256":           linear(1),
 	"hash.md5":         linear(1),
+	"hash.fnv64a":      linear(1),
 	"hash.sha1":        linear(1),
 	"hash.sha256":      linear(1),
 	"hash.sha512":      linear(1),
@@ -91,9 +92,9 @@ var checks = merged(pemChecks, formatChecks(), kubernetesChecks, map[string]chec
 	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
 })
 
-// merged returns a table with the entries of several ones.
-func merged(tables ...map[string]check) map[string]check {
-	out := map[string]check{}
+// joined returns the entries of several tables.
+func joined[V any](tables ...map[string]V) map[string]V {
+	out := map[string]V{}
 	for _, t := range tables {
 		maps.Copy(out, t)
 	}

@@ -36,6 +36,12 @@ var kubernetesChecks = map[string]check{ //nolint:gochecknoglobals // a table
 	"validate":       visits(func(a []ref.Val) int64 { return 32 * (textLen(a[1]) + 16) }), // several patterns
 }
 
+// kubernetesWeights are estimates of the same work, for each character or unknown value.
+var kubernetesWeights = map[string]uint64{ //nolint:gochecknoglobals // a table
+	"url": 8, "isURL": 4, "getEscapedPath": 4, "getQuery": 16, "semver": 16, "isSemver": 16, "validate": 24,
+	"quantity": 64, "isQuantity": 64, "add": 8, "sub": 8, "isGreaterThan": 8, "isLessThan": 8, "compareTo": 8,
+}
+
 // quantityVisits is the work of calculating with a quantity of a thousand digits.
 const quantityVisits = 256
 

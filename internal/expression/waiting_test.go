@@ -63,7 +63,7 @@ func (w *writer) text(depth int) string {
 	if depth <= 0 {
 		return leaf()
 	}
-	switch w.IntN(30) {
+	switch w.IntN(29) {
 	case 0, 1:
 		return "(" + e() + " + " + e() + ")"
 	case 2, 3:
@@ -112,12 +112,10 @@ func (w *writer) text(depth int) string {
 	case 24:
 		return w.of("json.encode", "properties.encode", "toml.encode") + "({?'a': " + optional() + ", 'b': " + e() + "})"
 	case 25:
-		return "string(" + w.of("isURL(", "ip(", "cidr(", "isSemver(", "isQuantity(", "ip.isCanonical(") + e() + "))"
+		return "string(" + w.of("isURL(", "isIP(", "isCIDR(", "isSemver(", "isQuantity(") + e() + "))"
 	case 26:
-		return w.of("url('https://' + ", "url(") + e() + ")" + w.of(".getHost()", ".getEscapedPath()", ".getQuery().map(k, k).join()")
+		return "url('/' + url.pathEscape(" + e() + ")).getEscapedPath()"
 	case 27:
-		return "string(" + w.of("quantity(", "quantity('1').add(quantity(") + e() + w.of(")", "))") + ".asInteger())"
-	case 28:
 		return "format.uri().validate(" + e() + ").orValue([]).join()"
 	}
 	return "string(bytes(" + e() + "))"

@@ -12,7 +12,7 @@ import (
 // ConfigMap.
 func TestFunctionsOfSecretsAreSecret(t *testing.T) {
 	for _, text := range []string{
-		"hash.md5(secret.password)", "hash.sha1(secret.password)", "hash.sha256(secret.password)", "hash.sha512(secret.password)",
+		"hash.fnv64a(secret.password)", "hash.md5(secret.password)", "hash.sha1(secret.password)", "hash.sha256(secret.password)", "hash.sha512(secret.password)",
 		"sha256(secret.password)", "hex.encode(hash.sha256(secret.password))", "string(hash.sha256(secret.password)) + ''",
 		"hmac.sha256(secret.password, 'message')", "hmac.sha256('key', secret.password)", "hex.encode(secret.password)",
 		"hex.decode(secret.password)", "base64url.encode(secret.password)", "base64url.decode(secret.password)",
