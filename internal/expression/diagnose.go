@@ -243,10 +243,6 @@ func (m mismatch) explainOperands(call ast.CallExpr, have []*types.Type) string 
 		return "a string has no elements: write .charAt(0) for a character, or .substring(0, 3) for a part"
 	case fn == operators.Index && isKind(have[0], types.ListKind):
 		return fmt.Sprintf("the index of a list must be a number, but this is %s: write for example [0]", m.aType(have[1]))
-	case fn == "add" && isKind(have[0], types.ListKind):
-		return "add is for quantities: write list + [value]"
-	case fn == "sub" && isKind(have[0], types.StringKind):
-		return "sub is for quantities: " + forReplace
 	case fn == operators.LogicalNot:
 		return fmt.Sprintf("! takes true or false, but this is %s%s", m.aType(have[0]), m.compared(call.Args()[0]))
 	case fn == operators.Modulo && isKind(have[0], types.StringKind):
@@ -258,7 +254,7 @@ func (m mismatch) explainOperands(call ast.CallExpr, have []*types.Type) string 
 // explainOverload returns a message about the form of a call or its operands.
 func (m mismatch) explainOverload(call ast.CallExpr) string {
 	fn, have := call.FunctionName(), m.typesOf(operandsOf(call))
-	if message := m.explainOperands(call, have); message != "" {
+	if message := cmp.Or(explainQuantity(fn, have), m.explainOperands(call, have)); message != "" {
 		return message
 	}
 	overloads := m.env.env.Functions()[fn].OverloadDecls()

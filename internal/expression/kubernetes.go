@@ -50,6 +50,17 @@ var (
 	comparisonWork = visits(func(a []ref.Val) int64 { return quantityVisits + textLen(a[0]) + textLen(a[1]) })
 )
 
+// explainQuantity returns a message about a function of quantities that other languages have for lists and strings.
+func explainQuantity(fn string, have []*types.Type) string {
+	switch {
+	case fn == "add" && isKind(have[0], types.ListKind):
+		return "add is for quantities: write list + [value]"
+	case fn == "sub" && isKind(have[0], types.StringKind):
+		return "sub is for quantities: " + forReplace
+	}
+	return ""
+}
+
 // operandHint returns a hint for an operator or a function that does not accept a value of Kubernetes' functions.
 func operandHint(fn string, have []*types.Type) string {
 	for _, t := range have {

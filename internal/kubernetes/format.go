@@ -41,12 +41,12 @@ var named = map[string]*format{ //nolint:gochecknoglobals // a table
 // formatFunctions declares format.named, a function for each format, and validate.
 func formatFunctions() []cel.EnvOption {
 	messages := cel.OptionalType(cel.ListType(cel.StringType))
-	out := []cel.EnvOption{
+	out := make([]cel.EnvOption, 0, len(named)+2)
+	out = append(out,
 		cel.Function("format.named", cel.Overload("format-named", []*cel.Type{cel.StringType}, cel.OptionalType(formats.typ),
 			onText(formatNamed))),
 		cel.Function("validate", cel.MemberOverload("format-validate", []*cel.Type{formats.typ, cel.StringType}, messages,
-			cel.BinaryBinding(validate))),
-	}
+			cel.BinaryBinding(validate))))
 	for name, f := range named {
 		id := "format." + name
 		call := cel.FunctionBinding(func(...ref.Val) ref.Val { return formats.of(f, nil) })
