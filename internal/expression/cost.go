@@ -92,7 +92,7 @@ func (coster) EstimateCallCost(
 		}
 	}
 	if f, ok := textFormats[function]; ok {
-		visits = mul(mul(visits, assumedText), uint64(f.growth))
+		visits = mul(mul(visits, assumedText), uint64(f.growth)) //nolint:gosec // it is positive
 	}
 	if function != sortByCall { // its second operand is as long as the first
 		for _, a := range args[1:] {

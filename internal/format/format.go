@@ -193,7 +193,7 @@ func (f *fields) parameters(reserved ...string) []parameter {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		switch {
 		case !isName(key):
-			f.fail("the name of a parameter is not made of letters, digits, _, - and .")
+			f.fail("the name of a parameter does not only have letters, digits, the characters . _ and -, or begins with . or -")
 		case slices.Contains(reserved, strings.ToLower(key)):
 			f.fail("a parameter is written twice: it has a key of its own outside of parameters")
 		}

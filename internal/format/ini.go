@@ -32,7 +32,7 @@ func INI(sections map[string]any) (string, error) {
 		section, err := lines(entries, func(key, value string) (string, error) {
 			switch lower := strings.ToLower(key); {
 			case !isName(key):
-				return "", errors.New("a key is not made of letters, digits, _, - and .")
+				return "", errors.New("a key does not only have letters, digits, the characters . _ and -, or begins with . or -")
 			case seen[lower]:
 				return "", errors.New("two keys of a section differ only in case")
 			default:

@@ -41,7 +41,7 @@ func (f *fields) jdbc(driver string, quote func(string) string) (string, error) 
 		all = append(all, parameter{password, f.text(password)})
 	}
 	all = append(all, f.parameters("user", password)...)
-	return f.finish(address + query("?", all, quote))
+	return f.finish(address + query(all, quote))
 }
 
 // asMariaDB returns a value unchanged, because MariaDB Connector/J does not decode it.

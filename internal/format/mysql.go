@@ -19,7 +19,7 @@ func MySQL(m map[string]any) (string, error) {
 		login += "@"
 	}
 	dsn := login + "tcp(" + f.address() + ")/" + escape(f.filled(database))
-	return f.finish(dsn + f.query("?", escapeDSN))
+	return f.finish(dsn + f.query(escapeDSN))
 }
 
 // escapeDSN escapes a parameter. The driver does not decode all of them, so that a list of character sets must keep

@@ -21,7 +21,7 @@ func AMQP(m map[string]any) (string, error) {
 	if f.has("vhost") {
 		address += "/" + escape(f.filled("vhost"))
 	}
-	return f.finish(address + f.query("?", escape))
+	return f.finish(address + f.query(escape))
 }
 
 // Redis writes a Redis URL. The fields are host, port, database (a number), username, password, tls and parameters.
@@ -41,7 +41,7 @@ func Redis(m map[string]any) (string, error) {
 		}
 		address += "/" + n
 	}
-	return f.finish(address + f.query("?", escape))
+	return f.finish(address + f.query(escape))
 }
 
 // MongoDB writes a MongoDB URL. The fields are either host and port or hosts (a list), and srv, database, username,
@@ -56,7 +56,7 @@ func MongoDB(m map[string]any) (string, error) {
 		}
 	}
 	address := scheme + f.login() + f.hosts() + "/" + escape(f.filled(database))
-	return f.finish(address + f.query("?", escape))
+	return f.finish(address + f.query(escape))
 }
 
 // hosts returns the field hosts, or host and port.
@@ -144,12 +144,10 @@ func join(host, port string) string {
 	return host
 }
 
-// query returns the field parameters, after a separator.
-func (f *fields) query(separator string, escape func(string) string, reserved ...string) string {
-	return query(separator, f.parameters(reserved...), escape)
-}
+// query returns the field parameters as the query of a URL.
+func (f *fields) query(escape func(string) string) string { return query(f.parameters(), escape) }
 
-func query(separator string, parameters []parameter, escape func(string) string) string {
+func query(parameters []parameter, escape func(string) string) string {
 	if len(parameters) == 0 {
 		return ""
 	}
@@ -157,7 +155,7 @@ func query(separator string, parameters []parameter, escape func(string) string)
 	for i, p := range parameters {
 		out[i] = p.key + "=" + escape(p.value)
 	}
-	return separator + strings.Join(out, "&")
+	return "?" + strings.Join(out, "&")
 }
 
 // finish returns a text if all fields were valid.
