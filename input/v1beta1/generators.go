@@ -490,8 +490,7 @@ type Argon2idGenerator struct {
 	// The memory of each check of a password, from `7Mi` to `64Mi`. If it is not set, it is `19Mi`.
 	// +optional
 	// +kubebuilder:default="19Mi"
-	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:Pattern=`^[0-9]+(Ki|Mi)$`
+	// +kubebuilder:validation:Pattern=`^([7-9]|[1-5][0-9]|6[0-4])Mi$`
 	Memory string `json:"memory,omitempty"`
 
 	// How often each check of a password reads all of the memory. If it is not set, it is 2.

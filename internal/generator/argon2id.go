@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/sync/semaphore"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -20,7 +19,7 @@ import (
 
 // The defaults are the first choice of OWASP. Its weakest choice has 7 MiB.
 const (
-	minMemory          = 7 << 10 // KiB
+	minMemory          = 7 // MiB
 	defaultMemory      = "19Mi"
 	maxIterations      = 10
 	defaultIterations  = 2
@@ -59,16 +58,15 @@ func CompileArgon2id(at *field.Path, in *v1beta1.Argon2idGenerator) (*Argon2id, 
 	return out, nil
 }
 
-// memory returns a quantity in KiB. Argon2id reads whole KiB.
+// memory returns an amount in KiB.
 func (r *refusals) memory(at *field.Path, text string) uint32 {
-	const most = limits.HashingMemory >> 10
-	q, err := resource.ParseQuantity(text)
-	kib := q.Value() >> 10
-	if err != nil || kib < minMemory || kib > most || resource.NewQuantity(kib<<10, resource.BinarySI).Cmp(q) != 0 {
-		r.refuse(at, "must be from %dMi to %dMi, in whole Ki", minMemory>>10, most>>10)
-		return 0
+	for mib := uint32(minMemory); mib <= limits.HashingMemory>>20; mib++ {
+		if text == fmt.Sprintf("%dMi", mib) {
+			return mib << 10
+		}
 	}
-	return uint32(kib)
+	r.refuse(at, "must be from %dMi to %dMi, without a fraction", minMemory, limits.HashingMemory>>20)
+	return 0
 }
 
 func (r *refusals) upTo(at *field.Path, n, most uint64) uint8 {

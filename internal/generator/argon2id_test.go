@@ -33,7 +33,7 @@ func argon2id(t testing.TB, in *v1beta1.Argon2idGenerator) *Argon2id {
 
 func TestCompileArgon2id(t *testing.T) {
 	n := ptr.To[uint64]
-	const memory = "argon2id.memory: must be from 7Mi to 64Mi, in whole Ki"
+	const memory = "argon2id.memory: must be from 7Mi to 64Mi, without a fraction"
 	cases := map[string]struct {
 		reason string
 		in     v1beta1.Argon2idGenerator
@@ -43,11 +43,12 @@ func TestCompileArgon2id(t *testing.T) {
 		"Default":  {reason: "the first choice of OWASP", want: &Argon2id{19456, 2, 1}},
 		"Least":    {reason: "the limits are allowed", in: v1beta1.Argon2idGenerator{Memory: "7Mi", Iterations: n(1), Parallelism: n(1)}, want: &Argon2id{7168, 1, 1}},
 		"Most":     {reason: "the limits are allowed", in: v1beta1.Argon2idGenerator{Memory: "64Mi", Iterations: n(10), Parallelism: n(4)}, want: &Argon2id{65536, 10, 4}},
-		"Ki":       {reason: "another unit", in: v1beta1.Argon2idGenerator{Memory: "47104Ki"}, want: &Argon2id{47104, 2, 1}},
-		"Small":    {reason: "a Ki below the limit", in: v1beta1.Argon2idGenerator{Memory: "7167Ki"}, faults: []string{memory}},
-		"Large":    {reason: "a Ki over the limit", in: v1beta1.Argon2idGenerator{Memory: "65537Ki"}, faults: []string{memory}},
+		"Second":   {reason: "the second choice of OWASP", in: v1beta1.Argon2idGenerator{Memory: "46Mi", Iterations: n(1)}, want: &Argon2id{47104, 1, 1}},
+		"Ki":       {reason: "one spelling", in: v1beta1.Argon2idGenerator{Memory: "47104Ki"}, faults: []string{memory}},
+		"Small":    {reason: "below the limit", in: v1beta1.Argon2idGenerator{Memory: "6Mi"}, faults: []string{memory}},
+		"Large":    {reason: "over the limit", in: v1beta1.Argon2idGenerator{Memory: "65Mi"}, faults: []string{memory}},
+		"Padded":   {reason: "one spelling", in: v1beta1.Argon2idGenerator{Memory: "019Mi"}, faults: []string{memory}},
 		"NoUnit":   {reason: "Kubernetes counts bytes, and Argon2id KiB", in: v1beta1.Argon2idGenerator{Memory: "19456"}, faults: []string{memory}},
-		"Part":     {reason: "half a KiB cannot be used", in: v1beta1.Argon2idGenerator{Memory: "20000001"}, faults: []string{memory}},
 		"Huge":     {reason: "no number wraps around", in: v1beta1.Argon2idGenerator{Memory: "18014398509481984Ei"}, faults: []string{memory}},
 		"Negative": {reason: "no number wraps around", in: v1beta1.Argon2idGenerator{Memory: "-19Mi"}, faults: []string{memory}},
 		"NoText":   {reason: "no quantity", in: v1beta1.Argon2idGenerator{Memory: "much"}, faults: []string{memory}},

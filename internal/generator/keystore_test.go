@@ -237,6 +237,23 @@ func TestKeystoreSourceErrors(t *testing.T) {
 	}
 }
 
+// A source of randomness may return less than was asked for. The rest of a salt must not stay zero.
+func TestKeystoresReadWholeSalts(t *testing.T) {
+	in := ofMap(newFamily(t, ed25519Key).source(t))
+	for name, k := range map[string]Kind{"pkcs12": &PKCS12{encoder: profiles[""]}, "jks": &JKS{alias: defaultAlias}} {
+		in.Random = seeded(1)
+		want, err := k.Make(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Random = iotest.OneByteReader(seeded(1))
+		got, err := k.Make(in)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, whole reads and parts:\n%s", name, err, diff)
+		}
+	}
+}
+
 // failing returns zeros, one at a time, and then an error.
 type failing struct{ after int64 }
 
