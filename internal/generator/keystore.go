@@ -3,6 +3,7 @@ package generator
 import (
 	"bytes"
 	"crypto"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -56,7 +57,7 @@ func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 		if from.Source.Map[caCert].Len() == 0 {
 			return nil, errNoCA
 		}
-		if out.cas, err = parseCertificates(from.Source.Map, caCert); err != nil {
+		if out.cas, err = parseCertificates(from.Source.Map, caCert, limits.SourceCertificates); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +69,7 @@ func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 // parseIdentity reads a certificate, its key, and the certificates of the CAs that signed it. It refuses a key that does
 // not belong to the certificate.
 func parseIdentity(source map[string]sensitive.Bytes) (*identity, error) {
-	certs, err := parseCertificates(source, tlsCert)
+	certs, err := parseCertificates(source, tlsCert, limits.ChainCertificates)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +104,8 @@ func sortChain(certs []*x509.Certificate) ([]*x509.Certificate, error) {
 }
 
 // parseCertificates reads one or more certificates in PEM, without duplicates.
-func parseCertificates(source map[string]sensitive.Bytes, name string) ([]*x509.Certificate, error) {
-	blocks, err := parsePEM(source, name)
+func parseCertificates(source map[string]sensitive.Bytes, name string, most int) ([]*x509.Certificate, error) {
+	blocks, err := parsePEM(source, name, limits.SourceBytes, most)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +115,9 @@ func parseCertificates(source map[string]sensitive.Bytes, name string) ([]*x509.
 		if err != nil || b.Type != certificateBlock { // the error may contain a part of it
 			return nil, fmt.Errorf("%s must only have certificates in PEM", name)
 		}
+		if key, ok := cert.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > limits.RSABits {
+			return nil, fmt.Errorf("%s has an RSA key of more than %d bits", name, limits.RSABits)
+		}
 		if !slices.ContainsFunc(out, cert.Equal) {
 			out = append(out, cert)
 		}
@@ -122,7 +126,7 @@ func parseCertificates(source map[string]sensitive.Bytes, name string) ([]*x509.
 }
 
 func parseKey(source map[string]sensitive.Bytes) (crypto.Signer, error) {
-	blocks, err := parsePEM(source, tlsKey)
+	blocks, err := parsePEM(source, tlsKey, limits.KeyBytes, limits.ChainCertificates)
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +146,13 @@ func parseKey(source map[string]sensitive.Bytes) (crypto.Signer, error) {
 }
 
 // parsePEM returns all blocks of a key of the source, at least one. Text between blocks is a comment.
-func parsePEM(source map[string]sensitive.Bytes, name string) ([]*pem.Block, error) {
+func parsePEM(source map[string]sensitive.Bytes, name string, mostBytes, most int) ([]*pem.Block, error) {
 	text := source[name].Reveal()
 	switch {
 	case len(text) == 0:
 		return nil, fmt.Errorf("the map of secretExpression has no %s", name)
-	case len(text) > limits.SourceBytes:
-		return nil, fmt.Errorf("%s has more than %d bytes", name, limits.SourceBytes)
+	case len(text) > mostBytes:
+		return nil, fmt.Errorf("%s has more than %d bytes", name, mostBytes)
 	}
 	var blocks []*pem.Block
 	for b, rest := pem.Decode(text); b != nil; b, rest = pem.Decode(rest) {
@@ -157,8 +161,8 @@ func parsePEM(source map[string]sensitive.Bytes, name string) ([]*pem.Block, err
 	switch begun := bytes.Count(text, []byte("-----BEGIN ")); { // pem.Decode skips invalid blocks
 	case len(blocks) == 0 || begun != len(blocks):
 		return nil, fmt.Errorf("%s is not PEM, or a part of it is not: compare it with its origin", name)
-	case len(blocks) > limits.SourceCertificates:
-		return nil, fmt.Errorf("%s has more than %d blocks of PEM", name, limits.SourceCertificates)
+	case len(blocks) > most:
+		return nil, fmt.Errorf("%s has more than %d blocks of PEM", name, most)
 	}
 	return blocks, nil
 }

@@ -169,6 +169,22 @@ func TestKeystoreSources(t *testing.T) {
 	}
 }
 
+// largeRSA returns a certificate of an RSA key over the limit. There is no private key.
+func largeRSA(t testing.TB, issuer *signed) *signed {
+	t.Helper()
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: noon}
+	n := new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 8192), big.NewInt(1))
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer.cert, &rsa.PublicKey{N: n, E: 65537}, issuer.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &signed{cert: cert}
+}
+
 func TestKeystoreSourceErrors(t *testing.T) {
 	const canary = "aHVudGVyMmNhbmFyeQ=="
 	f, other := newFamily(t, ecdsaKey(elliptic.P256())), newFamily(t, ecdsaKey(elliptic.P256()))
@@ -216,6 +232,9 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		"Stranger":    {"of the same name, by another key", with(in, "tls.crt", text(f.leaf, other.sub, f.mid)), noChain},
 		"Children":    {"a CA does not need what it signed", with(in, "tls.crt", text(f.sub, f.mid, f.leaf), "tls.key", pkcs8Text(t, f.sub.key)), noChain},
 		"Large":       {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
+		"LargeKey":    {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]), "tls.key has more than 16384 bytes"},
+		"LargeRSA":    {"each check of a signature would take long", with(in, "tls.crt", text(largeRSA(t, f.root))), "tls.crt has an RSA key of more than 8192 bits"},
+		"LongChain":   {"each signature may be checked with each key", with(in, "tls.crt", strings.Repeat(text(f.leaf), 17)), "tls.crt has more than 16 blocks of PEM"},
 		"Many":        {"more than any bundle", with(in, "ca.crt", strings.Repeat("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", 257)), "ca.crt has more than 256 blocks of PEM"},
 	}
 	for name, tc := range cases {

@@ -100,8 +100,18 @@ const (
 	// together have 220 KB.
 	SourceBytes = 256 << 10
 
-	// SourceCertificates is how many certificates tls.crt or ca.crt of a keystore may have. All public CAs are 140.
+	// SourceCertificates is how many certificates ca.crt of a keystore may have. All public CAs are 140.
 	SourceCertificates = 256
+
+	// ChainCertificates is how many certificates tls.crt of a keystore may have. At worst, the signature of each one is
+	// checked with each other one.
+	ChainCertificates = 16
+
+	// KeyBytes is the size of a private key in PEM. The largest RSA key that TLS accepts has 6 KiB.
+	KeyBytes = 16 << 10
+
+	// RSABits is the size of an RSA key. Go's TLS accepts no larger one, because checking a signature would take long.
+	RSABits = 8192
 
 	// HtpasswdWork is the number of users of an htpasswd, times 2 to the power of the cost. All hashes together take a
 	// second of CPU, for 16 users with a cost of 10.
