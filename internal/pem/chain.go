@@ -21,10 +21,14 @@ var (
 	errCertificates  = fmt.Errorf("the text has more than %d different certificates", limits.ChainCertificates)
 	errNoCA          = errors.New("the text has no certificate of a CA")
 
-	errIssuers = errors.New("the certificates are not one chain: one is signed by several others: remove what does not belong to it")
-	errLeaves  = errors.New("the certificates are not one chain: several sign no other one: remove what does not belong to it")
-	errLoop    = errors.New("the certificates are not one chain: some sign each other: remove what does not belong to it")
+	errIssuers = notOneChain("one is signed by several others")
+	errLeaves  = notOneChain("several sign no other one")
+	errLoop    = notOneChain("some sign each other")
 )
+
+func notOneChain(reason string) error {
+	return errors.New("the certificates are not one chain: " + reason + ": remove what does not belong to it")
+}
 
 // Chain returns the certificates of a text as a chain: the leaf, its issuer, the issuer of the issuer, up to the root
 // if the text has it. Other blocks and repeated certificates are left out. All certificates must belong to the chain,
