@@ -87,7 +87,7 @@ func TestPEMIsLimited(t *testing.T) {
 		"lists.range(300).map(i, pem.split(self.blocks))":          "the limit of work",
 		"pem.join(lists.range(30).map(i, self.text))":              "its result would be too large",
 		"pem.chain(self.whole)":                                    "the limit of work",
-		"lists.range(30).map(i, pem.certificates(self.repeats))":   "the limit of work",
+		"lists.range(300).map(i, pem.certificates(self.repeats))":  "the limit of work",
 	} {
 		x := compile(t, text, expression.WantAny, "")
 		_, err := x.Evaluate(context.Background(), o.Scope("", nil), budget.New(context.Background()))

@@ -69,7 +69,7 @@ func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 // parseIdentity reads a certificate, its key, and the certificates of the CAs that signed it. It refuses a key that does
 // not belong to the certificate.
 func parseIdentity(source map[string]sensitive.Bytes) (*identity, error) {
-	certs, err := parseCertificates(source, tlsCert, limits.ChainCertificates)
+	certs, err := parseCertificates(source, tlsCert, limits.KeystoreCertificates)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func parseCertificates(source map[string]sensitive.Bytes, name string, most int)
 }
 
 func parseKey(source map[string]sensitive.Bytes) (crypto.Signer, error) {
-	blocks, err := parsePEM(source, tlsKey, limits.KeyBytes, limits.ChainCertificates)
+	blocks, err := parsePEM(source, tlsKey, limits.KeyBytes, limits.KeystoreCertificates)
 	if err != nil {
 		return nil, err
 	}

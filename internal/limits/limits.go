@@ -103,9 +103,9 @@ const (
 	// SourceCertificates is how many certificates ca.crt of a keystore may have. All public CAs are 140.
 	SourceCertificates = 256
 
-	// ChainCertificates is how many certificates tls.crt of a keystore may have. At worst, the signature of each one is
+	// KeystoreCertificates is how many certificates tls.crt of a keystore may have. At worst, the signature of each one is
 	// checked with each other one.
-	ChainCertificates = 16
+	KeystoreCertificates = 16
 
 	// KeyBytes is the size of a private key in PEM. The largest RSA key that TLS accepts has 6 KiB.
 	KeyBytes = 16 << 10
@@ -217,10 +217,6 @@ const (
 
 	// ChainCertificates is how many different certificates may be sorted into a chain. Chains usually have up to five.
 	ChainCertificates = 32
-
-	// RSABits is the size of the largest RSA key that verifies the signature of a certificate. It is also the limit of
-	// Go's TLS.
-	RSABits = 8192
 
 	// ResultNodes is how many values a result may have, counted as a tree: a structure that is shared inside the
 	// result counts each time it occurs, as it would be written.
