@@ -60,7 +60,9 @@ type Certificate struct {
 // CompileCertificate compiles a section of the input at a path, or returns all diagnostics. It does not check the
 // generator of the CA: see [Certificate.CheckCA].
 func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Certificate, field.ErrorList) {
-	k := &certificateCompiler{in: in, out: &Certificate{ca: in.CA, newKey: certificateKey(in.KeyType), keyFormat: in.KeyFormat}}
+	k := &certificateCompiler{in: in, out: &Certificate{
+		ca: in.CA, newKey: certificateKey(in.KeyType), keyFormat: in.KeyFormat,
+	}}
 	if in.IsCA && in.CA != "" {
 		k.refuse(at.Child("ca"), "must not be set for a CA, which signs itself")
 	}

@@ -38,8 +38,10 @@ type JKS struct {
 // CompileJKS compiles a section of the input at a path, except for its expression, or returns all diagnostics.
 func CompileJKS(at *field.Path, in *v1beta1.JKSGenerator) (*JKS, field.ErrorList) {
 	const letters = lowerCase + upperCase + allDigits + "-_."
-	if len(in.Alias) > maxAlias || strings.ContainsFunc(in.Alias, func(r rune) bool { return !strings.ContainsRune(letters, r) }) {
-		return nil, field.ErrorList{invalid(at.Child("alias"), "must be 1 to %d letters, digits, '-', '_' and '.'", maxAlias)}
+	if len(in.Alias) > maxAlias || strings.Trim(in.Alias, letters) != "" {
+		return nil, field.ErrorList{
+			invalid(at.Child("alias"), "must be 1 to %d letters, digits, '-', '_' and '.'", maxAlias),
+		}
 	}
 	return &JKS{alias: cmp.Or(in.Alias, defaultAlias), truststore: in.Truststore}, nil
 }
@@ -68,10 +70,10 @@ func (j *JKS) Make(from From) (Outputs, error) {
 	for _, cert := range k.chain {
 		entry.CertificateChain = append(entry.CertificateChain, jksCertificate(cert))
 	}
-	if err := store.SetPrivateKeyEntry(j.alias, entry, []byte(k.password)); err != nil {
+	if err := store.SetPrivateKeyEntry(j.alias, entry, k.password.Reveal()); err != nil {
 		return nil, fmt.Errorf("cannot encode %s: %w", keystoreJKS, err)
 	}
-	out := Outputs{keystorePassword: sensitive.FromString(k.password)}
+	out := Outputs{keystorePassword: k.password}
 	if out[keystoreJKS], err = stored(store, k.password); err != nil || !j.truststore {
 		return out, err
 	}
@@ -95,9 +97,9 @@ func jksCertificate(cert *x509.Certificate) keystore.Certificate {
 	return keystore.Certificate{Type: x509Type, Content: cert.Raw}
 }
 
-func stored(store keystore.KeyStore, password string) (sensitive.Bytes, error) {
+func stored(store keystore.KeyStore, password sensitive.Bytes) (sensitive.Bytes, error) {
 	var out bytes.Buffer
-	if err := store.Store(&out, []byte(password)); err != nil {
+	if err := store.Store(&out, password.Reveal()); err != nil {
 		return sensitive.Bytes{}, fmt.Errorf("cannot encode a keystore: %w", err)
 	}
 	return sensitive.New(out.Bytes()), nil

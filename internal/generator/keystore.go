@@ -43,7 +43,7 @@ type keystoreContent struct {
 	identity
 
 	cas      []*x509.Certificate // nil without a truststore
-	password string
+	password sensitive.Bytes
 }
 
 // newKeystore reads a source, and generates a password.
@@ -62,12 +62,12 @@ func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 		}
 	}
 	d := &dice{random: from.Random}
-	out.password = string(d.draw(lowerCase+upperCase+allDigits, passwordLength, true))
+	out.password = sensitive.FromString(string(d.draw(lowerCase+upperCase+allDigits, passwordLength, true)))
 	return out, d.err
 }
 
-// parseIdentity reads a certificate, its key, and the certificates of the CAs that signed it. It refuses a key that does
-// not belong to the certificate.
+// parseIdentity reads a certificate, its key, and the certificates of the CAs that signed it. It refuses a key that
+// does not belong to the certificate.
 func parseIdentity(source map[string]sensitive.Bytes) (*identity, error) {
 	certs, err := parseCertificates(source, tlsCert, limits.KeystoreCertificates)
 	if err != nil {

@@ -162,8 +162,8 @@ func TestKeystoreSources(t *testing.T) {
 			if !isKeyOf(k.key(), k.chain[0].PublicKey) {
 				t.Errorf("%s: the key of another certificate", tc.reason)
 			}
-			if len(k.password) != 32 {
-				t.Errorf("a password of %d characters", len(k.password))
+			if k.password.Len() != 32 {
+				t.Errorf("a password of %d characters", k.password.Len())
 			}
 		})
 	}

@@ -51,12 +51,12 @@ func (p *PKCS12) Make(from From) (Outputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoder := p.encoder.WithRand(fullReader{from.Random})
-	store, err := encoder.Encode(k.key(), k.chain[0], k.chain[1:], k.password)
+	encoder, password := p.encoder.WithRand(fullReader{from.Random}), string(k.password.Reveal())
+	store, err := encoder.Encode(k.key(), k.chain[0], k.chain[1:], password)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode %s: %w", keystoreP12, err)
 	}
-	out := Outputs{keystoreP12: sensitive.New(store), keystorePassword: sensitive.FromString(k.password)}
+	out := Outputs{keystoreP12: sensitive.New(store), keystorePassword: k.password}
 	if !p.truststore {
 		return out, nil
 	}
@@ -64,7 +64,7 @@ func (p *PKCS12) Make(from From) (Outputs, error) {
 	for i, ca := range k.cas {
 		entries = append(entries, pkcs12.TrustStoreEntry{Cert: ca, FriendlyName: caAlias(i)})
 	}
-	store, err = encoder.EncodeTrustStoreEntries(entries, k.password)
+	store, err = encoder.EncodeTrustStoreEntries(entries, password)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode %s: %w", truststoreP12, err)
 	}
