@@ -2,10 +2,9 @@
 // programs connect to databases. It knows nothing about CEL.
 //
 // A value is a string, bytes, a bool, a whole number or a float64. The law of each function is that real parsers of
-// the format read exactly the values that were written. The tests in readers hold it. If a
-// format, or one of the parsers that the function names, cannot represent a value, the function returns an error. An
-// error never contains a part of a value, because a value may be a secret. It names a key only if the key is one of the
-// fields of the function.
+// the format read exactly the values that were written. The tests in readers hold it. If a format, or one of the
+// parsers that the function names, cannot represent a value, the function returns an error. An error never contains a
+// part of a value, because a value may be a secret. It names a key only if the key is one of the fields of the function.
 package format
 
 import (

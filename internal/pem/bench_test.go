@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/pem"
 )
 
-// The price of a certificate in the checks of expressions is above all of these.
+// The result of Work is about the time of one call here on a busy machine, in microseconds. A call checks one signature.
 func BenchmarkChain(b *testing.B) {
 	for name, generate := range map[string]func() (crypto.Signer, error){
 		"Ed25519": func() (crypto.Signer, error) { _, k, err := ed25519.GenerateKey(rand.Reader); return k, err },
