@@ -3,6 +3,7 @@ package function_test
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -82,13 +83,7 @@ func settle(t *testing.T, c *functiontest.ControlPlane, when string) {
 }
 
 func storedState(c *functiontest.ControlPlane) (out []*structpb.Struct) {
-	for _, key := range slices.Sorted(func(yield func(string) bool) {
-		for k := range c.Stored {
-			if !yield(k) {
-				return
-			}
-		}
-	}) {
+	for _, key := range slices.Sorted(maps.Keys(c.Stored)) {
 		out = append(out, proto.CloneOf(c.Stored[key]))
 	}
 	return out

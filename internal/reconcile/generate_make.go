@@ -114,7 +114,7 @@ func (g *stepper) blocked(w *wantedGeneration, c *candidate, step generator.Step
 		return waitingFor("one of its %d generations to be deleted (no more are kept at once): "+
 			"shorten gracePeriod, or delete a previous one", len(step.Keep))
 	case isSlow(w.Makes) && g.slow >= limits.SlowGenerations:
-		return waitingFor("its turn, because generating a key of that type takes a long time")
+		return waitingFor("its turn, because an RSA key or a hash takes a long time")
 	}
 	return reasons{}
 }
