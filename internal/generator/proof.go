@@ -44,7 +44,8 @@ func Code(former Outputs, number int, next Outputs) string {
 // SourceHash returns a code over the source of a generation, keyed with the generation's own data. The data always contains
 // random bytes, for example the salt of a hash. Without the data, guesses of the source cannot be tested.
 func SourceHash(data Outputs, source Source) string {
-	texts := []string{string(source.Text.Reveal())}
+	texts := make([]string, 0, 1+2*len(source.Map))
+	texts = append(texts, string(source.Text.Reveal()))
 	for _, key := range slices.Sorted(maps.Keys(source.Map)) {
 		texts = append(texts, key, string(source.Map[key].Reveal()))
 	}
