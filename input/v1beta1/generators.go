@@ -46,6 +46,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.readyExpression) && has(self.resource) && has(self.resource.readyExpression))",fieldPath=".readyExpression",message="must not also be set below resource: keep one of them"
 // +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.readyExpression))",fieldPath=".readyExpression",message="must not be set for totp, which creates no generations"
 // +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || has(self.readyExpression) || has(self.resource)",fieldPath=".abandonAfter",message="has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || !(has(self.bcrypt) || has(self.htpasswd) || has(self.argon2id) || has(self.pkcs12) || has(self.jks))",fieldPath=".abandonAfter",message="must not be set with secretExpression: the generation before belongs to another source, so it cannot be used again: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.rotationWindow) || (has(self.refreshPolicy) && self.refreshPolicy == 'Periodic')",fieldPath=".rotationWindow",message="has no effect without refreshPolicy Periodic: set it, or leave the window out"
 type Generator struct {
 	// The name of the generator in expressions. It is also part of the names of its generations.
@@ -487,10 +488,11 @@ type Argon2idGenerator struct {
 	// +kubebuilder:example="generated.admin.password"
 	SecretExpression string `json:"secretExpression"`
 
-	// The memory of each check of a password, from `7Mi` to `64Mi`. If it is not set, it is `19Mi`.
+	// The memory of each check of a password, from `7Mi` to `19Mi`. With less memory, set more iterations. If it is not
+	// set, it is `19Mi`.
 	// +optional
 	// +kubebuilder:default="19Mi"
-	// +kubebuilder:validation:Pattern=`^([7-9]|[1-5][0-9]|6[0-4])Mi$`
+	// +kubebuilder:validation:Pattern=`^([7-9]|1[0-9])Mi$`
 	Memory string `json:"memory,omitempty"`
 
 	// How often each check of a password reads all of the memory. If it is not set, it is 2.

@@ -30,7 +30,7 @@ var unordered = []string{
 // vocabulary returns the examples of all functions, and the Secret that they read.
 func vocabulary(t *testing.T) (examples []string, secret map[string]string) {
 	t.Helper()
-	b, err := os.ReadFile("../reference/vocabulary.yaml")
+	b, err := os.ReadFile("../vocabulary/vocabulary.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func argon2id(t testing.TB, in *v1beta1.Argon2idGenerator) *Argon2id {
 
 func TestCompileArgon2id(t *testing.T) {
 	n := ptr.To[uint64]
-	const memory = "argon2id.memory: must be from 7Mi to 64Mi, without a fraction"
+	const memory = "argon2id.memory: must be from 7Mi to 19Mi, without a fraction"
 	cases := map[string]struct {
 		reason string
 		in     v1beta1.Argon2idGenerator
@@ -42,11 +42,11 @@ func TestCompileArgon2id(t *testing.T) {
 	}{
 		"Default":  {reason: "the first choice of OWASP", want: &Argon2id{19456, 2, 1}},
 		"Least":    {reason: "the limits are allowed", in: v1beta1.Argon2idGenerator{Memory: "7Mi", Iterations: n(1), Parallelism: n(1)}, want: &Argon2id{7168, 1, 1}},
-		"Most":     {reason: "the limits are allowed", in: v1beta1.Argon2idGenerator{Memory: "64Mi", Iterations: n(10), Parallelism: n(4)}, want: &Argon2id{65536, 10, 4}},
-		"Second":   {reason: "the second choice of OWASP", in: v1beta1.Argon2idGenerator{Memory: "46Mi", Iterations: n(1)}, want: &Argon2id{47104, 1, 1}},
+		"Most":     {reason: "the limits are allowed", in: v1beta1.Argon2idGenerator{Memory: "19Mi", Iterations: n(10), Parallelism: n(4)}, want: &Argon2id{19456, 10, 4}},
+		"Third":    {reason: "the third choice of OWASP", in: v1beta1.Argon2idGenerator{Memory: "12Mi", Iterations: n(3)}, want: &Argon2id{12288, 3, 1}},
 		"Ki":       {reason: "one spelling", in: v1beta1.Argon2idGenerator{Memory: "47104Ki"}, faults: []string{memory}},
 		"Small":    {reason: "below the limit", in: v1beta1.Argon2idGenerator{Memory: "6Mi"}, faults: []string{memory}},
-		"Large":    {reason: "over the limit", in: v1beta1.Argon2idGenerator{Memory: "65Mi"}, faults: []string{memory}},
+		"Large":    {reason: "over the limit", in: v1beta1.Argon2idGenerator{Memory: "20Mi"}, faults: []string{memory}},
 		"Padded":   {reason: "one spelling", in: v1beta1.Argon2idGenerator{Memory: "019Mi"}, faults: []string{memory}},
 		"NoUnit":   {reason: "Kubernetes counts bytes, and Argon2id KiB", in: v1beta1.Argon2idGenerator{Memory: "19456"}, faults: []string{memory}},
 		"Huge":     {reason: "no number wraps around", in: v1beta1.Argon2idGenerator{Memory: "18014398509481984Ei"}, faults: []string{memory}},
@@ -133,7 +133,7 @@ func TestArgon2idMakeErrors(t *testing.T) {
 // Many requests at the same time need the memory of a few hashes, below the memory limit of the program.
 func TestArgon2idConcurrently(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(200 << 20))
-	k := argon2id(t, &v1beta1.Argon2idGenerator{Memory: "64Mi", Iterations: ptr.To[uint64](1)})
+	k := argon2id(t, &v1beta1.Argon2idGenerator{Memory: "19Mi", Iterations: ptr.To[uint64](1)})
 	var before, after runtime.MemStats
 	debug.FreeOSMemory()
 	runtime.ReadMemStats(&before)
@@ -169,8 +169,7 @@ func FuzzArgon2idSourcesNeverFail(f *testing.F) {
 
 func BenchmarkArgon2idMake(b *testing.B) {
 	for name, in := range map[string]v1beta1.Argon2idGenerator{
-		"default": {}, "largest": {Memory: "64Mi", Iterations: ptr.To[uint64](10)},
-		"rfc9106": {Memory: "64Mi", Iterations: ptr.To[uint64](3), Parallelism: ptr.To[uint64](4)},
+		"default": {}, "largest": {Memory: "19Mi", Iterations: ptr.To[uint64](10)},
 	} {
 		k := argon2id(b, &in)
 		b.Run(name, func(b *testing.B) {

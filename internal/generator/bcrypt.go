@@ -69,18 +69,25 @@ func (b *Bcrypt) Make(from From) (Outputs, error) {
 	return Outputs{hashKey: sensitive.New(hash)}, nil
 }
 
-// bcryptHash refuses passwords of which bcrypt, or a program that reads the hash, would ignore a part.
-func bcryptHash(password sensitive.Bytes, cost int) ([]byte, error) {
+// checkBcrypt refuses passwords of which bcrypt, or a program that reads the hash, would ignore a part.
+func checkBcrypt(password sensitive.Bytes) error {
 	text := password.Reveal()
 	switch {
 	case len(text) == 0:
-		return nil, errNoPassword
+		return errNoPassword
 	case len(text) > maxBcryptPassword:
-		return nil, errLongPassword
+		return errLongPassword
 	case bytes.IndexByte(text, 0) >= 0:
-		return nil, errZeroByte
+		return errZeroByte
 	}
-	hash, err := bcrypt.GenerateFromPassword(text, cost)
+	return nil
+}
+
+func bcryptHash(password sensitive.Bytes, cost int) ([]byte, error) {
+	if err := checkBcrypt(password); err != nil {
+		return nil, err
+	}
+	hash, err := bcrypt.GenerateFromPassword(password.Reveal(), cost)
 	if err != nil {
 		return nil, fmt.Errorf("cannot hash a password: %w", err)
 	}

@@ -54,11 +54,17 @@ func (h *Htpasswd) Make(from From) (Outputs, error) {
 		return nil, fmt.Errorf("there are more than %d users, which is the limit with a cost of %d: set a lower cost, "+
 			"or add another generator for some of them", most, h.cost)
 	}
-	var out bytes.Buffer
-	for _, user := range slices.Sorted(maps.Keys(passwords)) {
+	users := slices.Sorted(maps.Keys(passwords))
+	for _, user := range users { // before the first hash, because an error is repeated in each reconcile
 		if !isUser(user) {
 			return nil, errUser
 		}
+		if err := checkBcrypt(passwords[user]); err != nil {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer
+	for _, user := range users {
 		hash, err := bcryptHash(passwords[user], h.cost)
 		if err != nil {
 			return nil, err

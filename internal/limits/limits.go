@@ -117,8 +117,9 @@ const (
 	// second of CPU, for 16 users with a cost of 10.
 	HtpasswdWork = 1 << 14
 
-	// HashingMemory is the memory that all requests together use for Argon2id. Further hashes wait.
-	HashingMemory = 64 << 20
+	// HashingMemory is the memory that all requests together use for Argon2id, of the 256Mi that a replica has. Further
+	// hashes wait.
+	HashingMemory = 19 << 20
 )
 
 // Limits of the text of an expression. The time of a check grows faster than linearly with the text, and a check

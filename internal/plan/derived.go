@@ -69,10 +69,6 @@ func (c *compiler) derive(m *Generator, g v1beta1.Generator) {
 		return
 	}
 	m.Late = true
-	if g.AbandonAfter != nil {
-		c.report(m.Path.Child("abandonAfter").String(), "must not be set: the generation before belongs to another source, "+
-			"so it cannot be used again: leave it out")
-	}
 	x := c.output(source(m.Path.Child(m.Kind, "secretExpression"), text, want))
 	c.refuseTOTP(x)
 	c.refuseDerived(x)

@@ -511,7 +511,7 @@ variables: [{name: v, value: generated.otp.token}]`,
 - {name: c, htpasswd: {secretExpression: "{'me': generated.c.auth}"}}
 - {name: d, jks: {secretExpression: generated.word.password}}
 - {name: e, pkcs12: {secretExpression: variables.v}}
-- {name: f, bcrypt: {secretExpression: "{'a': 'b'}", cost: 99}, abandonAfter: 1h, readyExpression: "candidate.f.hash != ''"}
+- {name: f, bcrypt: {secretExpression: "{'a': 'b'}", cost: 99}}
 - {name: g, totp: {secretExpression: generated.a.hash}}
 variables: [{name: v, value: "{'tls.crt': generated.otp.token, 'tls.key': generated.word.password}"}]`,
 			want: []string{
@@ -521,7 +521,6 @@ variables: [{name: v, value: "{'tls.crt': generated.otp.token, 'tls.key': genera
 				"generators[8].pkcs12.secretExpression:1:10: may not use generated.otp.token: use a generator that is not a totp",
 				"generators[9].bcrypt.secretExpression:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
 				"generators[9].bcrypt.cost: is 99: must be from 4 to 12",
-				"generators[9].abandonAfter: must not be set: the generation before belongs to another source, so it cannot be used again: leave it out",
 			},
 		},
 		"GenerationElsewhere": {
