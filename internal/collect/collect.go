@@ -185,9 +185,10 @@ func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 func (c *Collection) fail(e Entry, err error) {
 	var w *expression.Waiting
 	if errors.As(err, &w) {
-		if c.see == "" && !e.Optional {
+		if c.see == "" && (!e.Optional || w.Required) {
 			c.see = w.See
 		}
+		e.Optional = e.Optional && !w.Required
 		c.wait(e, w.Inputs...)
 		return
 	}

@@ -121,6 +121,9 @@ type Waiting struct {
 	// Null is set if they exist and are null.
 	Null bool
 
+	// Required is set if an optional key also waits for them, because it had a value that it would lose for a moment.
+	Required bool
+
 	// See is a command that shows more about the first of them, or empty.
 	See string
 }

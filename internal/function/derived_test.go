@@ -149,7 +149,7 @@ func TestHashesOfSources(t *testing.T) {
 	c.Reconcile() // creates the second generation
 	fits(t, c, "changed")
 	c.Wants("changed", "given shop-hash-1 shop-hash-2 shop-login",
-		`Held Secret "login" (team-a/shop-login) is kept unchanged: secrets[0].data[1].value:1:15: reads generation 1 of generator "hash", whose source has changed: its next generation is not in use yet`)
+		`Held Secret "login" (team-a/shop-login) is kept unchanged: key "hash" waits for generated.hash (generation 1 belongs to another source, and the next one is not in use yet)`)
 	give(t, c, "three")
 	settle(t, c, "changed again before it was adopted")
 	c.Wants("changed again", "given shop-hash-3 shop-login", "Available")
@@ -171,6 +171,97 @@ func TestStateHasSaltedHashes(t *testing.T) {
 	if other := c.AnnotationsOf("Secret", "shop-other-1")[annotation].GetStringValue(); hash == "" || hash == other {
 		t.Errorf("two generations of one source have the hashes %q and %q of it", hash, other)
 	}
+}
+
+// While a part of the source is missing or fails, the other parts can change. Then the hash may be that of a former password.
+func TestHashesOfUnknownSources(t *testing.T) {
+	const input = `
+- name: users
+  htpasswd: {secretExpression: "{'admin': generated.admin.password}.merge(json.decode(secrets.given.password))", cost: 4}
+sources:
+- {name: given, apiVersion: v1, kind: Secret, matchName: given, optional: true}
+secrets:
+- name: login
+  data:
+  - {key: password, value: generated.admin.password}
+  - {key: hash, value: "generated.users.auth.split(':')[1].split('\\n')[0]"}
+  - {key: again, value: "generated.?users.?auth", optional: true}
+`
+	for name, given := range map[string]string{"missing": "", "failing": "{"} {
+		t.Run(name, func(t *testing.T) {
+			c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+input)
+			give(t, c, "{}")
+			settle(t, c, "at first")
+			password, again := c.Value("shop-login", "password"), c.Value("shop-login", "again")
+			give(t, c, given)
+			c.Wait(functiontest.Interval)
+			for n := range 6 {
+				c.Reconcile()
+				fits(t, c, fmt.Sprintf("reconcile %d without a part of the source", n))
+				if c.Value("shop-login", "password") != password || c.Value("shop-login", "again") != again {
+					t.Fatalf("reconcile %d: the export is not kept", n)
+				}
+			}
+			give(t, c, "{}")
+			settle(t, c, "the source is back")
+			if c.Condition() != "Available" || c.Value("shop-login", "password") == password {
+				t.Errorf("the next password is not exported: %s", c.Condition())
+			}
+		})
+	}
+}
+
+// A generator that fails in each reconcile takes no turn from the others.
+func TestFailingHashBlocksNoOther(t *testing.T) {
+	c := functiontest.NewControlPlane(t, strings.Replace(hashOfSource, "generators:\n", "generators:\n- name: bad\n  bcrypt: {secretExpression: secrets.given.password + secrets.given.password}\n", 1))
+	give(t, c, strings.Repeat("p", 40))
+	settle(t, c, "with a source")
+	if c.Value("shop-login", "hash") == "" || !strings.Contains(c.Condition(), "generators[0].bcrypt: a password has more than 72 bytes") {
+		t.Errorf("want a hash, got %s, %s", c.Names(), c.Condition())
+	}
+}
+
+// A generation of a password is kept as long as an export has a hash of it.
+func TestPasswordsOfExportedHashesAreKept(t *testing.T) {
+	c := functiontest.NewControlPlane(t, strings.Replace(functiontest.RotatedPassword, "gracePeriod: 24h", "gracePeriod: 0s", 1)+`
+- name: hash
+  bcrypt: {secretExpression: "generated.admin.password + composite.spec.pepper", cost: 4}
+secrets:
+- name: server
+  data: [{key: hash, value: generated.hash.hash}]
+`)
+	functiontest.Set(c.XR, "x", "spec", "pepper")
+	c.Settle()
+	functiontest.Set(c.XR, strings.Repeat("x", 72), "spec", "pepper") // the next hash cannot be made
+	c.Wait(functiontest.Interval)
+	c.Settle()
+	c.Wants("no next hash", "shop-admin-1 shop-admin-2 shop-hash-1 shop-server", c.Condition())
+	functiontest.Set(c.XR, "y", "spec", "pepper")
+	c.Settle()
+	c.Wants("the next hash", "shop-admin-2 shop-hash-2 shop-server", "Available")
+}
+
+// A salt is in no output, and a key that a keystore does not read makes no other generation.
+func TestKeystoresReadTheirKeys(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- {name: ca, certificate: {isCA: true, subject: {commonName: ca}, duration: 876000h}}
+- name: store
+  jks: {secretExpression: "{'tls.crt': generated.ca['tls.crt'], 'tls.key': generated.ca['tls.key'], 'other': composite.spec.role}"}
+secrets:
+- name: store
+  data: [{valueMap: generated.store}]
+`)
+	c.Settle()
+	if data := c.Object("Secret", "shop-store").GetFields()["data"].GetStructValue().GetFields(); len(data) != 2 {
+		t.Errorf("want two outputs, got %d", len(data))
+	}
+	if len(c.Object("Secret", "shop-store-1").GetFields()["data"].GetStructValue().GetFields()) != 3 {
+		t.Error("the generation has no salt")
+	}
+	functiontest.Set(c.XR, "another", "spec", "role")
+	c.Settle()
+	c.Wants("another key", "shop-ca-1 shop-store shop-store-1", "Available")
 }
 
 // TestHashesFitInEachHistory changes the source at random times. Law: each stored Secret has a hash of its password.

@@ -2,7 +2,6 @@ package generator
 
 import (
 	"cmp"
-	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -93,7 +92,9 @@ func (a *Argon2id) Make(from From) (Outputs, error) {
 	if _, err := io.ReadFull(from.Random, salt); err != nil {
 		return nil, fmt.Errorf("cannot read randomness: %w", err)
 	}
-	_ = hashingMemory.Acquire(context.Background(), int64(a.memory)) // it only fails if the context ends
+	if err := hashingMemory.Acquire(from.context(), int64(a.memory)); err != nil {
+		return nil, fmt.Errorf("cannot wait for memory: %w", err)
+	}
 	defer hashingMemory.Release(int64(a.memory))
 	tag := argon2.IDKey(password.Reveal(), salt, a.iterations, a.memory, a.threads, argon2Tag)
 	encode := base64.RawStdEncoding.EncodeToString

@@ -74,9 +74,10 @@ type Generation struct {
 	Abandoned bool
 
 	// SourceHash is what [SourceHash] returned when the generation was created from a source, or empty. Stale is set if
-	// it was created from another source than the present one. Its outputs do not fit the source then.
-	SourceHash string
-	Stale      bool
+	// it was created from another source than the present one: its outputs do not fit the source. Unchecked is set if the
+	// present source is not known. A generation that is not adopted yet waits until it is.
+	SourceHash       string
+	Stale, Unchecked bool
 
 	// Highest is the highest number that was ever used, as the generation in use stores it, and Failure is the last
 	// rotation that was abandoned while it was in use.
@@ -315,7 +316,7 @@ func (w Desired) restore(g Generation) Generation {
 // adopt returns a generation that is in use or will be in use.
 func (w Desired) adopt(g Generation) Generation {
 	g.Flagged, g.Retired = time.Time{}, false
-	g.Adopted = g.Adopted || g.Ready && !g.Unlisted || g.Exported
+	g.Adopted = g.Adopted || g.Ready && !g.Unlisted && !g.Unchecked || g.Exported
 	g.GracePeriod = w.GracePeriod
 	if g.Adopted {
 		g.OfferedAt, g.Waited = time.Time{}, 0

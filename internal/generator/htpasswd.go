@@ -65,6 +65,9 @@ func (h *Htpasswd) Make(from From) (Outputs, error) {
 	}
 	var out bytes.Buffer
 	for _, user := range users {
+		if err := from.context().Err(); err != nil {
+			return nil, fmt.Errorf("cannot hash all passwords: %w", err)
+		}
 		hash, err := bcryptHash(passwords[user], h.cost)
 		if err != nil {
 			return nil, err

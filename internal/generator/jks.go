@@ -54,6 +54,8 @@ func (j *JKS) Keys() []string {
 	return []string{keystoreJKS, keystorePassword}
 }
 
+func (j *JKS) reads() []string { return keystoreSource(j.truststore) }
+
 // Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password and
 // the salts are from Random. The password of the key is that of the keystore.
 func (j *JKS) Make(from From) (Outputs, error) {

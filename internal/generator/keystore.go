@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
+	pemtexts "github.com/crossplane-contrib/function-export/internal/pem"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -28,8 +29,10 @@ var (
 	errEncryptedKey = errors.New(tlsKey + " is encrypted with a password: use a key that is not encrypted")
 	errOtherKey     = errors.New(tlsKey + " is not the key of the first certificate in " + tlsCert +
 		": use the key and the certificate of the same generation, and put the certificate of the server first")
-	errChain = errors.New(tlsCert + " has a certificate that did not sign another certificate in it: leave it out")
-	errNoCA  = errors.New("the map of secretExpression has no " + caCert + ", which truststore requires")
+	errChain       = errors.New(tlsCert + " has a certificate that did not sign another certificate in it: leave it out")
+	errManySigners = errors.New(tlsCert + " has several certificates of one name, or very large keys: leave out what does not belong to " +
+		"the chain")
+	errNoCA = errors.New("the map of secretExpression has no " + caCert + ", which truststore requires")
 )
 
 // An identity is a certificate with its key.
@@ -44,6 +47,14 @@ type keystoreContent struct {
 
 	cas      []*x509.Certificate // nil without a truststore
 	password sensitive.Bytes
+}
+
+// keystoreSource returns the keys of a source that a keystore reads.
+func keystoreSource(truststore bool) []string {
+	if truststore {
+		return []string{tlsCert, tlsKey, caCert}
+	}
+	return []string{tlsCert, tlsKey}
 }
 
 // newKeystore reads a source, and generates a password.
@@ -73,6 +84,9 @@ func parseIdentity(source map[string]sensitive.Bytes) (*identity, error) {
 	if err != nil {
 		return nil, err
 	}
+	if pemtexts.Work(string(source[tlsCert].Reveal())) > limits.KeystoreWork {
+		return nil, errManySigners
+	}
 	key, err := parseKey(source)
 	if err != nil {
 		return nil, err
@@ -93,7 +107,7 @@ func sortChain(certs []*x509.Certificate) ([]*x509.Certificate, error) {
 	for len(rest) > 0 {
 		last := chain[len(chain)-1]
 		i := slices.IndexFunc(rest, func(c *x509.Certificate) bool {
-			return bytes.Equal(last.RawIssuer, c.RawSubject) && last.CheckSignatureFrom(c) == nil
+			return pemtexts.NamesIssuer(last, c) && last.CheckSignatureFrom(c) == nil
 		})
 		if i < 0 {
 			return nil, errChain

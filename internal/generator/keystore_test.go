@@ -185,6 +185,22 @@ func largeRSA(t testing.TB, issuer *signed) *signed {
 	return &signed{cert: cert}
 }
 
+// sameName returns certificates of one name without key identifiers.
+func sameName(t *testing.T, n int) string {
+	t.Helper()
+	var out bytes.Buffer
+	for range n {
+		key := newKey(t, ecdsaKey(elliptic.P256()))
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "same"}}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+	}
+	return out.String()
+}
+
 func TestKeystoreSourceErrors(t *testing.T) {
 	const canary = "aHVudGVyMmNhbmFyeQ=="
 	f, other := newFamily(t, ecdsaKey(elliptic.P256())), newFamily(t, ecdsaKey(elliptic.P256()))
@@ -201,7 +217,8 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		secret   = "tls.key is encrypted with a password: use a key that is not encrypted"
 		otherKey = "tls.key is not the key of the first certificate in tls.crt: use the key and the certificate of the same generation, " +
 			"and put the certificate of the server first"
-		noChain = "tls.crt has a certificate that did not sign another certificate in it: leave it out"
+		manySigners = "tls.crt has several certificates of one name, or very large keys: leave out what does not belong to the chain"
+		noChain     = "tls.crt has a certificate that did not sign another certificate in it: leave it out"
 	)
 	cases := map[string]struct {
 		reason string
@@ -231,6 +248,7 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		"Gap":         {"no reader would find the way", with(in, "tls.crt", text(f.leaf, f.mid)), noChain},
 		"Stranger":    {"of the same name, by another key", with(in, "tls.crt", text(f.leaf, other.sub, f.mid)), noChain},
 		"Children":    {"a CA does not need what it signed", with(in, "tls.crt", text(f.sub, f.mid, f.leaf), "tls.key", pkcs8Text(t, f.sub.key)), noChain},
+		"Same":        {"each may have signed each", with(in, "tls.crt", in["tls.crt"]+sameName(t, 12)), manySigners},
 		"Large":       {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
 		"LargeKey":    {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]), "tls.key has more than 16384 bytes"},
 		"LargeRSA":    {"each check of a signature would take long", with(in, "tls.crt", text(largeRSA(t, f.root))), "tls.crt has an RSA key of more than 8192 bits"},

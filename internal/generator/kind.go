@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -22,6 +23,29 @@ type Source struct {
 	Map  map[string]sensitive.Bytes // of an htpasswd or a keystore
 }
 
+// Only returns the source with only the keys that a kind reads, so that another key does not change it.
+func (s Source) Only(k Kind) Source {
+	r, ok := k.(interface{ reads() []string })
+	if !ok {
+		return s
+	}
+	out := Source{Map: map[string]sensitive.Bytes{}}
+	for _, key := range r.reads() {
+		if v, ok := s.Map[key]; ok {
+			out.Map[key] = v
+		}
+	}
+	return out
+}
+
+// context returns the context of the request.
+func (f From) context() context.Context {
+	if f.Context == nil {
+		return context.Background()
+	}
+	return f.Context
+}
+
 // From contains the sources of a generation in addition to its section of the input.
 type From struct {
 	// Random is a cryptographic source, crypto/rand.Reader: the same bytes produce the same
@@ -35,4 +59,7 @@ type From struct {
 
 	// Source is zero for a kind without a secretExpression.
 	Source Source
+
+	// Context is the context of the request: when it ends, the outputs are not needed. Nil means no end.
+	Context context.Context //nolint:containedctx // a value among others of one call
 }

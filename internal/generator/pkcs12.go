@@ -44,6 +44,8 @@ func (p *PKCS12) Keys() []string {
 	return []string{keystoreP12, keystorePassword}
 }
 
+func (p *PKCS12) reads() []string { return keystoreSource(p.truststore) }
+
 // Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password and
 // the salts are from Random.
 func (p *PKCS12) Make(from From) (Outputs, error) {

@@ -4,7 +4,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"hash"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
 // AnnotationSeal contains the [Seal] of an object.
@@ -41,8 +44,23 @@ func Code(former Outputs, number int, next Outputs) string {
 	return keyed(former, "follows", strconv.Itoa(number), keyed(next, "data"))
 }
 
-// SourceHash returns a code over the source of a generation, keyed with the generation's own data. The data always contains
-// random bytes, for example the salt of a hash. Without the data, guesses of the source cannot be tested.
+// SaltKey is the key of the random salt in the data of a derived generation. It is not an output, so it is in no export.
+const SaltKey = "export.fn.crossplane.io-salt"
+
+// saltSize is the size of a salt in bytes.
+const saltSize = 32
+
+// NewSalt returns a salt for the data of a derived generation.
+func NewSalt(random io.Reader) (sensitive.Bytes, error) {
+	salt := make([]byte, saltSize)
+	if _, err := io.ReadFull(random, salt); err != nil {
+		return sensitive.Bytes{}, fmt.Errorf("cannot read randomness: %w", err)
+	}
+	return sensitive.FromString(hex.EncodeToString(salt)), nil
+}
+
+// SourceHash returns a code over the source of a derived generation, keyed with the generation's data. Because of the salt
+// in the data, guesses of the source cannot be tested with the code and the outputs.
 func SourceHash(data Outputs, source Source) string {
 	texts := make([]string, 0, 1+2*len(source.Map))
 	texts = append(texts, string(source.Text.Reveal()))

@@ -15,6 +15,9 @@ type Generated struct {
 	Outputs Details // nil if there are no outputs yet
 	Waits   string  // what the outputs wait for
 
+	// Keeps is set if the generator has outputs that must not be used now. Then an optional key also waits.
+	Keeps bool
+
 	// Failed is the reason why expected outputs are missing, or nil. If it is set, an optional key also fails.
 	Failed *expression.Failed
 
@@ -44,7 +47,9 @@ func (g Generated) value(path []string, variable string) (ref.Val, bool) {
 		if g.Waits != "" {
 			input += " (" + g.Waits + ")"
 		}
-		return waiting(input)
+		w := expression.NewWaiting(input)
+		w.Required = g.Keeps
+		return types.WrapErr(w)
 	}
 	switch {
 	case g.Items != nil && g.Waits == "":

@@ -111,7 +111,7 @@ type pair struct{ cert, issuer int }
 func pairs(all []*x509.Certificate) (out []pair) {
 	for i, c := range all {
 		for j, issuer := range all {
-			if i != j && names(c, issuer) {
+			if i != j && NamesIssuer(c, issuer) {
 				out = append(out, pair{i, j})
 			}
 		}
@@ -167,8 +167,9 @@ func findIssuers(all []*x509.Certificate) ([]int, error) {
 	return issuers, nil
 }
 
-// names reports whether a certificate says that another one is its issuer.
-func names(c, issuer *x509.Certificate) bool {
+// NamesIssuer reports whether a certificate says that another one is its issuer: by its name and, where both have one, by
+// its key identifier. The signature is not checked.
+func NamesIssuer(c, issuer *x509.Certificate) bool {
 	return bytes.Equal(c.RawIssuer, issuer.RawSubject) && (len(c.AuthorityKeyId) == 0 ||
 		len(issuer.SubjectKeyId) == 0 || bytes.Equal(c.AuthorityKeyId, issuer.SubjectKeyId))
 }

@@ -21,6 +21,18 @@ func (m *Generator) Source() *expression.Expression {
 	return nil
 }
 
+// withSources adds the uses of the sources of derived generators. An export with a hash of a password needs the generation
+// of the password as long as it has the hash.
+func (c *compiler) withSources(uses []use) []use {
+	out := slices.Clone(uses)
+	for _, u := range uses {
+		if m := c.generator(u.input); u.variable != "" && m != nil {
+			out = append(out, c.usesOf(m.Source())...)
+		}
+	}
+	return out
+}
+
 // compileDerived compiles a kind that derives its outputs from secretExpression. Hashes are slow, because that protects
 // them.
 func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.ErrorList {

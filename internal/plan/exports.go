@@ -240,7 +240,7 @@ func (c *compiler) usedGenerators(e Export, variable string) []string {
 		if x == nil {
 			continue
 		}
-		for _, u := range c.reading(x).uses {
+		for _, u := range c.withSources(c.reading(x).uses) {
 			switch {
 			case u.variable != variable:
 			case u.input == Anything:

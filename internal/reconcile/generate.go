@@ -65,6 +65,9 @@ func generate(
 	}
 	if len(derived) > 0 {
 		sees := s.withGenerations(g.generations)
+		// The first hash of one generator comes before the next hash of another one, whose source may change at any time.
+		made := func(m *plan.Generator) int { return min(1, len(g.trustedOf(m.Name).proven)) }
+		slices.SortStableFunc(derived, func(a, b *plan.Generator) int { return made(a) - made(b) })
 		for _, m := range derived {
 			g.step(known.wanted[m.Name].withSource(sees.forItem(m.Item)))
 		}

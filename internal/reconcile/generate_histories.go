@@ -237,6 +237,9 @@ func readGeneration(m *plan.Generator, name string, number int, res observation.
 	if apiVersion, kind, _, _ := object.Identity(res.Object); plan.HasData(apiVersion, kind) {
 		data, _ := object.DataOf(res.Object) // an API server returns no invalid object
 		k.details = revealed(data)
+		if k.salt = k.details[generator.SaltKey]; k.salt != nil {
+			delete(k.details, generator.SaltKey)
+		}
 		if (k.sealed || k.Kind != plan.KindResource) && !generator.Sealed(data, annotations) {
 			k.Record, k.lost = generator.Record{}, true
 		}

@@ -166,7 +166,7 @@ func (g *stepper) desire(k *generation) *structpb.Struct {
 	if k.Kind == plan.KindResource || !plan.HasData(apiVersion, kind) {
 		return marked(g.manifestAsMade(k), k.Record, nil)
 	}
-	return marked(object.Held(k.object), k.Record, k.outputs())
+	return marked(object.Held(k.object), k.Record, k.data())
 }
 
 // marked returns an object with the labels and annotations of a generation. They are sealed with data,

@@ -112,7 +112,7 @@ func (g *stepper) blocked(w *wantedGeneration, c *candidate, step generator.Step
 			w.Path.Child("name"), c.at, writersText(who))
 	case len(step.Keep) >= limits.Generations:
 		return waitingFor("one of its %d generations to be deleted (no more are kept at once): "+
-			"shorten gracePeriod, or delete a previous one", len(step.Keep))
+			"wait for the end of a gracePeriod, or delete a previous one", len(step.Keep))
 	case isSlow(w.Makes) && g.slow >= limits.SlowGenerations:
 		return waitingFor("its turn, because an RSA key or a hash takes a long time")
 	}
@@ -139,10 +139,7 @@ func (g *stepper) made(w *wantedGeneration, of *trusted, c *candidate) (*structp
 	if err != nil {
 		return nil, err
 	}
-	if kind.Slow {
-		g.slow++
-	}
-	from := generator.From{Random: g.req.Random, Now: g.req.Now, Issuer: issuer}
+	from := generator.From{Random: g.req.Random, Now: g.req.Now, Issuer: issuer, Context: g.budget.Context()}
 	if w.source != nil {
 		from.Source = *w.source
 	}
@@ -150,7 +147,13 @@ func (g *stepper) made(w *wantedGeneration, of *trusted, c *candidate) (*structp
 	if err != nil {
 		return nil, failed(w.Path.Child(w.Kind).String(), "%s", err.Error())
 	}
+	if kind.Slow { // one that fails must not take the turn of the others in each reconcile
+		g.slow++
+	}
 	if w.source != nil {
+		if outputs[generator.SaltKey], err = generator.NewSalt(g.req.Random); err != nil {
+			return nil, failed(w.Path.Child(w.Kind).String(), "%s", err.Error())
+		}
 		rec.SourceHash = generator.SourceHash(outputs, from.Source)
 	}
 	immutable := true
@@ -310,7 +313,7 @@ func (g *stepper) issuer(w *wantedGeneration) (*generator.Issuer, error) {
 	if ca == nil || g.changing[name] { // its next generation would require another certificate at once
 		return nil, expression.NewWaiting("the next generation of " + expression.PathText(expression.Generated, name))
 	}
-	issuer, err := generator.ParseIssuer(ca.outputs())
+	issuer, err := generator.ParseIssuer(ca.data())
 	if err != nil {
 		return nil, failed(w.Path.Child(plan.KindCertificate, "ca").String(),
 			"generation %d of %q cannot sign: its %s: rotate it", ca.Number, name, err.Error())

@@ -24,7 +24,7 @@ func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, 
 	}
 	g.candidates[w.Name] = observation.Generated{Waits: waits(step, nil, why)}
 	if k := findGeneration(t.generations, step.Candidate); step.Candidate > 0 && k != nil {
-		g.candidates[w.Name] = g.fitting(w.Generator, k)
+		g.candidates[w.Name] = g.fitting(w, k)
 	}
 	g.missing[w.Spelled(expression.Previous)] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
@@ -198,14 +198,28 @@ func (g *stepper) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 	return out, nil
 }
 
-// fitting returns the outputs of a generation, unless they do not fit the present source. An object that is exported with
-// both is kept as it is until the next generation is in use.
-func (g *stepper) fitting(m *plan.Generator, k *generation) observation.Generated {
-	if k.Stale && rulesFit {
-		return observation.Generated{Failed: &expression.Failed{Reason: fmt.Sprintf(
-			"reads generation %d of generator %q, whose source has changed: its next generation is not in use yet", k.Number, m.Name)}}
+// fitting returns the outputs of a generation, unless they may not belong to the present source. Then, objects that use them
+// are kept until the next generation is in use.
+func (g *stepper) fitting(w *wantedGeneration, k *generation) observation.Generated {
+	if why := w.unfit(k); why != "" && rulesFit {
+		return observation.Generated{Waits: why, Keeps: true}
 	}
-	return g.generated(m, k)
+	return g.generated(w.Generator, k)
+}
+
+// unfit returns why the outputs of a generation may not be used, or an empty text.
+func (w *wantedGeneration) unfit(k *generation) string {
+	switch {
+	case k.Unchecked:
+		return fmt.Sprintf("generation %d cannot be compared with its source: %s", k.Number, w.why.text())
+	case !k.Stale:
+		return ""
+	case k.lost:
+		return fmt.Sprintf("another client changed the state of generation %d, and the next one is not in use yet", k.Number)
+	case k.Kind != w.Kind:
+		return fmt.Sprintf("generation %d is of another kind, and the next one is not in use yet", k.Number)
+	}
+	return fmt.Sprintf("generation %d belongs to another source, and the next one is not in use yet", k.Number)
 }
 
 // generated returns the outputs of a generation, or why it has none.
@@ -244,10 +258,7 @@ func waits(step generator.Step, unready map[int]reasons, why reasons) string {
 
 // reportStep reports the state of a generator.
 func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready map[int]reasons, why reasons) {
-	stays := ""
-	if step.Current > 0 {
-		stays = fmt.Sprintf("; generation %d stays in use", step.Current)
-	}
+	stays := g.stays(s, step)
 	pending, not := step.Pending, unready[step.Pending]
 	o := Outcome{State: Waiting, See: not.see}
 	switch {
@@ -272,6 +283,17 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 	if o.State != Available || o.Warn {
 		g.report(o)
 	}
+}
+
+// stays says what happens to the generation in use while there is no next one, or returns an empty text.
+func (g *stepper) stays(s *wantedGeneration, step generator.Step) string {
+	switch k := g.current[s.Name]; {
+	case k != nil && (k.Stale || k.Unchecked):
+		return fmt.Sprintf("; exports of generation %d are kept", step.Current)
+	case step.Current > 0:
+		return fmt.Sprintf("; generation %d stays in use", step.Current)
+	}
+	return ""
 }
 
 // abandonedAt says when a pending generation is abandoned, or returns an empty text.

@@ -20,6 +20,7 @@ type generation struct {
 
 	object   wire.Struct
 	details  observation.Details // its outputs, or its connection details
+	salt     []byte              // of a derived generation, in addition to its outputs
 	composed string              // composition resource name
 	hides    string              // the export whose composition resource name it has, because its annotation was changed
 	listed   bool                // the composite lists it as one of its resources
@@ -49,10 +50,14 @@ func (k *generation) reference() generator.Reference {
 	return out
 }
 
-func (k *generation) outputs() generator.Outputs {
-	out := make(generator.Outputs, len(k.details))
+// data returns the whole data of a generation: its outputs, and its salt if it has one.
+func (k *generation) data() generator.Outputs {
+	out := make(generator.Outputs, len(k.details)+1)
 	for key, v := range k.details {
 		out[key] = sensitive.New(v)
+	}
+	if k.salt != nil {
+		out[generator.SaltKey] = sensitive.New(k.salt)
 	}
 	return out
 }
@@ -106,7 +111,7 @@ func (a verifier) complete(m *plan.Generator, k *generation) bool {
 	case !k.lost && k.Kind != m.Kind: // it has the outputs of another kind
 		return true
 	}
-	return len(k.details) == len(m.Keys) && !lacksKeys(k, m.Keys)
+	return len(k.details) == len(m.Keys) && !lacksKeys(k, m.Keys) && (k.salt != nil) == (m.Source() != nil)
 }
 
 // recentlyCreated reports whether the composite may list an object once Crossplane reads it again.
@@ -140,7 +145,7 @@ func (h *history) proves(k *generation, former string) bool {
 func (h *history) keysOf(uid string) []generator.Outputs {
 	for _, k := range h.generations {
 		if k.id() == uid && len(k.details) > 0 {
-			return []generator.Outputs{k.outputs()}
+			return []generator.Outputs{k.data()}
 		}
 	}
 	return h.recordedKeys(uid)
@@ -158,7 +163,7 @@ func codedData(k *generation) generator.Outputs {
 	if k.Kind == plan.KindResource {
 		return nil
 	}
-	return k.outputs()
+	return k.data()
 }
 
 func (r *recorded) known(accepted map[string]bool) generator.Known {

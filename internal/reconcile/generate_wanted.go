@@ -84,6 +84,7 @@ func (w *wantedGeneration) withSource(s *session) *wantedGeneration {
 		out.want.Unknown, out.want.SpecHash, out.want.KeepersHash = true, "", ""
 		return &out
 	}
+	source = source.Only(w.Makes.(*plan.Computed).Kind) //nolint:forcetypeassert // only a computed generator has a source
 	out.source = &source
 	return &out
 }
@@ -102,12 +103,15 @@ func (s *session) sourceOf(m *plan.Generator) (out generator.Source, err error) 
 	return out, err
 }
 
-// isStale reports whether a generation was created from another source than the present one.
-func (w *wantedGeneration) isStale(k *generation) bool {
-	if w.source == nil || k.withheld != nil || len(k.details) == 0 {
-		return false
+// compare compares the source of a generation with the present one.
+func (w *wantedGeneration) compare(k *generation) (stale, unchecked bool) {
+	switch {
+	case w.Generator.Source() == nil || k.withheld != nil || len(k.details) == 0:
+		return false, false
+	case w.source == nil:
+		return false, true
 	}
-	return !generator.Equal(k.SourceHash, generator.SourceHash(k.outputs(), *w.source))
+	return !generator.Equal(k.SourceHash, generator.SourceHash(k.data(), *w.source)), false
 }
 
 // addCandidates adds the candidates for the next generation, if there may be one.
@@ -287,7 +291,7 @@ func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Gene
 	h := a.byGenerator[k.Generator]
 	out.Candidate = h.record != nil && h.record.candidates[k.id()] || h.unknownCandidate && !k.Adopted
 	out.Offered = h.offered[k.id()] == h.setters
-	out.Stale = w.isStale(k)
+	out.Stale, out.Unchecked = w.compare(k)
 	if k.Kind == "" && lacksKeys(k, w.Keys) {
 		out.Kind = "lost" // the generator does not make it
 	}
@@ -300,12 +304,12 @@ func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Gene
 // renewal returns when a certificate must be renewed: before it expires, or once its CA changes. The certificate cannot be
 // used after ends.
 func renewal(c *generator.Certificate, k, ca *generation, now time.Time) (at, ends time.Time) {
-	at, _ = c.RenewAt(k.outputs()) // zero if it is not a certificate
-	ends = c.EndsAt(k.outputs())
+	at, _ = c.RenewAt(k.data()) // zero if it is not a certificate
+	ends = c.EndsAt(k.data())
 	if ca == nil {
 		return at, ends
 	}
-	if issuer, err := generator.ParseIssuer(ca.outputs()); err == nil && !c.IssuedBy(k.outputs(), issuer) {
+	if issuer, err := generator.ParseIssuer(ca.data()); err == nil && !c.IssuedBy(k.data(), issuer) {
 		return now, now
 	}
 	return at, ends

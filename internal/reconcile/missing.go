@@ -64,7 +64,7 @@ func (s *session) explain(err error, x *expression.Expression) error {
 		}
 	}
 	out := expression.NewWaiting(texts...)
-	out.See = command
+	out.See, out.Required = command, w.Required
 	return out
 }
 

@@ -18,7 +18,7 @@ const (
 // generation that the step created, because that generation is not stored yet.
 func (g *stepper) seen(w *wantedGeneration, _ generator.Step, waits string) observation.Generated {
 	if k := g.current[w.Name]; k != nil {
-		return g.fitting(w.Generator, k)
+		return g.fitting(w, k)
 	}
 	return observation.Generated{Waits: waits}
 }

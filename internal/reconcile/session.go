@@ -153,6 +153,8 @@ type reasons struct {
 	waiting []string // sentences about the parts that wait
 	missing []string // what the whole waits for
 	see     string   // a command that shows more about the first missing input
+
+	required bool // an optional field also waits
 }
 
 // add adds an error. The argument who names the part that waits; it is empty if the outcome is about that part.
@@ -160,7 +162,7 @@ func (r *reasons) add(who string, err error) {
 	var w *expression.Waiting
 	switch {
 	case errors.As(err, &w):
-		r.see = cmp.Or(r.see, w.See)
+		r.see, r.required = cmp.Or(r.see, w.See), r.required || w.Required
 		if inputs := strings.Join(w.Inputs, ", "); who == "" {
 			r.missing = append(r.missing, inputs)
 		} else {

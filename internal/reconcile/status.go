@@ -27,7 +27,7 @@ func (s *session) statusField(req *request, f plan.StatusField) Status {
 	var err error
 	out.Value, err = s.json(f.Value, s.scope(""))
 	why := because("", err)
-	if err == nil || len(why.failed) == 0 && f.Optional {
+	if err == nil || len(why.failed) == 0 && f.Optional && !why.required {
 		return out
 	}
 	observed, _ := lookUp(s.object.Get("status").Struct(), f.Segments)

@@ -29,7 +29,7 @@ func (g *stepper) seen(w *wantedGeneration, step generator.Step, waits string) o
 		return g.generated(w.Generator, readGeneration(w.Generator, w.Name, step.Make, o, true))
 	}
 	if k := g.current[w.Name]; k != nil {
-		return g.fitting(w.Generator, k)
+		return g.fitting(w, k)
 	}
 	return observation.Generated{Waits: waits}
 }
