@@ -2,6 +2,7 @@ package function_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -292,5 +293,37 @@ func TestHashesFitInEachHistory(t *testing.T) {
 		if c.Condition() != "Available" {
 			t.Fatalf("seed %d: %s", seed, c.Condition())
 		}
+	}
+}
+
+// For a list, each export with the hash of an item needs the password of that item, and of no other one.
+func TestHashesOfItems(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- {name: user, forEachExpression: "['ann', 'bob']", keyExpression: item, password: {length: 32}, refreshPolicy: OnChange, keepersExpression: composite.spec.passwordVersion}
+- {name: hash, forEachExpression: "['ann', 'bob']", keyExpression: item, bcrypt: {secretExpression: "generated.user[key].password", cost: 4}}
+secrets:
+- name: login
+  forEachExpression: "['ann', 'bob']"
+  keyExpression: item
+  data: [{key: hash, value: "generated.hash[key].hash"}]
+- name: first
+  data: [{key: hash, value: generated.hash.ann.hash}]
+`)
+	c.Settle()
+	for name, want := range map[string]string{"shop-login-ann": "hash/ann user/ann", "shop-login-bob": "hash/bob user/bob", "shop-first": "hash/ann user/ann"} {
+		records := map[string]any{}
+		text := c.AnnotationsOf("Secret", name)["export.fn.crossplane.io/generated"].GetStringValue()
+		if err := json.Unmarshal([]byte(text), &records); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(records)), " "); got != want {
+			t.Errorf("%s: want records of %s, got %s", name, want, got)
+		}
+	}
+	functiontest.Set(c.XR, "2", "spec", "passwordVersion")
+	c.Settle()
+	if c.Condition() != "Available" || c.Object("Secret", "shop-hash-bob-2") == nil {
+		t.Errorf("%s, %s", c.Names(), c.Condition())
 	}
 }

@@ -26,8 +26,15 @@ func (m *Generator) Source() *expression.Expression {
 func (c *compiler) withSources(uses []use) []use {
 	out := slices.Clone(uses)
 	for _, u := range uses {
-		if m := c.generator(u.input); u.variable != "" && m != nil {
-			out = append(out, c.usesOf(m.Source())...)
+		m := c.generator(u.input)
+		if u.variable == "" || m == nil {
+			continue
+		}
+		for _, of := range c.usesOf(m.Source()) {
+			if of.item == ownKey { // of the item whose hash is used
+				of.item = u.item
+			}
+			out = append(out, of)
 		}
 	}
 	return out
