@@ -89,6 +89,9 @@ func TestFreshness(t *testing.T) {
 
 	installQuiet(t)
 
+	// Crossplane counts the calls of each function. Composites of other tests call the function under its usual name.
+	watches := installAs(t.Context(), t, "function-export-fresh")
+
 	// It uses the connection details that Crossplane sends, and does not require the Secrets that contain them.
 	polling := installFaulty(t.Context(), t, buildFaulty(t), "require")
 
@@ -106,7 +109,7 @@ func TestFreshness(t *testing.T) {
 
 	count := loadNumber(t, freshComposites, 6)
 	watching := &freshSet{name: "watch", composites: count, arrived: arrived,
-		scenario: scenario{ControlPlane: plane, function: functionName, composer: quiet, ns: "fresh-watch"}}
+		scenario: scenario{ControlPlane: plane, function: watches, composer: quiet, ns: "fresh-watch"}}
 	polled := &freshSet{name: "poll", composites: count, arrived: arrived,
 		scenario: scenario{ControlPlane: plane, function: polling, composer: quiet, ns: "fresh-poll"}}
 
@@ -138,6 +141,22 @@ func TestFreshness(t *testing.T) {
 	if n := breakerOpens(t) - opened; n > 0 {
 		t.Errorf("Crossplane's circuit breaker opened %v times, although each connection Secret changes every few seconds", n)
 	}
+}
+
+// installAs installs the function under another name, and stops it with the test.
+func installAs(ctx context.Context, t *testing.T, name string) string {
+	t.Helper()
+
+	f, err := install(ctx, name, "package", state("function-export"), codecArgs())
+	if f != nil {
+		t.Cleanup(f.Stop)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return name
 }
 
 // comesToRest waits for 70 seconds without a call. A composite that polls is called at least every 66 seconds. One that

@@ -71,14 +71,7 @@ func (r *recorder) of(namespace string, since int) []call {
 func record(ctx context.Context, t *testing.T, name string) *recorder {
 	t.Helper()
 
-	f, err := install(ctx, name, "package", state("function-export"), codecArgs())
-	if f != nil {
-		t.Cleanup(f.Stop)
-	}
-
-	if err != nil {
-		t.Fatal(err)
-	}
+	installAs(ctx, t, name)
 
 	revision, endpoint := endpointOf(ctx, t, name)
 
