@@ -27,11 +27,12 @@ func gen(number int, states ...func(g *generator.Generation)) generator.Generati
 	return g
 }
 
-func adopted(g *generator.Generation)  { g.Adopted = true }
-func exported(g *generator.Generation) { g.Adopted, g.Exported = true, true }
-func outdated(g *generator.Generation) { g.Stale = true }
-func unready(g *generator.Generation)  { g.Ready = false }
-func retired(g *generator.Generation)  { g.Retired = true }
+func adopted(g *generator.Generation)   { g.Adopted = true }
+func exported(g *generator.Generation)  { g.Adopted, g.Exported = true, true }
+func unchecked(g *generator.Generation) { g.Unchecked = true }
+func outdated(g *generator.Generation)  { g.Stale = true }
+func unready(g *generator.Generation)   { g.Ready = false }
+func retired(g *generator.Generation)   { g.Retired = true }
 func recorded(highest int) func(g *generator.Generation) {
 	return func(g *generator.Generation) { g.Highest = highest }
 }
@@ -194,6 +195,12 @@ func TestNext(t *testing.T) {
 			want:   once,
 			have:   gens{gen(1, outdated)},
 			step:   generator.Step{Make: 2},
+		},
+		"Unchecked": {
+			reason: "while the source is not known, a pending generation is kept, but not adopted",
+			want:   wanted(v1beta1.OnChange, unknown),
+			have:   gens{gen(1, exported), gen(2, unchecked)},
+			step:   generator.Step{Keep: gens{gen(1, exported), gen(2, unchecked)}, Current: 1, Pending: 2},
 		},
 		"StaleUnknown": {
 			reason: "while the source is not known, nothing changes",

@@ -33,7 +33,7 @@ func TestCompileJWKFaults(t *testing.T) {
 		"RSA":     {reason: "an RSA key has a default size", in: v1beta1.JWKGenerator{Algorithm: "PS512"}},
 		"Bits":    {reason: "one of the sizes", in: v1beta1.JWKGenerator{Algorithm: "RS256", Bits: n(4096)}},
 		"None": {
-			reason: "signatures of nobody", in: v1beta1.JWKGenerator{Algorithm: "none"},
+			reason: "a signature without a key proves nothing", in: v1beta1.JWKGenerator{Algorithm: "none"},
 			want: []string{"jwk.algorithm: must be ES256, ES384, ES512, EdDSA, RS256, RS384, RS512, PS256, PS384 or PS512"},
 		},
 		"HMAC": {

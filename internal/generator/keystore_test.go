@@ -227,7 +227,7 @@ func TestKeystoreSourceErrors(t *testing.T) {
 	}{
 		"Nothing":     {"no map", nil, "the map of secretExpression has no tls.crt"},
 		"NoKey":       {"half of it", with(in, "tls.key", ""), "the map of secretExpression has no tls.key"},
-		"NoCA":        {"a truststore of nothing trusts nobody", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt, which truststore requires"},
+		"NoCA":        {"a truststore without a certificate is useless", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt, which truststore requires"},
 		"Text":        {"no PEM", with(in, "tls.crt", canary), noPEM},
 		"DER":         {"another encoding", with(in, "tls.crt", string(f.leaf.cert.Raw)), noPEM},
 		"Part":        {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), noPEM},

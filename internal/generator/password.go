@@ -289,6 +289,8 @@ func (c *passwordCompiler) keys() []string {
 	for i, key := range keys {
 		if err := object.ValidateKey(key); err != nil {
 			c.refuse(at.Index(i), "%s", err)
+		} else if key == SaltKey {
+			c.refuse(at.Index(i), "is the key of the salts of hashes: use another key")
 		} else if first := slices.Index(keys, key); first < i {
 			c.refuse(at.Index(i), "is also the key of secretKeys[%d]", first)
 		}

@@ -225,11 +225,12 @@ func TestCompilePasswordFaults(t *testing.T) {
 		},
 		"Keys": {
 			reason: "an output becomes a key of a Secret, and one value",
-			in:     `{secretKeys: [a, b/c, a, ""]}`,
+			in:     `{secretKeys: [a, b/c, a, "", export.fn.crossplane.io-salt]}`,
 			want: []string{
 				`secretKeys[1]: cannot use key "b/c": use letters, digits, '-', '_' and '.' only`,
 				"secretKeys[2]: is also the key of secretKeys[0]",
 				"secretKeys[3]: cannot use an empty key: give it a name",
+				"secretKeys[4]: is the key of the salts of hashes: use another key",
 			},
 		},
 		"NoKeys": {
