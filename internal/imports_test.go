@@ -149,6 +149,7 @@ var mayImport = map[string]imports{
 		other: "github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/apimachinery",
 	},
 	"internal/pages":            {other: "os"}, // for tests
+	"internal/proof":            {other: "os"}, // for tests
 	"internal/e2e":              {other: "github.com/rogpeppe/go-internal/lockedfile"},
 	"internal/e2e/build":        {own: "e2e"},
 	"internal/e2e/live":         {own: "e2e", other: "k8s.io/apimachinery k8s.io/client-go"},
