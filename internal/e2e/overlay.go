@@ -11,6 +11,9 @@ import (
 // Faults is the variant of the function that breaks the rule which FUNCTION_EXPORT_FAULT names.
 const Faults = "faults"
 
+// Clocks is the variant of the function whose clock is wrong by the offset in the file that FUNCTION_EXPORT_CLOCK names.
+const Clocks = "clocks"
+
 // Overlay returns the flag of go build that builds a variant of the function: each file in the
 // variant's folder of testdata replaces the file of the same path below root. So the published
 // function never contains parts that only tests need.

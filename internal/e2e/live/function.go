@@ -205,9 +205,14 @@ func (f *Function) Stop() {
 
 // A service sends each connection to the next backend that accepts it, as a Service of Kubernetes does.
 type service struct {
-	port  int
-	lis   net.Listener
-	delay atomic.Int64
+	port     int
+	backends []string
+	lis      net.Listener
+	delay    atomic.Int64
+
+	mu     sync.Mutex
+	routes map[string]string // the addresses that are dialed instead of those of backends
+	open   map[net.Conn]bool
 }
 
 func serve(ctx context.Context, backends []string) (*service, error) {
@@ -216,7 +221,7 @@ func serve(ctx context.Context, backends []string) (*service, error) {
 		return nil, fmt.Errorf("cannot listen: %w", err)
 	}
 
-	s := &service{lis: lis}
+	s := &service{lis: lis, backends: backends, open: map[net.Conn]bool{}}
 	if addr, ok := lis.Addr().(*net.TCPAddr); ok {
 		s.port = addr.Port
 	}
@@ -236,10 +241,10 @@ func serve(ctx context.Context, backends []string) (*service, error) {
 }
 
 func (s *service) forward(conn net.Conn, backends []string, first int) {
-	defer conn.Close() //nolint:errcheck // It is gone.
+	defer s.track(conn)()
 
 	for i := range backends {
-		backend, err := (&net.Dialer{Timeout: time.Second}).Dial("tcp", backends[(first+i)%len(backends)])
+		backend, err := (&net.Dialer{Timeout: time.Second}).Dial("tcp", s.route(backends[(first+i)%len(backends)]))
 		if err != nil {
 			continue
 		}

@@ -35,6 +35,11 @@ func (p *Process) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
+	return p.start()
+}
+
+// start starts the program, unless it runs. The caller must hold the lock.
+func (p *Process) start() error {
 	if p.running() {
 		return nil
 	}
@@ -118,6 +123,11 @@ func (p *Process) end(s os.Signal, within time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
+	p.halt(s, within)
+}
+
+// halt ends the program. The caller must hold the lock.
+func (p *Process) halt(s os.Signal, within time.Duration) {
 	if !p.running() {
 		return
 	}
@@ -134,7 +144,7 @@ func (p *Process) end(s os.Signal, within time.Duration) {
 
 // Log returns the output of the program.
 func (p *Process) Log() string {
-	b, err := os.ReadFile(p.log)
+	b, err := os.ReadFile(p.Program().Log)
 	if err != nil {
 		return err.Error()
 	}
