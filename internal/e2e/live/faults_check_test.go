@@ -102,6 +102,11 @@ type history struct {
 	asks     []ask
 	known    map[string]bool
 
+	// What failures did, for laws that are about them.
+	paused    []pause
+	protected []protection
+	wrong     []wrong
+
 	// final are the Secrets that existed after the system had become stable.
 	final []version
 }
@@ -268,6 +273,8 @@ var laws = map[string]func(l lives) []string{
 	"no Secret loses a key, and none that is exported goes":     complete,
 	"an exported change has a revision of its own":              counted,
 	"in the end one generation is left, and all that is has it": settled,
+	"nothing changes while its composite is paused":             still,
+	"nothing is deleted while a Usage protects it":              refused,
 }
 
 func whole(l lives) (out []string) {
@@ -340,6 +347,7 @@ func asked(l lives) (out []string) {
 
 		if r.every > 0 {
 			n += int(v.at.Sub(first[g.composite+" "+g.generator])/r.every) + 1 // changes are seen late
+			n += l.early(g.composite, g.generator)
 		}
 
 		if g.number > n+1 {
@@ -433,7 +441,7 @@ func grace(l lives) (out []string) {
 		case !used || there[last.uid]:
 		case before.flagged.IsZero():
 			out = append(out, fmt.Sprintf("%s: gone, and was never flagged", last))
-		case last.event == "DELETED" && last.at.Before(before.flagged.Add(l.grace)):
+		case last.event == "DELETED" && last.at.Before(before.flagged.Add(l.grace)) && !l.ahead(before, last):
 			out = append(out, fmt.Sprintf("%s: gone %s after it was flagged", last, last.at.Sub(before.flagged)))
 		}
 	})
@@ -845,6 +853,41 @@ func TestFaultChecks(t *testing.T) {
 		"GraceTooShort": {
 			reason: "the generation is deleted a second early",
 			changes: chapter{
+				"11 grace is over": func(s *story) { s.write(10, with(s.generation(1, true, 8), func(v *version) { v.event = "DELETED" })) },
+			},
+			want: []string{"grace period"},
+		},
+		"ChangedWhilePaused": {
+			reason: "Crossplane changes a Secret of a composite that it said is paused",
+			changes: chapter{"09b paused": func(s *story) {
+				s.paused = append(s.paused, pause{"xr", int64(len(s.versions)), s.start.Add(10 * time.Second)})
+			}},
+			want: []string{"is paused"},
+		},
+		"ChangedAfterAPause": {
+			reason: "the changes before and after a pause are no changes in it",
+			changes: chapter{"09b paused": func(s *story) {
+				s.paused = append(s.paused, pause{"xr", int64(len(s.versions)), s.start.Add(9 * time.Second)})
+			}},
+		},
+		"DeletedInUseByUsage": {
+			reason: "a generation is deleted although a Usage protects it",
+			changes: chapter{"09b protected": func(s *story) {
+				s.protected = append(s.protected, protection{"uid-of-xr-admin-1", int64(len(s.versions)), s.start.Add(13 * time.Second)})
+			}},
+			want: []string{"a Usage protects it"},
+		},
+		"GraceTooShortByAWrongClock": {
+			reason: "the grace period is measured with a clock that is ahead",
+			changes: chapter{
+				"09b clock":        func(s *story) { s.skew(s.start.Add(9*time.Second), s.start.Add(10*time.Second)) },
+				"11 grace is over": func(s *story) { s.write(10, with(s.generation(1, true, 8), func(v *version) { v.event = "DELETED" })) },
+			},
+		},
+		"GraceTooShortAfterAWrongClock": {
+			reason: "the clock was right again before the generation was flagged",
+			changes: chapter{
+				"05b clock":        func(s *story) { s.skew(s.start.Add(4*time.Second), s.start.Add(5*time.Second)) },
 				"11 grace is over": func(s *story) { s.write(10, with(s.generation(1, true, 8), func(v *version) { v.event = "DELETED" })) },
 			},
 			want: []string{"grace period"},

@@ -136,6 +136,18 @@ type ward struct {
 	rotations atomic.Int64
 	writes    atomic.Int64
 
+	requesting sync.Mutex
+	requests   map[string]map[string]int // by composite and generator
+
+	effects
+	variants
+	network
+	pausing sync.Mutex // one composite is paused at a time
+	alpha   *alpha
+
+	using         sync.Mutex // one generation is protected at a time
+	withoutUsages func(ctx context.Context)
+
 	mu    sync.Mutex
 	away  map[*live.Process]int // the number of callers that keep it from running
 	heals sync.WaitGroup        // repairs that are not yet done
@@ -250,34 +262,47 @@ func (w *ward) later(d time.Duration, do func()) {
 	w.heals.Go(func() { time.Sleep(d); do() })
 }
 
-// rotate repeatedly requests new generations of a composite with its annotation.
+// rotate repeatedly requests new generations of a composite.
 func (w *ward) rotate(ctx context.Context, rng *rand.Rand) {
-	texts := map[string]map[string]int{}
 	generators := slices.Sorted(maps.Keys(w.generators))
 
 	for ctx.Err() == nil {
 		c := w.composites[rng.IntN(len(w.composites))]
-		if texts[c] == nil {
-			texts[c] = map[string]int{}
-		}
 
+		var some []string
 		for _, i := range rng.Perm(len(generators))[:1+rng.IntN(3)] {
-			w.ask(c, generators[i])
-			w.rotations.Add(1)
-
-			texts[c][generators[i]]++
+			some = append(some, generators[i])
 		}
 
-		var asks []string
-		for _, g := range slices.Sorted(maps.Keys(texts[c])) {
-			asks = append(asks, fmt.Sprintf("%s=%d", g, texts[c][g]))
-		}
-
-		w.insist(ctx, "ask for a rotation", func(ctx context.Context) error {
-			return plane.Patch(ctx, patient(c), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotations+"rotate", strings.Join(asks, ",")))
-		})
+		w.request(ctx, c, some...)
 		time.Sleep(time.Duration(200+rng.IntN(800)) * time.Millisecond)
 	}
+}
+
+// request requests new generations of a composite with its annotation.
+func (w *ward) request(ctx context.Context, composite string, generators ...string) {
+	w.requesting.Lock()
+	defer w.requesting.Unlock()
+
+	if w.requests[composite] == nil {
+		w.requests[composite] = map[string]int{}
+	}
+
+	for _, g := range generators {
+		w.ask(composite, g)
+		w.rotations.Add(1)
+
+		w.requests[composite][g]++
+	}
+
+	var asks []string
+	for _, g := range slices.Sorted(maps.Keys(w.requests[composite])) {
+		asks = append(asks, fmt.Sprintf("%s=%d", g, w.requests[composite][g]))
+	}
+
+	w.insist(ctx, "ask for a rotation", func(ctx context.Context) error {
+		return plane.Patch(ctx, patient(composite), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotations+"rotate", strings.Join(asks, ",")))
+	})
 }
 
 func (w *ward) rewrite(ctx context.Context, rng *rand.Rand) {
@@ -339,7 +364,7 @@ func (w *ward) faults() []fault {
 	}
 	replica := func(rng *rand.Rand) *live.Process { return function.Replicas[rng.IntN(len(function.Replicas))] }
 
-	return []fault{
+	all := []fault{
 		{"replica killed", 5, func(_ context.Context, rng *rand.Rand) { replica(rng).Kill() }},
 		{"both replicas killed", 3, func(context.Context, *rand.Rand) {
 			for _, p := range function.Replicas {
@@ -374,6 +399,9 @@ func (w *ward) faults() []fault {
 			w.lose(ctx, w.sources[names[rng.IntN(len(names))]], some(rng, 500, 3000))
 		}},
 	}
+	all = slices.Concat(all, w.pauses(), w.clocks(), w.upgrades(), w.losses(), w.alphas(), w.usages())
+
+	return w.played(all)
 }
 
 // hurt breaks something at random. The weight of a kind says how often it is chosen.
@@ -545,7 +573,7 @@ func TestFaults(t *testing.T) {
 		composites = append(composites, fmt.Sprintf("patient-%d", i))
 	}
 
-	w := &ward{history: faultsHistory(composites), t: t, sources: map[string]*source{}, away: map[*live.Process]int{}}
+	w := &ward{history: faultsHistory(composites), t: t, sources: map[string]*source{}, away: map[*live.Process]int{}, requests: map[string]map[string]int{}}
 
 	var running sync.WaitGroup
 
@@ -558,9 +586,17 @@ func TestFaults(t *testing.T) {
 		w.heals.Wait()
 		running.Wait()
 		function.Delay(0)
+		w.withAlpha(false)
+
+		if w.withoutUsages != nil {
+			w.withoutUsages(keeping)
+		}
+
 		w.discharge(keeping)
 		stopKeeping()
 	})
+
+	w.prepare(ctx)
 
 	go w.keep(keeping)
 
@@ -590,6 +626,7 @@ func TestFaults(t *testing.T) {
 	stopRotating()
 	running.Wait()
 	w.heals.Wait()
+	w.withAlpha(false)
 	t.Logf("%d faults in %s", n, time.Since(start).Round(time.Second))
 
 	healing := time.Now()
@@ -609,7 +646,11 @@ func TestFaults(t *testing.T) {
 
 	t.Logf("well again after %s", time.Since(healing).Round(100*time.Millisecond))
 	stopWatching()
-	w.report(counts, ran()-calls)
+	w.observe()
+	calls = ran() - calls + w.answered()
+	w.report(counts, calls)
+	w.figures(counts, calls, seed, time.Since(start))
+	w.check(t, counts)
 
 	for law, broken := range w.judge() {
 		t.Errorf("broken: %s: %d times\n\t%s", law, len(broken), strings.Join(broken[:min(len(broken), 10)], "\n\t"))

@@ -27,7 +27,9 @@ webhooks:
 
 // Webhooks returns the flags with which Crossplane serves its webhooks, and registers the webhook of usages. The
 // returned function removes it.
-func (c *ControlPlane) Webhooks(ctx context.Context) (flags []string, remove func(ctx context.Context) error, err error) {
+func (c *ControlPlane) Webhooks(ctx context.Context) (
+	flags []string, remove func(ctx context.Context) error, err error,
+) {
 	port, err := freePort(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -44,10 +46,14 @@ func (c *ControlPlane) Webhooks(ctx context.Context) (flags []string, remove fun
 		}
 	}
 
-	remove = func(ctx context.Context) error {
-		return c.Delete(ctx, Ref{"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "", "crossplane-no-usages"})
+	webhook := Ref{
+		APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration", Name: "crossplane-no-usages",
 	}
-	flags = []string{"--enable-webhooks=true", "--webhook-port=" + strconv.Itoa(port), "--tls-server-certs-dir=" + filepath.Clean(c.path("webhooks"))}
+	remove = func(ctx context.Context) error { return c.Delete(ctx, webhook) }
+	flags = []string{
+		"--enable-webhooks=true", "--webhook-port=" + strconv.Itoa(port),
+		"--tls-server-certs-dir=" + filepath.Clean(c.path("webhooks")),
+	}
 
 	return flags, remove, c.Apply(ctx, fmt.Sprintf(usageWebhook, port, base64.StdEncoding.EncodeToString(c.ca.pem)))
 }

@@ -1,0 +1,95 @@
+package live_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+const alphaFeatures = "alpha features on or off"
+
+// alpha are the alpha features of Crossplane, which are on or off.
+type alpha struct {
+	*inspector
+
+	mu     sync.Mutex
+	on     bool
+	usual  live.Program
+	socket string
+}
+
+func (w *ward) prepareAlpha() {
+	w.alpha = &alpha{usual: plane.Crossplane.Program(), socket: state("faults.socket")}
+	w.alpha.inspector = inspect(w.t, w.alpha.socket)
+}
+
+// alphas returns the failure that Crossplane starts again with its alpha features, or without them.
+func (w *ward) alphas() []fault {
+	w.must(alphaFeatures, "messages to the pipeline inspector and responses in the cache")
+
+	return []fault{{alphaFeatures, 2, func(context.Context, *rand.Rand) { w.withAlpha(!w.alpha.on) }}}
+}
+
+// withAlpha starts Crossplane again, unless it already has these features.
+func (w *ward) withAlpha(on bool) {
+	if w.alpha == nil { // the test failed early
+		return
+	}
+
+	w.alpha.mu.Lock()
+	defer w.alpha.mu.Unlock()
+
+	if on == w.alpha.on {
+		return
+	}
+
+	next := w.alpha.usual
+	if on {
+		next.Args = append(slices.Clone(next.Args), "--enable-function-response-cache", "--enable-pipeline-inspector",
+			"--pipeline-inspector-socket="+w.alpha.socket)
+	}
+
+	plane.Crossplane.Kill()
+
+	if err := plane.Crossplane.Exchange(next, time.Second); err != nil {
+		w.t.Error(err)
+	}
+
+	w.alpha.on = on
+}
+
+// observeAlpha counts what the features did, and checks that the inspector got no generated value.
+func (w *ward) observeAlpha() {
+	w.alpha.inspector.mu.Lock()
+	defer w.alpha.inspector.mu.Unlock()
+
+	cached, err := os.ReadDir(state("xfn-cache"))
+	if err != nil {
+		w.t.Error(err)
+	}
+
+	if len(w.alpha.messages) > 0 && len(cached) > 0 {
+		w.saw(alphaFeatures, len(w.alpha.messages)+len(cached))
+	}
+
+	var values [][]byte
+
+	for _, v := range w.versions {
+		if v.generator != "" {
+			for _, text := range v.data {
+				values = append(values, []byte(text), []byte(base64Of(text)))
+			}
+		}
+	}
+
+	for _, m := range w.alpha.messages {
+		if n := leaks(m, values); n > 0 {
+			w.t.Errorf("a message to the pipeline inspector has %d values of Secrets", n)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package live_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+const (
+	upgraded    = "replica of the former version"
+	clockAhead  = "clock of a replica 5 minutes ahead"
+	clockBehind = "clock of a replica 5 minutes behind"
+
+	skewed = 5 * time.Minute
+)
+
+// variants are the programs that take the place of a replica's own program for some time.
+type variants struct {
+	usual  map[*live.Process]live.Program
+	spare  chan *live.Process // the replicas that run their own program
+	former string             // the path of the former version
+	clock  string             // the path of the variant whose clock can be wrong
+
+	skewing sync.Mutex // one clock is wrong at a time
+}
+
+// prepare builds the programs of the failures.
+func (w *ward) prepare(ctx context.Context) {
+	w.usual, w.spare = map[*live.Process]live.Program{}, make(chan *live.Process, len(function.Replicas))
+
+	for _, p := range function.Replicas {
+		w.usual[p] = p.Program()
+		w.spare <- p
+	}
+
+	w.clock = state("function-export-clocks")
+	if overlay, err := e2e.Overlay(root, e2e.Clocks, w.t.TempDir()); err != nil {
+		w.t.Fatal(err)
+	} else if err := command(ctx, root, "go", "build", overlay, "-o", w.clock, "./fn"); err != nil {
+		w.t.Fatal(err)
+	}
+
+	w.faults() // names the effects
+	w.buildFormer(ctx)
+	w.prepareLink(ctx)
+	w.prepareUsages(ctx)
+	w.prepareAlpha()
+}
+
+// buildFormer builds the former version of the function: the commit that LIVE_FORMER names, or else the one before the
+// last. The program stays in the user's cache.
+func (w *ward) buildFormer(ctx context.Context) {
+	commit := cmp.Or(os.Getenv("LIVE_FORMER"), "HEAD~1")
+
+	//nolint:gosec // The name of a commit is from the person who runs the test.
+	git := exec.CommandContext(ctx, "git", "rev-parse", "--verify", "--quiet", commit+"^{commit}")
+	git.Dir = root
+
+	hash, err := git.Output()
+	if err != nil {
+		w.cannot(w.t, upgraded, fmt.Errorf("there is no commit %s, is this a shallow clone? %w", commit, err))
+		return
+	}
+
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+
+	dir := filepath.Join(cache, "function-export", "former")
+	w.former = filepath.Join(dir, strings.TrimSpace(string(hash)))
+	w.t.Logf("the former version is %s: %s", commit, filepath.Base(w.former))
+
+	if _, err := os.Stat(w.former); err == nil {
+		return
+	}
+
+	source := filepath.Join(dir, "source") // always the same, so that Go's cache has the packages that did not change
+	if err := errors.Join(os.RemoveAll(source), os.MkdirAll(source, 0o700)); err != nil {
+		w.t.Fatal(err)
+	}
+
+	for _, step := range []struct {
+		dir  string
+		args []string
+	}{
+		{root, []string{"git", "archive", "--output=" + filepath.Join(source, "former.tar"), commit}},
+		{source, []string{"tar", "-xf", "former.tar"}},
+		{source, []string{"go", "build", "-o", w.former, "./fn"}},
+	} {
+		if err := command(ctx, step.dir, step.args[0], step.args[1:]...); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// upgrades returns the failure that a replica runs the former version.
+func (w *ward) upgrades() []fault {
+	w.must(upgraded, "calls that the former version has answered")
+
+	return []fault{{upgraded, 2, func(_ context.Context, rng *rand.Rand) {
+		d := time.Duration(2000+rng.IntN(3000)) * time.Millisecond
+		w.heals.Go(func() {
+			w.exchange("former", w.former, nil, func(p *live.Process) { w.alternate(d, printed(p, "Ran function")) })
+		})
+	}}}
+}
+
+// clocks returns the failures that the clock of a replica is wrong. It becomes right while the replica runs.
+func (w *ward) clocks() []fault {
+	kind := func(name string, offset time.Duration) fault {
+		w.must(name, "calls that were answered with this clock")
+
+		return fault{name, 1, func(_ context.Context, rng *rand.Rand) {
+			d := time.Duration(1500+rng.IntN(2500)) * time.Millisecond
+			file := state(strings.ReplaceAll(name, " ", "-"))
+			set := func(offset time.Duration) {
+				if err := os.WriteFile(file+".new", []byte(offset.String()), 0o600); err != nil {
+					w.t.Error(err)
+				} else if err := os.Rename(file+".new", file); err != nil {
+					w.t.Error(err)
+				}
+			}
+
+			w.heals.Go(func() {
+				w.skewing.Lock()
+				defer w.skewing.Unlock()
+
+				set(offset)
+
+				from := time.Now()
+				w.exchange("clock", w.clock, []string{"FUNCTION_EXPORT_CLOCK=" + file}, func(p *live.Process) {
+					w.alternate(d, printed(p, fmt.Sprintf("clock %+d", int(offset.Seconds()))))
+					set(0)
+					w.alternate(d/2, printed(p, "clock +0"))
+				})
+				w.skew(from, time.Now())
+			})
+		}}
+	}
+
+	return []fault{kind(clockAhead, skewed), kind(clockBehind, -skewed)}
+}
+
+// exchange runs another program in the place of a replica while do runs.
+func (w *ward) exchange(name, path string, env []string, do func(p *live.Process)) {
+	p := <-w.spare
+	defer func() { w.spare <- p }()
+
+	if err := p.Exchange(w.usual[p].Variant(name, path, env...), 2*time.Second); err != nil {
+		w.t.Error(err)
+	}
+
+	do(p)
+
+	if err := p.Exchange(w.usual[p], 2*time.Second); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// alternate makes all replicas answer calls, because Crossplane has one connection, and uses it while it can.
+func (w *ward) alternate(d time.Duration, effect func() bool) {
+	goOn(d, effect, func() {
+		function.Cut()
+		time.Sleep(time.Second)
+	})
+}
+
+// printed returns whether the program of a process prints a text from now on.
+func printed(p *live.Process, text string) func() bool {
+	before := strings.Count(p.Log(), text)
+
+	return func() bool { return strings.Count(p.Log(), text) > before }
+}
+
+// answered returns the number of calls that other programs than the usual one have answered.
+func (w *ward) answered() int {
+	n := 0
+
+	for _, usual := range w.usual {
+		for _, name := range []string{"former", "clock"} {
+			n += strings.Count(usual.Variant(name, "").Output(), "Ran function")
+		}
+	}
+
+	return n
+}
+
+// observe counts the effects that are in logs.
+func (w *ward) observe() {
+	for _, usual := range w.usual {
+		w.saw(upgraded, strings.Count(usual.Variant("former", "").Output(), "Ran function"))
+
+		clock := usual.Variant("clock", "").Output()
+		w.saw(clockAhead, strings.Count(clock, "clock +300"))
+		w.saw(clockBehind, strings.Count(clock, "clock -300"))
+	}
+
+	w.observeAlpha()
+}
+
+// wrong is a time in which the clock of a replica was possibly wrong.
+type wrong struct{ from, until time.Time }
+
+func (h *history) skew(from, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	h.wrong = append(h.wrong, wrong{from, until})
+}
+
+// ahead reports whether a clock was wrong between the version of a generation that is flagged and its deletion. The
+// grace period is measured with the clocks of replicas, so it holds only if it is longer than the difference between
+// these clocks. The grace period of TestFaults is shorter.
+func (h *history) ahead(flagged, deleted version) bool {
+	from := flagged.at
+	if flagged.flagged.Before(from) {
+		from = flagged.flagged
+	}
+
+	for _, w := range h.wrong {
+		if w.from.Before(deleted.at) && w.until.Add(latency).After(from) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// latency is the time between an answer of the function and the arrival of its effect at the watch of this test.
+const latency = 2 * time.Second
+
+// early returns how many more generations than usual a periodic generator can have, because clocks were wrong: one that
+// was created too early, and one that replaced a generation whose age seemed too high, for each generation that was
+// created while a clock was wrong.
+func (l lives) early(composite, generator string) int {
+	n := 0
+
+	l.eachGeneration(func(g []version) {
+		for _, w := range l.wrong {
+			if g[0].composite == composite && g[0].generator == generator &&
+				w.from.Before(g[0].at) && w.until.Add(latency).After(g[0].at) {
+				n += 2
+				return
+			}
+		}
+	})
+
+	return n
+}

@@ -1,0 +1,177 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+const used = "generation protected by a Usage"
+
+// deletionAttempt is the annotation of an object that a Usage protected from a deletion.
+const deletionAttempt = "usage.crossplane.io/deletion-attempt-with-policy"
+
+// A protection is a time in which a Secret could not be deleted: after a revision, and before a moment.
+type protection struct {
+	uid    string
+	after  int64
+	before time.Time
+}
+
+// prepareUsages starts Crossplane again with webhooks, until the test ends.
+func (w *ward) prepareUsages(ctx context.Context) {
+	usual := plane.Crossplane.Program()
+
+	flags, remove, err := plane.Webhooks(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+
+	next := usual
+	next.Args = slices.Concat(usual.Args, flags)
+
+	w.withoutUsages = func(ctx context.Context) {
+		w.insist(ctx, "remove the webhook", remove)
+
+		if err := plane.Crossplane.Exchange(usual, 10*time.Second); err != nil {
+			w.t.Error(err)
+		}
+	}
+
+	if err := plane.Crossplane.Exchange(next, 10*time.Second); err != nil {
+		w.t.Fatal(err)
+	}
+
+	if err := plane.WaitForCrossplane(ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// usages returns the failure that a Usage refuses to delete a generation.
+func (w *ward) usages() []fault {
+	w.must(used, "generations whose deletion was refused")
+
+	return []fault{{used, 1, func(ctx context.Context, rng *rand.Rand) {
+		c := w.composites[rng.IntN(len(w.composites))]
+		name := "usage-" + strconv.FormatInt(rng.Int64(), 36)
+		w.heals.Go(func() { w.use(ctx, c, name) })
+	}}}
+}
+
+// use protects the generation in use with a Usage, and rotates it. Crossplane cannot delete it until the Usage is gone.
+func (w *ward) use(ctx context.Context, composite, name string) {
+	w.using.Lock()
+	defer w.using.Unlock()
+
+	ctx = context.WithoutCancel(ctx)
+
+	secret := w.current(ctx, composite)
+	if secret == nil {
+		return
+	}
+
+	usage := live.Ref{
+		APIVersion: "protection.crossplane.io/v1beta1", Kind: "Usage", Namespace: faultsNamespace, Name: name,
+	}
+
+	w.insist(ctx, "create a Usage", func(ctx context.Context) error {
+		return plane.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: Usage, metadata: {name: %s, namespace: %s}, "+
+			"spec: {of: {apiVersion: v1, kind: Secret, resourceRef: {name: %s}}, reason: a test}}",
+			usage.APIVersion, usage.Name, usage.Namespace, secret.GetName()))
+	})
+	defer w.release(ctx, usage)
+
+	var revision int64
+
+	goOn(0, func() bool {
+		u, err := plane.Get(ctx, usage)
+		if err == nil && live.ConditionOf(u, "Ready").Status == "True" {
+			_, err = fmt.Sscan(u.GetResourceVersion(), &revision)
+		}
+
+		return err == nil && revision > 0
+	}, func() { time.Sleep(200 * time.Millisecond) })
+
+	if revision == 0 {
+		w.t.Logf("%s: Crossplane did not see the Usage in time", secret.GetName())
+		return
+	}
+
+	w.request(ctx, composite, usedGenerator)
+
+	attempted := false
+
+	goOn(0, func() bool {
+		o, err := plane.Get(ctx, live.RefOf(secret))
+		attempted = err == nil && o.GetUID() == secret.GetUID() && o.GetAnnotations()[deletionAttempt] != ""
+
+		return attempted || live.IsNotFound(err)
+	}, func() { time.Sleep(200 * time.Millisecond) })
+
+	if attempted {
+		w.saw(used, 1)
+		time.Sleep(2 * time.Second) // deletions are tried again
+	}
+
+	w.protected = append(w.protected, protection{string(secret.GetUID()), revision, time.Now()})
+}
+
+// usedGenerator is the generator whose generations are protected.
+const usedGenerator = "id"
+
+// current returns the last generation of a composite.
+func (w *ward) current(ctx context.Context, composite string) *unstructured.Unstructured {
+	var last *unstructured.Unstructured
+
+	w.insist(ctx, "list the generations", func(ctx context.Context) error {
+		list, err := plane.List(ctx, "v1", "Secret", faultsNamespace,
+			"crossplane.io/composite="+composite+","+annotations+"generator="+usedGenerator)
+
+		for i := range list {
+			if last == nil || versionOf("", last).number < versionOf("", &list[i]).number {
+				last = &list[i]
+			}
+		}
+
+		return err
+	})
+
+	return last
+}
+
+// release deletes a Usage, and waits until it is gone.
+func (w *ward) release(ctx context.Context, usage live.Ref) {
+	w.insist(ctx, "delete a Usage", func(ctx context.Context) error {
+		if err := plane.Delete(ctx, usage); err != nil {
+			return err
+		}
+
+		_, err := plane.Get(ctx, usage)
+		if live.IsNotFound(err) {
+			return nil
+		}
+
+		return errors.Join(errors.New("it is still there"), err)
+	})
+}
+
+// refused returns the generations that were deleted while a Usage protected them.
+func refused(l lives) (out []string) {
+	for _, p := range l.protected {
+		for _, v := range l.versions {
+			if v.uid == p.uid && v.event == "DELETED" && v.revision > p.after && v.at.Before(p.before) {
+				out = append(out, fmt.Sprintf("%s: deleted while a Usage protected it", v))
+			}
+		}
+	}
+
+	return out
+}
