@@ -171,9 +171,13 @@ func (w *ward) exchange(name, path string, env []string, do func(p *live.Process
 
 // alternate makes all replicas answer calls, because Crossplane has one connection, and uses it while it can.
 func (w *ward) alternate(d time.Duration, effect func() bool) {
+	between := 500 * time.Millisecond // it grows, because a busy machine needs longer for a call
+
 	goOn(d, effect, func() {
 		function.Cut()
-		time.Sleep(time.Second)
+		time.Sleep(between)
+
+		between = between * 3 / 2
 	})
 }
 
