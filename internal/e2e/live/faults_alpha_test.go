@@ -30,7 +30,7 @@ func (w *ward) prepareAlpha() {
 
 // alphas returns the failure that Crossplane starts again with its alpha features, or without them.
 func (w *ward) alphas() []fault {
-	w.must(alphaFeatures, "messages to the pipeline inspector and responses in the cache")
+	w.must(alphaFeatures, "times that the inspector had messages, and the cache responses")
 
 	return []fault{{alphaFeatures, 2, func(context.Context, *rand.Rand) { w.withAlpha(!w.alpha.on) }}}
 }
@@ -48,6 +48,14 @@ func (w *ward) withAlpha(on bool) {
 		return
 	}
 
+	if !on { // not before they did something
+		goOn(0, func() bool { return w.alphaEffect() > 0 }, func() { time.Sleep(100 * time.Millisecond) })
+
+		if w.alphaEffect() > 0 {
+			w.saw(alphaFeatures, 1)
+		}
+	}
+
 	next := w.alpha.usual
 	if on {
 		next.Args = append(slices.Clone(next.Args), "--enable-function-response-cache", "--enable-pipeline-inspector",
@@ -63,19 +71,10 @@ func (w *ward) withAlpha(on bool) {
 	w.alpha.on = on
 }
 
-// observeAlpha counts what the features did, and checks that the inspector got no generated value.
+// observeAlpha checks that the inspector got no generated value.
 func (w *ward) observeAlpha() {
 	w.alpha.inspector.mu.Lock()
 	defer w.alpha.inspector.mu.Unlock()
-
-	cached, err := os.ReadDir(state("xfn-cache"))
-	if err != nil {
-		w.t.Error(err)
-	}
-
-	if len(w.alpha.messages) > 0 && len(cached) > 0 {
-		w.saw(alphaFeatures, len(w.alpha.messages)+len(cached))
-	}
 
 	var values [][]byte
 
@@ -92,4 +91,17 @@ func (w *ward) observeAlpha() {
 			w.t.Errorf("a message to the pipeline inspector has %d values of Secrets", n)
 		}
 	}
+}
+
+// alphaEffect returns how many messages the inspector got, or 0 if the cache is empty.
+func (w *ward) alphaEffect() int {
+	w.alpha.inspector.mu.Lock()
+	defer w.alpha.inspector.mu.Unlock()
+
+	cached, err := os.ReadDir(state("xfn-cache"))
+	if err != nil {
+		w.t.Error(err)
+	}
+
+	return min(len(cached), 1) * len(w.alpha.messages)
 }

@@ -63,7 +63,6 @@ func (w *ward) prepare(ctx context.Context) {
 func (w *ward) buildFormer(ctx context.Context) {
 	commit := cmp.Or(os.Getenv("LIVE_FORMER"), "HEAD~1")
 
-	//nolint:gosec // The name of a commit is from the person who runs the test.
 	git := exec.CommandContext(ctx, "git", "rev-parse", "--verify", "--quiet", commit+"^{commit}")
 	git.Dir = root
 
