@@ -25,7 +25,7 @@ import (
 // annotations is the prefix of the annotations in which the function keeps its state.
 const annotations = "export.fn.crossplane.io/"
 
-// A version is a version of a Secret, as the API server returned it.
+// A version is a version of a Secret, as etcd stored it or as the API server returned it.
 type version struct {
 	// seen numbers versions and asks in the order in which they arrived.
 	seen int
@@ -81,6 +81,9 @@ func versionOf(event string, o *unstructured.Unstructured) version {
 func (v version) String() string {
 	return fmt.Sprintf("%s of revision %d (%s)", v.name, v.revision, v.event)
 }
+
+// id returns what no other version has.
+func (v version) id() string { return fmt.Sprint(v.uid, v.revision, v.event == "DELETED") }
 
 // An ask is a request for another generation of a generator, or a change of a source.
 type ask struct {
@@ -139,8 +142,8 @@ func (h *history) add(v version) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	id := fmt.Sprint(v.uid, v.revision, v.event == "DELETED")
-	if h.known[id] { // it was seen before the API server was restarted
+	id := v.id()
+	if h.known[id] { // it was listed before
 		return
 	}
 
@@ -152,6 +155,14 @@ func (h *history) add(v version) {
 	h.seen++
 	v.seen = h.seen
 	h.versions = append(h.versions, v)
+}
+
+// without returns the versions of which a function is not true.
+func (h *history) without(drop func(v version) bool) []version {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return slices.DeleteFunc(slices.Clone(h.versions), drop)
 }
 
 func (h *history) ask(composite, what string) {

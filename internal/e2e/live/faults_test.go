@@ -151,6 +151,17 @@ type ward struct {
 	mu    sync.Mutex
 	away  map[*live.Process]int // the number of callers that keep it from running
 	heals sync.WaitGroup        // repairs that are not yet done
+
+	record *etcdRecord
+}
+
+func newWard(t *testing.T, composites []string) *ward {
+	h := faultsHistory(composites)
+
+	return &ward{
+		history: h, t: t, sources: map[string]*source{}, away: map[*live.Process]int{}, requests: map[string]map[string]int{},
+		record: &etcdRecord{t: t, history: h},
+	}
 }
 
 // A source is an object that an export of a composite reads.
@@ -554,7 +565,7 @@ func ran() int {
 }
 
 // TestFaults breaks parts of the live system at random while credentials are rotated all the time.
-// It checks each version of each Secret that the API server ever had.
+// It checks each version of each Secret that etcd ever had.
 //
 // LIVE_FAULTS is the number of failures, and LIVE_SEED selects them. The result of a seed also
 // depends on the machine.
@@ -573,7 +584,7 @@ func TestFaults(t *testing.T) {
 		composites = append(composites, fmt.Sprintf("patient-%d", i))
 	}
 
-	w := &ward{history: faultsHistory(composites), t: t, sources: map[string]*source{}, away: map[*live.Process]int{}, requests: map[string]map[string]int{}}
+	w := newWard(t, composites)
 
 	var running sync.WaitGroup
 
@@ -600,11 +611,7 @@ func TestFaults(t *testing.T) {
 
 	go w.keep(keeping)
 
-	if err := plane.Watch(watching, "v1", "Secret", func(event string, o *unstructured.Unstructured) {
-		if o.GetNamespace() == faultsNamespace {
-			w.add(versionOf(event, o))
-		}
-	}); err != nil {
+	if err := w.record.start(watching); err != nil {
 		t.Fatal(err)
 	}
 
@@ -614,6 +621,10 @@ func TestFaults(t *testing.T) {
 
 	if err := w.rest(ctx, time.Minute); err != nil {
 		t.Fatalf("not well before anything was hurt: %v", err)
+	}
+
+	if err := w.plant(ctx); err != nil {
+		t.Fatalf("a planted fault is not found: %v", err)
 	}
 
 	start := time.Now()
@@ -645,6 +656,7 @@ func TestFaults(t *testing.T) {
 	}
 
 	t.Logf("well again after %s", time.Since(healing).Round(100*time.Millisecond))
+	w.record.finish(ctx, latest(w.final))
 	stopWatching()
 	w.observe()
 	calls = ran() - calls + w.answered()
@@ -678,6 +690,7 @@ func (w *ward) report(counts map[string]int, calls int) {
 	w.t.Logf("%5d rotations asked for, %d generations made, %d of them seen deleted", w.rotations.Load(), len(l.generations), deleted)
 	w.t.Logf("%5d times a source was written", w.writes.Load())
 	w.t.Logf("%5d versions of Secrets seen, %d of them exported", len(w.versions), exported)
+	w.t.Log(w.record.report())
 	w.t.Logf("%5d calls of the function were answered", calls)
 }
 

@@ -1,0 +1,171 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// An etcdRecord adds each version that etcd stores to a history. A watch through the API server runs beside it, only to
+// count what such a watch misses.
+type etcdRecord struct {
+	t       *testing.T
+	history *history
+
+	mu       sync.Mutex
+	watched  map[string]bool // versions that the watch through the API server had
+	missed   int             // versions that it missed before etcd was restored
+	revision int64           // the revision of the last version that etcd reported
+
+	stop func() // stops the watch of etcd, and waits until it has ended
+}
+
+// start starts both watches. They end with the context.
+func (r *etcdRecord) start(ctx context.Context) error {
+	r.watched = map[string]bool{}
+
+	err := plane.Watch(ctx, "v1", "Secret", func(event string, o *unstructured.Unstructured) {
+		if o.GetNamespace() == faultsNamespace {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+
+			r.watched[versionOf(event, o).id()] = true
+		}
+	})
+	if err != nil {
+		return err
+	}
+
+	status, err := plane.EtcdStatus(ctx)
+	if err == nil {
+		r.follow(ctx, status.Revision+1)
+	}
+
+	return err
+}
+
+// follow watches etcd from a revision on.
+func (r *etcdRecord) follow(ctx context.Context, from int64) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	r.stop = func() { cancel(); <-done }
+
+	go func() {
+		defer close(done)
+
+		err := plane.RecordSecrets(ctx, faultsNamespace, from, func(event string, o *unstructured.Unstructured) {
+			v := versionOf(event, o)
+			r.history.add(v)
+
+			r.mu.Lock()
+			defer r.mu.Unlock()
+
+			r.revision = v.revision
+		})
+		if err != nil {
+			r.t.Errorf("the record of etcd is not complete: %v", err)
+		}
+	}()
+}
+
+// seen returns the revision up to which the record is complete.
+func (r *etcdRecord) seen() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.revision
+}
+
+// finish stops the record after it has reached a revision.
+func (r *etcdRecord) finish(ctx context.Context, revision int64) {
+	for deadline := time.Now().Add(30 * time.Second); r.seen() < revision && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Errorf("the record of etcd ends at revision %d, and a Secret has %d", r.seen(), revision)
+			break
+		}
+	}
+
+	r.stop()
+}
+
+// unwatched returns the versions that etcd had, and that the watch through the API server missed.
+func (r *etcdRecord) unwatched() []version {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.history.without(func(v version) bool { return r.watched[v.id()] })
+}
+
+// report returns the line that says what the watch through the API server missed.
+func (r *etcdRecord) report() string {
+	return fmt.Sprintf("%5d of these versions were missed by a watch through the API server", r.missed+len(r.unwatched()))
+}
+
+// plant lets another API server of the same etcd write an export whose digest is of another password, and then the
+// export as it was, while the API server of this control plane is away. The law must find this in the record, and
+// cannot find it in what the watch through the API server had. Then the record forgets it.
+func (w *ward) plant(ctx context.Context) error {
+	const law = "what is exported is of one moment"
+
+	i := slices.IndexFunc(w.final, func(v version) bool { return v.composite == w.composites[0] && v.export == "app" })
+	name := w.final[i].name
+
+	data, err := plane.Data(ctx, faultsNamespace, name)
+	if err != nil {
+		return err
+	}
+
+	plane.APIServer.Kill()
+
+	digest, other := data["digest"], strings.Repeat("0", len(data["digest"]))
+	for _, text := range [][2]string{{digest, other}, {other, digest}} {
+		err := plane.RewriteSecret(ctx, faultsNamespace, name, func(stored []byte) []byte {
+			return bytes.ReplaceAll(stored, []byte(text[0]), []byte(text[1]))
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	if err := w.rest(ctx, time.Minute); err != nil {
+		return err
+	}
+
+	if found := w.judge()[law]; len(found) != 1 {
+		return fmt.Errorf("the record shows %d broken versions: %q", len(found), found)
+	}
+
+	missed := map[string]bool{}
+	for _, v := range w.record.unwatched() {
+		missed[v.id()] = true
+	}
+
+	watched := &history{exports: w.exports, versions: w.without(func(v version) bool { return missed[v.id()] })}
+	if found := watched.judge()[law]; len(found) > 0 {
+		return fmt.Errorf("the watch through the API server also shows it: %q", found)
+	}
+
+	w.history.mu.Lock()
+	defer w.history.mu.Unlock()
+
+	w.versions = slices.DeleteFunc(w.versions, func(v version) bool { return v.name == name && v.data["digest"] == other })
+
+	return nil
+}
+
+// latest returns the latest revision of versions.
+func latest(versions []version) int64 {
+	last := int64(0)
+	for _, v := range versions {
+		last = max(last, v.revision)
+	}
+
+	return last
+}
