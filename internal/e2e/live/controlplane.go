@@ -201,7 +201,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context) error {
 		return err
 	}
 
-	return until(ctx, 30*time.Second, "etcd", func(ctx context.Context) error { return healthy(ctx, client+"/health") })
+	return c.WaitForEtcd(ctx)
 }
 
 // healthy returns an error unless the status of the response is 200.

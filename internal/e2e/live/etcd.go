@@ -25,6 +25,21 @@ type stored struct {
 	ModRevision int64  `json:"mod_revision,string"`
 }
 
+// A keyRange is a key, or all keys from Key to before End, and what becomes their value.
+type keyRange struct {
+	Key   []byte `json:"key"`
+	End   []byte `json:"range_end,omitempty"`
+	Value []byte `json:"value,omitempty"`
+}
+
+// A watchRequest asks for all changes of keys from a revision on, with the values before the changes.
+type watchRequest struct {
+	keyRange
+
+	From int64 `json:"start_revision"`
+	Prev bool  `json:"prev_kv"`
+}
+
 type etcdHeader struct {
 	Revision int64 `json:"revision,string"`
 	RaftTerm int64 `json:"raft_term,string"`
@@ -52,7 +67,9 @@ func (c *ControlPlane) etcdPost(ctx context.Context, method string, in any) (*ht
 		return nil, fmt.Errorf("cannot encode a request to etcd: %w", err)
 	}
 
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.address("etcd")+"/v3/"+method, bytes.NewReader(body))
+	url := "http://" + c.address("etcd") + "/v3/" + method
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a request to etcd: %w", err)
 	}
@@ -107,7 +124,9 @@ var errGap = errors.New("etcd no longer has all versions")
 // RecordSecrets calls do for each version of each Secret of a namespace that etcd stores from a revision on, in the
 // order of the revisions, until the context ends. It does not miss a version when the API server or etcd is started
 // again. If etcd does not have all versions, the result is an error.
-func (c *ControlPlane) RecordSecrets(ctx context.Context, namespace string, from int64, do func(event string, o *unstructured.Unstructured)) error {
+func (c *ControlPlane) RecordSecrets(
+	ctx context.Context, namespace string, from int64, do func(event string, o *unstructured.Unstructured),
+) error {
 	for ctx.Err() == nil {
 		err := c.recordSecrets(ctx, namespace, &from, do)
 		if errors.Is(err, errGap) {
@@ -138,12 +157,15 @@ type etcdChange struct {
 }
 
 // recordSecrets watches until etcd ends the watch. from is the revision after the last one that was seen.
-func (c *ControlPlane) recordSecrets(ctx context.Context, namespace string, from *int64, do func(event string, o *unstructured.Unstructured)) error {
+func (c *ControlPlane) recordSecrets(
+	ctx context.Context, namespace string, from *int64, do func(event string, o *unstructured.Unstructured),
+) error {
 	prefix := secretsPrefix(namespace)
+	keys := keyRange{Key: []byte(prefix), End: []byte(prefix[:len(prefix)-1] + "0")}
 
-	rsp, err := c.etcdPost(ctx, "watch", map[string]any{"create_request": map[string]any{
-		"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + "0"), "prev_kv": true, "start_revision": *from,
-	}})
+	create := watchRequest{keyRange: keys, From: *from, Prev: true}
+
+	rsp, err := c.etcdPost(ctx, "watch", map[string]watchRequest{"create_request": create})
 	if err != nil {
 		return err
 	}
@@ -216,14 +238,16 @@ func decodeSecret(value []byte) (*unstructured.Unstructured, error) {
 }
 
 // RewriteSecret changes the value that etcd has for a Secret, as another API server of the same etcd would.
-func (c *ControlPlane) RewriteSecret(ctx context.Context, namespace, name string, change func(stored []byte) []byte) error {
+func (c *ControlPlane) RewriteSecret(
+	ctx context.Context, namespace, name string, change func(stored []byte) []byte,
+) error {
 	key := []byte(secretsPrefix(namespace) + name)
 
 	var out struct {
 		KVs []stored `json:"kvs"`
 	}
 
-	if err := c.etcd(ctx, "kv/range", map[string]any{"key": key}, &out); err != nil {
+	if err := c.etcd(ctx, "kv/range", keyRange{Key: key}, &out); err != nil {
 		return err
 	}
 
@@ -231,5 +255,5 @@ func (c *ControlPlane) RewriteSecret(ctx context.Context, namespace, name string
 		return fmt.Errorf("etcd has %d values of Secret %s", len(out.KVs), name)
 	}
 
-	return c.etcd(ctx, "kv/put", map[string]any{"key": key, "value": change(out.KVs[0].Value)}, &struct{}{})
+	return c.etcd(ctx, "kv/put", keyRange{Key: key, Value: change(out.KVs[0].Value)}, &struct{}{})
 }

@@ -85,8 +85,8 @@ func (r *etcdRecord) seen() int64 {
 
 // finish stops the record after it has reached a revision.
 func (r *etcdRecord) finish(ctx context.Context, revision int64) {
-	for deadline := time.Now().Add(30 * time.Second); r.seen() < revision && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for start := time.Now(); r.seen() < revision && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if time.Since(start) > 30*time.Second {
 			r.t.Errorf("the record of etcd ends at revision %d, and a Secret has %d", r.seen(), revision)
 			break
 		}

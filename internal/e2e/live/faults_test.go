@@ -152,7 +152,10 @@ type ward struct {
 	away  map[*live.Process]int // the number of callers that keep it from running
 	heals sync.WaitGroup        // repairs that are not yet done
 
+	gate   *live.Gate // between Crossplane and the API server
+	etcd   sync.Mutex // one operation on etcd runs at a time
 	record *etcdRecord
+	tally  tally
 }
 
 func newWard(t *testing.T, composites []string) *ward {
@@ -328,7 +331,7 @@ func (w *ward) rewrite(ctx context.Context, rng *rand.Rand) {
 // keep keeps processes running, as kubelets do.
 func (w *ward) keep(ctx context.Context) {
 	for ctx.Err() == nil {
-		for _, p := range append([]*live.Process{plane.APIServer, plane.Crossplane}, function.Replicas...) {
+		for _, p := range append([]*live.Process{plane.Etcd, plane.APIServer, plane.ControllerManager, plane.Crossplane, plane.RBACManager}, function.Replicas...) {
 			w.mu.Lock()
 			if w.away[p] == 0 && ctx.Err() == nil {
 				if err := p.Start(); err != nil {
@@ -409,6 +412,13 @@ func (w *ward) faults() []fault {
 			names := slices.Sorted(maps.Keys(w.sources))
 			w.lose(ctx, w.sources[names[rng.IntN(len(names))]], some(rng, 500, 3000))
 		}},
+		{string(live.Throttles), 1, func(_ context.Context, rng *rand.Rand) { w.disturb(live.Throttles, some(rng, 500, 3000)) }},
+		{string(live.Unavailable), 1, func(_ context.Context, rng *rand.Rand) { w.disturb(live.Unavailable, some(rng, 500, 3000)) }},
+		{string(live.Slow), 1, func(_ context.Context, rng *rand.Rand) { w.disturb(live.Slow, some(rng, 500, 3000)) }},
+		{string(live.LosesAnswers), 2, func(_ context.Context, rng *rand.Rand) { w.disturb(live.LosesAnswers, some(rng, 500, 3000)) }},
+		{string(live.CutsWatches), 1, func(context.Context, *rand.Rand) { w.disturb(live.CutsWatches, 0) }},
+		{etcdKilled, 2, func(_ context.Context, rng *rand.Rand) { w.killEtcd(some(rng, 0, 2000)) }},
+		{etcdFull, 1, func(_ context.Context, rng *rand.Rand) { w.fillEtcd(some(rng, 2000, 5000)) }},
 	}
 	all = slices.Concat(all, w.pauses(), w.clocks(), w.upgrades(), w.losses(), w.alphas(), w.usages())
 
@@ -564,6 +574,26 @@ func ran() int {
 	return n
 }
 
+// heal waits until the system is well after the last failure.
+func (w *ward) heal(ctx context.Context) {
+	healing := time.Now()
+	if err := w.rest(ctx, 3*time.Minute); err != nil {
+		w.t.Logf("not well three minutes after the last fault: %v\n%s", err, w.describe(ctx))
+
+		// The function stores nothing between two calls. If a new process of Crossplane recovers, the memory
+		// of the old process was wrong, for example because its watches were interrupted.
+		plane.Crossplane.Kill()
+
+		if err := w.rest(ctx, 2*time.Minute); err != nil {
+			w.t.Errorf("not well after Crossplane was started again either: %v\n%s", err, w.describe(ctx))
+		} else {
+			w.t.Log("WELL ONLY AFTER CROSSPLANE WAS STARTED AGAIN: its memory was wrong, see above")
+		}
+	}
+
+	w.t.Logf("well again after %s", time.Since(healing).Round(100*time.Millisecond))
+}
+
 // TestFaults breaks parts of the live system at random while credentials are rotated all the time.
 // It checks each version of each Secret that etcd ever had.
 //
@@ -585,6 +615,7 @@ func TestFaults(t *testing.T) {
 	}
 
 	w := newWard(t, composites)
+	w.interpose(t)
 
 	var running sync.WaitGroup
 
@@ -640,22 +671,7 @@ func TestFaults(t *testing.T) {
 	w.withAlpha(false)
 	t.Logf("%d faults in %s", n, time.Since(start).Round(time.Second))
 
-	healing := time.Now()
-	if err := w.rest(ctx, 3*time.Minute); err != nil {
-		t.Logf("not well three minutes after the last fault: %v\n%s", err, w.describe(ctx))
-
-		// The function stores nothing between two calls. If a new process of Crossplane recovers, the memory
-		// of the old process was wrong, for example because its watches were interrupted.
-		plane.Crossplane.Kill()
-
-		if err := w.rest(ctx, 2*time.Minute); err != nil {
-			t.Errorf("not well after Crossplane was started again either: %v\n%s", err, w.describe(ctx))
-		} else {
-			t.Log("WELL ONLY AFTER CROSSPLANE WAS STARTED AGAIN: its memory was wrong, see above")
-		}
-	}
-
-	t.Logf("well again after %s", time.Since(healing).Round(100*time.Millisecond))
+	w.heal(ctx)
 	w.record.finish(ctx, latest(w.final))
 	stopWatching()
 	w.observe()
@@ -663,6 +679,7 @@ func TestFaults(t *testing.T) {
 	w.report(counts, calls)
 	w.figures(counts, calls, seed, time.Since(start))
 	w.check(t, counts)
+	w.checkTally(counts)
 
 	for law, broken := range w.judge() {
 		t.Errorf("broken: %s: %d times\n\t%s", law, len(broken), strings.Join(broken[:min(len(broken), 10)], "\n\t"))

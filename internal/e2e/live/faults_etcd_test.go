@@ -1,0 +1,195 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// The kinds of failures whose effect is counted. A run fails if it contains such a kind, and the kind had no effect.
+const (
+	etcdKilled = "etcd killed"
+	etcdFull   = "etcd full"
+)
+
+// A tally counts how often a kind of failure was seen to happen.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int64
+}
+
+func (t *tally) add(kind string, n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	if t.n == nil {
+		t.n = map[string]int64{}
+	}
+
+	t.n[kind] += n
+}
+
+// checkTally logs the effects of the kinds that a run contains, and fails if one had none.
+func (w *ward) checkTally(counts map[string]int) {
+	kinds := map[string]string{
+		etcdKilled: "etcd started a new term",
+		etcdFull:   "a write was refused because etcd is full",
+	}
+
+	for kind, effect := range disturbances() {
+		kinds[string(kind)] = effect
+		w.tally.add(string(kind), w.gate.Count(kind))
+	}
+
+	w.tally.mu.Lock()
+	defer w.tally.mu.Unlock()
+
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		n := w.tally.n[kind]
+		if counts[kind] == 0 {
+			continue
+		}
+
+		w.t.Logf("%5d times %s (%s)", n, kinds[kind], kind)
+
+		if n == 0 {
+			w.t.Errorf("%s: had no effect", kind)
+		}
+	}
+}
+
+// down kills processes, and prevents that they are started until do returns.
+func (w *ward) down(do func() error, p ...*live.Process) error {
+	away := func(n int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+
+		for _, p := range p {
+			w.away[p] += n
+		}
+	}
+
+	away(1)
+	defer away(-1)
+
+	for _, p := range p {
+		p.Kill()
+	}
+
+	return do()
+}
+
+// refused writes through the API server for some time, and longer if no write is refused because etcd is full.
+func (w *ward) refused(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+
+	refused := false
+
+	for i, start := 0, time.Now(); !refused || time.Since(start) < d; i++ {
+		const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: full, namespace: faults}, data: {i: '%d'}}"
+
+		err := plane.Apply(ctx, fmt.Sprintf(object, i))
+		if err != nil && strings.Contains(err.Error(), "database space exceeded") {
+			refused = true
+
+			w.tally.add(etcdFull, 1)
+		}
+
+		if ctx.Err() != nil {
+			return fmt.Errorf("no write is refused: %w", err)
+		}
+
+		time.Sleep(100 * time.Millisecond)
+	}
+
+	return nil
+}
+
+// operate breaks and repairs etcd while the test continues. Only one such operation runs at a time.
+func (w *ward) operate(what string, do func(ctx context.Context) error) {
+	w.heals.Go(func() {
+		w.etcd.Lock()
+		defer w.etcd.Unlock()
+
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		defer cancel()
+
+		if err := do(ctx); err != nil {
+			w.t.Errorf("%s: %v", what, err)
+		}
+	})
+}
+
+// restartEtcd kills etcd, and starts it again after do returns.
+func (w *ward) restartEtcd(ctx context.Context, do func() error) error {
+	before, err := plane.EtcdStatus(ctx)
+	if err != nil {
+		return err
+	}
+
+	if err := errors.Join(w.down(do, plane.Etcd), plane.WaitForEtcd(ctx)); err != nil {
+		return err
+	}
+
+	after, err := plane.EtcdStatus(ctx)
+	if err != nil {
+		return err
+	}
+
+	if after.Term <= before.Term {
+		return fmt.Errorf("etcd has term %d, and had %d", after.Term, before.Term)
+	}
+
+	return nil
+}
+
+// killEtcd kills etcd for some time. etcd passes each write to the kernel before it confirms the write. So the data
+// survives, although etcd does not wait until the disk has it.
+func (w *ward) killEtcd(d time.Duration) {
+	w.operate(etcdKilled, func(ctx context.Context) error {
+		if err := w.restartEtcd(ctx, func() error { time.Sleep(d); return nil }); err != nil {
+			return err
+		}
+
+		w.tally.add(etcdKilled, 1)
+
+		return nil
+	})
+}
+
+// fillEtcd lets etcd be full for some time. Meanwhile, it refuses writes, and still deletes and answers reads.
+func (w *ward) fillEtcd(d time.Duration) {
+	const space = 8 << 20
+
+	w.operate(etcdFull, func(ctx context.Context) error {
+		status, err := plane.EtcdStatus(ctx)
+		if err != nil {
+			return err
+		}
+
+		quota := func(bytes int64) func() error { return func() error { plane.SetEtcdQuota(bytes); return nil } }
+		if err := w.restartEtcd(ctx, quota(status.Size+space)); err != nil {
+			return err
+		}
+
+		if err := plane.FillEtcd(ctx); err != nil {
+			return fmt.Errorf("cannot fill etcd: %w", err)
+		}
+
+		refused := w.refused(ctx, d)
+
+		if err := plane.EmptyEtcd(ctx, w.record.seen()); err != nil {
+			return fmt.Errorf("cannot free its space: %w", err)
+		}
+
+		return errors.Join(refused, w.restartEtcd(ctx, quota(0)))
+	})
+}
