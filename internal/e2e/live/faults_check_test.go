@@ -109,6 +109,9 @@ type history struct {
 	paused    []pause
 	protected []protection
 	wrong     []wrong
+	// past are the histories that ended when etcd was restored, and cut is set for each of them.
+	past []*history
+	cut  bool
 
 	// final are the Secrets that existed after the system had become stable.
 	final []version
@@ -165,12 +168,15 @@ func (h *history) without(drop func(v version) bool) []version {
 	return slices.DeleteFunc(slices.Clone(h.versions), drop)
 }
 
-func (h *history) ask(composite, what string) {
+// ask adds an ask, and returns its number.
+func (h *history) ask(composite, what string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	h.seen++
 	h.asks = append(h.asks, ask{h.seen, composite, what})
+
+	return h.seen
 }
 
 // asked counts the asks before a version was seen.
@@ -505,6 +511,10 @@ func counted(l lives) (out []string) {
 }
 
 func settled(l lives) (out []string) {
+	if l.cut {
+		return nil
+	}
+
 	current := map[string][]version{}
 	for _, v := range l.final {
 		if v.generator != "" {
@@ -556,11 +566,14 @@ func settled(l lives) (out []string) {
 // judge checks a history. It returns the broken laws, and what broke them.
 func (h *history) judge() map[string][]string {
 	out := map[string][]string{}
-	l := h.lives()
 
-	for name, law := range laws {
-		if broken := law(l); len(broken) > 0 {
-			out[name] = broken
+	for _, h := range h.timelines() {
+		l := h.lives()
+
+		for name, law := range laws {
+			if broken := law(l); len(broken) > 0 {
+				out[name] = append(out[name], broken...)
+			}
 		}
 	}
 

@@ -156,6 +156,10 @@ type ward struct {
 	etcd   sync.Mutex // one operation on etcd runs at a time
 	record *etcdRecord
 	tally  tally
+	copy   string // the folder with the snapshot of etcd
+	copied time.Time
+
+	copySeen int // what a history numbers higher is not in the copy
 }
 
 func newWard(t *testing.T, composites []string) *ward {
@@ -432,6 +436,13 @@ func (w *ward) hurt(ctx context.Context, rng *rand.Rand, n int) map[string]int {
 	counts := map[string]int{}
 
 	for i := range n {
+		switch i {
+		case n/2 - snapshotAge(w.t, n):
+			w.done("copy the data of etcd", w.snapshot(ctx))
+		case n / 2:
+			w.done("restore etcd", w.restore(ctx))
+		}
+
 		if len(turn) == 0 {
 			for _, f := range w.faults() {
 				turn = append(turn, slices.Repeat([]fault{f}, f.weight)...)
@@ -598,7 +609,8 @@ func (w *ward) heal(ctx context.Context) {
 // It checks each version of each Secret that etcd ever had.
 //
 // LIVE_FAULTS is the number of failures, and LIVE_SEED selects them. The result of a seed also
-// depends on the machine.
+// depends on the machine. In the middle, etcd is restored from a copy of its data that is
+// LIVE_SNAPSHOT failures old. With 0, it is not restored.
 func TestFaults(t *testing.T) {
 	seed := setting(t, "LIVE_SEED", uint64(time.Now().UnixNano()))
 	n := int(setting(t, "LIVE_FAULTS", 200))
