@@ -47,6 +47,7 @@ func (h *history) restored(revision int64) {
 	h.past = append(h.past, &history{
 		exports: h.exports, generators: h.generators, grace: h.grace, composites: h.composites, seen: h.seen,
 		versions: slices.Clone(h.versions), asks: slices.Clone(h.asks), final: slices.Collect(maps.Values(there)), cut: true,
+		paused: slices.Clone(h.paused), protected: slices.Clone(h.protected), wrong: slices.Clone(h.wrong),
 	})
 	h.versions = slices.DeleteFunc(h.versions, func(v version) bool { return v.revision > revision })
 	h.known = map[string]bool{}
