@@ -152,6 +152,7 @@ var mayImport = map[string]imports{
 	"internal/proof":            {other: "os"}, // for tests
 	"internal/e2e":              {other: "github.com/rogpeppe/go-internal/lockedfile"},
 	"internal/e2e/build":        {own: "e2e"},
+	"internal/e2e/laws":         {own: "e2e/live", other: "k8s.io/apimachinery"}, // for tests
 	"internal/e2e/live":         {own: "e2e", other: "golang.org/x/sys k8s.io/api k8s.io/apimachinery k8s.io/client-go"},
 	"internal/e2e/live/compose": {own: "e2e/standin", other: "github.com/crossplane/function-sdk-go google.golang.org/protobuf"},
 	"internal/e2e/standin": { // for tests

@@ -78,9 +78,9 @@ func (w *ward) observeAlpha() {
 
 	var values [][]byte
 
-	for _, v := range w.versions {
-		if v.generator != "" {
-			for _, text := range v.data {
+	for _, v := range w.Versions() {
+		if v.Generator != "" {
+			for _, text := range v.Data {
 				values = append(values, []byte(text), []byte(base64Of(text)))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e"
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
@@ -148,7 +149,7 @@ func rotatesAhead(ctx context.Context, s scenario, set func(offset string) error
 					return err
 				}
 
-				return wantText(versionOf("", o).flagged.After(time.Now().Add(time.Minute)), "it is not flagged")
+				return wantText(laws.VersionOf("", o, time.Now()).Flagged.After(time.Now().Add(time.Minute)), "it is not flagged")
 			})
 		},
 		func() error { return set("0s") },

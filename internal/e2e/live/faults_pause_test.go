@@ -3,9 +3,7 @@ package live_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
@@ -13,19 +11,12 @@ import (
 
 const paused = "composite paused"
 
-// A pause is a time in which Crossplane did not reconcile a composite: after a revision, and before a moment.
-type pause struct {
-	composite string
-	after     int64
-	before    time.Time
-}
-
 // pauses returns the failure that a composite is paused.
 func (w *ward) pauses() []fault {
 	w.must(paused, "pauses that Crossplane has confirmed")
 
 	return []fault{{paused, 2, func(ctx context.Context, rng *rand.Rand) {
-		c, d := w.composites[rng.IntN(len(w.composites))], time.Duration(2000+rng.IntN(4000))*time.Millisecond
+		c, d := w.Composites[rng.IntN(len(w.Composites))], time.Duration(2000+rng.IntN(4000))*time.Millisecond
 		w.heals.Go(func() { w.pause(ctx, c, d) })
 	}}}
 }
@@ -75,31 +66,7 @@ func (w *ward) pause(ctx context.Context, composite string, d time.Duration) {
 	if confirmed > 0 {
 		time.Sleep(d)
 
-		w.paused = append(w.paused, pause{composite, confirmed, time.Now()})
+		w.Paused(composite, confirmed, time.Now())
 		w.saw(paused, 1)
 	}
-}
-
-// still returns the Secrets that Crossplane changed while it did not reconcile their composite. A Usage only changes
-// labels and annotations that are its own.
-func still(l lives) (out []string) {
-	for _, secrets := range []map[string][]version{l.exported, l.generations} {
-		for _, name := range slices.Sorted(maps.Keys(secrets)) {
-			var before version
-
-			for _, v := range secrets[name] {
-				same := v.uid == before.uid && v.event != "DELETED" && maps.Equal(v.data, before.data) &&
-					v.adopted == before.adopted && v.flagged.Equal(before.flagged) && v.changes == before.changes
-				before = v
-
-				if !same && slices.ContainsFunc(l.paused, func(p pause) bool {
-					return v.composite == p.composite && v.revision > p.after && v.at.Before(p.before)
-				}) {
-					out = append(out, fmt.Sprintf("%s: changed while %s was paused", v, v.composite))
-				}
-			}
-		}
-	}
-
-	return out
 }

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 )
 
 // An etcdRecord adds each version that etcd stores to a history. A watch through the API server runs beside it, only to
 // count what such a watch misses.
 type etcdRecord struct {
 	t       *testing.T
-	history *history
+	history *laws.History
 
 	mu       sync.Mutex
 	watched  map[string]bool // versions that the watch through the API server had
@@ -36,7 +38,7 @@ func (r *etcdRecord) start(ctx context.Context) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 
-			r.watched[versionOf(event, o).id()] = true
+			r.watched[laws.VersionOf(event, o, time.Now()).ID()] = true
 		}
 	})
 	if err != nil {
@@ -61,13 +63,13 @@ func (r *etcdRecord) follow(ctx context.Context, from int64) {
 		defer close(done)
 
 		err := plane.RecordSecrets(ctx, faultsNamespace, from, func(event string, o *unstructured.Unstructured) {
-			v := versionOf(event, o)
-			r.history.add(v)
+			v := laws.VersionOf(event, o, time.Now())
+			r.history.Add(v)
 
 			r.mu.Lock()
 			defer r.mu.Unlock()
 
-			r.revision = v.revision
+			r.revision = v.Revision
 		})
 		if err != nil {
 			r.t.Errorf("the record of etcd is not complete: %v", err)
@@ -96,11 +98,11 @@ func (r *etcdRecord) finish(ctx context.Context, revision int64) {
 }
 
 // unwatched returns the versions that etcd had, and that the watch through the API server missed.
-func (r *etcdRecord) unwatched() []version {
+func (r *etcdRecord) unwatched() []laws.Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.history.without(func(v version) bool { return r.watched[v.id()] })
+	return slices.DeleteFunc(r.history.Versions(), func(v laws.Version) bool { return r.watched[v.ID()] })
 }
 
 // report returns the line that says what the watch through the API server missed.
@@ -114,8 +116,8 @@ func (r *etcdRecord) report() string {
 func (w *ward) plant(ctx context.Context) error {
 	const law = "what is exported is of one moment"
 
-	i := slices.IndexFunc(w.final, func(v version) bool { return v.composite == w.composites[0] && v.export == "app" })
-	name := w.final[i].name
+	i := slices.IndexFunc(w.Final, func(v laws.Version) bool { return v.Composite == w.Composites[0] && v.Export == "app" })
+	name := w.Final[i].Name
 
 	data, err := plane.Data(ctx, faultsNamespace, name)
 	if err != nil {
@@ -138,33 +140,37 @@ func (w *ward) plant(ctx context.Context) error {
 		return err
 	}
 
-	if found := w.judge()[law]; len(found) != 1 {
+	if found := w.Judge()[law]; len(found) != 1 {
 		return fmt.Errorf("the record shows %d broken versions: %q", len(found), found)
 	}
 
+	watched := &laws.History{Exports: w.Exports}
 	missed := map[string]bool{}
+
 	for _, v := range w.record.unwatched() {
-		missed[v.id()] = true
+		missed[v.ID()] = true
 	}
 
-	watched := &history{exports: w.exports, versions: w.without(func(v version) bool { return missed[v.id()] })}
-	if found := watched.judge()[law]; len(found) > 0 {
+	for _, v := range w.Versions() {
+		if !missed[v.ID()] {
+			watched.Add(v)
+		}
+	}
+
+	if found := watched.Judge()[law]; len(found) > 0 {
 		return fmt.Errorf("the watch through the API server also shows it: %q", found)
 	}
 
-	w.history.mu.Lock()
-	defer w.history.mu.Unlock()
-
-	w.versions = slices.DeleteFunc(w.versions, func(v version) bool { return v.name == name && v.data["digest"] == other })
+	w.Forget(func(v laws.Version) bool { return v.Name == name && v.Data["digest"] == other })
 
 	return nil
 }
 
 // latest returns the latest revision of versions.
-func latest(versions []version) int64 {
+func latest(versions []laws.Version) int64 {
 	last := int64(0)
 	for _, v := range versions {
-		last = max(last, v.revision)
+		last = max(last, v.Revision)
 	}
 
 	return last

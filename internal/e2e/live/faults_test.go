@@ -19,6 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
@@ -104,23 +105,23 @@ spec:
 `
 
 // faultsHistory describes the exports of the Composition above, and their rotation.
-func faultsHistory(composites []string) *history {
-	admin, clock := output{"admin", "password"}, output{"clock", "password"}
-	source := func(name string) shape {
-		return shape{keys: []string{"user", "password", "both"}, whole: wholeSource, source: name, moment: moment}
+func faultsHistory(composites []string) *laws.History {
+	admin, clock := laws.Output{Generator: "admin", Name: "password"}, laws.Output{Generator: "clock", Name: "password"}
+	source := func(name string) laws.Shape {
+		return laws.Shape{Keys: []string{"user", "password", "both"}, Whole: laws.WholeSource, Source: name, Moment: laws.Moment}
 	}
 
-	return &history{
-		composites: composites, grace: 3 * time.Second,
-		generators: map[string]rotates{"admin": {}, "id": {}, "clock": {every: time.Minute}, "ca": {}, "server": {with: "ca"}},
-		exports: map[string]shape{
+	return &laws.History{
+		Composites: composites, Grace: 3 * time.Second,
+		Generators: map[string]laws.Rotates{"admin": {}, "id": {}, "clock": {Every: time.Minute}, "ca": {}, "server": {With: "ca"}},
+		Exports: map[string]laws.Shape{
 			"connection": {
-				generated: map[string]output{"password": admin, "token": {"admin", "token"}, "id": {"id", "uuid"}, "clock": clock},
-				former:    map[string]output{"former": admin, "former-clock": clock}, keys: []string{"url"}, whole: wholeConnection,
+				Generated: map[string]laws.Output{"password": admin, "token": {Generator: "admin", Name: "token"}, "id": {Generator: "id", Name: "uuid"}, "clock": clock},
+				Former:    map[string]laws.Output{"former": admin, "former-clock": clock}, Keys: []string{"url"}, Whole: laws.WholeConnection,
 			},
-			"app": {generated: map[string]output{"password": admin}, former: map[string]output{"former": admin}, keys: []string{"digest"}, whole: wholeDigest},
-			// Generations of one CA have one ca.crt: whether it belongs there is for wholeTLS.
-			"tls": {generated: map[string]output{"tls.crt": {"server", "tls.crt"}, "tls.key": {"server", "tls.key"}}, keys: []string{"ca.crt"}, whole: wholeTLS},
+			"app": {Generated: map[string]laws.Output{"password": admin}, Former: map[string]laws.Output{"former": admin}, Keys: []string{"digest"}, Whole: laws.WholeDigest},
+			// Generations of one CA have one ca.crt: whether it belongs there is for laws.WholeTLS.
+			"tls": {Generated: map[string]laws.Output{"tls.crt": {Generator: "server", Name: "tls.crt"}, "tls.key": {Generator: "server", Name: "tls.key"}}, Keys: []string{"ca.crt"}, Whole: laws.WholeTLS},
 
 			"account": source("account"), "settings": source("settings"),
 		},
@@ -129,7 +130,7 @@ func faultsHistory(composites []string) *history {
 
 // A ward contains the composites, and everything that changes and breaks them.
 type ward struct {
-	*history
+	*laws.History
 	t *testing.T
 
 	sources   map[string]*source // keyed by composite and name
@@ -166,7 +167,7 @@ func newWard(t *testing.T, composites []string) *ward {
 	h := faultsHistory(composites)
 
 	return &ward{
-		history: h, t: t, sources: map[string]*source{}, away: map[*live.Process]int{}, requests: map[string]map[string]int{},
+		History: h, t: t, sources: map[string]*source{}, away: map[*live.Process]int{}, requests: map[string]map[string]int{},
 		record: &etcdRecord{t: t, history: h},
 	}
 }
@@ -214,7 +215,7 @@ func (w *ward) create(ctx context.Context) error {
 		return err
 	}
 
-	for _, c := range w.composites {
+	for _, c := range w.Composites {
 		for name, kind := range map[string]string{"account": "Secret", "settings": "ConfigMap"} {
 			s := &source{composite: c, name: name, kind: kind}
 			w.sources[c+" "+name] = s
@@ -239,7 +240,7 @@ func (w *ward) write(ctx context.Context, s *source) {
 	}
 
 	s.n++
-	w.ask(s.composite, s.name)
+	w.Ask(s.composite, s.name)
 	w.writes.Add(1)
 
 	data := "data"
@@ -282,10 +283,10 @@ func (w *ward) later(d time.Duration, do func()) {
 
 // rotate repeatedly requests new generations of a composite.
 func (w *ward) rotate(ctx context.Context, rng *rand.Rand) {
-	generators := slices.Sorted(maps.Keys(w.generators))
+	generators := slices.Sorted(maps.Keys(w.Generators))
 
 	for ctx.Err() == nil {
-		c := w.composites[rng.IntN(len(w.composites))]
+		c := w.Composites[rng.IntN(len(w.Composites))]
 
 		var some []string
 		for _, i := range rng.Perm(len(generators))[:1+rng.IntN(3)] {
@@ -307,7 +308,7 @@ func (w *ward) request(ctx context.Context, composite string, generators ...stri
 	}
 
 	for _, g := range generators {
-		w.ask(composite, g)
+		w.Ask(composite, g)
 		w.rotations.Add(1)
 
 		w.requests[composite][g]++
@@ -319,7 +320,7 @@ func (w *ward) request(ctx context.Context, composite string, generators ...stri
 	}
 
 	w.insist(ctx, "ask for a rotation", func(ctx context.Context) error {
-		return plane.Patch(ctx, patient(composite), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotations+"rotate", strings.Join(asks, ",")))
+		return plane.Patch(ctx, patient(composite), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, laws.Annotations+"rotate", strings.Join(asks, ",")))
 	})
 }
 
@@ -481,17 +482,17 @@ func (w *ward) well(ctx context.Context) error {
 		return err
 	}
 
-	w.final = nil
+	w.Final = nil
 
 	for i := range list {
-		v := versionOf("LISTED", &list[i])
-		w.add(v)
-		w.final = append(w.final, v)
+		v := laws.VersionOf("LISTED", &list[i], time.Now())
+		w.Add(v)
+		w.Final = append(w.Final, v)
 	}
 
 	var errs []error
 
-	for _, c := range w.composites {
+	for _, c := range w.Composites {
 		o, err := plane.Get(ctx, patient(c))
 		if err != nil {
 			return err
@@ -504,7 +505,7 @@ func (w *ward) well(ctx context.Context) error {
 		}
 	}
 
-	for _, broken := range settled(w.lives()) {
+	for _, broken := range w.Settled() {
 		errs = append(errs, errors.New(broken))
 	}
 
@@ -520,13 +521,13 @@ func (w *ward) describe(ctx context.Context) string {
 			o.GetResourceVersion(), o.GetCreationTimestamp().Format(time.RFC3339), o.GetDeletionTimestamp())
 
 		for _, k := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
-			if strings.HasPrefix(k, annotations) {
+			if strings.HasPrefix(k, laws.Annotations) {
 				fmt.Fprintf(&b, "    %s: %s\n", k, o.GetAnnotations()[k])
 			}
 		}
 	}
 
-	for _, c := range w.composites {
+	for _, c := range w.Composites {
 		o, err := plane.Get(ctx, patient(c))
 		if err != nil {
 			fmt.Fprintf(&b, "%s: %v\n", c, err)
@@ -684,7 +685,7 @@ func TestFaults(t *testing.T) {
 	t.Logf("%d faults in %s", n, time.Since(start).Round(time.Second))
 
 	w.heal(ctx)
-	w.record.finish(ctx, latest(w.final))
+	w.record.finish(ctx, latest(w.Final))
 	stopWatching()
 	w.observe()
 	calls = ran() - calls + w.answered()
@@ -693,32 +694,21 @@ func TestFaults(t *testing.T) {
 	w.check(t, counts)
 	w.checkTally(counts)
 
-	for law, broken := range w.judge() {
+	for law, broken := range w.Judge() {
 		t.Errorf("broken: %s: %d times\n\t%s", law, len(broken), strings.Join(broken[:min(len(broken), 10)], "\n\t"))
 	}
 }
 
 // report prints the counts of a run.
 func (w *ward) report(counts map[string]int, calls int) {
-	l := w.lives()
-
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		w.t.Logf("%5d %s", counts[name], name)
 	}
 
-	exported, deleted := 0, 0
-	for _, versions := range l.exported {
-		exported += len(versions)
-	}
-
-	l.eachGeneration(func(g []version) {
-		if g[len(g)-1].event == "DELETED" {
-			deleted++
-		}
-	})
-	w.t.Logf("%5d rotations asked for, %d generations made, %d of them seen deleted", w.rotations.Load(), len(l.generations), deleted)
+	c := w.Counts()
+	w.t.Logf("%5d rotations asked for, %d generations made, %d of them seen deleted", w.rotations.Load(), c.Generations, c.Deleted)
 	w.t.Logf("%5d times a source was written", w.writes.Load())
-	w.t.Logf("%5d versions of Secrets seen, %d of them exported", len(w.versions), exported)
+	w.t.Logf("%5d versions of Secrets seen, %d of them exported", c.Versions, c.Exported)
 	w.t.Log(w.record.report())
 	w.t.Logf("%5d calls of the function were answered", calls)
 }
@@ -726,7 +716,7 @@ func (w *ward) report(counts map[string]int, calls int) {
 // discharge deletes the composites and their definition.
 func (w *ward) discharge(ctx context.Context) {
 	w.insist(ctx, "delete the composites", func(ctx context.Context) error {
-		for _, c := range w.composites {
+		for _, c := range w.Composites {
 			if err := plane.Delete(ctx, patient(c)); err != nil {
 				return err
 			}

@@ -144,7 +144,7 @@ func (w *ward) clocks() []fault {
 					set(0)
 					w.alternate(d/2, printed(p, "clock +0"))
 				})
-				w.skew(from, time.Now())
+				w.WrongClock(from, time.Now())
 			})
 		}}
 	}
@@ -211,54 +211,4 @@ func (w *ward) observe() {
 	}
 
 	w.observeAlpha()
-}
-
-// wrong is a time in which the clock of a replica was possibly wrong.
-type wrong struct{ from, until time.Time }
-
-func (h *history) skew(from, until time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	h.wrong = append(h.wrong, wrong{from, until})
-}
-
-// ahead reports whether a clock was wrong between the version of a generation that is flagged and its deletion. The
-// grace period is measured with the clocks of replicas, so it holds only if it is longer than the difference between
-// these clocks. The grace period of TestFaults is shorter.
-func (h *history) ahead(flagged, deleted version) bool {
-	from := flagged.at
-	if flagged.flagged.Before(from) {
-		from = flagged.flagged
-	}
-
-	for _, w := range h.wrong {
-		if w.from.Before(deleted.at) && w.until.Add(latency).After(from) {
-			return true
-		}
-	}
-
-	return false
-}
-
-// latency is the time between an answer of the function and the arrival of its effect at the watch of this test.
-const latency = 2 * time.Second
-
-// early returns how many more generations than usual a periodic generator can have, because clocks were wrong: one that
-// was created too early, and one that replaced a generation whose age seemed too high, for each generation that was
-// created while a clock was wrong.
-func (l lives) early(composite, generator string) int {
-	n := 0
-
-	l.eachGeneration(func(g []version) {
-		for _, w := range l.wrong {
-			if g[0].composite == composite && g[0].generator == generator &&
-				w.from.Before(g[0].at) && w.until.Add(latency).After(g[0].at) {
-				n += 2
-				return
-			}
-		}
-	})
-
-	return n
 }

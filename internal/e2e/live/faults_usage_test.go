@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
@@ -18,13 +19,6 @@ const used = "generation protected by a Usage"
 
 // deletionAttempt is the annotation of an object that a Usage protected from a deletion.
 const deletionAttempt = "usage.crossplane.io/deletion-attempt-with-policy"
-
-// A protection is a time in which a Secret could not be deleted: after a revision, and before a moment.
-type protection struct {
-	uid    string
-	after  int64
-	before time.Time
-}
 
 // prepareUsages starts Crossplane again with webhooks, until the test ends.
 func (w *ward) prepareUsages(ctx context.Context) {
@@ -60,7 +54,7 @@ func (w *ward) usages() []fault {
 	w.must(used, "generations whose deletion was refused")
 
 	return []fault{{used, 1, func(ctx context.Context, rng *rand.Rand) {
-		c := w.composites[rng.IntN(len(w.composites))]
+		c := w.Composites[rng.IntN(len(w.Composites))]
 		name := "usage-" + strconv.FormatInt(rng.Int64(), 36)
 		w.heals.Go(func() { w.use(ctx, c, name) })
 	}}}
@@ -121,7 +115,7 @@ func (w *ward) use(ctx context.Context, composite, name string) {
 		time.Sleep(2 * time.Second) // deletions are tried again
 	}
 
-	w.protected = append(w.protected, protection{string(secret.GetUID()), revision, time.Now()})
+	w.Protected(string(secret.GetUID()), revision, time.Now())
 }
 
 // usedGenerator is the generator whose generations are protected.
@@ -133,10 +127,10 @@ func (w *ward) current(ctx context.Context, composite string) *unstructured.Unst
 
 	w.insist(ctx, "list the generations", func(ctx context.Context) error {
 		list, err := plane.List(ctx, "v1", "Secret", faultsNamespace,
-			"crossplane.io/composite="+composite+","+annotations+"generator="+usedGenerator)
+			"crossplane.io/composite="+composite+","+laws.Annotations+"generator="+usedGenerator)
 
 		for i := range list {
-			if last == nil || versionOf("", last).number < versionOf("", &list[i]).number {
+			if last == nil || numberOf(last) < numberOf(&list[i]) {
 				last = &list[i]
 			}
 		}
@@ -146,6 +140,9 @@ func (w *ward) current(ctx context.Context, composite string) *unstructured.Unst
 
 	return last
 }
+
+// numberOf returns the number of a generation.
+func numberOf(o *unstructured.Unstructured) int { return laws.VersionOf("", o, time.Now()).Number }
 
 // release deletes a Usage, and waits until it is gone.
 func (w *ward) release(ctx context.Context, usage live.Ref) {
@@ -161,17 +158,4 @@ func (w *ward) release(ctx context.Context, usage live.Ref) {
 
 		return errors.Join(errors.New("it is still there"), err)
 	})
-}
-
-// refused returns the generations that were deleted while a Usage protected them.
-func refused(l lives) (out []string) {
-	for _, p := range l.protected {
-		for _, v := range l.versions {
-			if v.uid == p.uid && v.event == "DELETED" && v.revision > p.after && v.at.Before(p.before) {
-				out = append(out, fmt.Sprintf("%s: deleted while a Usage protected it", v))
-			}
-		}
-	}
-
-	return out
 }

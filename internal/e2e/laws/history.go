@@ -1,0 +1,313 @@
+// Package laws judges histories of Secrets. A history has each version of each Secret that an API server ever had, and
+// what users asked for. The laws say how the Secrets may change, whatever fails in between. Only tests import it.
+package laws
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// Annotations is the prefix of the annotations in which the function keeps its state.
+const Annotations = "export.fn.crossplane.io/"
+
+// A Version is a version of a Secret, as etcd stored it or as the API server returned it.
+type Version struct {
+	Revision  int64 // of etcd, which orders the versions of all Secrets
+	Name      string
+	Composite string
+	Export    string // the composition resource name
+	Data      map[string]string
+
+	// Of a generation.
+	Generator string
+	Number    int
+	Flagged   time.Time
+	immutable bool
+	adopted   bool
+
+	// User reports whether a user wrote or deleted it. The laws do not judge what users do.
+	User bool
+
+	// seen numbers versions and asks in the order in which they arrived.
+	seen int
+	at   time.Time
+
+	event   string // ADDED, MODIFIED or DELETED, or LISTED
+	uid     string
+	changes int  // the revision of an export: how often its data changed
+	edited  bool // it follows the change of a user
+
+	// generated returns, by generator, the UID of the generation that an export recorded for its
+	// values.
+	generated map[string]string
+}
+
+// VersionOf returns the version of a Secret that the API server sent or listed at a time.
+func VersionOf(event string, o *unstructured.Unstructured, at time.Time) Version {
+	notes, labels := o.GetAnnotations(), o.GetLabels()
+	v := Version{
+		at: at, event: event, Name: o.GetName(), uid: string(o.GetUID()), Data: live.DataOf(o),
+		Composite: labels["crossplane.io/composite"], Export: notes["crossplane.io/composition-resource-name"],
+		Generator: labels[Annotations+"generator"], generated: map[string]string{},
+	}
+	v.Revision, _ = strconv.ParseInt(o.GetResourceVersion(), 10, 64)
+	v.immutable, _, _ = unstructured.NestedBool(o.Object, "immutable")
+	v.Number, _ = strconv.Atoi(notes[Annotations+"generation"])
+	v.changes, _ = strconv.Atoi(notes[Annotations+"revision"])
+	v.Flagged, _ = time.Parse(time.RFC3339Nano, notes[Annotations+"flagged-for-gc-time"])
+
+	var state struct{ State struct{ Adopted bool } }
+	_ = json.Unmarshal([]byte(notes[Annotations+"generator-state"]), &state) // or it is not adopted
+	v.adopted = state.State.Adopted
+
+	var generated map[string]struct{ UID string }
+	_ = json.Unmarshal([]byte(notes[Annotations+"generated"]), &generated) // or it says nothing
+
+	for name, g := range generated {
+		v.generated[name] = g.UID
+	}
+
+	return v
+}
+
+func (v Version) String() string {
+	return fmt.Sprintf("%s of revision %d (%s)", v.Name, v.Revision, v.event)
+}
+
+// ID returns what no other version has.
+func (v Version) ID() string { return fmt.Sprint(v.uid, v.Revision, v.event == "DELETED") }
+
+// An ask is a request for another generation of a generator, or a change of a source.
+type ask struct {
+	seen            int
+	composite, what string
+}
+
+// A History records the changes of all Secrets of all composites. It is safe for concurrent use until it is
+// judged.
+type History struct {
+	Exports    map[string]Shape // by composition resource name
+	Generators map[string]Rotates
+	Grace      time.Duration
+	Composites []string
+
+	mu       sync.Mutex
+	seen     int
+	versions []Version
+	asks     []ask
+	known    map[string]bool
+
+	failures
+
+	// Final are the Secrets that existed after the system had become stable.
+	Final []Version
+}
+
+// A Shape is what an export looks like.
+type Shape struct {
+	// Generated and Former are the keys that have outputs of generators.
+	Generated, Former map[string]Output
+
+	// Keys are its other keys.
+	Keys []string
+
+	// Whole reports whether the values of the keys belong together.
+	Whole func(data map[string]string) error
+
+	// Source is the name of the source in asks. Moment returns the number of its values.
+	Source string
+	Moment func(data map[string]string) int
+}
+
+// An Output is an output of a generator.
+type Output struct{ Generator, Name string }
+
+// Rotates says when a generator rotates, in addition to explicit requests.
+type Rotates struct {
+	With  string // with another generator
+	Every time.Duration
+}
+
+// Add adds a version, unless it is known.
+func (h *History) Add(v Version) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	id := v.ID()
+	if h.known[id] { // it was listed before
+		return
+	}
+
+	if h.known == nil {
+		h.known = map[string]bool{}
+	}
+
+	h.known[id] = true
+	h.seen++
+	v.seen = h.seen
+	h.versions = append(h.versions, v)
+}
+
+// Versions returns the versions in the order in which they were added.
+func (h *History) Versions() []Version {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return slices.Clone(h.versions)
+}
+
+// Forget removes the versions of which a function is true.
+func (h *History) Forget(drop func(v Version) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	h.versions = slices.DeleteFunc(h.versions, drop)
+}
+
+// Ask adds a request for another generation of a generator, or a change of a source. It returns its place among all
+// requests and versions.
+func (h *History) Ask(composite, what string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	h.seen++
+	h.asks = append(h.asks, ask{h.seen, composite, what})
+
+	return h.seen
+}
+
+// asked counts the asks before a version was seen.
+func (h *History) asked(v Version, what ...string) int {
+	n := 0
+
+	for _, a := range h.asks {
+		if a.seen < v.seen && a.composite == v.Composite && slices.Contains(what, a.what) {
+			n++
+		}
+	}
+
+	return n
+}
+
+// lives returns the versions of each Secret of composites, by name, in the order in which the API server wrote
+// them.
+type lives struct {
+	*History
+	exported, generations map[string][]Version
+
+	// values are the UIDs of generations.
+	values map[string]string
+}
+
+func (h *History) lives() lives {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	l := lives{h, map[string][]Version{}, map[string][]Version{}, map[string]string{}}
+	for _, v := range slices.SortedStableFunc(slices.Values(h.versions), func(a, b Version) int { return cmp.Compare(a.Revision, b.Revision) }) {
+		switch {
+		case v.Generator != "":
+			l.generations[v.uid] = append(l.generations[v.uid], v)
+
+			for name, value := range v.Data {
+				l.values[v.Composite+" "+v.Generator+" "+name+" "+value] = v.uid
+			}
+		case h.Exports[v.Export].Whole != nil:
+			l.exported[v.Name] = append(l.exported[v.Name], v)
+		}
+	}
+
+	return l
+}
+
+// generation returns the generation with a value, or the zero value.
+func (l lives) generation(composite string, o Output, value string) Version {
+	if g := l.generations[l.values[composite+" "+o.Generator+" "+o.Name+" "+value]]; len(g) > 0 {
+		return g[0]
+	}
+
+	return Version{}
+}
+
+// has reports whether an export had a value of a generation at a revision.
+func (l lives) has(g Version, revision int64) (Version, bool) {
+	for _, versions := range l.exported {
+		var last Version
+
+		if versions[0].Composite != g.Composite {
+			continue
+		}
+
+		for _, v := range versions {
+			if v.Revision < revision {
+				last = v
+			}
+		}
+
+		for key, o := range l.Exports[last.Export].Generated {
+			if last.event != "DELETED" && l.generation(last.Composite, o, last.Data[key]).uid == g.uid {
+				return last, true
+			}
+		}
+	}
+
+	return Version{}, false
+}
+
+// eachExport calls a function for each version of an export that has data, and that no user wrote.
+func (l lives) eachExport(do func(v, before Version, s Shape)) {
+	for _, name := range slices.Sorted(maps.Keys(l.exported)) {
+		var before Version
+
+		edited := false
+
+		for _, v := range l.exported[name] {
+			switch {
+			case v.User:
+				edited = true
+			case v.event != "DELETED":
+				v.edited = edited
+				do(v, before, l.Exports[v.Export])
+
+				before, edited = v, false
+			}
+		}
+	}
+}
+
+func (l lives) eachGeneration(do func(versions []Version)) {
+	for _, uid := range slices.Sorted(maps.Keys(l.generations)) {
+		do(l.generations[uid])
+	}
+}
+
+// Counts says how much a history contains.
+type Counts struct {
+	Versions, Exported   int // of Secrets, and of them those that are exported
+	Generations, Deleted int // made, and of them those that are deleted
+}
+
+// Counts counts what a history contains.
+func (h *History) Counts() Counts {
+	l := h.lives()
+	c := Counts{Versions: len(h.versions), Generations: len(l.generations)}
+	for _, versions := range l.exported {
+		c.Exported += len(versions)
+	}
+	l.eachGeneration(func(g []Version) {
+		if g[len(g)-1].event == "DELETED" {
+			c.Deleted++
+		}
+	})
+	return c
+}

@@ -1,0 +1,62 @@
+package laws
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The functions below check whether the values of an export belong together.
+
+func WholeDigest(data map[string]string) error {
+	sum := sha256.Sum256([]byte(data["password"]))
+	if data["digest"] != hex.EncodeToString(sum[:]) {
+		return errors.New("digest is of another password")
+	}
+
+	return nil
+}
+
+func WholeConnection(data map[string]string) error {
+	if data["url"] != "postgres://admin:"+data["password"]+"@"+data["id"] {
+		return errors.New("url is of another password or id")
+	}
+
+	return nil
+}
+
+func WholeTLS(data map[string]string) error {
+	pair, err := tls.X509KeyPair([]byte(data["tls.crt"]), []byte(data["tls.key"]))
+	if err != nil {
+		return fmt.Errorf("certificate and key: %w", err)
+	}
+
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(data["ca.crt"]))
+
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "server.example.org"}); err != nil {
+		return fmt.Errorf("certificate and CA: %w", err)
+	}
+
+	return nil
+}
+
+// Moment returns the number in the name of the user. All keys of a source contain it.
+func Moment(data map[string]string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(data["user"], "user-"))
+	return n
+}
+
+func WholeSource(data map[string]string) error {
+	n := strconv.Itoa(Moment(data))
+	if data["user"] != "user-"+n || data["password"] != "password-"+n || data["both"] != "user-"+n+":password-"+n {
+		return errors.New("user, password and both are of different moments")
+	}
+
+	return nil
+}
