@@ -207,17 +207,23 @@ type lives struct {
 
 	// values are the UIDs of generations.
 	values map[string]string
+
+	// removed are the UIDs of generations that users deleted. Their values cannot stay beside the next ones.
+	removed map[string]bool
 }
 
 func (h *History) lives() lives {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	l := lives{h, map[string][]Version{}, map[string][]Version{}, map[string]string{}}
-	for _, v := range slices.SortedStableFunc(slices.Values(h.versions), func(a, b Version) int { return cmp.Compare(a.Revision, b.Revision) }) {
+	l := lives{h, map[string][]Version{}, map[string][]Version{}, map[string]string{}, map[string]bool{}}
+	ordered := func(a, b Version) int { return cmp.Compare(a.Revision, b.Revision) }
+
+	for _, v := range slices.SortedStableFunc(slices.Values(h.versions), ordered) {
 		switch {
 		case v.Generator != "":
 			l.generations[v.uid] = append(l.generations[v.uid], v)
+			l.removed[v.uid] = v.User && v.event == "DELETED"
 
 			for name, value := range v.Data {
 				l.values[v.Composite+" "+v.Generator+" "+name+" "+value] = v.uid

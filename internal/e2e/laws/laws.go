@@ -136,8 +136,9 @@ func forward(l lives) (out []string) {
 	l.eachExport(func(v, before Version, s Shape) {
 		for _, key := range slices.Sorted(maps.Keys(s.Generated)) {
 			o := s.Generated[key]
-			if is, was := l.generation(v.Composite, o, v.Data[key]).Number, l.generation(v.Composite, o, before.Data[key]).Number; is < was {
-				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and was of %d", v, key, is, was))
+			is, was := l.generation(v.Composite, o, v.Data[key]).Number, l.generation(v.Composite, o, before.Data[key])
+			if is < was.Number && !l.removed[was.uid] {
+				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and was of %d", v, key, is, was.Number))
 			}
 		}
 
@@ -151,7 +152,7 @@ func forward(l lives) (out []string) {
 			switch {
 			case v.Data[key] != "" && (has == 0 || has >= is):
 				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and what is exported of %d", v, key, has, is))
-			case was != 0 && was < is && (has < was):
+			case was != 0 && was < is && has < was && !l.removed[l.generation(v.Composite, o, before.Data[now]).uid]:
 				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and %d was exported before", v, key, has, was))
 			}
 		}
