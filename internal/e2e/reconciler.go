@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // The program with Crossplane's reconciler: its sources in this repository, and its package in Crossplane's module.
@@ -88,21 +87,22 @@ func copyCrossplane(ctx context.Context, tools, source, dir string) (modfile str
 			return "", fmt.Errorf("cannot copy the sources of Crossplane: %w", err)
 		}
 	}
+	modfile = filepath.Join(dir, "go.mod")
 	for from, to := range map[string]string{
 		filepath.Join(module, "go.mod"): filepath.Join(target, "go.mod"),
-		filepath.Join(tools, "go.mod"):  filepath.Join(dir, "go.mod"),
+		filepath.Join(tools, "go.mod"):  modfile,
 		filepath.Join(tools, "go.sum"):  filepath.Join(dir, "go.sum"),
 	} {
 		b, err := os.ReadFile(from) //nolint:gosec // Inside this repository, or the module cache.
 		if err != nil {
 			return "", fmt.Errorf("cannot copy the modules of Crossplane: %w", err)
 		}
-		if strings.HasPrefix(to, filepath.Join(dir, "go.mod")) {
+		if to == modfile {
 			b = fmt.Appendf(b, "\nreplace %s => %s\n", crossplaneModule, target)
 		}
-		if err := os.WriteFile(to, b, 0o600); err != nil {
+		if err := os.WriteFile(to, b, 0o600); err != nil { //nolint:gosec // Inside the new folder.
 			return "", fmt.Errorf("cannot copy the modules of Crossplane: %w", err)
 		}
 	}
-	return filepath.Join(dir, "go.mod"), nil
+	return modfile, nil
 }
