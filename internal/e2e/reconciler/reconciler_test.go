@@ -1,0 +1,242 @@
+// Package reconciler_test runs Crossplane's own reconciler, unchanged, with the function. Calls of the API server and
+// of the function fail at random, or Crossplane crashes there. Users act in between. Each version of each Secret is
+// judged by the laws of the tests on a real control plane.
+package reconciler_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
+	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/proof"
+)
+
+var update = flag.Bool("update", false, "store the trace of the planted fault")
+
+// setting returns a number from an environment variable, or the default.
+func setting(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// steps are the reconciles of a history in which something fails. Some more follow until the system is stable.
+const steps = 30
+
+// A tally counts what happened in histories.
+type tally struct {
+	histories, reconciles, calls int
+	versions                     laws.Counts
+	faults, actions              map[string]int
+}
+
+func (y *tally) add(p *play) {
+	y.histories++
+	y.reconciles += p.reconciles
+	c := p.Counts()
+	y.versions.Versions += c.Versions
+	y.versions.Exported += c.Exported
+	y.versions.Generations += c.Generations
+	y.versions.Deleted += c.Deleted
+	for k, n := range p.faults {
+		y.faults[k] += n
+	}
+	for k, n := range p.actions {
+		y.actions[k] += n
+	}
+}
+
+// A found is a history that broke a law.
+type found struct {
+	history uint64
+	broken  map[string][]string
+	trace   *trace
+}
+
+// search plays histories until there were as many reconciles, until one broke a law, or until a minute before the time
+// limit of the test. The Crossplanes play at the same time.
+func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*crossplane) (tally, *found) {
+	t.Helper()
+	var (
+		mu      sync.Mutex // guards the variables below
+		y       = tally{faults: map[string]int{}, actions: map[string]int{}}
+		bad     *found
+		started uint64
+		running sync.WaitGroup
+	)
+	deadline, limited := t.Deadline()
+	next := func() (uint64, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		started++
+		return started, bad == nil && y.reconciles < reconciles && (!limited || time.Until(deadline) > time.Minute)
+	}
+	for _, c := range planes {
+		running.Go(func() {
+			for i, ok := next(); ok; i, ok = next() {
+				p := newPlay(c, rand.New(rand.NewPCG(seed, i))) //nolint:gosec // it need not be secret
+				broken := p.run(steps, calm)
+				mu.Lock()
+				y.add(p)
+				if len(broken) > 0 {
+					bad = &found{i, broken, c.trace}
+				}
+				if y.histories%20 == 0 {
+					t.Logf("%d histories, %d reconciles", y.histories, y.reconciles)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	return y, bad
+}
+
+// TestReconciler plays histories with Crossplane's reconciler. LOOP_RECONCILES is the number of reconciles, and LOOP_SEED
+// selects what fails and what users do. Crossplane applies objects in random order, so a seed does not repeat a history:
+// a history that breaks a law is kept as a trace, in the folder LOOP_TRACES.
+func TestReconciler(t *testing.T) {
+	seed := setting(t, "LOOP_SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number
+	n := int(setting(t, "LOOP_RECONCILES", 300))                   //nolint:gosec // a small number
+	t.Logf("LOOP_SEED=%d LOOP_RECONCILES=%d", seed, n)
+	path := programForTest(t)
+	var planes []*crossplane
+	for range setting(t, "LOOP_WORKERS", 2) {
+		planes = append(planes, start(t, path))
+	}
+	begin := time.Now()
+	y, bad := search(t, seed, n, false, planes...)
+	if bad != nil {
+		for law, what := range bad.broken {
+			t.Errorf("broken: %s: %d times\n\t%s", law, len(what), strings.Join(what[:min(len(what), 10)], "\n\t"))
+		}
+		path := filepath.Join(cmp.Or(os.Getenv("LOOP_TRACES"), os.TempDir()), fmt.Sprintf("function-export-%d-%d.json.gz", seed, bad.history))
+		if err := bad.trace.write(path); err != nil {
+			t.Error(err)
+		}
+		t.Fatalf("history %d: the trace is %s", bad.history, path)
+	}
+	figures := y.figures(seed, time.Since(begin))
+	t.Log("\n" + figures)
+	if err := proof.Write("reconciler", figures); err != nil {
+		t.Error(err)
+	}
+}
+
+// figures returns a table of what was counted.
+func (y tally) figures(seed uint64, took time.Duration) string {
+	var b strings.Builder
+	row := func(what string, n any) { fmt.Fprintf(&b, "| %s | %v |\n", what, n) }
+	fmt.Fprint(&b, "| Histories with Crossplane's reconciler | |\n|---|---|\n")
+	row("Histories", y.histories)
+	row("Reconciles", y.reconciles)
+	row("Versions of Secrets that were judged", y.versions.Versions)
+	row("Versions of exported Secrets", y.versions.Exported)
+	row("Generations created, and deleted again", fmt.Sprintf("%d, %d", y.versions.Generations, y.versions.Deleted))
+	for _, k := range slices.Sorted(maps.Keys(y.faults)) {
+		row("Fault: "+k, y.faults[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(y.actions)) {
+		row("In between: "+k, y.actions[k])
+	}
+	row("Broken laws", 0)
+	row("Seed", seed)
+	row(fmt.Sprintf("Minutes on %d cores", runtime.NumCPU()), fmt.Sprintf("%.1f", took.Minutes()))
+	return b.String()
+}
+
+// planted is the end of a trace in which a function that remembers what it sent breaks a law.
+const planted = "testdata/remembering.json.gz"
+
+func remembers(f runner) runner { return &remembering{runner: f} }
+
+// TestFindsPlantedFault checks that a function that remembers what it sent is found, and only if something fails. The
+// model of rotations cannot find it, because the decisions are correct. On a real control plane, Crossplane must be killed
+// between two writes of one reconcile. With -update, the end of the history becomes the stored trace.
+func TestFindsPlantedFault(t *testing.T) {
+	seed := setting(t, "LOOP_SEED", 1)
+	c := start(t, programForTest(t))
+	c.fault = remembers
+	if _, bad := search(t, seed, 80, true, c); bad != nil {
+		t.Fatalf("the planted fault breaks laws although nothing fails: %v", bad.broken)
+	}
+	y, bad := search(t, seed, 2000, false, c)
+	if bad == nil {
+		t.Fatalf("the planted fault was not found in %d reconciles", y.reconciles)
+	}
+	t.Logf("found in history %d, after %d reconciles: %v", y.histories, y.reconciles, slices.Sorted(maps.Keys(bad.broken)))
+	if !*update {
+		return
+	}
+	first := slices.Min(slices.Collect(maps.Keys(replayed(t, bad.trace, func(f runner) runner { return f }))))
+	calls := slices.DeleteFunc(slices.Clone(bad.trace.lines[:first+1]), func(l line) bool { return l.request == nil })
+	from := len(calls) - 1
+	for from > 0 && proto.Equal(calls[from].request.GetObserved(), calls[len(calls)-1].request.GetObserved()) {
+		from-- // to the last response of the reconcile before
+	}
+	if err := (&trace{lines: calls[from:]}).write(planted); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replayed replays a trace with a function, and returns how its responses differ.
+func replayed(t *testing.T, kept *trace, fault func(runner) runner) map[int]string {
+	t.Helper()
+	f, err := function.New(logging.NewNopLogger(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now time.Time
+	f.Now = func() time.Time { return now }
+	r := fault(f)
+	diffs, err := replay(kept, func(at time.Time) runner { now = at; return r })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return diffs
+}
+
+// TestReplay checks that the stored trace repeats itself with the function that has the fault, and that the correct
+// function answers it differently. LOOP_TRACE is another trace, to see whether the function answers it as before.
+func TestReplay(t *testing.T) {
+	kept, err := readTrace(cmp.Or(os.Getenv("LOOP_TRACE"), planted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	correct := replayed(t, kept, func(f runner) runner { return f })
+	if os.Getenv("LOOP_TRACE") != "" {
+		for _, i := range slices.Sorted(maps.Keys(correct)) {
+			t.Logf("line %d, -recorded +now:\n%s", i+1, correct[i])
+		}
+		return
+	}
+	if len(correct) == 0 {
+		t.Error("the correct function answers as the one with the fault")
+	}
+	for i, diff := range replayed(t, kept, remembers) {
+		t.Errorf("the function with the fault does not repeat itself at line %d:\n%s", i+1, diff)
+	}
+}
