@@ -76,8 +76,8 @@ type found struct {
 	trace   *trace
 }
 
-// search plays histories until there were as many reconciles, until one broke a law, or until a minute before the time
-// limit of the test. The Crossplanes play at the same time.
+// search plays histories until there were as many reconciles, until one broke a law, or until the time limit of the test
+// is too close for another one. The Crossplanes play at the same time.
 func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*crossplane) (tally, *found) {
 	t.Helper()
 	var (
@@ -85,6 +85,7 @@ func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*cro
 		y       = tally{faults: map[string]int{}, actions: map[string]int{}}
 		bad     *found
 		started uint64
+		longest time.Duration // of the histories
 		running sync.WaitGroup
 	)
 	deadline, limited := t.Deadline()
@@ -92,15 +93,17 @@ func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*cro
 		mu.Lock()
 		defer mu.Unlock()
 		started++
-		return started, bad == nil && y.reconciles < reconciles && (!limited || time.Until(deadline) > time.Minute)
+		return started, bad == nil && y.reconciles < reconciles && (!limited || time.Until(deadline) > time.Minute+2*longest)
 	}
 	for _, c := range planes {
 		running.Go(func() {
 			for i, ok := next(); ok; i, ok = next() {
+				begin := time.Now()
 				p := newPlay(c, rand.New(rand.NewPCG(seed, i))) //nolint:gosec // it need not be secret
 				broken := p.run(steps, calm)
 				mu.Lock()
 				y.add(p)
+				longest = max(longest, time.Since(begin))
 				if len(broken) > 0 {
 					bad = &found{i, broken, c.trace}
 				}
