@@ -177,6 +177,32 @@ func TestLaws(t *testing.T) {
 			},
 			want: []string{"grace period"},
 		},
+		"EditedByAUser": {
+			reason: "a user can export anything, and the function writes it again as it was",
+			changes: chapter{"10b edited": func(s *story) {
+				s.write(10, with(app(2, "p1"), func(v *Version) { v.Data["digest"], v.User = "edited", true }))
+				s.write(10, app(2, "p1"))
+			}},
+		},
+		"EditedWhilePaused": {
+			reason: "a user can change an export of a composite that is paused",
+			changes: chapter{
+				"10b paused":        func(s *story) { s.Paused("xr", s.now(), s.at(12)) },
+				"10c edited":        func(s *story) { s.write(11, with(app(2, "p1"), func(v *Version) { v.Data["digest"], v.User = "edited", true })) },
+				"11b as it was":     func(s *story) { s.write(12, app(2, "p1")) },
+				"12 former is gone": func(s *story) { s.write(13, app(2, "")) },
+			},
+		},
+		"DeletedInUseByAUser": {
+			reason: "a user can delete a generation in use, whose value cannot stay beside the next one",
+			changes: chapter{
+				"08 second exported": nothing, "09 flagged": nothing, "11 grace is over": nothing, "12 former is gone": nothing,
+				"08a": func(s *story) {
+					s.write(8, with(s.generation(1, true, 0), func(v *Version) { v.event, v.User = "DELETED", true }))
+				},
+				"08b": func(s *story) { s.write(9, app(2, "")) },
+			},
+		},
 		"NeverFlagged": {
 			reason:  "the generation is deleted and was never flagged",
 			changes: chapter{"09 flagged": nothing, "11 grace is over": func(s *story) { s.write(12, with(s.generation(1, true, 0), func(v *Version) { v.event = "DELETED" })) }},
