@@ -187,8 +187,10 @@ func TestLaws(t *testing.T) {
 		"EditedWhilePaused": {
 			reason: "a user can change an export of a composite that is paused",
 			changes: chapter{
-				"10b paused":        func(s *story) { s.Paused("xr", s.now(), s.at(12)) },
-				"10c edited":        func(s *story) { s.write(11, with(app(2, "p1"), func(v *Version) { v.Data["digest"], v.User = "edited", true })) },
+				"10b paused": func(s *story) { s.Paused("xr", s.now(), s.at(12)) },
+				"10c edited": func(s *story) {
+					s.write(11, with(app(2, "p1"), func(v *Version) { v.Data["digest"], v.User = "edited", true }))
+				},
 				"11b as it was":     func(s *story) { s.write(12, app(2, "p1")) },
 				"12 former is gone": func(s *story) { s.write(13, app(2, "")) },
 			},

@@ -2,21 +2,33 @@ package live_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// disturbances are the failures between Crossplane and the API server, with their effects.
-func disturbances() map[live.Disturbance]string {
-	return map[live.Disturbance]string{
-		live.Throttles:    "a request was answered with 429",
-		live.Unavailable:  "a request was answered with 503",
-		live.Slow:         "a request was held, and every other one of them dropped",
-		live.LosesAnswers: "an object was changed, and the answer was lost",
-		live.CutsWatches:  "a watch was cut",
+// disturbances returns the failures between Crossplane and the API server.
+func (w *ward) disturbances() (all []fault) {
+	for _, d := range []struct {
+		kind   live.Disturbance
+		weight int
+		effect string
+	}{
+		{live.Throttles, 1, "requests that were answered with 429"},
+		{live.Unavailable, 1, "requests that were answered with 503"},
+		{live.Slow, 1, "requests that were held, and every other one of them dropped"},
+		{live.LosesAnswers, 2, "changes whose answer was lost"},
+		{live.CutsWatches, 1, "watches that were cut"},
+	} {
+		w.must(string(d.kind), d.effect)
+		all = append(all, fault{string(d.kind), d.weight, func(_ context.Context, rng *rand.Rand) {
+			w.disturb(d.kind, time.Duration(500+rng.IntN(2500))*time.Millisecond)
+		}})
 	}
+
+	return all
 }
 
 // interpose puts the gate between Crossplane and the API server until the test ends.
@@ -54,5 +66,6 @@ func (w *ward) disturb(kind live.Disturbance, d time.Duration) {
 		}
 
 		stop()
+		w.saw(string(kind), int(w.gate.Count(kind)-before))
 	})
 }

@@ -4,64 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math/rand/v2"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// The kinds of failures whose effect is counted. A run fails if it contains such a kind, and the kind had no effect.
+// Kinds of failures of etcd.
 const (
 	etcdKilled = "etcd killed"
 	etcdFull   = "etcd full"
 )
 
-// A tally counts how often a kind of failure was seen to happen.
-type tally struct {
-	mu sync.Mutex
-	n  map[string]int64
-}
+// etcds returns the failures of etcd.
+func (w *ward) etcds() []fault {
+	w.must(etcdKilled, "new terms of etcd")
+	w.must(etcdFull, "writes that were refused because etcd is full")
 
-func (t *tally) add(kind string, n int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
-	if t.n == nil {
-		t.n = map[string]int64{}
-	}
-
-	t.n[kind] += n
-}
-
-// checkTally logs the effects of the kinds that a run contains, and fails if one had none.
-func (w *ward) checkTally(counts map[string]int) {
-	kinds := map[string]string{
-		etcdKilled: "etcd started a new term",
-		etcdFull:   "a write was refused because etcd is full",
-	}
-
-	for kind, effect := range disturbances() {
-		kinds[string(kind)] = effect
-		w.tally.add(string(kind), w.gate.Count(kind))
-	}
-
-	w.tally.mu.Lock()
-	defer w.tally.mu.Unlock()
-
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		n := w.tally.n[kind]
-		if counts[kind] == 0 {
-			continue
-		}
-
-		w.t.Logf("%5d times %s (%s)", n, kinds[kind], kind)
-
-		if n == 0 {
-			w.t.Errorf("%s: had no effect", kind)
-		}
+	return []fault{
+		{etcdKilled, 2, func(_ context.Context, rng *rand.Rand) {
+			w.killEtcd(time.Duration(rng.IntN(2000)) * time.Millisecond)
+		}},
+		{etcdFull, 1, func(_ context.Context, rng *rand.Rand) {
+			w.fillEtcd(time.Duration(2000+rng.IntN(3000)) * time.Millisecond)
+		}},
 	}
 }
 
@@ -100,7 +67,7 @@ func (w *ward) refused(ctx context.Context, d time.Duration) error {
 		if err != nil && strings.Contains(err.Error(), "database space exceeded") {
 			refused = true
 
-			w.tally.add(etcdFull, 1)
+			w.saw(etcdFull, 1)
 		}
 
 		if ctx.Err() != nil {
@@ -159,7 +126,7 @@ func (w *ward) killEtcd(d time.Duration) {
 			return err
 		}
 
-		w.tally.add(etcdKilled, 1)
+		w.saw(etcdKilled, 1)
 
 		return nil
 	})

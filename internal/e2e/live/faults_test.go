@@ -156,7 +156,6 @@ type ward struct {
 	gate   *live.Gate // between Crossplane and the API server
 	etcd   sync.Mutex // one operation on etcd runs at a time
 	record *etcdRecord
-	tally  tally
 	copy   string // the folder with the snapshot of etcd
 	copied time.Time
 
@@ -417,15 +416,8 @@ func (w *ward) faults() []fault {
 			names := slices.Sorted(maps.Keys(w.sources))
 			w.lose(ctx, w.sources[names[rng.IntN(len(names))]], some(rng, 500, 3000))
 		}},
-		{string(live.Throttles), 1, func(_ context.Context, rng *rand.Rand) { w.disturb(live.Throttles, some(rng, 500, 3000)) }},
-		{string(live.Unavailable), 1, func(_ context.Context, rng *rand.Rand) { w.disturb(live.Unavailable, some(rng, 500, 3000)) }},
-		{string(live.Slow), 1, func(_ context.Context, rng *rand.Rand) { w.disturb(live.Slow, some(rng, 500, 3000)) }},
-		{string(live.LosesAnswers), 2, func(_ context.Context, rng *rand.Rand) { w.disturb(live.LosesAnswers, some(rng, 500, 3000)) }},
-		{string(live.CutsWatches), 1, func(context.Context, *rand.Rand) { w.disturb(live.CutsWatches, 0) }},
-		{etcdKilled, 2, func(_ context.Context, rng *rand.Rand) { w.killEtcd(some(rng, 0, 2000)) }},
-		{etcdFull, 1, func(_ context.Context, rng *rand.Rand) { w.fillEtcd(some(rng, 2000, 5000)) }},
 	}
-	all = slices.Concat(all, w.pauses(), w.clocks(), w.upgrades(), w.losses(), w.alphas(), w.usages())
+	all = slices.Concat(all, w.disturbances(), w.etcds(), w.pauses(), w.clocks(), w.upgrades(), w.losses(), w.alphas(), w.usages())
 
 	return w.played(all)
 }
@@ -692,7 +684,6 @@ func TestFaults(t *testing.T) {
 	w.report(counts, calls)
 	w.figures(counts, calls, seed, time.Since(start))
 	w.check(t, counts)
-	w.checkTally(counts)
 
 	for law, broken := range w.Judge() {
 		t.Errorf("broken: %s: %d times\n\t%s", law, len(broken), strings.Join(broken[:min(len(broken), 10)], "\n\t"))

@@ -262,7 +262,7 @@ func (p *play) act() {
 	}
 }
 
-// faultKinds are the kinds of faults, as often as they are chosen.
+// faultKinds are the kinds of failures, as often as they are chosen.
 var faultKinds = []string{
 	"error", "error", "lost", "lost", "time-out", "conflict", "conflict", "crash", "crash", "crash", "late crash", "late crash", "late crash",
 }

@@ -70,7 +70,7 @@ type crossplane struct {
 
 	t        *testing.T
 	function runner
-	fault    func(runner) runner // plants a fault, or is nil
+	fault    func(runner) runner // plants a mistake, or is nil
 	runner   runner              // of this history
 	in       io.Writer
 	out      *bufio.Scanner

@@ -160,7 +160,7 @@ func (y tally) figures(seed uint64, took time.Duration) string {
 	row("Versions of exported Secrets", y.versions.Exported)
 	row("Generations created, and deleted again", fmt.Sprintf("%d, %d", y.versions.Generations, y.versions.Deleted))
 	for _, k := range slices.Sorted(maps.Keys(y.faults)) {
-		row("Fault: "+k, y.faults[k])
+		row("Failure: "+k, y.faults[k])
 	}
 	for _, k := range slices.Sorted(maps.Keys(y.actions)) {
 		row("In between: "+k, y.actions[k])
@@ -222,7 +222,7 @@ func replayed(t *testing.T, kept *trace, fault func(runner) runner) map[int]stri
 	return diffs
 }
 
-// TestReplay checks that the stored trace repeats itself with the function that has the fault, and that the correct
+// TestReplay checks that the stored trace repeats itself with the function that has the mistake, and that the correct
 // function answers it differently. LOOP_TRACE is another trace, to see whether the function answers it as before.
 func TestReplay(t *testing.T) {
 	kept, err := readTrace(cmp.Or(os.Getenv("LOOP_TRACE"), planted))

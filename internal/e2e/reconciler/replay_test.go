@@ -152,7 +152,7 @@ func annotationsOf(o *structpb.Struct) map[string]*structpb.Value {
 	return o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()
 }
 
-// remembering is a function with a fault: it remembers what it sent. Once anything that it observes has changed, it takes
+// remembering is a function with a mistake: it remembers what it sent. Once anything that it observes has changed, it takes
 // its last response for what is stored, so a write that did not arrive counts. Without failures, it behaves as the
 // correct function.
 type remembering struct {
