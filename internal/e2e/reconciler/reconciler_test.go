@@ -159,8 +159,13 @@ func (y tally) figures(seed uint64, took time.Duration) string {
 	row("Versions of Secrets that were judged", y.versions.Versions)
 	row("Versions of exported Secrets", y.versions.Exported)
 	row("Generations created, and deleted again", fmt.Sprintf("%d, %d", y.versions.Generations, y.versions.Deleted))
-	for _, k := range slices.Sorted(maps.Keys(y.faults)) {
-		row("Failure: "+k, y.faults[k])
+	kinds := map[string]int{}
+	for k, n := range y.faults {
+		kind, _, _ := strings.Cut(k, " at ")
+		kinds[kind] += n
+	}
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		row("Failure: "+k, kinds[k])
 	}
 	for _, k := range slices.Sorted(maps.Keys(y.actions)) {
 		row("In between: "+k, y.actions[k])
