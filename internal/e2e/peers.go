@@ -190,7 +190,7 @@ func build(ctx context.Context, progress func(text string), dir string, p progra
 }
 
 func fileExists(path string) bool {
-	_, err := os.Stat(path)
+	_, err := os.Stat(path) //nolint:gosec // A path in the cache of the user.
 
 	return err == nil
 }

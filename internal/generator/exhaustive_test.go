@@ -81,8 +81,8 @@ type numbered struct {
 }
 
 // run visits all states, and returns what is wrong, or nothing.
-func (x exhaustive) search() (*search, string) {
-	s := &search{exhaustive: x, ids: map[digest]uint32{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+func (x *exhaustive) search() (*search, string) {
+	s := &search{exhaustive: *x, ids: map[digest]uint32{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	var level []numbered
 	s.starts = x.start()
 	for i, p := range s.starts {

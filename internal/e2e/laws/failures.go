@@ -67,7 +67,7 @@ func still(l lives) (out []string) {
 			var before Version
 
 			for _, v := range secrets[name] {
-				same := v.uid == before.uid && v.event != "DELETED" && maps.Equal(v.Data, before.Data) &&
+				same := v.uid == before.uid && v.event != Deleted && maps.Equal(v.Data, before.Data) &&
 					v.adopted == before.adopted && v.Flagged.Equal(before.Flagged) && v.changes == before.changes
 				before = v
 
@@ -87,7 +87,7 @@ func still(l lives) (out []string) {
 func refused(l lives) (out []string) {
 	for _, p := range l.protected {
 		for _, v := range l.versions {
-			if v.uid == p.uid && v.event == "DELETED" && v.Revision > p.after && v.at.Before(p.before) {
+			if v.uid == p.uid && v.event == Deleted && v.Revision > p.after && v.at.Before(p.before) {
 				out = append(out, fmt.Sprintf("%s: deleted while a Usage protected it", v))
 			}
 		}

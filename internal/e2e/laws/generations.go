@@ -10,7 +10,7 @@ func kept(l lives) (out []string) {
 	l.eachGeneration(func(g []Version) {
 		was := Version{}
 		for _, v := range g {
-			if e, ok := l.has(v, v.Revision); ok && v.event == "DELETED" && !v.User {
+			if e, ok := l.has(v, v.Revision); ok && v.event == Deleted && !v.User {
 				out = append(out, fmt.Sprintf("%s: still in %s", v, e))
 			} else if ok && was.Flagged.IsZero() && !v.Flagged.IsZero() {
 				out = append(out, fmt.Sprintf("%s: flagged, and still in %s", v, e))
@@ -36,7 +36,7 @@ func grace(l lives) (out []string) {
 		last := g[len(g)-1]
 
 		for _, v := range g {
-			if v.event != "DELETED" {
+			if v.event != Deleted {
 				before = v
 				used = used || v.adopted
 			}
@@ -46,7 +46,7 @@ func grace(l lives) (out []string) {
 		case !used || there[last.uid] || last.User:
 		case before.Flagged.IsZero():
 			out = append(out, fmt.Sprintf("%s: gone, and was never flagged", last))
-		case last.event == "DELETED" && last.at.Before(before.Flagged.Add(l.Grace)) && !l.ahead(before, last):
+		case last.event == Deleted && last.at.Before(before.Flagged.Add(l.Grace)) && !l.ahead(before, last):
 			out = append(out, fmt.Sprintf("%s: gone %s after it was flagged", last, last.at.Sub(before.Flagged)))
 		}
 	})
@@ -74,34 +74,38 @@ func settled(l lives) (out []string) {
 		}
 
 		for _, name := range slices.Sorted(maps.Keys(l.Exports)) {
-			s := l.Exports[name]
-
 			i := slices.IndexFunc(l.Final, func(v Version) bool { return v.Composite == c && v.Export == name })
 			if i < 0 {
 				out = append(out, fmt.Sprintf("%s: there is no %s", c, name))
 				continue
 			}
 
-			v := l.Final[i]
-			v.seen = l.seen + 1
-
-			for _, key := range slices.Sorted(maps.Keys(s.Generated)) {
-				o := s.Generated[key]
-				if g := current[c+" "+o.Generator]; len(g) == 1 && g[0].Data[o.Name] != v.Data[key] {
-					out = append(out, fmt.Sprintf("%s: %s is not of %s", v, key, g[0]))
-				}
-			}
-
-			for _, key := range slices.Sorted(maps.Keys(s.Former)) {
-				if v.Data[key] != "" {
-					out = append(out, fmt.Sprintf("%s: %s is still there", v, key))
-				}
-			}
-
-			if s.Source != "" && s.Moment(v.Data) != l.asked(v, s.Source) {
-				out = append(out, fmt.Sprintf("%s: moment %d, and %d were written", v, s.Moment(v.Data), l.asked(v, s.Source)))
-			}
+			out = append(out, settledExport(l, l.Final[i], l.Exports[name], current)...)
 		}
+	}
+
+	return out
+}
+
+// settledExport returns what is not as it must be in an export, if these are the generations of each generator.
+func settledExport(l lives, v Version, s Shape, current map[string][]Version) (out []string) {
+	v.seen = l.seen + 1
+
+	for _, key := range slices.Sorted(maps.Keys(s.Generated)) {
+		o := s.Generated[key]
+		if g := current[v.Composite+" "+o.Generator]; len(g) == 1 && g[0].Data[o.Name] != v.Data[key] {
+			out = append(out, fmt.Sprintf("%s: %s is not of %s", v, key, g[0]))
+		}
+	}
+
+	for _, key := range slices.Sorted(maps.Keys(s.Former)) {
+		if v.Data[key] != "" {
+			out = append(out, fmt.Sprintf("%s: %s is still there", v, key))
+		}
+	}
+
+	if s.Source != "" && s.Moment(v.Data) != l.asked(v, s.Source) {
+		out = append(out, fmt.Sprintf("%s: moment %d, and %d were written", v, s.Moment(v.Data), l.asked(v, s.Source)))
 	}
 
 	return out

@@ -20,6 +20,9 @@ import (
 // Annotations is the prefix of the annotations in which the function keeps its state.
 const Annotations = "export.fn.crossplane.io/"
 
+// Deleted is the event of the last version of a Secret.
+const Deleted = "DELETED"
+
 // A Version is a version of a Secret, as etcd stored it or as the API server returned it.
 type Version struct {
 	Revision  int64 // of etcd, which orders the versions of all Secrets
@@ -66,11 +69,17 @@ func VersionOf(event string, o *unstructured.Unstructured, at time.Time) Version
 	v.changes, _ = strconv.Atoi(notes[Annotations+"revision"])
 	v.Flagged, _ = time.Parse(time.RFC3339Nano, notes[Annotations+"flagged-for-gc-time"])
 
-	var state struct{ State struct{ Adopted bool } }
+	var state struct {
+		State struct {
+			Adopted bool `json:"adopted"`
+		} `json:"state"`
+	}
 	_ = json.Unmarshal([]byte(notes[Annotations+"generator-state"]), &state) // or it is not adopted
 	v.adopted = state.State.Adopted
 
-	var generated map[string]struct{ UID string }
+	var generated map[string]struct {
+		UID string `json:"uid"`
+	}
 	_ = json.Unmarshal([]byte(notes[Annotations+"generated"]), &generated) // or it says nothing
 
 	for name, g := range generated {
@@ -85,7 +94,7 @@ func (v Version) String() string {
 }
 
 // ID returns what no other version has.
-func (v Version) ID() string { return fmt.Sprint(v.uid, v.Revision, v.event == "DELETED") }
+func (v Version) ID() string { return fmt.Sprint(v.uid, v.Revision, v.event == Deleted) }
 
 // An ask is a request for another generation of a generator, or a change of a source.
 type ask struct {
@@ -223,7 +232,7 @@ func (h *History) lives() lives {
 		switch {
 		case v.Generator != "":
 			l.generations[v.uid] = append(l.generations[v.uid], v)
-			l.removed[v.uid] = v.User && v.event == "DELETED"
+			l.removed[v.uid] = v.User && v.event == Deleted
 
 			for name, value := range v.Data {
 				l.values[v.Composite+" "+v.Generator+" "+name+" "+value] = v.uid
@@ -261,7 +270,7 @@ func (l lives) has(g Version, revision int64) (Version, bool) {
 		}
 
 		for key, o := range l.Exports[last.Export].Generated {
-			if last.event != "DELETED" && l.generation(last.Composite, o, last.Data[key]).uid == g.uid {
+			if last.event != Deleted && l.generation(last.Composite, o, last.Data[key]).uid == g.uid {
 				return last, true
 			}
 		}
@@ -281,7 +290,7 @@ func (l lives) eachExport(do func(v, before Version, s Shape)) {
 			switch {
 			case v.User:
 				edited = true
-			case v.event != "DELETED":
+			case v.event != Deleted:
 				v.edited = edited
 				do(v, before, l.Exports[v.Export])
 
@@ -311,7 +320,7 @@ func (h *History) Counts() Counts {
 		c.Exported += len(versions)
 	}
 	l.eachGeneration(func(g []Version) {
-		if g[len(g)-1].event == "DELETED" {
+		if g[len(g)-1].event == Deleted {
 			c.Deleted++
 		}
 	})

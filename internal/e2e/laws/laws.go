@@ -80,7 +80,7 @@ func stored(l lives) (out []string) {
 
 			uid := l.generation(v.Composite, o, v.Data[key]).uid
 			if !slices.ContainsFunc(l.generations[uid], func(g Version) bool {
-				return g.Revision < v.Revision && g.event != "DELETED" && g.immutable && g.adopted
+				return g.Revision < v.Revision && g.event != Deleted && g.immutable && g.adopted
 			}) {
 				out = append(out, fmt.Sprintf("%s: %s is of no generation of %s that was stored and adopted before", v, key, o.Generator))
 			}
@@ -179,7 +179,7 @@ func complete(l lives) (out []string) {
 	})
 
 	for _, versions := range l.exported {
-		if last := versions[len(versions)-1]; last.event == "DELETED" && !last.User {
+		if last := versions[len(versions)-1]; last.event == Deleted && !last.User {
 			out = append(out, fmt.Sprintf("%s: is exported", last))
 		}
 	}

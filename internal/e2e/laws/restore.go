@@ -24,7 +24,7 @@ func (h *History) Restored(revision int64) {
 		}
 	}
 
-	maps.DeleteFunc(there, func(_ string, v Version) bool { return v.event == "DELETED" })
+	maps.DeleteFunc(there, func(_ string, v Version) bool { return v.event == Deleted })
 
 	h.past = append(h.past, &History{
 		Exports: h.Exports, Generators: h.Generators, Grace: h.Grace, Composites: h.Composites,

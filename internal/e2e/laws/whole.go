@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// The functions below check whether the values of an export belong together.
-
+// WholeDigest returns an error if the digest belongs to another password.
 func WholeDigest(data map[string]string) error {
 	sum := sha256.Sum256([]byte(data["password"]))
 	if data["digest"] != hex.EncodeToString(sum[:]) {
@@ -23,6 +22,7 @@ func WholeDigest(data map[string]string) error {
 	return nil
 }
 
+// WholeConnection returns an error if the URL has another password or id.
 func WholeConnection(data map[string]string) error {
 	if data["url"] != "postgres://admin:"+data["password"]+"@"+data["id"] {
 		return errors.New("url is of another password or id")
@@ -31,6 +31,7 @@ func WholeConnection(data map[string]string) error {
 	return nil
 }
 
+// WholeTLS returns an error if the certificate, its key and its CA do not belong together.
 func WholeTLS(data map[string]string) error {
 	pair, err := tls.X509KeyPair([]byte(data["tls.crt"]), []byte(data["tls.key"]))
 	if err != nil {
@@ -59,6 +60,7 @@ func Moment(data map[string]string) int {
 	return n
 }
 
+// WholeSource returns an error if the values of a source were not written together.
 func WholeSource(data map[string]string) error {
 	n := strconv.Itoa(Moment(data))
 	if data["user"] != "user-"+n || data["password"] != "password-"+n || data["both"] != "user-"+n+":password-"+n {

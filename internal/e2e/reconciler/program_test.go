@@ -98,10 +98,10 @@ func start(t *testing.T, path string) *crossplane {
 	}
 	server := grpc.NewServer()
 	fnv1.RegisterFunctionRunnerServiceServer(server, c)
-	go server.Serve(l) //nolint:errcheck // it ends with the test
+	go server.Serve(l)
 	t.Cleanup(server.Stop)
 
-	cmd := exec.CommandContext(t.Context(), path, l.Addr().String()) //nolint:gosec // the program that was built
+	cmd := exec.CommandContext(t.Context(), path, l.Addr().String())
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

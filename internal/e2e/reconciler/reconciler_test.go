@@ -48,9 +48,9 @@ const steps = 30
 
 // A tally counts what happened in histories.
 type tally struct {
-	histories, reconciles, calls int
-	versions                     laws.Counts
-	faults, actions              map[string]int
+	histories, reconciles int
+	versions              laws.Counts
+	faults, actions       map[string]int
 }
 
 func (y *tally) add(p *play) {
@@ -99,7 +99,7 @@ func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*cro
 		running.Go(func() {
 			for i, ok := next(); ok; i, ok = next() {
 				begin := time.Now()
-				p := newPlay(c, rand.New(rand.NewPCG(seed, i))) //nolint:gosec // it need not be secret
+				p := newPlay(c, rand.New(rand.NewPCG(seed, i)))
 				broken := p.run(steps, calm)
 				mu.Lock()
 				y.add(p)
@@ -122,8 +122,8 @@ func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*cro
 // selects what fails and what users do. Crossplane applies objects in random order, so a seed does not repeat a history:
 // a history that breaks a law is kept as a trace, in the folder LOOP_TRACES.
 func TestReconciler(t *testing.T) {
-	seed := setting(t, "LOOP_SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number
-	n := int(setting(t, "LOOP_RECONCILES", 300))                   //nolint:gosec // a small number
+	seed := setting(t, "LOOP_SEED", uint64(time.Now().UnixNano()))
+	n := int(setting(t, "LOOP_RECONCILES", 300))
 	t.Logf("LOOP_SEED=%d LOOP_RECONCILES=%d", seed, n)
 	path := programForTest(t)
 	var planes []*crossplane
@@ -150,7 +150,7 @@ func TestReconciler(t *testing.T) {
 }
 
 // figures returns a table of what was counted.
-func (y tally) figures(seed uint64, took time.Duration) string {
+func (y *tally) figures(seed uint64, took time.Duration) string {
 	var b strings.Builder
 	row := func(what string, n any) { fmt.Fprintf(&b, "| %s | %v |\n", what, n) }
 	fmt.Fprint(&b, "| Histories with Crossplane's reconciler | |\n|---|---|\n")

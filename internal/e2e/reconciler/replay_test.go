@@ -26,7 +26,7 @@ import (
 
 // write writes a trace to a file, one JSON document a line.
 func (t *trace) write(path string) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // the file of a test
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -56,11 +56,11 @@ func (t *trace) write(path string) (err error) {
 }
 
 func readTrace(path string) (*trace, error) {
-	f, err := os.Open(path) //nolint:gosec // the file of a test
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close()
 	zip, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, err
