@@ -269,7 +269,7 @@ func TestExhaustive(t *testing.T) {
 	if size != long || t.Failed() {
 		return
 	}
-	rows = append(rows, "", fmt.Sprintf("It took %s on %d cores that other programs used too. There is no seed: nothing is random.",
+	rows = append(rows, "", fmt.Sprintf("It took %s on %d cores, while other programs ran. Nothing is random, so there is no seed.",
 		time.Since(began).Round(time.Minute), workers))
 	if err := proof.Write("model", strings.Join(rows, "\n")+"\n"); err != nil {
 		t.Error(err)

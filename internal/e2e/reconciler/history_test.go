@@ -289,7 +289,9 @@ func (p *play) reconcile(hurt bool) answer {
 			}
 		}
 		for kind, n := range p.late {
-			c.Late[kind], p.late[kind] = n > 0, n-1
+			if n > 0 {
+				c.Late[kind], p.late[kind] = true, n-1
+			}
 		}
 	}
 	a := p.do(c)
