@@ -606,7 +606,7 @@ func (w *ward) heal(ctx context.Context) {
 // LIVE_SNAPSHOT failures old. With 0, it is not restored.
 func TestFaults(t *testing.T) {
 	seed := setting(t, "LIVE_SEED", uint64(time.Now().UnixNano()))
-	n := int(setting(t, "LIVE_FAULTS", 200))
+	n := int(setting(t, "LIVE_FAULTS", 120))
 	t.Logf("LIVE_SEED=%d LIVE_FAULTS=%d", seed, n)
 
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // stopped processes stay stopped

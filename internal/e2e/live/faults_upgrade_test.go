@@ -176,7 +176,7 @@ func (w *ward) alternate(d time.Duration, effect func() bool) {
 		function.Cut()
 		time.Sleep(between)
 
-		between = between * 3 / 2
+		between = min(between*3/2, 8*time.Second)
 	})
 }
 

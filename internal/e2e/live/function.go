@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -203,7 +204,8 @@ func (f *Function) Stop() {
 	}
 }
 
-// A service sends each connection to the next backend that accepts it, as a Service of Kubernetes does.
+// A service sends each connection to a random backend, or to the next one that accepts it. A Service of Kubernetes also
+// chooses at random. If it did not, a client that always opens two connections would always use the same backend.
 type service struct {
 	port     int
 	backends []string
@@ -227,13 +229,13 @@ func serve(ctx context.Context, backends []string) (*service, error) {
 	}
 
 	go func() {
-		for n := 0; ; n++ {
+		for {
 			conn, err := lis.Accept()
 			if err != nil {
 				return
 			}
 
-			go s.forward(conn, backends, n)
+			go s.forward(conn, backends, rand.IntN(len(backends))) //nolint:gosec // It need not be secret.
 		}
 	}()
 
