@@ -168,15 +168,19 @@ func (w *ward) exchange(name, path string, env []string, do func(p *live.Process
 	}
 }
 
-// alternate makes all replicas answer calls, because Crossplane has one connection, and uses it while it can.
+// alternate makes all replicas answer calls, because Crossplane has one connection, and uses it while it can. It cuts a
+// connection only after a call was answered: gRPC waits for up to two minutes after several failed attempts to connect.
 func (w *ward) alternate(d time.Duration, effect func() bool) {
-	between := 500 * time.Millisecond // it grows, because a busy machine needs longer for a call
+	last := -1
 
 	goOn(d, effect, func() {
-		function.Cut()
-		time.Sleep(between)
+		if n := ran() + w.answered(); n != last {
+			last = n
 
-		between = min(between*3/2, 8*time.Second)
+			function.Cut()
+		}
+
+		time.Sleep(500 * time.Millisecond)
 	})
 }
 
