@@ -40,6 +40,7 @@ type ControlPlane struct {
 
 	Registry string // of OCI packages, on loopback
 	Chart    string // prints what a Helm chart installs
+	Sigstore string // signs packages without the network
 
 	// CrossplaneSource is the folder of Crossplane's module, with its chart and its CRDs.
 	CrossplaneSource string
@@ -82,6 +83,7 @@ func BuildControlPlane(ctx context.Context, progress func(text string)) (Control
 		{"kubectl", "kubernetes", "k8s.io/kubernetes/cmd/kubectl", &c.Kubectl, "1"},
 		{"registry", ".", "./registry", &c.Registry, "1"},
 		{"chart", ".", "./chart", &c.Chart, "1"},
+		{"sigstore", ".", "./sigstore", &c.Sigstore, "1"},
 	})
 	if err != nil {
 		return ControlPlane{}, err

@@ -98,6 +98,7 @@ var substitutes = []struct {
 	{regexp.MustCompile(`^kubectl (logs|exec|top|port-forward|rollout)\b`), "--help", "the function is a process here, without a Pod"},
 	{regexp.MustCompile(`^kubectl .*\b(pod-monitor|prometheus-rule|podmonitor|prometheusrule)`), "--help", "the Prometheus Operator is not installed"},
 	{regexp.MustCompile(`^kubectl (apply|annotate|delete|patch|replace) .*\bfunctions?\b`), "--dry-run=server", "all tests share the Function"},
+	{regexp.MustCompile(`^kubectl create secret .*--from-file\b`), "--help", "another command would make the file"},
 }
 
 // reads are commands that change nothing. They are repeated until they succeed, because Crossplane may need time.
