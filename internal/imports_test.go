@@ -166,7 +166,7 @@ var modules = map[string]string{
 	"internal/e2e/tools":         "the real Crossplane and what it runs on",
 	"internal/format/readers":    "the parsers of all formats",
 	"internal/kubernetes/agrees": "Kubernetes' own CEL functions, which import the typed API",
-	"internal/lint":              "golangci-lint, which needs two hundred modules",
+	"internal/lint":              "golangci-lint and govulncheck, which need two hundred modules",
 	"internal/release":           "images, registries and SBOMs",
 }
 
