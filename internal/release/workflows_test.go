@@ -33,8 +33,8 @@ func TestWorkflows(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*"))
-	if err != nil || len(paths) != 2 {
-		t.Fatalf("want ci.yml and release.yml, got %v, %v", paths, err)
+	if err != nil || len(paths) != 3 {
+		t.Fatalf("want ci.yml, fuzz.yml, and release.yml, got %v, %v", paths, err)
 	}
 	pinned := regexp.MustCompile(`@[0-9a-f]{40}$`)
 	named := regexp.MustCompile(`(?m)uses: (\S+@[0-9a-f]{40})(?: # v\d+\.\d+\.\d+)?$`)
