@@ -14,6 +14,28 @@ func (p *point) all() []*view {
 	return []*view{&p.view, &p.Old}
 }
 
+// forget what makes no difference any more.
+func (x *exhaustive) forget(o *view, m *instance) {
+	switch {
+	case m.Number == 0:
+		return
+	case m.Adopted && m.Made != never: // its age only counts until it is adopted
+		m.Made = -1
+	}
+	if -m.LetGo >= graceUnits {
+		m.LetGo = never
+	}
+	m.WasUsed = m.WasUsed && m.Forged
+	if o.listed(*m) && o.Exports[0].UID == m.UID && o.Exports[1].UID == m.UID { // it is one of the generations now
+		o.Request.Accepted &^= 1 << m.UID
+	}
+	used := slices.ContainsFunc(o.secrets(), func(e *copied) bool { return e.UID == m.UID })
+	replaced := m.Adopted && m.Flagged != never && !m.Retired && !used
+	if replaced && !x.stale && !x.attacked { // it cannot be the last one again
+		m.Rotation, m.Spec, m.Source = 0, 1, 0
+	}
+}
+
 // names renames values in the order in which they are found.
 type names struct {
 	to   [32]uint8
@@ -43,9 +65,17 @@ func (n *names) mask(at *uint32) {
 }
 
 // canonical returns the state with new names.
-func (p point) canonical() point {
+func (x *exhaustive) canonical(p point) point {
 	for _, o := range p.all() {
 		slices.SortFunc(o.Objects[:], byNumber)
+		for i := range o.Objects {
+			x.forget(o, &o.Objects[i])
+		}
+		if e := o.Exports; p.Held == [2]bool{} && (e[0].Newest > e[1].Newest || e[0].Newest == e[1].Newest && e[0].Number > e[1].Number) {
+			for _, o := range p.all() { // it does not matter which export is the first
+				o.Exports[0], o.Exports[1] = o.Exports[1], o.Exports[0]
+			}
+		}
 	}
 	p.renumber()
 	var uids, values, rotations names
@@ -78,6 +108,7 @@ func (p point) canonical() point {
 		for _, e := range o.secrets() {
 			uids.mask(&e.Former)
 		}
+		uids.mask(&o.Request.Accepted)
 	}
 	return p
 }
@@ -138,13 +169,17 @@ func (p *point) renumber() {
 
 // pass lets a unit of time pass.
 func (p *point) pass() {
+	ago := longAgo
+	if p.Skew == 0 {
+		ago = -graceUnits
+	}
 	for i := range p.Objects {
-		p.Objects[i].pass()
+		p.Objects[i].pass(ago)
 	}
 	p.Old, p.OldKind = view{}, fresh // each response is applied within a unit
 }
 
-func (o *instance) pass() {
+func (o *instance) pass(longAgo ticks) {
 	if o.Number == 0 {
 		return
 	}

@@ -1,9 +1,6 @@
 package generator_test
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Kinds of effects of a call, in the order of Crossplane.
 const (
@@ -150,7 +147,9 @@ func (c *call) store(x *exhaustive, p *point, k kept) {
 		back.UID, _ = p.unused()
 		back.Young = true
 		p.put(back)
-		is = p.find(k.Number)
+		if is = p.find(k.Number); is == nil {
+			return
+		}
 	}
 	if is.Value != k.Value { // it is immutable
 		return
@@ -169,7 +168,8 @@ func (c *call) store(x *exhaustive, p *point, k kept) {
 func (p *point) put(m instance) {
 	i := slices.IndexFunc(p.Objects[:], func(m instance) bool { return m.Number == 0 })
 	if i < 0 {
-		panic(fmt.Sprintf("there are more than %d objects", objects))
+		p.Overflow = true
+		return
 	}
 	p.Objects[i] = m
 	slices.SortFunc(p.Objects[:], byNumber)
@@ -202,6 +202,9 @@ func (c *call) export(x *exhaustive, p *point, i uint8) {
 	next := copied{
 		Number: c.to.Number, Value: c.to.Value, UID: c.to.UID, Former: c.codes, Newest: max(e.Newest, c.to.Number),
 		Source: c.seen.Request.Source,
+	}
+	if c.late { // what was written since is overwritten
+		next.Newest = c.to.Number
 	}
 	for _, g := range c.step.Keep {
 		if g.Number == int(c.to.Number) && g.Highest > g.Number {

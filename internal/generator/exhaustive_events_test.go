@@ -18,9 +18,7 @@ const (
 	forgets
 	becomesReady
 	becomesUnready
-	sets       // the database accepts the value of the setter
-	breaksDown // the database
-	isRepaired
+	sets // the database accepts the value of the setter
 	isHeld
 	isReleased
 	isUnknown
@@ -34,6 +32,7 @@ const (
 	isStripped
 	isForged
 	isExpelled
+	isAccepted
 )
 
 // words of events.
@@ -50,14 +49,13 @@ var words = map[happening]string{
 	becomesReady:       "a generation becomes ready:",
 	becomesUnready:     "a generation is not ready any more:",
 	sets:               "the database accepts the candidate",
-	breaksDown:         "the database accepts no new value",
-	isRepaired:         "the database accepts new values again",
 	isHeld:             "an export is held:", isReleased: "an export is released:",
 	isUnknown: "an input is missing", isKnown: "the input is back",
 	isRemoved: "the generator is removed", returns: "the generator returns",
 	rotates: "a rotation is requested", changesSpec: "the specification changes", changesSource: "the source is now",
 	isDeleted: "people delete the generation at", isStripped: "people strip the generation at",
 	isForged: "an attacker creates generation", isExpelled: "people delete the object that the conflict names",
+	isAccepted: "the owner accepts the object that the conflict names",
 }
 
 // An occurrence is an event with its argument.
@@ -68,9 +66,10 @@ type occurrence struct {
 
 // expand calls a function with each state that can follow. The first one is what happens when no more faults happen.
 func (x *exhaustive) expand(p *point, f func(o occurrence, next *point)) {
-	calm, what, _ := x.calm(p)
+	live := x.answer(&p.view, 0)
+	calm, what := x.calm(p, live)
 	f(what, &calm)
-	x.reconciled(p, f)
+	x.reconciled(p, live, f)
 	x.asks(p, f)
 	x.recovers(p, f)
 	if p.Faults > 0 {
@@ -81,12 +80,12 @@ func (x *exhaustive) expand(p *point, f func(o occurrence, next *point)) {
 // emit finishes an event.
 func (x *exhaustive) emit(f func(occurrence, *point), what happening, arg uint32, next point) {
 	x.checkState(&next)
-	next = next.canonical()
+	next = x.canonical(next)
 	f(occurrence{what, arg}, &next)
 }
 
-// calm returns what follows if everything works, and whether it is a reconcile. If nothing follows, the state is the same.
-func (x *exhaustive) calm(p *point) (next point, what occurrence, reconciled bool) {
+// calm returns what follows if everything works. If nothing does, it is the same state.
+func (x *exhaustive) calm(p *point, c *call) (next point, what occurrence) {
 	found := false
 	x.recovers(p, func(o occurrence, n *point) {
 		if !found {
@@ -94,16 +93,16 @@ func (x *exhaustive) calm(p *point) (next point, what occurrence, reconciled boo
 		}
 	})
 	if found {
-		return next, what, false
+		return next, what
 	}
-	if c := x.answer(&p.view, 0); c != nil {
+	if c != nil {
 		if next = x.run(c, p, c.effects(p), ^uint32(0)); next != *p {
-			return next, occurrence{reconciles, 0}, true
+			return next, occurrence{reconciles, 0}
 		}
 	}
 	next = *p
 	next.pass()
-	return next.canonical(), occurrence{passes, 0}, false
+	return x.canonical(next), occurrence{passes, 0}
 }
 
 // run some effects of a call.
@@ -115,12 +114,12 @@ func (x *exhaustive) run(c *call, p *point, effects []effect, which uint32) poin
 			x.checkState(&next)
 		}
 	}
-	return next.canonical()
+	return x.canonical(next)
 }
 
 // reconciled are the reconciles that can happen.
-func (x *exhaustive) reconciled(p *point, f func(occurrence, *point)) {
-	if c := x.answer(&p.view, 0); c != nil {
+func (x *exhaustive) reconciled(p *point, c *call, f func(occurrence, *point)) {
+	if c != nil {
 		x.outcomes(c, p, reconciles, crashes, f)
 	}
 	if p.Faults > 0 && p.Skew != 0 {
@@ -236,9 +235,6 @@ func (x *exhaustive) recovers(p *point, f func(occurrence, *point)) {
 	if p.Request.Unknown {
 		change(isKnown, 0, func(p *point) { p.Request.Unknown = false })
 	}
-	if p.Broken {
-		change(isRepaired, 0, func(p *point) { p.Broken = false })
-	}
 	for i := range p.Held {
 		if p.Held[i] {
 			change(isReleased, i, func(p *point) { p.Held[i] = false })
@@ -249,7 +245,7 @@ func (x *exhaustive) recovers(p *point, f func(occurrence, *point)) {
 			change(becomesReady, int(m.Number), func(p *point) { p.Objects[i].Ready, p.Objects[i].WasReady = true, true })
 		}
 	}
-	if m := p.withValue(p.Setter.Value); x.verified && p.Setter.Value != p.Accepted && m != nil && !p.Broken {
+	if m := p.withValue(p.Setter.Value); x.verified && p.Setter.Value != p.Accepted && m != nil {
 		change(sets, int(m.Number), func(p *point) {
 			p.Accepted = p.Setter.Value
 			for i := range p.Objects {
@@ -259,21 +255,26 @@ func (x *exhaustive) recovers(p *point, f func(occurrence, *point)) {
 			}
 		})
 	}
-	if x.attacked {
-		x.expel(p, change)
+	if x.attacked || x.stale {
+		x.resolve(p, change)
 	}
 }
 
-// expel deletes what is named in a conflict.
-func (x *exhaustive) expel(p *point, change func(what happening, arg int, do func(p *point))) {
-	known := p.recorded()
-	have := p.visible()
-	if c := x.trust(&p.view, have, known).Impostor; c != nil {
-		change(isExpelled, c.Number, func(p *point) {
-			*p.find(uint8(c.Number)) = instance{}
-			slices.SortFunc(p.Objects[:], byNumber)
-		})
+// resolve a conflict as its message says: people delete the object that it names, or accept it.
+func (x *exhaustive) resolve(p *point, change func(what happening, arg int, do func(p *point))) {
+	c := x.trust(&p.view, p.visible(), p.recorded()).Impostor
+	if c == nil {
+		return
 	}
+	number := uint8(c.Number)
+	if m := p.find(number); m.Forged || !m.WasReady || x.attacked {
+		change(isExpelled, c.Number, func(p *point) {
+			*p.find(number) = instance{}
+			p.Attacked = true
+		})
+		return
+	}
+	change(isAccepted, c.Number, func(p *point) { p.Request.Accepted |= 1 << p.find(number).UID })
 }
 
 // fails are the faults that can start.
@@ -286,10 +287,9 @@ func (x *exhaustive) fails(p *point, f func(occurrence, *point)) {
 	}
 	if p.OldKind == fresh && x.stale {
 		change(remembersComposite, 0, func(p *point) { p.OldKind, p.Old = cached, view{Request: p.Request} })
-		change(remembersAll, 0, func(p *point) { p.OldKind, p.Old = late, p.view })
-	}
-	if x.verified && !p.Broken {
-		change(breaksDown, 0, func(p *point) { p.Broken = true })
+		if !p.WasLate {
+			change(remembersAll, 0, func(p *point) { p.OldKind, p.Old, p.WasLate = late, p.view, true })
+		}
 	}
 	if x.holds {
 		for i := range p.Held {

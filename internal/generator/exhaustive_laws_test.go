@@ -52,11 +52,11 @@ func (x *exhaustive) checkDrop(p *point, m instance) {
 	}
 	switch {
 	case m.Forged:
-	case m.LetGo != never && -m.LetGo < limit:
+	case m.LetGo != never && -m.LetGo < limit && (m.WasAdopted || m.WasAbandoned):
 		x.fail("generation %d is dropped, before its grace period is over since an export had it", m.Number)
-	case m.WasAdopted && !m.Lost && m.Flagged == never:
+	case m.Adopted && m.Flagged == never:
 		x.fail("generation %d is dropped, and was not flagged", m.Number)
-	case m.WasAdopted && !m.Lost && -m.Flagged < limit:
+	case m.Adopted && -m.Flagged < limit:
 		x.fail("generation %d is dropped before its grace period is over", m.Number)
 	}
 }
@@ -94,10 +94,12 @@ func (x *exhaustive) checkCreate(p *point, number uint8) {
 func (x *exhaustive) checkAnswer(
 	c *call, o *view, want *generator.Desired, judged []instance, states []generator.Generation, step generator.Step,
 ) {
-	reversed := slices.Clone(states)
-	slices.Reverse(reversed)
-	if again := x.fn.next(want, reversed, c.now.time()); !same(step, again) {
-		x.fail("the same generations gave two steps")
+	if len(states) > 1 {
+		reversed := slices.Clone(states)
+		slices.Reverse(reversed)
+		if again := x.fn.next(want, reversed, c.now.time()); !same(step, again) {
+			x.fail("the same generations gave two steps")
+		}
 	}
 	waiting := 0
 	for i, g := range step.Keep {
@@ -125,6 +127,7 @@ func (x *exhaustive) checkAnswer(
 		x.fail("current is %d, which is not kept", step.Current)
 	case step.Previous > 0 && (!keeps(step, step.Previous) || step.Current > 0 && step.Previous >= step.Current):
 		x.fail("previous is %d, which is not there, or not before %d", step.Previous, step.Current)
+	case slices.ContainsFunc(states, func(g generator.Generation) bool { return g.Unlisted }): // it is waited for
 	case want != nil && step.Current == 0 && slices.ContainsFunc(states, wasCurrent):
 		x.fail("there is no current generation any more")
 	}
@@ -138,6 +141,9 @@ func wasCurrent(g generator.Generation) bool {
 
 // checkState: an export only has a value that is stored. A hash is only beside the value of its own source.
 func (x *exhaustive) checkState(p *point) {
+	if p.Overflow {
+		x.fail("there are more than %d generations", objects)
+	}
 	for _, e := range p.Exports {
 		m := p.withValue(e.Value)
 		switch {

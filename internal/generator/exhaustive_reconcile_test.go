@@ -75,7 +75,7 @@ func (o *view) listed(m instance) bool { return o.Request.Refs&(1<<m.Number) != 
 
 // recorded returns what exports say of generations.
 func (o *view) recorded() generator.Known {
-	known := generator.Known{Recorded: map[string]int{}, Former: map[string]bool{}}
+	known := generator.Known{Recorded: map[string]int{}, Former: map[string]bool{}, Accepted: map[string]bool{}}
 	for _, e := range o.Exports {
 		if e.UID != 0 {
 			known.Recorded[uidText(e.UID)] = int(e.Number)
@@ -90,6 +90,11 @@ func (o *view) recorded() generator.Known {
 			if former&(1<<uid) != 0 {
 				known.Former[uidText(uid)] = true
 			}
+		}
+	}
+	for uid := range uint8(32) {
+		if o.Request.Accepted&(1<<uid) != 0 {
+			known.Accepted[uidText(uid)] = true
 		}
 	}
 	return known
@@ -129,7 +134,7 @@ func (x *exhaustive) trust(o *view, have []instance, known generator.Known) gene
 func (x *exhaustive) answer(o *view, now ticks) *call {
 	have, known := o.visible(), o.recorded()
 	trust := x.trust(o, have, known)
-	c := &call{seen: *o, known: len(known.Recorded) > 0, now: now, slow: x.slow}
+	c := &call{seen: *o, known: len(known.Recorded) > 0, now: now, slow: x.slow || x.verified}
 	if trust.Impostor != nil {
 		return nil // nothing is changed
 	}
@@ -169,6 +174,8 @@ func (x *exhaustive) facts(o *view, m instance, known generator.Known) generator
 	g := m.state()
 	g.Unlisted = !o.listed(m)
 	_, g.Exported = known.Recorded[uidText(m.UID)]
+	used := max(o.Exports[0].Number, o.Exports[1].Number)
+	g.Exported = g.Exported || m.Number == used && known.Accepted[uidText(m.UID)]
 	if x.verified {
 		g.Candidate, g.Offered = o.Setter.UID == m.UID, o.Setter.UID == m.UID
 		g.Ready = g.Ready || g.Adopted

@@ -62,6 +62,7 @@ type request struct {
 	Source         uint8
 	Gone, Unknown  bool
 	Refs           uint16 // numbers
+	Accepted       uint32 // UIDs of objects that the owner of the composite accepts as generations
 }
 
 // A cluster of objects that a reconcile observes.
@@ -85,14 +86,15 @@ type point struct {
 
 	Old     view // what another replica sees
 	OldKind uint8
+	WasLate bool // a response was late, and no other one will be
 
 	Held     [2]bool // exports that wait for something else
 	Accepted uint8   // the value that the database accepts
-	Broken   bool    // the database accepts nothing new
 	Skew     ticks   // of the clock of the other replica
 	Faults   uint8   // that can still happen
 	Top      uint8   // the highest number that was used, while a generation is in use
 	Attacked bool
+	Overflow bool // there are more objects than a state can have
 }
 
 // epoch is the present time in each state.
@@ -166,7 +168,7 @@ func (o instance) with(g generator.Generation) instance {
 	}
 	o.Failed, o.FailedFor, o.FailedAt, o.Failures = 0, 0, never, 0
 	if f := g.Failure; f.Number > 0 {
-		o.Failed, o.FailedFor, o.FailedAt, o.Failures = uint8(f.Number), requestTexts[f.Request], ticksOf(f.At), uint8(f.Times)
+		o.Failed, o.FailedFor, o.FailedAt, o.Failures = uint8(f.Number), requestTexts[f.Request], ticksOf(f.At), uint8(min(f.Times, 2))
 	}
 	o.WasAdopted = o.WasAdopted || o.Adopted
 	o.WasAbandoned = o.WasAbandoned || o.Abandoned

@@ -3,11 +3,14 @@ package generator_test
 import (
 	"fmt"
 	"hash/maphash"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // exhaustive are the bounds of a search, and what can happen in it.
@@ -83,7 +86,7 @@ func (x exhaustive) search() (*search, string) {
 	var level []numbered
 	s.starts = x.start()
 	for i, p := range s.starts {
-		s.starts[i] = p.canonical()
+		s.starts[i] = x.canonical(p)
 		id, _ := s.visit(&s.starts[i], uint32(i), 0)
 		level = append(level, numbered{id, s.starts[i]})
 	}
@@ -101,6 +104,9 @@ func (x exhaustive) search() (*search, string) {
 			return s, fmt.Sprintf("%s\n%s", s.broken, s.history(s.at, s.follower))
 		}
 		level = slices.Concat(next...)
+		if os.Getenv("W_PROGRESS") != "" {
+			println(s.name, s.depth, len(level), len(s.visits), s.transitions)
+		}
 	}
 	return s, s.settle()
 }
@@ -232,22 +238,71 @@ func (p *point) describe() string {
 // workers share the states of a level.
 const workers = 2
 
+// states is the environment variable that makes the test visit all states of the long bounds, if it is "long".
+const states = "MODEL_STATES"
+
+// TestExhaustive visits all states of each configuration.
 func TestExhaustive(t *testing.T) {
-	for _, x := range configurations() {
+	size := usual
+	switch {
+	case os.Getenv(states) == "long":
+		size = long
+	case testing.Short():
+		size = short
+	}
+	rows := []string{"| Configuration | Faults | Generations | States | Transitions | Depth | Reconciles until it is at rest |",
+		"|---|---|---|---|---|---|---|"}
+	began := time.Now()
+	for _, x := range configurations(size) {
 		t.Run(x.name, func(t *testing.T) {
 			x.fn = machine()
-			began := time.Now()
 			s, broken := x.search()
-			t.Logf("%d states, %d transitions, depth %d, at most %d reconciles, %s", len(s.visits), s.transitions, s.depth, s.worst, time.Since(began))
 			if broken != "" {
-				t.Error(broken)
+				t.Fatal(broken)
+			}
+			rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |",
+				x.name, x.faults, x.most, len(s.visits), s.transitions, s.depth, s.worst))
+			t.Logf("%d faults, %d generations: %d states, %d transitions, depth %d, at rest after %d reconciles",
+				x.faults, x.most, len(s.visits), s.transitions, s.depth, s.worst)
+			if s.worst > mostReconciles {
+				t.Errorf("it takes up to %d reconciles until nothing changes, not %d", s.worst, mostReconciles)
 			}
 		})
 	}
+	if size != long || t.Failed() {
+		return
+	}
+	rows = append(rows, "", fmt.Sprintf("It took %s on %d cores that other programs used too. There is no seed: nothing is random.",
+		time.Since(began).Round(time.Minute), workers))
+	if err := proof.Write("model", strings.Join(rows, "\n")+"\n"); err != nil {
+		t.Error(err)
+	}
 }
 
-func configurations() []exhaustive {
+// mostReconciles until nothing changes any more, from any state, if no more faults happen.
+const mostReconciles = 16
+
+// Sizes of the bounds.
+const (
+	short = iota
+	usual
+	long
+)
+
+// configurations returns what is searched, each within its own bounds.
+func configurations(size int) []exhaustive {
+	within := func(x exhaustive, bounds [3][2]int) exhaustive {
+		x.faults, x.most = uint8(bounds[size][0]), bounds[size][1]
+		return x
+	}
 	return []exhaustive{
-		{name: "crashes", faults: 1, most: 3, rotates: true, slow: true},
+		within(exhaustive{name: "crashes", rotates: true, slow: true}, [...][2]int{{1, 3}, {3, 3}, {3, 4}}),
+		within(exhaustive{name: "inputs", rotates: true, respecifies: true, removes: true, holds: true, unknowns: true},
+			[...][2]int{{1, 2}, {1, 3}, {2, 3}}),
+		within(exhaustive{name: "stale", rotates: true, stale: true}, [...][2]int{{1, 2}, {1, 3}, {2, 3}}),
+		within(exhaustive{name: "clocks", rotates: true, removes: true, skews: true}, [...][2]int{{1, 3}, {2, 3}, {3, 3}}),
+		within(exhaustive{name: "verified", rotates: true, verified: true, removes: true}, [...][2]int{{0, 2}, {0, 3}, {1, 3}}),
+		within(exhaustive{name: "attacked", rotates: true, attacked: true}, [...][2]int{{1, 3}, {2, 3}, {3, 3}}),
+		within(exhaustive{name: "derived", derived: true, sources: 3, unknowns: true}, [...][2]int{{1, 3}, {2, 3}, {3, 3}}),
 	}
 }
