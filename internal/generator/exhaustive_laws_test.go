@@ -127,11 +127,32 @@ func (x *exhaustive) checkAnswer(
 		x.fail("current is %d, which is not kept", step.Current)
 	case step.Previous > 0 && (!keeps(step, step.Previous) || step.Current > 0 && step.Previous >= step.Current):
 		x.fail("previous is %d, which is not there, or not before %d", step.Previous, step.Current)
-	case slices.ContainsFunc(states, func(g generator.Generation) bool { return g.Unlisted }): // it is waited for
+	case slices.ContainsFunc(judged, func(m instance) bool { return !o.listed(m) || m.Lost }): // it is waited for, or unknown
 	case want != nil && step.Current == 0 && slices.ContainsFunc(states, wasCurrent):
 		x.fail("there is no current generation any more")
 	}
-	_ = o
+	if step.Previous == 0 && slices.ContainsFunc(step.Keep, func(g generator.Generation) bool {
+		return g.Adopted && g.Number < step.Current && !g.Unproven && !g.Abandoned && !g.Unlisted
+	}) {
+		x.fail("there is no previous generation, and one is in its grace period")
+	}
+	x.checkDue(c, want, states, step)
+}
+
+// checkDue: if nothing else is to do, time alone brings nothing before it is due.
+func (x *exhaustive) checkDue(c *call, want *generator.Desired, states []generator.Generation, step generator.Step) {
+	if step.Make > 0 || !slices.Equal(step.Keep, states) {
+		return
+	}
+	until := c.now.time().AddDate(10, 0, 0)
+	if !step.Due.IsZero() {
+		until = step.Due.Add(-1)
+	}
+	if until.Before(c.now.time()) {
+		x.fail("something was due")
+	} else if later := x.fn.next(want, states, until); later.Make > 0 || !slices.Equal(later.Keep, step.Keep) {
+		x.fail("nothing is due, and something happens")
+	}
 }
 
 // wasCurrent reports whether a generation is in use, and nothing was done to it.
@@ -162,7 +183,7 @@ func (x *exhaustive) checkState(p *point) {
 func (x *exhaustive) end(p *point) string {
 	var left []instance
 	for _, m := range p.Objects {
-		if m.Number > 0 && (p.listed(m) || m.WasUsed || !m.Forged) {
+		if m.Number > 0 && (p.listed(m) || m.UID == p.Exports[0].UID || m.UID == p.Exports[1].UID) { // others are left alone
 			left = append(left, m)
 		}
 	}
