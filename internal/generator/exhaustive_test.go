@@ -104,9 +104,6 @@ func (x exhaustive) search() (*search, string) {
 			return s, fmt.Sprintf("%s\n%s", s.broken, s.history(s.at, s.follower))
 		}
 		level = slices.Concat(next...)
-		if os.Getenv("W_PROGRESS") != "" {
-			println(s.name, s.depth, len(level), len(s.visits), s.transitions)
-		}
 	}
 	return s, s.settle()
 }
@@ -302,7 +299,7 @@ func configurations(size int) []exhaustive {
 		within(exhaustive{name: "stale", rotates: true, stale: true}, [...][2]int{{1, 2}, {1, 3}, {2, 3}}),
 		within(exhaustive{name: "clocks", rotates: true, removes: true, skews: true}, [...][2]int{{1, 3}, {2, 3}, {3, 3}}),
 		within(exhaustive{name: "verified", rotates: true, verified: true, removes: true}, [...][2]int{{0, 2}, {0, 3}, {1, 3}}),
-		within(exhaustive{name: "attacked", rotates: true, attacked: true}, [...][2]int{{1, 3}, {2, 3}, {3, 3}}),
+		within(exhaustive{name: "attacked", rotates: true, attacked: true}, [...][2]int{{1, 3}, {2, 3}, {2, 3}}),
 		within(exhaustive{name: "derived", derived: true, sources: 3, unknowns: true}, [...][2]int{{1, 3}, {2, 3}, {3, 3}}),
 	}
 }
