@@ -64,7 +64,7 @@ type occurrence struct {
 	arg  uint32
 }
 
-// expand calls a function with each state that can follow. The first one is what happens when no more faults happen.
+// expand calls a function with each state that can follow. The first one is what happens when nothing else fails.
 func (x *exhaustive) expand(p *point, f func(o occurrence, next *point)) {
 	live := x.answer(&p.view, 0)
 	calm, what := x.calm(p, live)
@@ -222,7 +222,7 @@ func (p *point) count() int {
 	return n
 }
 
-// recovers are the ends of faults. They happen at any time.
+// recovers are the ends of failures. They happen at any time.
 func (x *exhaustive) recovers(p *point, f func(occurrence, *point)) {
 	change := func(what happening, arg int, do func(p *point)) {
 		next := *p
@@ -277,7 +277,7 @@ func (x *exhaustive) resolve(p *point, change func(what happening, arg int, do f
 	change(isAccepted, c.Number, func(p *point) { p.Request.Accepted |= 1 << p.find(number).UID })
 }
 
-// fails are the faults that can start.
+// fails are the failures that can start.
 func (x *exhaustive) fails(p *point, f func(occurrence, *point)) {
 	change := func(what happening, arg int, do func(p *point)) {
 		next := *p

@@ -61,7 +61,7 @@ func (x *exhaustive) checkDrop(p *point, m instance) {
 	}
 }
 
-// checkStore: only what was ready, was not abandoned, and fits its source is adopted. What is adopted is not abandoned.
+// checkStore: only what was ready, was not abandoned, and fits its source is adopted. An adopted generation is not abandoned.
 func (x *exhaustive) checkStore(c *call, p *point, was, is instance) {
 	adopted, abandoned := is.Adopted && !was.Adopted, is.Abandoned && !was.Abandoned
 	r := c.seen.Request
@@ -90,7 +90,7 @@ func (x *exhaustive) checkCreate(p *point, number uint8) {
 }
 
 // checkAnswer: a step depends on nothing but its arguments, and not on their order. It keeps only what there is, and one
-// generation at most that waits. What is current is kept.
+// generation at most that waits. The current generation is kept.
 func (x *exhaustive) checkAnswer(
 	c *call, o *view, want *generator.Desired, judged []instance, states []generator.Generation, step generator.Step,
 ) {

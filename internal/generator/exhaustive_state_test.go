@@ -31,7 +31,7 @@ const (
 // objects is how many generations can exist at once in a state, and one of a stale response.
 const objects = 6
 
-// An instance is a generation as the API server has it. What follows its UID are facts of the model, to check laws.
+// An instance is a generation as the API server has it. The fields after its state are facts of the model, to check laws.
 type instance struct {
 	Number, Value, UID uint8
 	Follows            uint32 // UIDs

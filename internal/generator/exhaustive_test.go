@@ -276,7 +276,7 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
-// mostReconciles until nothing changes any more, from any state, if no more faults happen.
+// mostReconciles until nothing changes any more, from any state, if nothing else fails.
 const mostReconciles = 16
 
 // Sizes of the bounds.
