@@ -1,0 +1,31 @@
+package main
+
+// A target is a package whose tests are tested.
+type target struct {
+	dir   string   // below the root of the repository
+	files []string // all files if empty
+	// then has the packages whose tests also use the target. They try the mutants that its own tests do not kill.
+	then []string
+	env  []string // of all tests
+}
+
+// The random histories of the models are short. A longer run finds no other mutants.
+var histories = []string{"MODEL_HISTORIES=300", "SIM_HISTORIES=5"}
+
+var targets = map[string]target{
+	"generator": {dir: "internal/generator", then: []string{"internal/function"}, env: histories},
+	"rewrite":   {dir: "internal/rewrite", then: []string{"internal/plan", "internal/function"}, env: histories},
+	"collect":   {dir: "internal/collect", then: []string{"internal/reconcile", "internal/function"}, env: histories},
+	"object":    {dir: "internal/object", then: []string{"internal/reconcile", "internal/function"}, env: histories},
+	"wire":      {dir: "internal/wire", then: []string{"internal/server", "internal/function"}, env: histories},
+	"reconcile": {dir: "internal/reconcile", then: []string{"internal/function"}, env: histories},
+	"secretflow": {
+		dir: "internal/plan", files: []string{"secretflow.go"},
+		then: []string{"internal/reconcile", "internal/function"}, env: histories,
+	},
+	"references": {
+		dir: "internal/expression", files: []string{"references.go"},
+		then: []string{"internal/plan", "internal/function"}, env: histories,
+	},
+	"sensitive": {dir: "internal/sensitive", then: []string{"internal/plan", "internal/function"}, env: histories},
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A binary is a test binary that contains the mutants.
+type binary struct {
+	path, dir string
+	env       []string
+	tests     []test // the fastest first
+}
+
+// A test is one test function.
+type test struct {
+	name    string
+	took    time.Duration
+	reaches map[int]bool // numbers of mutants
+}
+
+// build compiles the tests of the package in dir with an overlay.
+func build(folder, dir, overlay string, env []string) (*binary, error) {
+	b := &binary{path: filepath.Join(folder, filepath.Base(dir)+".test"), dir: dir, env: env}
+	//nolint:noctx,gosec // It ends by itself, and the paths belong to this program.
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, ".")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("cannot build the tests in %s: %w\n%s", dir, err, out)
+	}
+	return b, nil
+}
+
+// record runs each test on its own, and notes which mutants it reaches and how long it takes.
+func (b *binary) record(parallel int) error {
+	out, err := b.command(context.Background(), nil, "-test.list", "^(Test|Fuzz|Example)").Output()
+	if err != nil {
+		return fmt.Errorf("cannot list the tests in %s: %w", b.dir, err)
+	}
+	b.tests = make([]test, 0, 100)
+	for name := range strings.FieldsSeq(string(out)) {
+		b.tests = append(b.tests, test{name: name})
+	}
+	err = each(parallel, len(b.tests), func(i int) error { return b.recordTest(&b.tests[i]) })
+	slices.SortStableFunc(b.tests, func(a, b test) int { return int(a.took - b.took) })
+	return err
+}
+
+func (b *binary) recordTest(t *test) error {
+	path := b.path + "." + t.name
+	start := time.Now()
+	cmd := b.command(context.Background(), []string{"FUNCTION_EXPORT_MUTANT_RECORD=" + path}, runOnly(t.name))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s fails without a mutant: %w\n%s", t.name, err, out)
+	}
+	t.took, t.reaches = time.Since(start), map[int]bool{}
+	content, err := os.ReadFile(path) //nolint:gosec // The path belongs to this program.
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cannot read what %s reaches: %w", t.name, err)
+	}
+	for line := range strings.FieldsSeq(string(content)) {
+		n, err := strconv.Atoi(line)
+		if err != nil {
+			return fmt.Errorf("cannot read what %s reaches: %w", t.name, err)
+		}
+		t.reaches[n] = true
+	}
+	return nil
+}
+
+// together is how long tests may take to be run by one process.
+const together = 2 * time.Second
+
+// kills returns the test that kills a mutant, or nothing. The fast tests run together, and the slow ones one by one,
+// unless only the fast ones are asked for.
+func (b *binary) kills(id int, onlyFast bool) (string, error) {
+	var groups [][]test
+	var total time.Duration
+	for _, t := range b.tests {
+		if !t.reaches[id] {
+			continue
+		}
+		total += t.took
+		if len(groups) == 0 || total > together {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], t)
+	}
+	for _, group := range groups {
+		killed, err := b.killedBy(id, group)
+		if killed != "" || err != nil || onlyFast {
+			return killed, err
+		}
+	}
+	return "", nil
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+
+func (b *binary) killedBy(id int, group []test) (string, error) {
+	names := make([]string, 0, len(group))
+	limit := 10 * time.Second
+	for _, t := range group {
+		names, limit = append(names, t.name), limit+10*t.took
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	out, err := b.command(ctx, []string{"FUNCTION_EXPORT_MUTANT=" + strconv.Itoa(id)}, runOnly(names...)).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "time", nil
+	case err == nil:
+		return "", nil
+	case !errors.As(err, &exit):
+		return "", fmt.Errorf("cannot run the tests in %s: %w", b.dir, err)
+	}
+	if found := failed.FindSubmatch(out); found != nil {
+		return string(found[1]), nil
+	}
+	if bytes.Contains(out, []byte("panic: ")) || bytes.Contains(out, []byte("fatal error: ")) {
+		return "panic", nil
+	}
+	return "exit", nil
+}
+
+func runOnly(names ...string) string { return "-test.run=^(" + strings.Join(names, "|") + ")$" }
+
+// command returns a run of the tests that may use 8 GiB of addresses, because a mutant may allocate without end.
+func (b *binary) command(ctx context.Context, env []string, args ...string) *exec.Cmd {
+	args = append([]string{"-c", `ulimit -v 8388608; exec "$0" "$@"`, b.path, "-test.short", "-test.failfast"}, args...)
+	cmd := exec.CommandContext(ctx, "sh", args...) //nolint:gosec // The arguments belong to this program.
+	cmd.Dir = b.dir
+	cmd.Env = slices.Concat(os.Environ(), b.env, env)
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// each calls do for each number below n, from several goroutines. It returns the first error.
+func each(parallel, n int, do func(int) error) error {
+	numbers := make(chan int)
+	errs := make(chan error, n)
+	var workers sync.WaitGroup
+	for range parallel {
+		workers.Go(func() {
+			for i := range numbers {
+				errs <- do(i)
+			}
+		})
+	}
+	for i := range n {
+		numbers <- i
+	}
+	close(numbers)
+	workers.Wait()
+	close(errs)
+	var all error
+	for err := range errs {
+		all = errors.Join(all, err)
+	}
+	return all
+}
