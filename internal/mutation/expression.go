@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -89,7 +90,7 @@ func pure(e ast.Expr) bool {
 }
 
 func (f *finder) literal(lit *ast.BasicLit) {
-	kind, ok := f.kind(f.info.TypeOf(lit))
+	kind, ok := f.kind(f.constantType(lit))
 	if !ok || f.inMessage() || f.isCapacity(lit) {
 		return
 	}
@@ -106,6 +107,22 @@ func (f *finder) literal(lit *ast.BasicLit) {
 		}
 		f.value(lit, kind, `""`, "empty")
 	}
+}
+
+// constantType returns the type of a literal. A literal in a larger constant has the type of the whole constant.
+func (f *finder) constantType(lit *ast.BasicLit) types.Type {
+	t := f.info.TypeOf(lit)
+	for _, n := range slices.Backward(f.stack) {
+		e, ok := n.(ast.Expr)
+		if !ok || f.info.Types[e].Value == nil || f.info.Types[e].IsType() {
+			return t
+		}
+		if _, isCall := e.(*ast.CallExpr); isCall {
+			return t
+		}
+		t = f.info.TypeOf(e)
+	}
+	return t
 }
 
 // constant adds a mutant of true or false.

@@ -5,6 +5,7 @@ go 1.26.0
 
 require (
 	github.com/crossplane-contrib/function-export v0.0.0
+	github.com/google/go-cmp v0.7.0
 	sigs.k8s.io/yaml v1.6.0
 )
 

@@ -80,7 +80,7 @@ func load(dir string, only []string) (*source, error) {
 // list returns the names of a package's files, and an importer of what they import.
 func list(dir string) ([]string, types.Importer, error) {
 	const format = `{{.Dir}}{{"\t"}}{{.ImportPath}}{{"\t"}}{{.Export}}{{"\t"}}{{join .GoFiles " "}}`
-	cmd := exec.Command("go", "list", "-export", "-deps", "-f", format, ".") //nolint:noctx,gosec // it ends by itself
+	cmd := exec.Command("go", "list", "-export", "-deps", "-f", format, ".", "os", "strconv", "sync") //nolint:noctx,gosec // it ends by itself
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -94,7 +94,9 @@ func list(dir string) ([]string, types.Importer, error) {
 			continue // unsafe
 		}
 		exports[fields[1]] = fields[2]
-		names = strings.Fields(fields[3]) // the package itself comes last
+		if fields[0] == dir {
+			names = strings.Fields(fields[3])
+		}
 	}
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	return names, importer.ForCompiler(token.NewFileSet(), "gc", open), nil

@@ -41,12 +41,9 @@ func command() error {
 	seed := flag.Uint64("seed", 1, "of the sample")
 	only := flag.String("only", "", "try only mutants whose name contains this text")
 	again := flag.Bool("again", false, "try only the survivors of the former run that are not listed")
+	slow := flag.Duration("slow", 3*time.Second, "leave out tests that take longer")
 	parallel := flag.Int("parallel", 2, "how many mutants are tried at a time")
 	flag.Parse()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		return fmt.Errorf("cannot find the repository: %w", err)
-	}
 	names := flag.Args()
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(targets))
@@ -60,7 +57,7 @@ func command() error {
 		if !ok {
 			return fmt.Errorf("unknown target %q: use one of %s", name, slices.Sorted(maps.Keys(targets)))
 		}
-		r := &run{root: root, target: t, sample: *sample, seed: *seed, parallel: *parallel, log: os.Stderr}
+		r := &run{root: filepath.Join("..", ".."), target: t, sample: *sample, seed: *seed, slow: *slow, parallel: *parallel, log: os.Stderr}
 		r.only = func(n Name) bool { return strings.Contains(n.String(), *only) }
 		if *again {
 			r.only = former(name)

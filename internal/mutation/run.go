@@ -19,6 +19,7 @@ type run struct {
 	seed     uint64
 	only     func(Name) bool
 	reasons  map[Name]string // of listed survivors, which only the fast tests of the target try
+	slow     time.Duration   // a test that takes longer is left out
 	parallel int
 	log      io.Writer
 }
@@ -31,6 +32,11 @@ type result struct {
 
 // start tries the mutants, and returns all of them and the results of those that were tried.
 func (r *run) start() ([]*Mutant, []result, error) {
+	root, err := filepath.Abs(r.root)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot find the repository: %w", err)
+	}
+	r.root = root
 	folder, err := os.MkdirTemp("", "mutation")
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot make a folder: %w", err)
@@ -73,9 +79,6 @@ func (r *run) choose(mutants []*Mutant) []*Mutant {
 	return chosen
 }
 
-// slow is how long a test of another package may take.
-const slow = 3 * time.Second
-
 // try runs the tests of one package for each mutant that is still alive.
 func (r *run) try(folder, dir, overlay string, results []result, other bool) error {
 	var alive []*result
@@ -97,9 +100,7 @@ func (r *run) try(folder, dir, overlay string, results []result, other bool) err
 	if err := b.record(r.parallel); err != nil {
 		return err
 	}
-	if other {
-		b.tests = slices.DeleteFunc(b.tests, func(t test) bool { return t.took > slow })
-	}
+	b.tests = slices.DeleteFunc(b.tests, func(t test) bool { return t.took > r.slow })
 	r.say("%s: %d tests recorded after %s", dir, len(b.tests), time.Since(start).Round(time.Second))
 	err = each(r.parallel, len(alive), func(i int) error {
 		_, known := r.reasons[alive[i].mutant.Name]

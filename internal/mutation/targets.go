@@ -10,7 +10,7 @@ type target struct {
 }
 
 // The random histories of the models are short. A longer run finds no other mutants.
-var histories = []string{"MODEL_HISTORIES=300", "SIM_HISTORIES=5"}
+var histories = []string{"MODEL_HISTORIES=60", "SIM_HISTORIES=5"}
 
 var targets = map[string]target{
 	"generator": {dir: "internal/generator", then: []string{"internal/function"}, env: histories},

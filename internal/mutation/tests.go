@@ -26,8 +26,8 @@ type binary struct {
 // A test is one test function.
 type test struct {
 	name    string
-	took    time.Duration
-	reaches map[int]bool // numbers of mutants
+	took    time.Duration // of a processor
+	reaches map[int]bool  // numbers of mutants
 }
 
 // build compiles the tests of the package in dir with an overlay.
@@ -59,13 +59,12 @@ func (b *binary) record(parallel int) error {
 
 func (b *binary) recordTest(t *test) error {
 	path := b.path + "." + t.name
-	start := time.Now()
 	cmd := b.command(context.Background(), []string{"FUNCTION_EXPORT_MUTANT_RECORD=" + path}, runOnly(t.name))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s fails without a mutant: %w\n%s", t.name, err, out)
 	}
-	t.took, t.reaches = time.Since(start), map[int]bool{}
+	t.took, t.reaches = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), map[int]bool{}
 	content, err := os.ReadFile(path) //nolint:gosec // The path belongs to this program.
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read what %s reaches: %w", t.name, err)
@@ -80,8 +79,11 @@ func (b *binary) recordTest(t *test) error {
 	return nil
 }
 
-// together is how long tests may take to be run by one process.
-const together = 2 * time.Second
+// Fast tests run in the first process, and the next ones in the second one. Each other test runs in its own.
+const (
+	first  = 200 * time.Millisecond
+	second = 2 * time.Second
+)
 
 // kills returns the test that kills a mutant, or nothing. The fast tests run together, and the slow ones one by one,
 // unless only the fast ones are asked for.
@@ -92,8 +94,9 @@ func (b *binary) kills(id int, onlyFast bool) (string, error) {
 		if !t.reaches[id] {
 			continue
 		}
+		before := total
 		total += t.took
-		if len(groups) == 0 || total > together {
+		if len(groups) == 0 || total > second || before <= first && total > first {
 			groups = append(groups, nil)
 		}
 		groups[len(groups)-1] = append(groups[len(groups)-1], t)
@@ -111,9 +114,9 @@ var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
 func (b *binary) killedBy(id int, group []test) (string, error) {
 	names := make([]string, 0, len(group))
-	limit := 10 * time.Second
+	limit := 20 * time.Second
 	for _, t := range group {
-		names, limit = append(names, t.name), limit+10*t.took
+		names, limit = append(names, t.name), limit+20*t.took
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
