@@ -97,10 +97,9 @@ func (r *run) try(folder, dir, overlay string, results []result, other bool) err
 		return err
 	}
 	r.say("%s: built after %s", dir, time.Since(start).Round(time.Second))
-	if err := b.record(r.parallel); err != nil {
+	if err := b.record(r.parallel, r.slow); err != nil {
 		return err
 	}
-	b.tests = slices.DeleteFunc(b.tests, func(t test) bool { return t.took > r.slow })
 	r.say("%s: %d tests recorded after %s", dir, len(b.tests), time.Since(start).Round(time.Second))
 	err = each(r.parallel, len(alive), func(i int) error {
 		_, known := r.reasons[alive[i].mutant.Name]

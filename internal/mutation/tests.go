@@ -43,7 +43,8 @@ func build(folder, dir, overlay string, env []string) (*binary, error) {
 }
 
 // record runs each test on its own, and notes which mutants it reaches and how long it takes.
-func (b *binary) record(parallel int) error {
+// A test that takes longer than slow is left out.
+func (b *binary) record(parallel int, slow time.Duration) error {
 	out, err := b.command(context.Background(), nil, "-test.list", "^(Test|Fuzz|Example)").Output()
 	if err != nil {
 		return fmt.Errorf("cannot list the tests in %s: %w", b.dir, err)
@@ -52,19 +53,24 @@ func (b *binary) record(parallel int) error {
 	for name := range strings.FieldsSeq(string(out)) {
 		b.tests = append(b.tests, test{name: name})
 	}
-	err = each(parallel, len(b.tests), func(i int) error { return b.recordTest(&b.tests[i]) })
+	err = each(parallel, len(b.tests), func(i int) error { return b.recordTest(&b.tests[i], slow) })
+	b.tests = slices.DeleteFunc(b.tests, func(t test) bool { return t.took > slow })
 	slices.SortStableFunc(b.tests, func(a, b test) int { return int(a.took - b.took) })
 	return err
 }
 
-func (b *binary) recordTest(t *test) error {
+func (b *binary) recordTest(t *test, slow time.Duration) error {
 	path := b.path + "." + t.name
 	cmd := b.command(context.Background(), []string{"FUNCTION_EXPORT_MUTANT_RECORD=" + path}, runOnly(t.name))
+	cmd.Args[2] = fmt.Sprintf("ulimit -t %d; %s", int(slow.Seconds())+1, cmd.Args[2])
 	out, err := cmd.CombinedOutput()
+	t.took, t.reaches = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), map[int]bool{}
+	if t.took > slow {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s fails without a mutant: %w\n%s", t.name, err, out)
 	}
-	t.took, t.reaches = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), map[int]bool{}
 	content, err := os.ReadFile(path) //nolint:gosec // The path belongs to this program.
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read what %s reaches: %w", t.name, err)

@@ -308,6 +308,25 @@ func TestZero(t *testing.T) {
 	}
 }
 
+// TestEmptyIsNil holds Reveal to its promise for values that are empty but not nil: reflect.DeepEqual, and whatever
+// asks for nil, must not tell one empty value from another.
+func TestEmptyIsNil(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		b      Bytes
+	}{
+		"Bytes":  {reason: "a slice without bytes, with memory behind it", b: New([]byte(canary)[:0])},
+		"String": {reason: "a string without bytes, from the start of another one", b: FromString(canary[:0])},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.b.Reveal(); got != nil {
+				t.Errorf("%s: want nil, got %d bytes", tc.reason, len(got))
+			}
+		})
+	}
+}
+
 func TestNewKeepsItsOwnCopy(t *testing.T) {
 	in := []byte(canary)
 	b := New(in)
