@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,14 +34,17 @@ type file struct {
 type source struct {
 	dir      string
 	name     string
-	files    []*file // without those of other targets
-	others   []*file // of the package, without mutants
+	files    []*file
 	mutants  []*Mutant
 	importer types.Importer
 }
 
-// load reads a package and finds the mutants of those files that only selects. An empty only selects all files.
-func load(dir string, only []string) (*source, error) {
+// load reads a package and finds its mutants. Only those in functions whose "file: name" matches the pattern are returned.
+func load(dir, functions string) (*source, error) {
+	matching, err := regexp.Compile(functions)
+	if err != nil {
+		return nil, fmt.Errorf("cannot compile the pattern of the functions: %w", err)
+	}
 	names, imported, err := list(dir)
 	if err != nil {
 		return nil, err
@@ -66,14 +70,13 @@ func load(dir string, only []string) (*source, error) {
 	}
 	for _, f := range files {
 		f.types = pkg
-		if len(only) > 0 && !slices.Contains(only, f.name) {
-			s.others = append(s.others, f)
-			continue
-		}
 		f.nameImports(pkg)
 		s.files = append(s.files, f)
 		s.mutants = append(s.mutants, find(f, info)...)
 	}
+	s.mutants = slices.DeleteFunc(s.mutants, func(m *Mutant) bool {
+		return !matching.MatchString(m.File + ": " + m.Function)
+	})
 	return s, nil
 }
 
@@ -189,13 +192,6 @@ func (s *source) checkTypes(helper []byte) (map[*Mutant]bool, error) {
 		parsed, err := parser.ParseFile(set, f.name, f.written, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, fmt.Errorf("cannot parse %s with its mutants: %w", f.name, err)
-		}
-		syntax = append(syntax, parsed)
-	}
-	for _, f := range s.others {
-		parsed, err := parser.ParseFile(set, f.name, f.source, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, fmt.Errorf("cannot parse %s: %w", f.name, err)
 		}
 		syntax = append(syntax, parsed)
 	}

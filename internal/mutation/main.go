@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,11 +40,16 @@ func main() {
 func command() error {
 	sample := flag.Int("sample", 0, "how many mutants of each target are tried; 0 tries all")
 	seed := flag.Uint64("seed", 1, "of the sample")
-	only := flag.String("only", "", "try only mutants whose name contains this text")
+	only := flag.String("only", "", "try only mutants whose name matches this pattern")
+	tests := flag.String("tests", "", "run only tests whose name matches this pattern")
 	again := flag.Bool("again", false, "try only the survivors of the former run that are not listed")
 	slow := flag.Duration("slow", 3*time.Second, "leave out tests that take longer")
 	parallel := flag.Int("parallel", 2, "how many mutants are tried at a time")
 	flag.Parse()
+	matching, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("cannot compile the pattern: %w", err)
+	}
 	names := flag.Args()
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(targets))
@@ -58,7 +64,7 @@ func command() error {
 			return fmt.Errorf("unknown target %q: use one of %s", name, slices.Sorted(maps.Keys(targets)))
 		}
 		r := &run{root: filepath.Join("..", ".."), target: t, sample: *sample, seed: *seed, slow: *slow, parallel: *parallel, log: os.Stderr}
-		r.only = func(n Name) bool { return strings.Contains(n.String(), *only) }
+		r.only, r.tests = func(n Name) bool { return matching.MatchString(n.String()) }, *tests
 		if *again {
 			r.only = former(name)
 		}
@@ -73,7 +79,7 @@ func command() error {
 	if failed {
 		return fmt.Errorf("not all mutants are killed or listed")
 	}
-	if *sample > 0 || *only != "" || *again {
+	if *sample > 0 || *only != "" || *tests != "" || *again {
 		return nil
 	}
 	return proof.Write("mutation", table.String())

@@ -112,7 +112,7 @@ func TestLists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := load(dir, targets[name].files)
+			s, err := load(dir, targets[name].functions)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,7 @@ type run struct {
 	seed     uint64
 	only     func(Name) bool
 	reasons  map[Name]string // of listed survivors, which only the fast tests of the target try
+	tests    string          // a pattern of the tests that are run; all if empty
 	slow     time.Duration   // a test that takes longer is left out
 	parallel int
 	log      io.Writer
@@ -42,7 +43,7 @@ func (r *run) start() ([]*Mutant, []result, error) {
 		return nil, nil, fmt.Errorf("cannot make a folder: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // only a temporary folder
-	source, err := load(filepath.Join(r.root, r.target.dir), r.target.files)
+	source, err := load(filepath.Join(r.root, r.target.dir), r.target.functions)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,13 +93,16 @@ func (r *run) try(folder, dir, overlay string, results []result, other bool) err
 		return nil
 	}
 	start := time.Now()
-	b, err := build(folder, filepath.Join(r.root, dir), overlay, r.target.env)
+	b, err := build(folder, filepath.Join(r.root, dir), overlay, r.target, r.tests)
 	if err != nil {
 		return err
 	}
 	r.say("%s: built after %s", dir, time.Since(start).Round(time.Second))
 	if err := b.record(r.parallel, r.slow); err != nil {
 		return err
+	}
+	for _, u := range b.unstable {
+		r.say("%s: %s", dir, u)
 	}
 	r.say("%s: %d tests recorded after %s", dir, len(b.tests), time.Since(start).Round(time.Second))
 	err = each(r.parallel, len(alive), func(i int) error {
