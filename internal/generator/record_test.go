@@ -2,11 +2,14 @@ package generator
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 var someTime = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
@@ -51,6 +54,121 @@ func TestRecord(t *testing.T) {
 			}
 			if strings.Contains(annotations[annotationState], `\u`) {
 				t.Errorf("%s: %s", tc.reason, annotations[annotationState])
+			}
+		})
+	}
+}
+
+// TestAnnotations holds the annotations to what earlier versions of the function have stored: they must be read again, and
+// a generation whose annotations change is written again.
+func TestAnnotations(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		record Record
+		want   map[string]string
+	}{
+		"Lost": {
+			reason: "only what is known is stored, but always the name of the generator",
+			record: Record{Generation: Generation{Number: 3}},
+			want:   map[string]string{annotationGenerator: "", annotationGeneration: "3", annotationState: `{"state":{}}`},
+		},
+		"Everything": {
+			reason: "each field has its own place",
+			record: Record{
+				Generator: "admin", Resource: json.RawMessage(`{"length":32}`), Surplus: true,
+				Follows: []Followed{{Reference: Reference{Generation: 1, UID: "u"}, Codes: []string{"c"}}},
+				Generation: Generation{
+					Number: 2, Kind: "password", Made: someTime, SpecHash: "s", KeepersHash: "k", Rotation: "r", SourceHash: "o",
+					GracePeriod: time.Nanosecond, Waited: time.Nanosecond, OfferedAt: someTime, Adopted: true, Retired: true,
+					Flagged: someTime, Abandoned: true, Highest: 4, Failure: Failure{Request: "q", Number: 3, At: someTime, Times: 2},
+				},
+			},
+			want: map[string]string{
+				annotationGenerator: "admin", annotationGeneration: "2", annotationSpec: "s", annotationKeepers: "k", annotationSource: "o",
+				annotationMade: "2026-11-21T12:00:00.123456789Z", annotationFlagged: "2026-11-21T12:00:00.123456789Z",
+				annotationState: `{"resource":{"length":32},"state":{"kind":"password","rotation":"r","gracePeriod":"1ns","adopted":true,` +
+					`"flagged":true,"retired":true,"surplus":true,"offeredAt":"2026-11-21T12:00:00.123456789Z","waited":"1ns",` +
+					`"abandoned":true,"highest":4,"failure":{"request":"q","generation":3,"at":"2026-11-21T12:00:00.123456789Z","times":2}},` +
+					`"follows":[{"generation":1,"uid":"u","codes":["c"]}]}`,
+			},
+		},
+		"NotJSON": {
+			reason: "a resource that is not JSON is left out, and the state is kept",
+			record: Record{Generator: "a", Resource: json.RawMessage(`{`), Generation: Generation{Number: 1, Kind: "uuid"}},
+			want: map[string]string{
+				annotationGenerator: "a", annotationGeneration: "1", annotationState: `{"state":{"kind":"uuid"}}`,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.record.Annotations()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReadRecordOfEditedNumbers reads numbers that no generation has, because people can edit annotations.
+func TestReadRecordOfEditedNumbers(t *testing.T) {
+	const largest = limits.GenerationNumber
+	cases := map[string]struct {
+		reason  string
+		state   string
+		highest int
+		failure Failure
+	}{
+		"Largest": {
+			reason: "the largest number of a generation", state: fmt.Sprintf(`"highest":%d`, largest), highest: largest,
+		},
+		"TooLarge": {reason: "a larger one would leave no number for the next", state: fmt.Sprintf(`"highest":%d`, largest+1)},
+		"Negative": {reason: "no generation has it", state: `"highest":-1`},
+		"Failed": {
+			reason: "a failure happened at least once", state: `"failure":{"request":"q","generation":1,"times":0}`,
+			failure: Failure{Request: "q", Number: 1, Times: 1},
+		},
+		"FailedOften": {
+			reason: "more failures do not make it wait longer", state: `"failure":{"request":"q","generation":1,"times":1000000}`,
+			failure: Failure{Request: "q", Number: 1, Times: limits.Retries},
+		},
+		"FailedWithoutNumber": {
+			reason: "a failure of no generation is none", state: `"failure":{"request":"q","times":1}`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := ReadRecord(map[string]string{annotationState: `{"state":{` + tc.state + `}}`})
+			if r.Highest != tc.highest || r.Failure != tc.failure {
+				t.Errorf("%s: read %d and %+v, want %d and %+v", tc.reason, r.Highest, r.Failure, tc.highest, tc.failure)
+			}
+		})
+	}
+}
+
+// TestLabels reads the labels of a generation again. The key of an item may have any characters of a label.
+func TestLabels(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		generator string
+		want      map[string]string
+	}{
+		"Generator": {
+			reason: "it has no items, so there is no label for one", generator: "admin",
+			want: map[string]string{LabelGenerator: "admin", LabelGeneration: "7"},
+		},
+		"Item": {
+			reason: "the generator and its item can be selected on their own", generator: "admin/eu.west",
+			want: map[string]string{LabelGenerator: "admin", LabelKey: "eu.west", LabelGeneration: "7"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			labels := Record{Generator: tc.generator, Generation: Generation{Number: 7}}.Labels()
+			if diff := cmp.Diff(tc.want, labels); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := LabeledWith(labels); got != tc.generator {
+				t.Errorf("%s: the labels name %q", tc.reason, got)
 			}
 		})
 	}

@@ -167,7 +167,7 @@ func (b *binary) command(ctx context.Context, env []string, args ...string) *exe
 	args = append([]string{"-c", `ulimit -v 8388608; exec "$0" "$@"`, b.path, "-test.short", "-test.failfast"}, args...)
 	cmd := exec.CommandContext(ctx, "sh", args...) //nolint:gosec // The arguments belong to this program.
 	cmd.Dir = b.dir
-	cmd.Env = slices.Concat(os.Environ(), b.env, env)
+	cmd.Env = slices.Concat(b.env, os.Environ(), env)
 	cmd.WaitDelay = time.Second
 	return cmd
 }
