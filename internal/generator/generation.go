@@ -184,10 +184,7 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 	}
 	former := max(used.Number-1, replaced(have)) // generations up to this number are replaced
 	if last.Number <= former || last.Number > used.Number && !desired.makes(last, used) {
-		last = used
-	}
-	if last.Number <= former {
-		last = Generation{}
+		last = used // which is zero if all are replaced
 	}
 	if !used.Unlisted && !used.flagged() { // if it is flagged, its generator is back: it is used after the flag is removed
 		s.Current = used.Number
@@ -203,7 +200,7 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 	retry := desired.retries(last, used, now)
 	switch {
 	case s.Current > 0 && !desired.Unknown && desired.abandons(last, used.Number, request, now):
-		last.Abandoned, s.Abandoned = true, last.Number
+		s.Abandoned = last.Number
 	case now.Before(retry):
 		s.Retry = retry
 	case request:
@@ -211,7 +208,7 @@ func Next(desired *Desired, have []Generation, now time.Time) Step { //nolint:go
 	}
 	for _, g := range have {
 		switch {
-		case s.Abandoned > 0 && g.Number == s.Abandoned: // the mark is stored before anything else changes
+		case g.Number == s.Abandoned: // the mark is stored before anything else changes
 			g.Abandoned = true
 			g.Flagged, g.Retired = time.Time{}, false // its grace period starts after its generator came back
 			s.Keep = append(s.Keep, g)
@@ -432,7 +429,7 @@ func retire(have []Generation, now time.Time) Step {
 // due returns the time of the next step that only depends on time.
 func (s *Step) due(w *Desired, last, used Generation, now time.Time) {
 	switch {
-	case s.Make > 0 || w.Unknown || last.Number == 0:
+	case s.Make > 0 || w.Unknown: // another one is created if there is no last one
 	case !s.Retry.IsZero():
 		s.sooner(s.Retry)
 	case last.Number > used.Number:

@@ -181,6 +181,27 @@ func TestForgedFlag(t *testing.T) {
 	if r := ReadRecord(annotations); !r.Flagged.IsZero() {
 		t.Errorf("a generation in use is flagged at %s", r.Flagged)
 	}
+	delete(annotations, annotationState)
+	if r := ReadRecord(annotations); r.Flagged.IsZero() {
+		t.Error("without its state, it is unknown who flagged the generation: its grace period must not start again each time")
+	}
+}
+
+// TestReadRecordOfAPartOfAState reads nothing of a state with a mistake. Otherwise, a part of it would be believed.
+func TestReadRecordOfAPartOfAState(t *testing.T) {
+	r := ReadRecord(map[string]string{annotationState: `{"state":{"kind":"uuid","adopted":true,"highest":"x"}}`})
+	if diff := cmp.Diff(Record{}, r); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestHashesAreStored holds the hashes to what earlier versions of the function have stored. With other hashes, each
+// generation would be replaced after an upgrade.
+func TestHashesAreStored(t *testing.T) {
+	const want = "323c96d46a4faac67a4c70b866fbd814"
+	if got := Hash("password", "s"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
 
 // Reading a record never fails, whatever users wrote into it. A record that was read is written

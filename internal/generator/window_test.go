@@ -33,12 +33,15 @@ func TestWindow(t *testing.T) {
 		"Zone":         {"Berlin is an hour ahead in winter", "0 2 * * 6", "Europe/Berlin", time.Hour, "2026-11-20T00:00:00Z", "2026-11-21T01:00:00Z"},
 		"Summer":       {"and two in summer", "0 2 * * 6", "Europe/Berlin", time.Hour, "2026-07-03T00:00:00Z", "2026-07-04T00:00:00Z"},
 		"Skipped":      {"clocks go from 2:00 to 3:00", "30 2 * * *", "Europe/Berlin", time.Hour, "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z"},
+		"SkippedWest":  {"so they do west of Greenwich", "30 2 * * *", "America/New_York", time.Hour, "2026-03-07T12:00:00Z", "2026-03-08T07:00:00Z"},
 		"AfterSkipped": {"the next day has the time again", "30 2 * * *", "Europe/Berlin", time.Hour, "2026-03-29T12:00:00Z", "2026-03-30T00:30:00Z"},
 		"Twice":        {"clocks go from 3:00 to 2:00, and the first 2:30 counts", "30 2 * * *", "Europe/Berlin", time.Minute, "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		"NotTwice":     {"the second 2:30 does not count", "30 2 * * *", "Europe/Berlin", time.Minute, "2026-10-25T00:31:00Z", "2026-10-26T01:30:00Z"},
+		"SecondHour":   {"the hour comes again, and its 2:30 is still to come", "30 2 * * *", "Europe/Berlin", time.Minute, "2026-10-25T01:10:00Z", "2026-10-26T01:30:00Z"},
 		"HalfAnHour":   {"clocks go from 2:00 to 2:30", "15 2 * * *", "Australia/Lord_Howe", time.Minute, "2026-10-03T12:00:00Z", "2026-10-03T15:30:00Z"},
 		"ADay":         {"Samoa had no 30 December 2011", "0 12 30 12 *", "Pacific/Apia", time.Minute, "2011-12-01T00:00:00Z", "2011-12-30T10:00:00Z"},
 		"LeapDay":      {"it opens every four years", "0 0 29 2 *", "", time.Hour, "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z"},
+		"NoLeapDay":    {"2100 is not a leap year, and nothing looks further than five years", "0 0 29 2 *", "", time.Hour, "2097-01-01T00:00:00Z", "0001-01-01T00:00:00Z"},
 		"AlwaysOpen":   {"the windows overlap", "0 * * * *", "", 2 * time.Hour, "2026-01-01T00:59:00Z", "2026-01-01T00:59:00Z"},
 	}
 	for name, tc := range cases {
@@ -51,6 +54,14 @@ func TestWindow(t *testing.T) {
 				t.Errorf("%s: it is open from %s, want %s", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// An explanation of the input shows the window.
+func TestWindowIsDescribed(t *testing.T) {
+	const want = `a window of 2h0m0s from "0 2 * * 6" in Europe/Berlin`
+	if got := window(t, "0 2 * * 6", 2*time.Hour, "Europe/Berlin").String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

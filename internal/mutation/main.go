@@ -43,6 +43,7 @@ func command() error {
 	only := flag.String("only", "", "try only mutants whose name matches this pattern")
 	tests := flag.String("tests", "", "run only tests whose name matches this pattern")
 	again := flag.Bool("again", false, "try only the survivors of the former run that are not listed")
+	own := flag.Bool("own", false, "run only the target's own tests")
 	slow := flag.Duration("slow", 3*time.Second, "leave out tests that take longer")
 	parallel := flag.Int("parallel", 2, "how many mutants are tried at a time")
 	flag.Parse()
@@ -62,6 +63,9 @@ func command() error {
 		t, ok := targets[name]
 		if !ok {
 			return fmt.Errorf("unknown target %q: use one of %s", name, slices.Sorted(maps.Keys(targets)))
+		}
+		if *own {
+			t.then = nil
 		}
 		r := &run{root: filepath.Join("..", ".."), target: t, sample: *sample, seed: *seed, slow: *slow, parallel: *parallel, log: os.Stderr}
 		r.only, r.tests = func(n Name) bool { return matching.MatchString(n.String()) }, *tests
