@@ -281,6 +281,131 @@ func TestAbandon(t *testing.T) {
 				Keep: gens{used, gen(2, unready, candidate, offeredAt(60), waited(7))}, Current: 1, Pending: 2, Candidate: 2, Due: at(68),
 			},
 		},
+		"UnlistedIsOffered": {
+			reason: "its time starts once the composite lists it",
+			have:   gens{used, gen(2, unready, candidate, offered, unlisted)}, now: 3,
+			step: generator.Step{Keep: gens{used, gen(2, unready, candidate, offered, unlisted)}, Current: 1, Pending: 2, Candidate: 1},
+		},
+		"UnlistedIsLate": {
+			reason: "the mark could not be stored",
+			have:   gens{used, gen(2, unready, candidate, offeredAt(3), unlisted)}, now: 300,
+			step: generator.Step{Keep: gens{used, gen(2, unready, candidate, offeredAt(3), unlisted)}, Current: 1, Pending: 2, Candidate: 1},
+		},
+		"UnlistedIsReady": {
+			reason: "it is adopted once it is listed, and not abandoned before",
+			have:   gens{used, gen(2, candidate, offeredAt(3), unlisted)}, now: 5,
+			step: generator.Step{Keep: gens{used, gen(2, candidate, offeredAt(3), unlisted)}, Current: 1, Pending: 2, Candidate: 1},
+		},
+		"CurrentIsRequestedAgain": {
+			reason: "the generation in use is never abandoned",
+			want:   verified(func(w *generator.Desired) { w.Rotation = "r3" }),
+			have:   gens{gen(1, exported, unready, candidate)}, now: 3,
+			step: generator.Step{Keep: gens{gen(1, exported, unready, candidate)}, Make: 2, Current: 1, Candidate: 1},
+		},
+		"SupersededCandidate": {
+			reason: "an export has its value, even if not all do: the former value is set again first",
+			want:   verified(func(w *generator.Desired) { w.Rotation = "r3" }),
+			have:   gens{used, gen(2, unready, candidate)}, now: 4,
+			step: generator.Step{Keep: gens{used, gen(2, unready, candidate, abandoned)}, Current: 1, Pending: 2, Candidate: 2, Abandoned: 2},
+		},
+		"SupersededAfterItWasOffered": {
+			reason: "it was set somewhere, even if no export has it now",
+			want:   verified(func(w *generator.Desired) { w.Rotation = "r3" }),
+			have:   gens{used, gen(2, unready, offeredAt(3))}, now: 4,
+			step: generator.Step{
+				Keep: gens{used, gen(2, unready, offeredAt(3), abandoned)}, Current: 1, Pending: 2, Candidate: 2, Abandoned: 2, Due: at(18),
+			},
+		},
+		"FirstWaits": {
+			reason: "it is not abandoned, so there is nothing to wait for",
+			want:   verified(func(w *generator.Desired) { w.Rotation = "" }),
+			have:   gens{gen(1, unready, candidate, offeredAt(3))}, now: 5,
+			step: generator.Step{Keep: gens{gen(1, unready, candidate, offeredAt(3))}, Pending: 1, Candidate: 1},
+		},
+		"MarkLost": {
+			reason: "another client removed the mark, and the generation in use has recorded the failure",
+			have:   gens{failed, gen(2, unready, candidate)}, now: 21,
+			step: generator.Step{
+				Keep: gens{failed, gen(2, unready, candidate, abandoned)}, Current: 1, Candidate: 1, Abandoned: 2, Retry: at(80), Due: at(80),
+			},
+		},
+		"MarkOfAnAdoptedThatIsNotExported": {
+			reason: "its value may be in use",
+			want:   verified(func(w *generator.Desired) { w.Rotation = "" }),
+			have:   gens{gen(1, exported), gen(2, adopted, abandoned)}, now: 20,
+			step: generator.Step{Keep: gens{gen(1, exported), gen(2, adopted)}, Current: 2, Previous: 1, Candidate: 2},
+		},
+		"MarkOfAnExported": {
+			reason: "its value is in use, even if its own mark of that is lost",
+			want:   verified(func(w *generator.Desired) { w.Rotation = "" }),
+			have:   gens{gen(2, exported, notMarked, abandoned)}, now: 20,
+			step: generator.Step{Keep: gens{gen(2, exported)}, Current: 2, Candidate: 2},
+		},
+		"LeftOverBeforeTheOneInUse": {
+			reason: "it was superseded, and did not fail",
+			have: gens{gen(1, unready), gen(3, exported, func(g *generator.Generation) {
+				g.Highest, g.Failure = 4, generator.Failure{Number: 4, At: at(1), Times: 1}
+			}, rotation("r2"))}, now: 20,
+			step: generator.Step{
+				Keep: gens{gen(3, exported, func(g *generator.Generation) {
+					g.Highest, g.Failure = 4, generator.Failure{Number: 4, At: at(1), Times: 1}
+				}, rotation("r2"))}, Current: 3, Candidate: 3,
+			},
+		},
+		"AdoptedAndUnlisted": {
+			reason: "a generation that was adopted does not wait any more",
+			have:   gens{used, gen(2, adopted, unlisted, offeredAt(3)), gen(3, unready, rotation("r2"))}, now: 5,
+			step: generator.Step{
+				Keep: gens{
+					gen(1, exported, func(g *generator.Generation) { g.Highest = 3 }), gen(2, adopted, unlisted, offered), gen(3, unready, rotation("r2")),
+				}, Current: 1, Pending: 3, Candidate: 3,
+			},
+		},
+		"AnotherFailure": {
+			reason: "another request failed, so it is tried again after an hour",
+			want:   verified(func(w *generator.Desired) { w.Rotation = "r3" }),
+			have:   gens{gen(1, exported, failure(3, 20)), gen(3, unready, abandoned)}, now: 100,
+			step: generator.Step{
+				Keep: gens{
+					gen(1, exported, func(g *generator.Generation) {
+						g.Highest = 3
+						g.Failure = generator.Failure{Request: generator.Hash("password", "s", "k", "r3"), Number: 3, At: at(100), Times: 1}
+					}),
+					gen(3, unready, abandoned, flag(100)),
+				},
+				Current: 1, Candidate: 1, Abandoned: 3, Retry: at(160), Due: at(110),
+			},
+		},
+		"RequestIsFulfilled": {
+			reason: "the generation in use was created for the request that had failed, so nothing is tried again",
+			have:   gens{gen(1, exported, rotation("r2"), failure(1, 20))}, now: 21,
+			step: generator.Step{Keep: gens{gen(1, exported, rotation("r2"), failure(1, 20))}, Current: 1, Candidate: 1},
+		},
+		"UnknownAfterAFailure": {
+			reason: "while an input of the generator is missing, nothing is tried again",
+			want:   verified(func(w *generator.Desired) { w.Unknown = true }),
+			have:   gens{failed}, now: 21,
+			step: generator.Step{Keep: gens{failed}, Current: 1, Candidate: 1},
+		},
+		"PausedByAClockThatIsAhead": {
+			reason: "the pause would begin in the future",
+			want:   verified(func(w *generator.Desired) { w.PausedAt = at(70) }),
+			have:   gens{used, gen(2, unready, candidate, offeredAt(3))}, now: 10,
+			step: generator.Step{Keep: gens{used, gen(2, unready, candidate, offeredAt(3))}, Current: 1, Pending: 2, Candidate: 2, Due: at(18)},
+		},
+		"PausedAndThenRemoved": {
+			reason: "the time stops at the first of both",
+			want:   verified(func(w *generator.Desired) { w.PausedAt = at(10) }),
+			have:   gens{used, gen(2, unready, candidate, offeredAt(3), retired, flag(40))}, now: 60,
+			step: generator.Step{
+				Keep: gens{used, gen(2, unready, candidate, offeredAt(60), waited(7))}, Current: 1, Pending: 2, Candidate: 2, Due: at(68),
+			},
+		},
+		"FlaggedByAnotherClient": {
+			reason: "the generator was not removed, so the time goes on",
+			have:   gens{used, gen(2, unready, candidate, offeredAt(3), flag(10))}, now: 12,
+			step: generator.Step{Keep: gens{used, gen(2, unready, candidate, offeredAt(3))}, Current: 1, Pending: 2, Candidate: 2, Due: at(18)},
+		},
 		"AClockWasAhead": {
 			reason: "a time in the future would never come",
 			have:   gens{used, gen(2, unready, candidate, offeredAt(300))}, now: 5,
@@ -336,6 +461,7 @@ func TestRetriesInTheWindow(t *testing.T) {
 		"Now":          {"the window is still open", "r2", 2*hour + 15, 3*hour + 15, 3, 0},
 		"InTheNextOne": {"the window closes before", "r2", 3*hour + 15, 3*hour + 20, 0, 26 * hour},
 		"Closed":       {"an hour has passed, but the window is closed", "r2", 3*hour + 15, 5 * hour, 0, 26 * hour},
+		"ClosedAgain":  {"the window was open after an hour, and has closed since", "r2", 15, 5 * hour, 0, 26 * hour},
 		"Requested":    {"somebody asked for it, so it does not wait for the window", "r1", 3*hour + 15, 3*hour + 20, 0, 4*hour + 15},
 	}
 	for name, tc := range cases {

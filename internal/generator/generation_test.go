@@ -105,6 +105,7 @@ func TestNextMakes(t *testing.T) {
 		"PeriodicKeepers":      {"keepers ask for one at once", wanted(periodic, keepers("l")), nil, at(1), true, time.Time{}},
 		"PeriodicBehind":       {"a clock that was put back makes none", wanted(periodic), with(made(at(500))), at(1), false, at(560)},
 		"PeriodicEndsBefore":   {"one that ends is followed before the interval is over", wanted(periodic), with(renew), at(30), true, time.Time{}},
+		"PeriodicEndsAfter":    {"the interval is over first", wanted(periodic), with(func(g *generator.Generation) { g.RenewAt = at(90) }), at(1), false, at(60)},
 		"PeriodicEndsLater":    {"and that is when to look again", wanted(periodic), with(renew), at(29), false, at(30)},
 		"OnChangeSame":         {"nothing changed", wanted(onChange), nil, at(9999), false, time.Time{}},
 		"OnChangeSpec":         {"the generator did", wanted(onChange, spec("t")), nil, at(1), true, time.Time{}},
