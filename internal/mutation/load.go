@@ -39,11 +39,11 @@ type source struct {
 	importer types.Importer
 }
 
-// load reads a package and finds its mutants. Only those in functions whose "file: name" matches the pattern are returned.
-func load(dir, functions string) (*source, error) {
-	matching, err := regexp.Compile(functions)
+// load reads a package and finds its mutants whose name matches a pattern.
+func load(dir, pattern string) (*source, error) {
+	matching, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("cannot compile the pattern of the functions: %w", err)
+		return nil, fmt.Errorf("cannot compile the pattern of the mutants: %w", err)
 	}
 	names, imported, err := list(dir)
 	if err != nil {
@@ -75,7 +75,7 @@ func load(dir, functions string) (*source, error) {
 		s.mutants = append(s.mutants, find(f, info)...)
 	}
 	s.mutants = slices.DeleteFunc(s.mutants, func(m *Mutant) bool {
-		return !matching.MatchString(m.File + ": " + m.Function)
+		return !matching.MatchString(m.String())
 	})
 	return s, nil
 }

@@ -1,7 +1,7 @@
 // Mutation makes many small mistakes in a package, one at a time, and reports those that no test notices. A mistake is
 // called a mutant, and a test that notices it kills it.
 //
-//	go -C internal/mutation run . generator
+//	go -C internal/mutation run . generations
 //
 // A mutant replaces a comparison by its neighbor, a condition by true or false, a result by its zero value, an operator
 // by another one, a number by the next one, or a text by an empty one. Or it removes a statement, the rounds of a loop,
@@ -15,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -64,11 +65,12 @@ func command() error {
 		if !ok {
 			return fmt.Errorf("unknown target %q: use one of %s", name, slices.Sorted(maps.Keys(targets)))
 		}
+		t.tests = cmp.Or(*tests, t.tests)
 		if *own {
 			t.then = nil
 		}
 		r := &run{root: filepath.Join("..", ".."), target: t, sample: *sample, seed: *seed, slow: *slow, parallel: *parallel, log: os.Stderr}
-		r.only, r.tests = func(n Name) bool { return matching.MatchString(n.String()) }, *tests
+		r.only = func(n Name) bool { return matching.MatchString(n.String()) }
 		if *again {
 			r.only = former(name)
 		}

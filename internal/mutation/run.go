@@ -43,7 +43,7 @@ func (r *run) start() ([]*Mutant, []result, error) {
 		return nil, nil, fmt.Errorf("cannot make a folder: %w", err)
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // only a temporary folder
-	source, err := load(filepath.Join(r.root, r.target.dir), r.target.functions)
+	source, err := load(filepath.Join(r.root, r.target.dir), r.target.mutants)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +93,7 @@ func (r *run) try(folder, dir, overlay string, results []result, other bool) err
 		return nil
 	}
 	start := time.Now()
-	b, err := build(folder, filepath.Join(r.root, dir), overlay, r.target, r.tests)
+	b, err := build(folder, filepath.Join(r.root, dir), overlay, r.target)
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,8 @@ type test struct {
 }
 
 // build compiles the tests of the package in dir with an overlay.
-func build(folder, dir, overlay string, t target, tests string) (*binary, error) {
-	b := &binary{path: filepath.Join(folder, filepath.Base(dir)+".test"), dir: dir, env: t.env, skip: t.skip, only: tests}
+func build(folder, dir, overlay string, t target) (*binary, error) {
+	b := &binary{path: filepath.Join(folder, filepath.Base(dir)+".test"), dir: dir, env: t.env, skip: t.skip, only: t.tests}
 	//nolint:noctx,gosec // It ends by itself, and the paths belong to this program.
 	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, ".")
 	cmd.Dir = dir
