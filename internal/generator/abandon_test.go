@@ -59,6 +59,7 @@ func TestCandidate(t *testing.T) {
 		"Pending":        {"it is stored", gens{gen(1, exported), gen(2, unready)}, 2},
 		"PendingAndNext": {"the last one is the one that can be adopted", gens{gen(1, exported), gen(2, unready), gen(3, unready)}, 3},
 		"Unlisted":       {"it may not be stored", gens{gen(1, exported), gen(2, unready, unlisted)}, 1},
+		"Back":           {"its generator was removed, and its flag is taken off first", gens{gen(1, flagged(at(25)), retired)}, 0},
 		"Abandoned":      {"the former value must be set again", gens{gen(1, exported), gen(2, unready, candidate, abandoned)}, 1},
 		"AbandonedLater": {"a later one is tried", gens{gen(1, exported), gen(2, unready, abandoned), gen(3, unready)}, 3},
 		"Failed": {
@@ -377,9 +378,12 @@ func TestAbandon(t *testing.T) {
 			},
 		},
 		"RequestIsFulfilled": {
-			reason: "the generation in use was created for the request that had failed, so nothing is tried again",
+			reason: "the generation in use was created for the request that had failed, so only time requires the next one",
+			want:   verified(func(w *generator.Desired) { w.Policy, w.Interval = v1beta1.Periodic, time.Hour }),
 			have:   gens{gen(1, exported, rotation("r2"), failure(1, 20))}, now: 21,
-			step: generator.Step{Keep: gens{gen(1, exported, rotation("r2"), failure(1, 20))}, Current: 1, Candidate: 1},
+			step: generator.Step{
+				Keep: gens{gen(1, exported, rotation("r2"), failure(1, 20))}, Current: 1, Candidate: 1, Due: at(60),
+			},
 		},
 		"UnknownAfterAFailure": {
 			reason: "while an input of the generator is missing, nothing is tried again",

@@ -139,6 +139,23 @@ func TestNextKeeps(t *testing.T) {
 				gen(1, exported, recorded(3)), gen(2, exported, retired, recorded(3)), gen(3, unready, retired, flag(15)),
 			}, Due: at(25)},
 		},
+		"GoneUnlisted": {
+			reason: "its grace period is over, but Crossplane would forget it",
+			have:   gens{gen(1, flagged(at(5)), retired, unlisted)},
+			step:   generator.Step{Keep: gens{gen(1, flagged(at(5)), retired, unlisted)}},
+		},
+		"UnlistedForgotten": {
+			reason: "it is not previous: its value must not be read before the composite lists it",
+			want:   once, have: gens{gen(1, exported, unlisted), gen(2, forgotten, unlisted), gen(3, unready)},
+			step: generator.Step{
+				Keep:    gens{gen(1, exported, unlisted), gen(2, forgotten, unlisted, retired, flag(20)), gen(3, unready)},
+				Pending: 3, Candidate: 3, Due: at(30),
+			},
+		},
+		"FirstOfAnInterval": {
+			reason: "its interval starts when it is created, so nothing is due before",
+			want:   wanted(v1beta1.Periodic), step: generator.Step{Make: 1},
+		},
 		"GoneTwice": {
 			reason: "the next call changes nothing",
 			have:   gens{gen(1, flagged(at(15)), retired)},

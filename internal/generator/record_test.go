@@ -35,6 +35,12 @@ func TestRecord(t *testing.T) {
 			reason: "its generator left the input",
 			record: Record{Generator: "a", Generation: Generation{Number: 1, Kind: "resource", Made: someTime, Flagged: someTime, Retired: true}},
 		},
+		"Followed": {
+			reason: "whom it follows, and what it was derived from, is read again", record: Record{
+				Generator: "a", Surplus: true, Follows: []Followed{{Reference: Reference{Generation: 1, UID: "u"}, Codes: []string{"c"}}},
+				Generation: Generation{Number: 2, Kind: "bcrypt", Made: someTime, SourceHash: "o"},
+			},
+		},
 		"Lost": {
 			reason: "nobody knows anything",
 			record: Record{Generator: "a", Generation: Generation{Number: 3}},
