@@ -167,6 +167,7 @@ var modules = map[string]string{
 	"internal/format/readers":    "the parsers of all formats",
 	"internal/kubernetes/agrees": "Kubernetes' own CEL functions, which import the typed API",
 	"internal/lint":              "golangci-lint and govulncheck, which need two hundred modules",
+	"internal/mutation":          "mutation testing, which takes too long for go test ./...",
 	"internal/release":           "images, registries and SBOMs",
 }
 

@@ -121,7 +121,7 @@ func (f *finder) boolean(n ast.Expr, instead, change string) {
 	f.add(n, change, "(mutantOn("+number+") && ("+instead+") || !mutantOn("+number+") && (", "))")
 }
 
-// value adds a mutant that has another value. Both values are evaluated, so neither may have effects.
+// value adds a mutant that has another value. Both values are evaluated, so they must not have effects.
 func (f *finder) value(n ast.Expr, kind, instead, change string) {
 	f.add(n, change, "mutantPick["+kind+"]("+number+", ", ", "+instead+")")
 }

@@ -15,7 +15,7 @@ type target struct {
 var histories = []string{"MODEL_HISTORIES=60", "SIM_HISTORIES=5"}
 
 var targets = map[string]target{
-	// What happens to generations, and what is stored about them.
+	// The life of generations, and the state that is stored for them.
 	"generations": {
 		dir: "internal/generator", mutants: `^(abandon|generation|record|window)\.go`, env: histories,
 		tests: `Next|Model$|Abandon|Candidate|Retries|Record|Annotations|Labels|Hash|Forged|Window|Schedule|NegativeGrace`,
