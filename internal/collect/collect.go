@@ -254,8 +254,8 @@ func (c *Collection) Waiting() []string {
 func sayOnce(inputs []string, said map[string]bool) []string {
 	out := slices.Clone(inputs)
 	for i, in := range inputs {
-		input, about, ok := strings.Cut(in, " (")
-		if !ok || about == "" || about[0] < 'A' || about[0] > 'Z' {
+		input, about, _ := strings.Cut(in, " (")
+		if about == "" || about[0] < 'A' || about[0] > 'Z' {
 			continue
 		}
 		if said[about] {

@@ -21,6 +21,7 @@ type result struct {
 	entry collect.Entry
 	value string            // of an entry with a key
 	many  map[string]string // of one without
+	from  map[string]origin // of keys in many
 	none  bool
 	err   error
 }
@@ -31,6 +32,21 @@ func key(path, key, value string) result {
 
 func computed(path string, many map[string]string) result {
 	return result{entry: collect.Entry{Path: path}, many: many}
+}
+
+// An origin is what messages may show of a computed key.
+type origin string
+
+func (o origin) String() string { return string(o) }
+
+func (r result) origins(from map[string]origin) result {
+	r.from = from
+	return r
+}
+
+func (r result) lacks(what string) result {
+	r.entry.Lacks = what
+	return r
 }
 
 func (r result) optional() result {
@@ -48,8 +64,8 @@ func (r result) isNone() result {
 	return r
 }
 
-func collection(results []result) *collect.Collection {
-	c := collect.New(len(results), false)
+func collection(results []result, lastWins bool) *collect.Collection {
+	c := collect.New(len(results), lastWins)
 	for _, r := range results {
 		ok := !r.none && r.err == nil
 		if r.entry.Key != "" {
@@ -58,7 +74,11 @@ func collection(results []result) *collect.Collection {
 		}
 		var keys []collect.Key
 		for _, k := range slices.Sorted(maps.Keys(r.many)) {
-			keys = append(keys, collect.Key{Name: k, Value: sensitive.FromString(r.many[k])})
+			computed := collect.Key{Name: k, Value: sensitive.FromString(r.many[k])}
+			if from, ok := r.from[k]; ok {
+				computed.From = from
+			}
+			keys = append(keys, computed)
 		}
 		c.Map(r.entry, keys, ok, r.err)
 	}
@@ -126,9 +146,12 @@ func TestCollection(t *testing.T) {
 			failed:  []string{"data[0].value: failed"},
 		},
 		"None": {
-			reason:  "a value that is none on purpose is left out",
-			results: []result{key("p0", "a", "").isNone(), computed("p1", nil).isNone(), key("p2", "b", "1")},
-			data:    map[string]string{"b": "1"},
+			reason: "a value that is none on purpose is left out",
+			results: []result{
+				key("p0", "a", "").isNone(), computed("p1", nil).isNone(), key("p2", "b", "1"),
+				computed("p3", map[string]string{"c": "1"}).isNone(),
+			},
+			data: map[string]string{"b": "1"},
 		},
 		"Nothing": {
 			reason:  "nothing at all is no object",
@@ -145,6 +168,43 @@ func TestCollection(t *testing.T) {
 				`key "a" is written by p0 and p3: keep one of them`,
 			},
 		},
+		"OnlyWaits": {
+			reason:  "without any other key, the missing input is the reason",
+			results: []result{key("p0", "a", "").fails(waiting)},
+			waiting: []string{`key "a" waits for resources.db, secrets.db.a`},
+		},
+		"Groups": {
+			reason: "only entries that wait for the same inputs are one item, and all of them are named",
+			results: []result{
+				key("p0", "a", "").fails(expression.NewWaiting("a", "b")), key("p1", "b", "").fails(expression.NewWaiting("ab")),
+				key("p2", "c", "").fails(expression.NewWaiting("ab")), key("p3", "d", "").fails(expression.NewWaiting("ab")),
+			},
+			waiting: []string{`key "a" waits for a, b`, `key "b", key "c" and key "d" wait for ab`},
+		},
+		"Lacks": {
+			reason:  "an entry may know better what it lacks, and an empty value of a key with an origin names it",
+			results: []result{computed("p0", map[string]string{}).lacks("a label"), computed("p1", map[string]string{"b": ""}).origins(map[string]origin{"b": `"b"`})},
+			waiting: []string{"p0 waits for a label", `p1 waits for a value of key "b" that is not empty`},
+		},
+		"Origins": {
+			reason: "a key that its origin spells is named, and a key with another origin is described by it",
+			results: []result{
+				key("p0", "a", "1"), computed("p1", map[string]string{"a": "1", "b": "1", "c": "1", "d d": "1"}).origins(
+					map[string]origin{"a": `"x" of "y"`, "b": `"b" of "y"`, "c": `"c"`, "d d": `"d"`}),
+				computed("p2", map[string]string{"b": "1"}), computed("data.dataFrom[3]", map[string]string{"c": "1", "e": "1"}),
+				computed("p4", map[string]string{"e": "1"}).origins(map[string]origin{"e": "an origin"}),
+				computed("exports[0].dataFrom[5]", map[string]string{"g": "1"}),
+				computed("p6", map[string]string{"g": "1"}).origins(map[string]origin{"g": `"g"`}),
+			},
+			failed: []string{
+				`key "a" is written by p0 and p1 (key "x" of "y"): keep one of them`,
+				`p1 (key "d")` + illegal,
+				`key "b" is written by p1 (key "b" of "y") and p2: keep one of them`,
+				`key "c" is written by p1 and data.dataFrom[3]: keep one of them`,
+				"the same key is written by data.dataFrom[3] and p4 (key an origin): keep one of them, or set conflictPolicy: LastWins",
+				`key "g" is written by exports[0].dataFrom[5] and p6: keep one of them, or set conflictPolicy: LastWins`,
+			},
+		},
 		"IllegalKey": {
 			reason:  "one that is computed is not said",
 			results: []result{computed("p0", map[string]string{"canary canary": "1"}), computed("p1", map[string]string{"..": "1"}), computed("p2", map[string]string{"": "1"}), computed("p3", map[string]string{strings.Repeat("a", 254): "1"})},
@@ -152,7 +212,7 @@ func TestCollection(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := collection(c.results)
+			got := collection(c.results, false)
 			if diff := cmp.Diff(c.data, revealed(got.Data())); diff != "" {
 				t.Errorf("Data(): %s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -188,7 +248,7 @@ func FuzzCollectIsAllOrNothing(f *testing.F) {
 		for i := range results {
 			results[i].entry.Optional = optional>>i&1 == 1
 		}
-		c := collection(results)
+		c := collection(results, false)
 		reasons := append(c.Waiting(), c.Failed()...)
 		for k, v := range c.Data() {
 			if v.Len() == 0 || k != k1 && object.ValidateKey(k) != nil {
