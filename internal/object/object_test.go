@@ -86,8 +86,8 @@ func TestStruct(t *testing.T) {
 		},
 		"BinaryConfigMap": {
 			reason: "data is left out when all of it is binary",
-			in:     Object{Kind: ConfigMap, Name: "a", Namespace: "b", Data: texts(map[string]string{"bin": "\xff"})},
-			want:   `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}, "binaryData": {"bin": "/w=="}}`,
+			in:     Object{Kind: ConfigMap, Name: "a", Namespace: "b", Data: texts(map[string]string{"bin": "\xff", "more": "\xfe"})},
+			want:   `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}, "binaryData": {"bin": "/w==", "more": "/g=="}}`,
 		},
 		"NoData": {
 			reason: "no data at all is no empty map",
@@ -99,6 +99,39 @@ func TestStruct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(parse(t, tc.want), tc.in.Struct(), protocmp.Transform()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestBytes(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     Object
+		want   int
+	}{
+		"Empty":  {reason: "the lengths of eight nested messages", in: Object{Kind: Secret}, want: 8 * 16},
+		"Names":  {reason: "the bytes of its texts", in: Object{Kind: Secret, Name: "a", Namespace: "bb", Type: "ccc"}, want: 8*16 + 6},
+		"Secret": {reason: "a value is as long as its base64", in: Object{Kind: Secret, Data: texts(map[string]string{"kk": "1234"})}, want: 9*16 + 2 + 8},
+		"Maps": {
+			reason: "each label and annotation is an item, also those of the function",
+			in: Object{
+				Kind: Secret, Labels: map[string]string{"k": "vvvv"}, Annotations: map[string]string{"kk": "vvvvv"},
+				State: map[string]string{"kkk": "vvvvvv"},
+			},
+			want: (8+3)*16 + 5 + 7 + 9,
+		},
+		"ConfigMap": {
+			reason: "a text is written as it is, and other bytes as base64",
+			in:     Object{Kind: ConfigMap, Data: texts(map[string]string{"k": "1234", "bin": "\xff"})},
+			want:   (8+2)*16 + 1 + 4 + 3 + 4,
+		},
+		"SecretOfBytes": {reason: "also if it is no text", in: Object{Kind: Secret, Data: texts(map[string]string{"k": "\xff"})}, want: 9*16 + 1 + 4},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.in.Bytes(); got != tc.want {
+				t.Errorf("%s: want %d, got %d", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -79,6 +79,22 @@ func TestHeld(t *testing.T) {
 					{"manager": "kubectl-patch", "operation": "Update", "fieldsV1": {"f:data": {"f:mine": {}}}}]}}`,
 			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ=="}, "metadata": {"name": "a", "namespace": "b"}}`,
 		},
+		"OthersBytes": {
+			reason: "binaryData is also ours only where Crossplane has applied it, and an object may have no namespace",
+			in: `{"apiVersion": "v1", "kind": "ConfigMap", "binaryData": {"ours": "//4=", "theirs": "//4="},
+				"metadata": {"name": "a", "managedFields": [
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:binaryData": {"f:ours": {}}}}]}}`,
+			want: `{"apiVersion": "v1", "kind": "ConfigMap", "binaryData": {"ours": "//4="}, "metadata": {"name": "a"}}`,
+		},
+		"OtherManagers": {
+			reason: "another manager may also apply, and Crossplane may also update: neither says what Crossplane applied",
+			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ==", "update": "dQ==", "theirs": "bQ=="},
+				"metadata": {"name": "a", "namespace": "b", "managedFields": [
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:data": {"f:ours": {}}}},
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Update", "fieldsV1": {"f:data": {"f:update": {}}}},
+					{"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:data": {"f:theirs": {}}}}]}}`,
+			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ=="}, "metadata": {"name": "a", "namespace": "b"}}`,
+		},
 		"NothingLeft": {
 			reason: "empty maps and nulls are left out, also those that became empty",
 			in: `{"apiVersion": "v1", "kind": "Secret", "immutable": null, "data": {}, "binaryData": null,
@@ -151,6 +167,11 @@ func TestReaders(t *testing.T) {
 			in:     `{"apiVersion": "v1", "kind": "ConfigMap", "type": "x", "metadata": {"namespace": "b"}}`,
 			want:   all{APIVersion: "v1", Kind: "ConfigMap", Namespace: "b"},
 		},
+		"Type": {
+			reason: "a Secret's own type",
+			in:     `{"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls"}`,
+			want:   all{APIVersion: "v1", Kind: "Secret", Type: "kubernetes.io/tls"},
+		},
 		"Empty": {reason: "absent is empty", in: `{}`},
 		"Odd": {
 			reason: "what is not what it should be is absent",
@@ -167,6 +188,39 @@ func TestReaders(t *testing.T) {
 				got.ResourceName, got.Type, got.Immutable = CompositionResourceName(s), TypeOf(s), IsImmutable(s)
 				if diff := cmp.Diff(tc.want, got); diff != "" {
 					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+				}
+			})
+		}
+	}
+}
+
+// appliedBy returns an object with one entry of Crossplane in managedFields.
+func appliedBy(fields string) string {
+	return `{"metadata": {"managedFields": [{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {` +
+		fields + `}}]}}`
+}
+
+func TestApplied(t *testing.T) {
+	cases := map[string]struct {
+		reason       string
+		in           string
+		any, textual bool
+	}{
+		"Unknown": {reason: "all keys may be ours if nothing is known, but none is known to be a text", in: `{}`, any: true},
+		"Data":    {reason: "a key of data", in: appliedBy(`"f:data": {"f:k": {}}`), any: true},
+		"Binary":  {reason: "a key of binaryData", in: appliedBy(`"f:binaryData": {"f:k": {}}`), any: true},
+		"Text":    {reason: "a key of stringData", in: appliedBy(`"f:stringData": {"f:k": {}}`), any: true, textual: true},
+		"Others":  {reason: "another key of each", in: appliedBy(`"f:data": {"f:o": {}}, "f:binaryData": {"f:o": {}}, "f:stringData": {"f:o": {}}`)},
+	}
+	for name, tc := range cases {
+		for as, read := range wiretest.Readings {
+			t.Run(name+as, func(t *testing.T) {
+				s := read(t, parse(t, tc.in))
+				if got := Applied(s)("k"); got != tc.any {
+					t.Errorf("Applied(...): %s: want %t, got %t", tc.reason, tc.any, got)
+				}
+				if got := AppliedAsText(s)("k"); got != tc.textual {
+					t.Errorf("AppliedAsText(...): %s: want %t, got %t", tc.reason, tc.textual, got)
 				}
 			})
 		}

@@ -119,6 +119,17 @@ func TestValidate(t *testing.T) {
 			in:     valid(func(o *Object) { o.State = map[string]string{"example.org/generation": "7"} }),
 			want:   []string{`cannot keep state in annotation "example.org/generation": use one that starts with "export.fn.crossplane.io/"`},
 		},
+		"StateKey": {
+			reason: "the names of its annotations are checked as those of users",
+			in:     valid(func(o *Object) { o.State = map[string]string{StatePrefix + "a b": "7"} }),
+			want: []string{`cannot use annotation "export.fn.crossplane.io/a b": use at most 63 letters, digits, '-', '_' and '.', ` +
+				`with a letter or a digit at both ends, after an optional DNS name and '/'`},
+		},
+		"LongKind": {
+			reason: "a text of the longest length is shown in full",
+			in:     valid(func(o *Object) { o.Kind = Kind(strings.Repeat("x", maxQuoted)) }),
+			want:   []string{`cannot compose kind "` + strings.Repeat("x", maxQuoted) + `": use Secret or ConfigMap`},
+		},
 		"StateCounts": {
 			reason: "the API server counts all annotations together",
 			in: valid(func(o *Object) {
@@ -202,6 +213,22 @@ func TestValidateType(t *testing.T) {
 	}
 }
 
+func TestValidateItemKey(t *testing.T) {
+	const noKey = "cannot use an empty key: give it a name"
+	if diff := cmp.Diff(noKey, message(ValidateKey(""))); diff != "" {
+		t.Errorf("ValidateKey(): -want, +got:\n%s", diff)
+	}
+	for key, want := range map[string]string{
+		"a-1": "",
+		"":    "cannot use an empty key: give the item a name",
+		"a.b": `cannot use key "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+	} {
+		if diff := cmp.Diff(want, message(ValidateItemKey(key))); diff != "" {
+			t.Errorf("ValidateItemKey(%q): -want, +got:\n%s", key, diff)
+		}
+	}
+}
+
 func TestValidateNames(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("a", n) }
 	cases := map[string]struct {
@@ -230,7 +257,7 @@ func TestValidateNames(t *testing.T) {
 			check:  ValidateKey,
 			valid:  []string{"a", "A_b-c.9", ".dockerconfigjson", "-", "a..b", "a..", long(253)},
 			want: map[string]string{
-				".": "file name", "..": "file name", "..data": "file name", "a/b": "letters, digits", "a b": "letters, digits",
+				".." + long(251): "file name", ".." + long(252): "it has 254 characters", ".": "file name", "..": "file name", "..data": "file name", "a/b": "letters, digits", "a b": "letters, digits",
 				"a\n": "letters, digits", "é": "letters, digits", "\xff": "letters, digits", long(254): "it has 254 characters; use at most 253",
 			},
 		},
