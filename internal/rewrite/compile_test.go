@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 )
 
 func regexpRule(source, target string) Rule {
@@ -17,6 +18,14 @@ func templateRule(text string) Rule { return Rule{Transform: &Transform{Template
 
 // placed is a diagnostic as it is read.
 type placed struct{ place, message string }
+
+// ruleOf returns the rule of a diagnostic that has a line or not.
+func ruleOf(d *diagnostic.Diagnostic) diagnostic.Rule {
+	if d.Line > 0 {
+		return diagnostic.Expression
+	}
+	return diagnostic.Input
+}
 
 func TestCompileDiagnostics(t *testing.T) {
 	cases := map[string]struct {
@@ -31,6 +40,8 @@ func TestCompileDiagnostics(t *testing.T) {
 				Rules: []Rule{
 					{},
 					{Regexp: &Regexp{Source: "a"}, Merge: &Merge{}},
+					{Regexp: &Regexp{Source: "a"}, Transform: &Transform{Template: "a"}},
+					{Merge: &Merge{}, Transform: &Transform{Template: "a"}},
 					{Merge: &Merge{Strategy: "Join", Priority: []string{"a", "b", "a"}, PriorityPolicy: "strict", ConflictPolicy: "Last"}},
 					{Merge: &Merge{Strategy: "JSON"}},
 					{Transform: &Transform{}},
@@ -41,13 +52,15 @@ func TestCompileDiagnostics(t *testing.T) {
 			want: []placed{
 				{"rewrite[0]", "must have exactly one of regexp, merge and transform"},
 				{"rewrite[1]", "must have exactly one of regexp, merge and transform"},
-				{"rewrite[2].merge.strategy", `must be Extract or JSON, not "Join"`},
-				{"rewrite[2].merge.priority[2]", `"a" is listed twice: keep one of them`},
-				{"rewrite[2].merge.priorityPolicy", `must be Strict or IgnoreNotFound, not "strict"`},
-				{"rewrite[2].merge.conflictPolicy", `must be Error or Ignore, not "Last"`},
-				{"rewrite[3].merge.into", "must be set, because strategy JSON writes the merged object there"},
-				{"rewrite[4].transform", "must have exactly one of template and keyExpression"},
-				{"rewrite[5].transform", "must have exactly one of template and keyExpression"},
+				{"rewrite[2]", "must have exactly one of regexp, merge and transform"},
+				{"rewrite[3]", "must have exactly one of regexp, merge and transform"},
+				{"rewrite[4].merge.strategy", `must be Extract or JSON, not "Join"`},
+				{"rewrite[4].merge.priority[2]", `"a" is listed twice: keep one of them`},
+				{"rewrite[4].merge.priorityPolicy", `must be Strict or IgnoreNotFound, not "strict"`},
+				{"rewrite[4].merge.conflictPolicy", `must be Error or Ignore, not "Last"`},
+				{"rewrite[5].merge.into", "must be set, because strategy JSON writes the merged object there"},
+				{"rewrite[6].transform", "must have exactly one of template and keyExpression"},
+				{"rewrite[7].transform", "must have exactly one of template and keyExpression"},
 				{"conversionStrategy", `must be Default, Unicode or None, not "ascii"`},
 				{"decodingStrategy", `must be None, Base64, Base64URL or Auto, not "base64"`},
 			},
@@ -83,6 +96,36 @@ func TestCompileDiagnostics(t *testing.T) {
 				{"rewrite[0].regexp.target:1:17", `$99999999999999999999 refers to the group "99999999999999999999", which source does not have, and is replaced by nothing: source has one group, $1`},
 			},
 		},
+		"LikelyGroup": {
+			reason: "a group with a similar name is suggested",
+			in:     Options{Rules: []Rule{regexpRule("(?P<app>.)", "${aqp}")}},
+			want: []placed{{
+				"rewrite[0].regexp.target:1:1",
+				`$aqp refers to the group "aqp", which source does not have, and is replaced by nothing: did you mean ${app}?`,
+			}},
+		},
+		"NoGroup": {
+			reason: "the groups that there are, if any",
+			in:     Options{Rules: []Rule{regexpRule("a", "$1"), regexpRule("(a)(b)", "$3")}},
+			want: []placed{
+				{"rewrite[0].regexp.target:1:1", `$1 refers to the group "1", which source does not have, and is replaced by nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`},
+				{"rewrite[1].regexp.target:1:1", `$3 refers to the group "3", which source does not have, and is replaced by nothing: source has the groups $1 to $2`},
+			},
+		},
+		"TwelveGroups": {
+			reason: "a number has any number of digits",
+			in:     Options{Rules: []Rule{regexpRule(strings.Repeat("(a)", 12), "$12 $13")}},
+			want: []placed{{
+				"rewrite[0].regexp.target:1:5",
+				`$13 refers to the group "13", which source does not have, and is replaced by nothing: write ${1}3 for the group 1 and the text 3`,
+			}},
+		},
+		"Longest": {
+			reason: "as much as is permitted",
+			in: Options{Rules: []Rule{
+				regexpRule(strings.Repeat("a", 512), strings.Repeat("b", 512)), regexpRule("a{998}", ""), templateRule(strings.Repeat("x", 1024)),
+			}},
+		},
 		"LongSource": {
 			reason: "a pattern is bounded as those of expressions are",
 			in:     Options{Rules: []Rule{regexpRule(strings.Repeat("a", 513), strings.Repeat("b", 513)), regexpRule("(abc){400}", "")}},
@@ -99,11 +142,20 @@ func TestCompileDiagnostics(t *testing.T) {
 			var got []placed
 			for _, d := range wrong {
 				got = append(got, placed{d.Place(), d.Message})
+				if want := ruleOf(d); d.Rule != want {
+					t.Errorf("%s: want the rule %s, got %s", d.Place(), want, d.Rule)
+				}
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(placed{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestPatternIsItsSource(t *testing.T) {
+	if p, wrong := CompilePattern("", "a+"); wrong != nil || p.String() != "a+" {
+		t.Errorf("want a+, got %v, %v", p, wrong)
 	}
 }
 
@@ -145,11 +197,16 @@ func TestTemplateDiagnostics(t *testing.T) {
 		"DefineSelf":  {"not even under the name that it has itself", `{{ define "template" }}{{ range 9 }}{{ end }}{{ end }}`, ":1:24: must not define other templates"},
 		"Template":    {"nor can it call itself", `{{ template "template" . }}`, ":1:13: must not use template or block, because there are no other templates"},
 		"Block":       {"a block is both", `{{ block "x" . }}{{ end }}`, ":1:10: must not use template or block, because there are no other templates"},
+		"InWith":      {"also what with does", "{{ with .value }}{{ range 9 }}{{ end }}{{ end }}", ":1:27: must not use range: a key is one text"},
+		"InElse":      {"and else", "{{ if .value }}{{ else }}{{ range 9 }}{{ end }}{{ end }}", ":1:35: must not use range: a key is one text"},
+		"InCall":      {"and a call in an argument", "{{ upper ($.x) }}", ":1:12: has only .value, the key: there is no .x"},
+		"Lines":       {"an argument may have several lines", "a\n{{ repeat `b\nc` 3 }}", ":2:11: expected integer; found `b c`"},
+		"NoReplace":   {"a bad pattern has no groups", `{{ regexReplaceAll "(" .value "$1" }}`, ":1:20: regexReplaceAll: cannot be compiled: missing closing ): `(`"},
 		"Float":       {"no function takes one", "{{ 1.5 }}", ":1:4: must use whole numbers only, not 1.5"},
 		"Arguments":   {"wrong arguments show in the first run", "{{ .value | replace \"a\" }}", ":1:13: wrong number of args for replace: want 3 got 2"},
 		"Type":        {"and so do wrong types", "{{ repeat .value 3 }}", ":1:11: wrong type for value; expected int; got string"},
 		"Dot":         {"the dot of with is a text", "{{ with .value }}{{ .value }}{{ end }}", ":1:21: can't evaluate field value in type string"},
-		"Printf":      {"no width: it would be filled up", `{{ printf "%9999999s" .value }}`, ":1:4: " + errPrintf.reason},
+		"Printf":      {"no width: it would be filled up", `{{ printf "%9999999s" .value }}`, ":1:4: printf must have one argument for each verb, and knows %s for a text, %d for a whole number and %v for both, without flags"},
 		"Computed":    {"a computed pattern would be compiled for each key", `{{ regexMatch .value "a" }}`, ":1:4: regexMatch must have a literal regular expression as its first argument"},
 		"NoPattern":   {"one without arguments, too", `{{ "a" | regexMatch }}`, ":1:10: regexMatch must have a literal regular expression as its first argument"},
 		"Pattern":     {"a bad pattern is found before it runs", `{{ regexMatch "(" .value }}`, ":1:15: regexMatch: cannot be compiled: missing closing ): `(`"},
@@ -163,8 +220,11 @@ func TestTemplateDiagnostics(t *testing.T) {
 			if len(faults) != 1 {
 				t.Fatalf("%s: want one fault, got %v", tc.reason, faults)
 			}
-			got := strings.TrimPrefix(faults[0].Place(), "rewrite[0].transform.template") + ": " + faults[0].Message
-			if diff := cmp.Diff(strings.TrimPrefix(tc.want, ": has"), strings.TrimPrefix(got, ": has")); diff != "" {
+			if want := ruleOf(faults[0]); faults[0].Rule != want {
+				t.Errorf("%s: want the rule %s, got %s", tc.reason, want, faults[0].Rule)
+			}
+			got := faults[0].Place() + ": " + faults[0].Message
+			if diff := cmp.Diff("rewrite[0].transform.template"+tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

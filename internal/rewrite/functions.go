@@ -173,13 +173,10 @@ func (m *meter) replace(from, to, s string) (string, error) {
 }
 
 func repeat(n int, s string) (string, error) {
-	switch {
-	case n <= 0 || s == "":
-		return "", nil
-	case n > maxName/len(s):
+	if s != "" && n > maxName/len(s) {
 		return "", errTooLong
 	}
-	return strings.Repeat(s, n), nil
+	return strings.Repeat(s, max(n, 0)), nil
 }
 
 // trunc keeps the first n characters, or the last ones if n is negative.

@@ -45,6 +45,19 @@ func TestFunctions(t *testing.T) {
 		"ExtOfFolder":  {"a.b/c", `{{ ext .value }}x`, "x"},
 		"IsAbs":        {"/foo", `{{ if isAbs .value }}a{{ end }}{{ isAbs "foo" }}`, "afalse"},
 		"WithoutExt":   {"etc/tls.crt", `{{ $b := base .value }}{{ trimSuffix (ext $b) $b }}`, "tls"},
+		"RepeatNone":   {"", `{{ repeat 0 "a" }}{{ repeat 3 .value }}x`, "x"},
+		"RepeatMost":   {"a", `{{ repeat 4096 .value | upper | trunc 1 }}`, "A"},
+		"SubstrNone":   {"abc", `{{ substr 0 0 .value }}x`, "x"},
+		"ShortWords":   {"aB", `{{ snakecase .value }}`, "a_b"},
+		"Capitals":     {"AB", `{{ snakecase .value }}`, "ab"},
+		"LastCapital":  {"ABc", `{{ snakecase .value }}`, "a_bc"},
+		"NoMatch":      {"k", `{{ regexMatch "x" .value }}`, "false"},
+		"Longest":      {"a", `{{ repeat 4096 .value }}`, strings.Repeat("a", 4096)},
+		"LongMatch":    {"a", `{{ $x := repeat 1024 .value }}{{ regexMatch "a" $x }}`, "true"},
+		"LongReplace":  {"a", `{{ $x := repeat 1024 .value }}{{ regexReplaceAll "b" $x "" | trunc 1 }}`, "a"},
+		"LongWords":    {"a", `{{ repeat 1024 .value | snakecase | trunc 1 }}`, "a"},
+		"MostReplaced": {"a", `{{ regexReplaceAll "b" (repeat 1023 .value) (repeat 63 "b") | trunc 1 }}`, "a"},
+		"ReplaceMost":  {"a", `{{ replace "a" "aa" (repeat 2048 .value) | trunc 1 }}`, "a"},
 		"ReplaceGrows": {"", `{{ replace "" "-" "ab" }}x`, "-a-b-x"},
 	}
 	for name, tc := range cases {
@@ -72,6 +85,12 @@ func TestFunctionsAreBounded(t *testing.T) {
 		`{{ $x := repeat 1025 .value }}{{ regexReplaceAll "a" $x "" }}`:                            errCostly,
 		`{{ $x := repeat 1024 .value }}{{ regexReplaceAll "a" $x $x }}`:                            errTooLong,
 		`{{ $x := repeat 1025 .value }}{{ snakecase $x }}`:                                         errCostly,
+		`{{ $x := repeat 4096 .value }}{{ b64enc $x | trunc 1 }}`:                                  errTooLong,
+		`{{ repeat 2049 "ab" | trunc 1 }}`:                                                         errTooLong,
+		`{{ repeat 4097 .value | trunc 1 }}`:                                                       errTooLong,
+		`{{ $x := repeat 64 "a" }}{{ regexReplaceAll "b" (repeat 1023 .value) $x }}`:               errTooLong,
+		`{{ $x := repeat 1024 "a" }}{{ regexReplaceAll "b" (repeat 63 .value) $x }}`:               errTooLong,
+		`{{ if eq .value "a" }}{{ printf "%s" }}{{ end }}`:                                         errPrintf,
 		`{{ if eq .value "a" }}{{ printf "%d" "text" }}{{ end }}`:                                  errPrintf,
 		`{{ $x := "%v" }}{{ if eq .value "a" }}{{ $x = "" }}{{ end }}{{ printf $x "text" }}`:       errPrintf,
 		`{{ $x := 1 }}{{ if ne .value "a" }}x{{ else }}{{ printf "%v" (eq .value "b") }}{{ end }}`: errPrintf,
@@ -91,5 +110,9 @@ func TestPublicReason(t *testing.T) {
 	}
 	if got := publicReason(fmt.Errorf("%s: %w", canary, errTooLong)); got != errTooLong.reason {
 		t.Errorf("want the reason of our own function, got %s", got)
+	}
+	const costly = "it matches a text over the limit of 1024 bytes or splits it into words"
+	if got := errCostly.Error(); got != costly {
+		t.Errorf("want %q, got %q", costly, got)
 	}
 }

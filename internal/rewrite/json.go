@@ -175,16 +175,14 @@ func hasLoneSurrogate(raw []byte) bool {
 			continue
 		}
 		i++ // to the escaped character
-		switch half := surrogate(raw[i:]); half {
-		case 0:
+		switch surrogate(raw[i:]) {
 		case low:
 			return true
 		case high:
-			i += len(`uXXXX`)
+			i += len(`uXXXX`) // to the backslash of the other half
 			if raw[i] != '\\' || surrogate(raw[i+1:]) != low {
 				return true
 			}
-			i += len(`\uXXX`)
 		}
 	}
 	return false
@@ -195,14 +193,11 @@ const (
 	low  = 0xdc00 >> 10
 )
 
-// surrogate returns which half of a pair follows a backslash: high, low, or 0 for neither.
+// surrogate returns high or low if this half of a pair follows a backslash, and any other number if none does.
 func surrogate(raw []byte) int {
 	if raw[0] != 'u' {
 		return 0
 	}
-	n, err := strconv.ParseUint(string(raw[1:5]), 16, 16)
-	if half := int(n >> 10); err == nil && (half == high || half == low) {
-		return half
-	}
-	return 0
+	n, _ := strconv.ParseUint(string(raw[1:5]), 16, 16) // valid JSON has four digits here
+	return int(n >> 10)
 }

@@ -37,6 +37,18 @@ func TestMerge(t *testing.T) {
 			in:     two,
 			err:    `rewrite[0].merge.into: cannot write the merged object into "b": "b" of "redis" already has this name; choose another one`,
 		},
+		"JSONTakenFirst": {
+			reason: "also the first one",
+			rule:   Merge{Strategy: "JSON", Into: "a", ConflictPolicy: "Ignore"},
+			in:     two,
+			err:    `rewrite[0].merge.into: cannot write the merged object into "a": "a" of "mongo" already has this name; choose another one`,
+		},
+		"ConflictOrder": {
+			reason: "pairs are sorted, in whichever order the keys are merged",
+			rule:   Merge{Priority: []string{"b"}},
+			in:     []Key{key("db", "c", `{"p":1,"q":1}`), key("db", "a", `{"p":1,"q":1}`), key("db", "b", `{"p":1}`)},
+			err:    `rewrite[0].merge: a member with the same name is in "a" of "db" and "b" of "db"; "a" of "db" and "c" of "db": remove one of them, or set conflictPolicy to Ignore`,
+		},
 		"JSONOfNothing": {
 			reason: "an optional find that finds nothing exports nothing",
 			rule:   Merge{Strategy: "JSON", Into: "all"},
@@ -107,9 +119,10 @@ func TestMerge(t *testing.T) {
 // A value that is not an object, or that a merge would change, is refused. The error names its key.
 func TestMergeRefusesValues(t *testing.T) {
 	cases := map[string]error{
-		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `1`: errNotObject, `{`: errNotObject, `{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,
+		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `[]`: errNotObject, `1`: errNotObject, `{`: errNotObject, `{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,
 		`{"a":1,"\u0061":2}`: errDuplicates, `{"o":[{"a":1,"a":1}]}`: errDuplicates,
 		"{\"a\":\"\xff\"}": errNotText, `{"a":"\ud83d"}`: errNotText, `{"\uDE00":1}`: errNotText, `{"a":"\ud83d\ud83d\ude00"}`: errNotText, `{"a":"\ud83dx"}`: errNotText,
+		`{"a":"\ud83dxude00"}`: errNotText, `{"a":"\ud83d\n"}`: errNotText, `{"a":"\n"}`: nil,
 		`{"a":"\\ud83d\ud83d\ude00\uFFFD"}`: nil,
 		` null `:                            nil, //nolint:gocritic // JSON may begin and end with spaces
 		strings.Repeat(`{"a":`, maxDepth) + "1" + strings.Repeat(`}`, maxDepth):       nil,

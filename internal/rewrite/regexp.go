@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -95,9 +96,6 @@ func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) 
 	}
 	out, end := make([]byte, 0, len(text)+len(by)), 0
 	for _, m := range matches {
-		if len(out) > maxBytes {
-			break // check refuses the result
-		}
 		out = p.re.ExpandString(append(out, text[end:m[0]]...), by, text, m)
 		end = m[1]
 	}
@@ -158,7 +156,7 @@ func errorOffset(source string, err error) int {
 		switch {
 		case err == nil:
 			good = i
-		case want.Expr != source && errors.As(err, &got) && *got == *want:
+		case errors.As(err, &got) && *got == *want:
 			return i - len(want.Expr)
 		}
 	}
@@ -191,7 +189,7 @@ var reference = regexp.MustCompile(`\$\$|\$([\p{L}\p{Nd}_]+)|\$\{([\p{L}\p{Nd}_]
 
 func hasGroup(re *regexp.Regexp, name string) bool {
 	if strings.Trim(name, "0123456789") != "" || len(name) > 1 && name[0] == '0' {
-		return re.SubexpIndex(name) >= 0
+		return slices.Contains(re.SubexpNames(), name)
 	}
 	n := 0
 	for _, digit := range name {

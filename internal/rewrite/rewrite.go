@@ -200,7 +200,8 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 	}
 	slices.SortFunc(keys, compareKeys)
 
-	var empty, long, shared []string
+	empty := ""
+	var long, shared []string
 	for i := 0; i < len(keys); {
 		n := 1
 		for i+n < len(keys) && keys[i+n].Name == keys[i].Name {
@@ -209,7 +210,7 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 		same := keys[i : i+n]
 		switch {
 		case same[0].Name == "":
-			empty = append(empty, describe(same))
+			empty = describe(same)
 		case len(same[0].Name) > maxName:
 			long = append(long, describe(same))
 		case n > 1:
@@ -218,9 +219,9 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 		i += n
 	}
 	switch { // the worst error is first
-	case len(empty) > 0:
+	case empty != "":
 		hint, _ := hints(path)
-		return failed(path, "produces an empty name for %s: %s", several(empty, "; "), hint)
+		return failed(path, "produces an empty name for %s: %s", empty, hint)
 	case len(long) > 0:
 		return failed(path, "produces a name over the limit of %d bytes for %s", maxName, several(long, "; "))
 	case len(shared) > 0:

@@ -27,6 +27,7 @@ func TestApplyRefuses(t *testing.T) {
 	for i := range maxKeys + 1 {
 		many = append(many, key("db", fmt.Sprint(i), "v"))
 	}
+	longest := strings.Repeat("a", maxName-1)
 	cases := map[string]struct {
 		reason string
 		rules  []Rule
@@ -73,6 +74,11 @@ func TestApplyRefuses(t *testing.T) {
 			in:     []Key{key("db", "a/b", "v"), key("db", "a_b", "v")},
 			want:   `conversionStrategy: produces the same name for "a/b" of "db" and "a_b" of "db": rename one of them, or use Unicode`,
 		},
+		"Number": {
+			reason: "so would a number that is no digit",
+			in:     []Key{key("db", "m²", "v")},
+			want:   `conversionStrategy: cannot convert the name of "m²" of "db": it has a letter or a digit outside of ASCII; use Unicode, or a rule`,
+		},
 		"Letter": {
 			reason: "the API server would refuse it",
 			in:     []Key{key("db", "größe", "v")},
@@ -95,6 +101,24 @@ func TestApplyRefuses(t *testing.T) {
 			in:     []Key{key("db", "a", strings.Repeat("x", maxBytes))},
 			want:   `produces 2097153 bytes of keys and values, over the limit of 2097152: export fewer`,
 		},
+		"Largest": {
+			reason: "as many bytes as there may be, and a name that is too long",
+			in:     []Key{key("db", strings.Repeat("a", maxName+1), strings.Repeat("x", maxBytes-maxName-1))},
+			want:   `produces a name over the limit of 4096 bytes for "` + strings.Repeat("a", maxQuoted) + `"… of "db"`,
+		},
+		"LargestNames": {
+			reason: "a rule may produce as many bytes as there may be; each name that is too long is described",
+			rules:  []Rule{regexpRule("^.*$", strings.Repeat("$0", 256))},
+			in:     []Key{key("db", longest+"0", ""), key("db", longest+"1", "")},
+			want: `rewrite[0].regexp: produces a name over the limit of 4096 bytes for "` + strings.Repeat("a", maxQuoted) + `"… of "db"; "` +
+				strings.Repeat("a", maxQuoted) + `"… of "db"`,
+		},
+		"LargeNames": {
+			reason: "and not one more, before the names are looked at",
+			rules:  []Rule{regexpRule("^.*$", strings.Repeat("$0", 256))},
+			in:     []Key{key("db", longest+"0", ""), key("db", longest+"1", ""), key("db", "c", "")},
+			want:   `rewrite[0].regexp: produces keys of more than 2097152 bytes together: export fewer`,
+		},
 		"Doubled": {
 			reason: "rules cannot double a name for ever",
 			rules:  slices.Repeat([]Rule{regexpRule("^.*$", "$0$0")}, 64),
@@ -109,9 +133,15 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"Template": {
 			reason: "the reason is that of the function, and names the place",
-			rules:  []Rule{templateRule("\n{{ .value | b64dec }}")},
+			rules:  []Rule{templateRule("ab\n{{ .value | b64dec }}")},
 			in:     []Key{key("db", "us", "v")},
 			want:   `rewrite[0].transform.template:2:13: cannot rename "us" of "db": the argument of b64dec is not base64`,
+		},
+		"TemplateFails": {
+			reason: "the text of an error of text/template may contain data",
+			rules:  []Rule{templateRule(`{{ if eq .value "a" }}{{ lt 1 "x" }}{{ end }}`)},
+			in:     []Key{key("db", "a", "v")},
+			want:   `rewrite[0].transform.template:1:26: cannot rename "a" of "db": the template fails for this key`,
 		},
 		"TemplateLong": {
 			reason: "a line of variables could double a text a hundred times",
@@ -205,6 +235,36 @@ func TestLongNamesAreCut(t *testing.T) {
 	}
 }
 
+// A name of the longest length is whole, and one without any character is cut to nothing.
+func TestQuote(t *testing.T) {
+	longest := strings.Repeat("x", maxQuoted)
+	for name, want := range map[string]string{longest: `"` + longest + `"`, strings.Repeat("\x80", maxQuoted+1): `""…`} {
+		if got := quote(name); got != want {
+			t.Errorf("quote(%q): want %s, got %s", name, want, got)
+		}
+	}
+}
+
+// A message names as many keys as a message has items, and counts the rest.
+func TestOriginsAreCounted(t *testing.T) {
+	const ten = `"k0" of "db" + "k1" of "db" + "k2" of "db" + "k3" of "db" + "k4" of "db" + "k5" of "db" + "k6" of "db" + "k7" of "db" + "k8" of "db" + "k9" of "db"`
+	for n, want := range map[int]string{10: "(" + ten + ")", 11: "(" + ten + " + 1 more)"} {
+		k := Key{}
+		for i := range n {
+			k.Origins = append(k.Origins, Origin{"db", fmt.Sprintf("k%d", i)})
+		}
+		if got := k.String(); got != want {
+			t.Errorf("%d origins: want %s, got %s", n, want, got)
+		}
+	}
+	items := strings.Split("a b c d e f g h i j k", " ")
+	for n, want := range map[int]string{10: "a b c d e f g h i j", 11: "a b c d e f g h i j 1 more"} {
+		if got := several(items[:n], " "); got != want {
+			t.Errorf("%d names: want %s, got %s", n, want, got)
+		}
+	}
+}
+
 func TestConvertAndDecode(t *testing.T) {
 	in := []Key{key("db", "größe/²", "1234")}
 	cases := map[string]struct {
@@ -254,6 +314,15 @@ func TestApplyKeepsItsInput(t *testing.T) {
 		t.Errorf("the second time gives something else:\n%s", diff)
 	}
 	want := []Origin{{"db", "a"}, {"db", "b"}}
+	merge := Merge{ConflictPolicy: "Ignore", Priority: []string{"a"}}
+	if r, faults = Compile(Options{Rules: []Rule{mergeRule(merge)}}); faults != nil {
+		t.Fatal(faults)
+	}
+	merge.Priority[0] = "b"
+	in[0].Value = sensitive.FromString(`{"y":2}`)
+	if got, err := r.Apply(fresh(), in); err != nil || texts(got)["y"] != "1" {
+		t.Errorf("the options changed, and with them the rewriter: %v, %v", texts(got), err)
+	}
 	if diff := cmp.Diff(want, first[1].Origins); diff != "" || first[1].Name != "xall" {
 		t.Errorf("origins of the merged key: -want, +got:\n%s", diff)
 	}

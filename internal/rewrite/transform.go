@@ -94,7 +94,7 @@ func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	tree := parse.New(templateName)
 	tree.Mode = parse.SkipFuncCheck // walker checks them, and knows their positions
 	if _, err := tree.Parse(source, "", "", trees); err != nil {
-		return nil, diagnostic.List{(&compiled{source: source}).diagnostic(path, err, "cannot be parsed: ")}
+		return nil, diagnostic.List{(&compiled{}).diagnostic(path, err, "cannot be parsed: ")}
 	}
 	w := &walker{path: path, source: source, patterns: map[string]*Pattern{}}
 	w.list(tree.Root)
@@ -106,11 +106,7 @@ func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	c.programs.New = func() any {
 		m := &meter{}
 		t := template.New(templateName).Option("missingkey=error").Funcs(m.functions(w.patterns))
-		t, err := t.AddParseTree(templateName, tree)
-		if err != nil {
-			return nil
-		}
-		return &program{t, m}
+		return &program{template.Must(t.AddParseTree(templateName, tree)), m}
 	}
 	if _, err := c.execute(budget.New(context.Background()), "sample"); err != nil && !dependsOnData(err) {
 		return nil, diagnostic.List{c.diagnostic(path, err, "")}
@@ -118,18 +114,12 @@ func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	return c, nil
 }
 
-// errNoProgram is a defect: the same tree was compiled before.
-var errNoProgram = callError{"cannot be compiled", true}
-
 // execute returns the name that a template computes for a key.
 func (c *compiled) execute(b *budget.Budget, key string) (string, error) {
 	if err := b.Spend(budget.Counted(c.nodes, len(key))); err != nil {
 		return "", err
 	}
-	p, ok := c.programs.Get().(*program)
-	if !ok {
-		return "", errNoProgram
-	}
+	p, _ := c.programs.Get().(*program) // which New returns
 	defer c.programs.Put(p)
 	p.meter.budget = b
 	defer func() { p.meter.budget = nil }()
