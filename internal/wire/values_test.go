@@ -97,6 +97,29 @@ func TestCompose(t *testing.T) {
 	}
 }
 
+// The size is that of the protobuf that is decoded, whether it was sent or not. What was decoded already costs the same.
+func TestSize(t *testing.T) {
+	body := message(fieldOf("text", textOf("abc")), fieldOf("object", objectOf(fieldOf("b", varint(4, 1)))))
+	sent := sentStruct(t, body)
+	made := Of(sent.Proto())
+	object, text := len(objectOf(fieldOf("b", varint(4, 1)))), len(textOf("abc"))
+	for name, tc := range map[string]struct{ got, want int }{
+		"sent":          {sent.Size(), len(body)},
+		"made":          {made.Size(), len(body)},
+		"none":          {Struct{}.Size(), 0},
+		"sent value":    {sent.Get("text").Size(), text},
+		"made value":    {made.Get("text").Size(), text},
+		"made object":   {made.Get("object").Size(), object},
+		"no value":      {Value{}.Size(), 0},
+		"composed":      {Compose(map[string]Value{"1": sent.Get("text"), "23": made.Get("object")}).Size(), 1 + text + 2 + object},
+		"composed in a": {OfStruct(Compose(map[string]Value{"1": sent.Get("text")})).Size(), 1 + text},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: want %d bytes, got %d", name, tc.want, tc.got)
+		}
+	}
+}
+
 // A caller can stop All early.
 func TestAllStops(t *testing.T) {
 	sent := sentStruct(t, message(fieldOf("a", listOf(textOf("1"), textOf("2"))), fieldOf("b", varint(1, 0))))
