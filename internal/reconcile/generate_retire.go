@@ -99,7 +99,6 @@ func (g *stepper) retire() {
 		if !changed { // a later step may have the generator, and remove the flag again
 			g.schedule(step.Due)
 		}
-		g.trusted[name] = &now
 		g.keep(&now, step)
 		g.saveState(name, "", step)
 	}
@@ -108,8 +107,7 @@ func (g *stepper) retire() {
 // replaced returns the generation of a generator that left the input, which a new generator names as its latest.
 func (g *stepper) replaced() *generation {
 	for name := range g.wanted {
-		t := g.trustedOf(name)
-		if k := g.replacedBy(name); k != nil && g.current[name] == nil && g.lastKnown(t).UID == k.id() {
+		if k := g.replacedBy(name); k != nil && g.lastKnown(g.trustedOf(name)).UID == k.id() {
 			return k
 		}
 	}
