@@ -24,6 +24,7 @@ func TestRunSavesState(t *testing.T) {
 		none     = `secrets: [{name: s, data: [{key: k, value: "'x'"}]}]`
 		flagged  = `export.fn.crossplane.io/flagged-for-gc-time: "2026-01-03T00:00:00Z"`
 		gone     = `{"admin":{"generation":4,"uid":"g4","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-4"}}`
+		used     = `{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`
 		listed   = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {resourceRefs: [" +
 			"{apiVersion: v1, kind: Secret, name: xr-admin-2}, {apiVersion: v1, kind: Secret, name: xr-admin-7}, {apiVersion: v1, kind: Secret, name: xr-admin-3}]}}}\n"
 	)
@@ -56,47 +57,47 @@ func TestRunSavesState(t *testing.T) {
 		"InUse": {
 			reason: "with its names and times, and without values",
 			input:  admin, objects: generationOf(1, ""),
-			want: "admin: {input: ID, latest: " + entry(1, "", spec) + "}",
+			want: "admin: {input: ID, latest: " + entry(1, "", spec) + "}\ngenerated/admin/1",
 		},
 		"NothingYet": {
 			reason: "a generation that is not stored is not named",
 			input:  admin, objects: "",
-			want: "admin: {input: ID}",
+			want: "admin: {input: ID}\ngenerated/admin/1",
 		},
 		"GracePeriod": {
 			reason: "a former one is named apart, until it is deleted",
 			input:  admin, objects: mark(generationOf(1, flagged), `"flagged":true`) + generationOf(2, ""),
-			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:00:00Z, ", spec) + "}, input: ID, latest: " + entry(2, "", spec) + "}\ndue 2026-01-03T01:00:00Z",
+			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:00:00Z, ", spec) + "}, input: ID, latest: " + entry(2, "", spec) + "}\ngenerated/admin/1 flagged\ngenerated/admin/2\ndue 2026-01-03T01:00:00Z",
 		},
 		"Pending": {
 			reason: "and so is the next one until it is in use",
 			input:  verified, objects: generationOf(1, "export.fn.crossplane.io/keepers-hash: one") + pending,
-			want: "admin: {input: ID, latest: " + keepers(entry(1, "", spec), "one") + ", pending: " + keepers(entry(2, "", spec), "two") + "}",
+			want: "admin: {input: ID, latest: " + keepers(entry(1, "", spec), "one") + ", pending: " + keepers(entry(2, "", spec), "two") + "}\ngenerated/admin/1\ngenerated/admin/2\ngenerated/admin/3",
 		},
 		"Recorded": {
 			reason: "the one that exports use counts while it is missing",
 			input:  admin, objects: exportedFrom(gone),
-			want: "admin: {input: ID, latest: " + missing("admin", 4, "xr-admin-4") + "}",
+			want: "admin: {input: ID, latest: " + missing("admin", 4, "xr-admin-4") + "}\ngenerated/admin/5",
 		},
 		"Listed": {
 			reason: "and otherwise the last one that the composite lists",
 			input:  admin, objects: listed,
-			want: "admin: {input: ID, latest: " + missing("admin", 7, "xr-admin-7") + "}",
+			want: "admin: {input: ID, latest: " + missing("admin", 7, "xr-admin-7") + "}\ngenerated/admin/7",
 		},
 		"Renamed": {
 			reason: "a renamed generator has the generation that it replaces, which is not flagged in the meantime",
 			input:  renamed, objects: generationOf(1, ""),
-			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\nroot: {input: ID, latest: " + missing("root", 1, "xr-admin-1") + "}",
+			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\nroot: {input: ID, latest: " + missing("root", 1, "xr-admin-1") + "}\ngenerated/admin/1\ngenerated/root/1",
 		},
 		"Retired": {
 			reason: "a generation whose generator left the input is flagged",
 			input:  none, objects: generationOf(1, ""),
-			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:30:00Z, ", "") + "}}",
+			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:30:00Z, ", "") + "}}\ngenerated/admin/1 flagged",
 		},
 		"RetiredBefore": {
 			reason: "and deleted after its grace period: the function must be called then",
 			input:  none, objects: mark(generationOf(1, flagged), `"flagged":true,"retired":true`),
-			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:00:00Z, ", "") + "}}\ndue 2026-01-03T01:00:00Z",
+			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:00:00Z, ", "") + "}}\ngenerated/admin/1 flagged\ndue 2026-01-03T01:00:00Z",
 		},
 		"RetiredMissing": {
 			reason: "nothing stays in use after the generator",
@@ -107,6 +108,32 @@ func TestRunSavesState(t *testing.T) {
 			reason: "an earlier step retires it",
 			input:  none, objects: generationOf(1, "") + earlier,
 			want: "",
+		},
+		"Superseded": {
+			reason: "a generation that is not kept is not named",
+			input:  admin, objects: strings.Replace(generationOf(1, ""), `,"adopted":true`, "", 1) + generationOf(2, ""),
+			want: "admin: {input: ID, latest: " + entry(2, "", spec) + "}\ngenerated/admin/2",
+		},
+		"RenamedWithOwn": {
+			reason: "a generator whose own generation exports use replaces none",
+			input:  renamed, objects: generationOf(1, "") + exportedFrom(strings.ReplaceAll(gone, "admin", "root")),
+			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:30:00Z, ", "") + "}}\n" +
+				"root: {input: ID, latest: " + missing("root", 4, "xr-root-4") + "}\ngenerated/admin/1 flagged\ngenerated/root/5",
+		},
+		"RetiredExported": {
+			reason: "while an export has a value of it, it is not flagged",
+			input:  none, objects: generationOf(1, "") + exportedFrom(used),
+			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\ngenerated/admin/1",
+		},
+		"RetiredExportedElsewhere": {
+			reason: "also if an earlier step has it",
+			input:  none, objects: generationOf(1, "") + exportedFrom(used) + earlier,
+			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\ngenerated/admin/1",
+		},
+		"RetiredImpostor": {
+			reason: "while another object has its number, nothing changes",
+			input:  none, objects: strings.Replace(generationOf(1, ""), "uid: g1", "uid: g9", 1) + exportedFrom(used),
+			want: "generated/admin/1 unready",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,6 +150,16 @@ func TestRunSavesState(t *testing.T) {
 				if v := result.GeneratorState[name]; v != nil {
 					got = append(got, name+": "+strings.ReplaceAll(showValue(v), s.plan.ID(), "ID"))
 				}
+			}
+			for _, g := range result.Generations {
+				line := g.Name
+				if strings.Contains(showObject(g.Desired), "flagged-for-gc-time") {
+					line += " flagged"
+				}
+				if !g.Ready {
+					line += " unready"
+				}
+				got = append(got, line)
 			}
 			if !result.Due.IsZero() {
 				got = append(got, "due "+result.Due.Format(time.RFC3339))
