@@ -3,6 +3,7 @@ package reconcile
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,9 +134,20 @@ func (h *historyReader) addCandidates(w *wantedGeneration, one *history) {
 		number++
 	}
 	if number > 0 {
+		if last := number - 1; one.isHidden(last) {
+			h.addCandidate(w, last, "")
+			h.addCandidate(w, last, h.suffix(one, last))
+		}
 		h.addCandidate(w, number, "")
 		h.addCandidate(w, number+1, h.suffix(one, number+1))
 	}
+}
+
+// isHidden reports whether a generation stores the number of one that Crossplane does not return. It may exist: the
+// composite may be an older one, which does not list it yet. It is looked up, and never created again, because each
+// number is used once.
+func (one *history) isHidden(number int) bool {
+	return !one.numbers[number] && slices.ContainsFunc(one.generations, func(k *generation) bool { return k.Highest == number })
 }
 
 func (h *historyReader) addCandidate(w *wantedGeneration, number int, suffix string) {
