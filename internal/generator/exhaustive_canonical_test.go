@@ -174,12 +174,12 @@ func (p *point) pass() {
 		ago = -graceUnits
 	}
 	for i := range p.Objects {
-		p.Objects[i].pass(ago)
+		pass(&p.Objects[i], ago)
 	}
 	p.Old, p.OldKind = view{}, fresh // each response is applied within a unit
 }
 
-func (o *instance) pass(longAgo ticks) {
+func pass(o *instance, longAgo ticks) {
 	if o.Number == 0 {
 		return
 	}
