@@ -315,7 +315,7 @@ func TestEmptyIsNil(t *testing.T) {
 		reason string
 		b      Bytes
 	}{
-		"Bytes":  {reason: "a slice without bytes, with memory behind it", b: New([]byte(canary)[:0])},
+		"Bytes":  {reason: "a slice without bytes, whose array still has the value", b: New([]byte(canary)[:0])},
 		"String": {reason: "a string without bytes, from the start of another one", b: FromString(canary[:0])},
 	}
 	for name, tc := range cases {
