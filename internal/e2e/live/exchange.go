@@ -1,7 +1,9 @@
 package live
 
 import (
+	"bytes"
 	"cmp"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -52,6 +54,40 @@ func (p Program) Output() string {
 	b, _ := os.ReadFile(p.Log) // it may never have run
 
 	return string(b)
+}
+
+// A Tail counts a text in what a log gets from now on. It is not safe for concurrent use.
+type Tail struct {
+	log, text string
+	at        int64 // what is before it has been read
+	n         int
+}
+
+// Follow returns the Tail of the program's log.
+func (p Program) Follow(text string) *Tail {
+	t := &Tail{log: p.Log, text: text}
+
+	if info, err := os.Stat(p.Log); err == nil { // it may never have run
+		t.at = info.Size()
+	}
+
+	return t
+}
+
+// Count returns how often whole lines of the log have had the text. It reads only what is new.
+func (t *Tail) Count() int {
+	log, err := os.Open(t.log)
+	if err != nil {
+		return t.n // it has never run
+	}
+	defer log.Close() //nolint:errcheck // It was only read.
+
+	b, _ := io.ReadAll(io.NewSectionReader(log, t.at, 1<<40)) // the next call reads what this one cannot
+	b = b[:bytes.LastIndexByte(b, '\n')+1]
+	t.at += int64(len(b))
+	t.n += bytes.Count(b, []byte(t.text))
+
+	return t.n
 }
 
 // Addresses returns the addresses of the replicas.

@@ -41,9 +41,12 @@ func (e *effects) saw(kind string, n int) {
 	e.did[kind] += n
 }
 
-// goOn repeats a step for some time, and then until it had an effect, at most for as long as a busy machine needs.
+// patience is how long a failure goes on if it has no effect. A busy machine needs most of it.
+const patience = time.Minute
+
+// goOn repeats a step for some time, and then until it had an effect or the patience ends.
 func goOn(d time.Duration, effect func() bool, step func()) {
-	for start := time.Now(); time.Since(start) < d || !effect() && time.Since(start) < 2*time.Minute; {
+	for start := time.Now(); time.Since(start) < d || !effect() && time.Since(start) < patience; {
 		step()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -22,11 +23,24 @@ func snapshotAge(t *testing.T, n int) int {
 	return min(n/4, int(setting(t, "LIVE_SNAPSHOT", 30)))
 }
 
-// snapshot copies the data of etcd. All failures before it are repaired then.
+// still waits until nothing changes etcd, no composite is paused, and no Usage exists: what a copy has of these would
+// stay after the restore. Other failures go on. The returned function ends the wait of these.
+func (w *ward) still() (resume func()) {
+	locks := []*sync.Mutex{&w.pausing, &w.using, &w.etcd}
+	for _, l := range locks {
+		l.Lock()
+	}
+
+	return func() {
+		for _, l := range locks {
+			l.Unlock()
+		}
+	}
+}
+
+// snapshot copies the data of etcd.
 func (w *ward) snapshot(ctx context.Context) error {
-	w.heals.Wait()
-	w.etcd.Lock()
-	defer w.etcd.Unlock()
+	defer w.still()()
 
 	return w.restartEtcd(ctx, func() (err error) {
 		w.copied = time.Now()
@@ -40,9 +54,7 @@ func (w *ward) snapshot(ctx context.Context) error {
 // restore lets etcd have what it had at the snapshot. The writers of sources then write again, as they do with real
 // sources.
 func (w *ward) restore(ctx context.Context) error {
-	w.heals.Wait()
-	w.etcd.Lock()
-	defer w.etcd.Unlock()
+	defer w.still()()
 
 	for start := time.Now(); !w.ExportedSince(w.copySeen) && time.Since(start) < time.Minute; {
 		time.Sleep(100 * time.Millisecond)

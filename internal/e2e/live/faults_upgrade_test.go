@@ -171,10 +171,10 @@ func (w *ward) exchange(name, path string, env []string, do func(p *live.Process
 // alternate makes all replicas answer calls, because Crossplane has one connection, and uses it while it can. It cuts a
 // connection only after a call was answered: gRPC waits for up to two minutes after several failed attempts to connect.
 func (w *ward) alternate(d time.Duration, effect func() bool) {
-	last := -1
+	calls, last := w.calls(), -1
 
 	goOn(d, effect, func() {
-		if n := ran() + w.answered(); n != last {
+		if n := calls(); n != last {
 			last = n
 
 			function.Cut()
@@ -186,22 +186,28 @@ func (w *ward) alternate(d time.Duration, effect func() bool) {
 
 // printed returns whether the program of a process prints a text from now on.
 func printed(p *live.Process, text string) func() bool {
-	before := strings.Count(p.Log(), text)
+	tail := p.Program().Follow(text)
 
-	return func() bool { return strings.Count(p.Log(), text) > before }
+	return func() bool { return tail.Count() > 0 }
 }
 
-// answered returns the number of calls that other programs than the usual one have answered.
-func (w *ward) answered() int {
-	n := 0
+// calls returns how many calls all programs of the function have answered from now on.
+func (w *ward) calls() func() int {
+	var tails []*live.Tail
 
 	for _, usual := range w.usual {
-		for _, name := range []string{"former", "clock"} {
-			n += strings.Count(usual.Variant(name, "").Output(), "Ran function")
+		for _, p := range []live.Program{usual, usual.Variant("former", ""), usual.Variant("clock", "")} {
+			tails = append(tails, p.Follow("Ran function"))
 		}
 	}
 
-	return n
+	return func() (n int) {
+		for _, t := range tails {
+			n += t.Count()
+		}
+
+		return n
+	}
 }
 
 // observe counts the effects that are in logs.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,7 +16,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-const used = "generation protected by a Usage"
+const (
+	usedGeneration = "generation protected by a Usage"
+	usedExport     = "export protected by a Usage"
+)
 
 // deletionAttempt is the annotation of an object that a Usage protected from a deletion.
 const deletionAttempt = "usage.crossplane.io/deletion-attempt-with-policy"
@@ -49,25 +53,36 @@ func (w *ward) prepareUsages(ctx context.Context) {
 	}
 }
 
-// usages returns the failure that a Usage refuses to delete a generation.
+// usages returns the failures that a Usage refuses to delete a generation or an export.
 func (w *ward) usages() []fault {
-	w.must(used, "generations whose deletion was refused")
+	kind := func(name, effect string, weight int, use func(composite string) user) fault {
+		w.must(name, effect)
 
-	return []fault{{used, 1, func(ctx context.Context, rng *rand.Rand) {
-		c := w.Composites[rng.IntN(len(w.Composites))]
-		name := "usage-" + strconv.FormatInt(rng.Int64(), 36)
-		w.heals.Go(func() { w.use(ctx, c, name) })
-	}}}
+		return fault{name, weight, func(ctx context.Context, rng *rand.Rand) {
+			c := w.Composites[rng.IntN(len(w.Composites))]
+			usage := "usage-" + strconv.FormatInt(rng.Int64(), 36)
+			w.heals.Go(func() { w.use(context.WithoutCancel(ctx), usage, use(c)) })
+		}}
+	}
+
+	return []fault{
+		kind(usedGeneration, "generations whose deletion was refused", 1, w.generationUser),
+		kind(usedExport, "exports whose deletion was refused, and that got a new value meanwhile", 1, w.exportUser),
+	}
 }
 
-// use protects the generation in use with a Usage, and rotates it. Crossplane cannot delete it until the Usage is gone.
-func (w *ward) use(ctx context.Context, composite, name string) {
+// A user has a Secret that a Usage protects, and what happens meanwhile.
+type user struct {
+	secret func(ctx context.Context) *unstructured.Unstructured // nil if there is none
+	do     func(ctx context.Context, secret *unstructured.Unstructured)
+}
+
+// use protects a Secret with a Usage, lets its user do something, and deletes the Usage.
+func (w *ward) use(ctx context.Context, name string, by user) {
 	w.using.Lock()
 	defer w.using.Unlock()
 
-	ctx = context.WithoutCancel(ctx)
-
-	secret := w.current(ctx, composite)
+	secret := by.secret(ctx)
 	if secret == nil {
 		return
 	}
@@ -92,30 +107,85 @@ func (w *ward) use(ctx context.Context, composite, name string) {
 		}
 
 		return err == nil && revision > 0
-	}, func() { time.Sleep(200 * time.Millisecond) })
+	}, pollStep)
 
 	if revision == 0 {
 		w.t.Logf("%s: Crossplane did not see the Usage in time", secret.GetName())
 		return
 	}
 
-	w.request(ctx, composite, usedGenerator)
-
-	attempted := false
-
-	goOn(0, func() bool {
-		o, err := plane.Get(ctx, live.RefOf(secret))
-		attempted = err == nil && o.GetUID() == secret.GetUID() && o.GetAnnotations()[deletionAttempt] != ""
-
-		return attempted || live.IsNotFound(err)
-	}, func() { time.Sleep(200 * time.Millisecond) })
-
-	if attempted {
-		w.saw(used, 1)
-		time.Sleep(2 * time.Second) // deletions are tried again
-	}
-
+	by.do(ctx, secret)
 	w.Protected(string(secret.GetUID()), revision, time.Now())
+}
+
+func pollStep() { time.Sleep(200 * time.Millisecond) }
+
+// generationUser rotates a generation that a Usage protects. Crossplane cannot delete it until the Usage is gone.
+func (w *ward) generationUser(composite string) user {
+	return user{
+		secret: func(ctx context.Context) *unstructured.Unstructured { return w.current(ctx, composite) },
+		do: func(ctx context.Context, secret *unstructured.Unstructured) {
+			w.request(ctx, composite, usedGenerator)
+
+			attempted := false
+
+			goOn(0, func() bool {
+				o, err := plane.Get(ctx, live.RefOf(secret))
+				attempted = err == nil && o.GetUID() == secret.GetUID() && o.GetAnnotations()[deletionAttempt] != ""
+
+				return attempted || live.IsNotFound(err)
+			}, pollStep)
+
+			if attempted {
+				w.saw(usedGeneration, 1)
+				time.Sleep(2 * time.Second) // deletions are tried again
+			}
+		},
+	}
+}
+
+// exportUser tries to delete an export that a Usage protects, and rotates its value.
+func (w *ward) exportUser(composite string) user {
+	export := live.Ref{APIVersion: "v1", Kind: "Secret", Namespace: faultsNamespace, Name: composite + "-app"}
+
+	return user{
+		secret: func(ctx context.Context) (secret *unstructured.Unstructured) {
+			w.insist(ctx, "read an export", func(ctx context.Context) (err error) {
+				if secret, err = plane.Get(ctx, export); live.IsNotFound(err) {
+					return nil
+				}
+
+				return err
+			})
+
+			return secret
+		},
+		do: func(ctx context.Context, secret *unstructured.Unstructured) {
+			refused := false
+
+			goOn(0, func() bool {
+				err := plane.Delete(ctx, export)
+				refused = err != nil && strings.Contains(err.Error(), "in-use")
+
+				return refused || err == nil // the laws report an object that was deleted
+			}, pollStep)
+
+			w.request(ctx, composite, "admin")
+
+			changed := false
+
+			goOn(0, func() bool {
+				o, err := plane.Get(ctx, export)
+				changed = err == nil && live.DataOf(o)["password"] != live.DataOf(secret)["password"]
+
+				return changed
+			}, pollStep)
+
+			if refused && changed {
+				w.saw(usedExport, 1)
+			}
+		},
+	}
 }
 
 // usedGenerator is the generator whose generations are protected.
