@@ -1,0 +1,90 @@
+package live_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// keep keeps processes running, as kubelets do.
+func (w *ward) keep(ctx context.Context) {
+	for ctx.Err() == nil {
+		for _, p := range append([]*live.Process{plane.Etcd, plane.APIServer, plane.ControllerManager, plane.Crossplane, plane.RBACManager}, function.Replicas...) {
+			w.mu.Lock()
+			if w.away[p] == 0 && ctx.Err() == nil {
+				if err := p.Start(); err != nil {
+					w.t.Error(err)
+				}
+			}
+			w.mu.Unlock()
+		}
+
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// hurry starts Crossplane again if it calls no function for some time. After several attempts to connect that failed,
+// its gRPC client waits for up to two minutes. Without this, most of a run is waiting.
+func (w *ward) hurry(ctx context.Context) {
+	const enough = 15 * time.Second
+
+	for calls, last, since := w.calls(), -1, time.Now(); ctx.Err() == nil; time.Sleep(time.Second) {
+		if n := calls(); n != last {
+			last, since = n, time.Now()
+		}
+
+		if time.Since(since) > enough {
+			w.t.Logf("no call for %s: Crossplane is started again", enough)
+			w.hurried.Add(1)
+			plane.Crossplane.Kill()
+
+			since = time.Now()
+		}
+	}
+}
+
+// hold kills processes, and prevents for some time that they are started again.
+func (w *ward) hold(d time.Duration, p ...*live.Process) {
+	hold := func(n int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+
+		for _, p := range p {
+			w.away[p] += n
+		}
+	}
+
+	hold(1)
+
+	for _, p := range p {
+		p.Kill()
+	}
+
+	w.later(d, func() { hold(-1) })
+}
+
+// later calls do, which repairs what the test broke, after the duration d.
+func (w *ward) later(d time.Duration, do func()) {
+	w.heals.Go(func() { time.Sleep(d); do() })
+}
+
+// insist repeats a call that fails while the API server does not run.
+func (w *ward) insist(ctx context.Context, what string, do func(ctx context.Context) error) {
+	for start := time.Now(); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		err := func() error {
+			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+
+			return do(ctx)
+		}()
+		if err == nil {
+			return
+		}
+
+		if time.Since(start) > 2*time.Minute {
+			w.t.Errorf("cannot %s for two minutes: %v", what, err)
+			return
+		}
+	}
+}

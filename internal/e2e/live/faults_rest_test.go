@@ -1,0 +1,129 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// rest waits until the system is stable: all composites are ready, and the law of the end holds.
+func (w *ward) rest(ctx context.Context, within time.Duration) error {
+	for deadline := time.Now().Add(within); ; time.Sleep(300 * time.Millisecond) {
+		err := w.well(ctx)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+func (w *ward) well(ctx context.Context) error {
+	list, err := plane.List(ctx, "v1", "Secret", faultsNamespace, "")
+	if err != nil {
+		return err
+	}
+
+	w.Final = nil
+
+	for i := range list {
+		v := laws.VersionOf("LISTED", &list[i], time.Now())
+		w.Add(v)
+		w.Final = append(w.Final, v)
+	}
+
+	var errs []error
+
+	for _, c := range w.Composites {
+		o, err := plane.Get(ctx, patient(c))
+		if err != nil {
+			return err
+		}
+
+		for _, condition := range []string{"Synced", "Ready", "ExportsReady"} {
+			if got := live.ConditionOf(o, condition); got.Status != "True" {
+				errs = append(errs, fmt.Errorf("%s: %s is %+v", c, condition, got))
+			}
+		}
+	}
+
+	for _, broken := range w.Settled() {
+		errs = append(errs, errors.New(broken))
+	}
+
+	return errors.Join(errs...)
+}
+
+// describe tells what the composites and their Secrets say, without any value.
+func (w *ward) describe(ctx context.Context) string {
+	var b strings.Builder
+
+	object := func(o *unstructured.Unstructured) {
+		fmt.Fprintf(&b, "%s %s: resourceVersion %s, created %s, deleted %s\n", o.GetKind(), o.GetName(),
+			o.GetResourceVersion(), o.GetCreationTimestamp().Format(time.RFC3339), o.GetDeletionTimestamp())
+
+		for _, k := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
+			if strings.HasPrefix(k, laws.Annotations) {
+				fmt.Fprintf(&b, "    %s: %s\n", k, o.GetAnnotations()[k])
+			}
+		}
+	}
+
+	for _, c := range w.Composites {
+		o, err := plane.Get(ctx, patient(c))
+		if err != nil {
+			fmt.Fprintf(&b, "%s: %v\n", c, err)
+			continue
+		}
+
+		object(o)
+
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, condition := range conditions {
+			fmt.Fprintf(&b, "    condition: %v\n", condition)
+		}
+
+		refs, _, _ := unstructured.NestedSlice(o.Object, "spec", "crossplane", "resourceRefs")
+		for _, ref := range refs {
+			fmt.Fprintf(&b, "    ref: %v\n", ref)
+		}
+	}
+
+	secrets, err := plane.List(ctx, "v1", "Secret", faultsNamespace, "")
+	if err != nil {
+		fmt.Fprintln(&b, err)
+	}
+
+	for i := range secrets {
+		object(&secrets[i])
+	}
+
+	return b.String()
+}
+
+// heal waits until the system is well after the last failure.
+func (w *ward) heal(ctx context.Context) {
+	healing := time.Now()
+	if err := w.rest(ctx, 3*time.Minute); err != nil {
+		w.t.Logf("not well three minutes after the last fault: %v\n%s", err, w.describe(ctx))
+
+		// The function stores nothing between two calls. If a new process of Crossplane recovers, the memory
+		// of the old process was wrong, for example because its watches were interrupted.
+		plane.Crossplane.Kill()
+
+		if err := w.rest(ctx, 2*time.Minute); err != nil {
+			w.t.Errorf("not well after Crossplane was started again either: %v\n%s", err, w.describe(ctx))
+		} else {
+			w.t.Log("WELL ONLY AFTER CROSSPLANE WAS STARTED AGAIN: its memory was wrong, see above")
+		}
+	}
+
+	w.t.Logf("well again after %s", time.Since(healing).Round(100*time.Millisecond))
+}
