@@ -93,8 +93,8 @@ func (p *point) withValue(value uint8) *instance {
 	return nil
 }
 
-// letGo stores that an export stops to have a value. What a late response gave back has the grace period that it had
-// before if the reconcile that replaces it stops: then nothing stores that it was used again.
+// letGo stores that an export stops to have a value. If a late response gave the value back, and the reconcile that
+// replaces it stops, nothing stores that it was used again. Then its grace period is the former one.
 func (c *call) letGo(p *point, s *copied) {
 	if m := p.withValue(s.Value); m != nil && (!m.SetBack || !c.stopped) {
 		m.LetGo, m.SetBack = 0, false
