@@ -275,4 +275,5 @@ func (w *ward) report(counts map[string]int, calls int) {
 	w.t.Logf("%5d versions of Secrets seen, %d of them exported", c.Versions, c.Exported)
 	w.t.Log(w.record.report())
 	w.t.Logf("%5d calls of the function were answered", calls)
+	w.t.Logf("%5d times Crossplane was started again because it called nothing", w.hurried.Load())
 }
