@@ -151,6 +151,7 @@ func (s *itemSimulation) reconcile(interrupted bool) {
 		switch w.Verb {
 		case functiontest.Deletes:
 			s.checkDelete(w.Key)
+		case functiontest.Lists:
 		case functiontest.Applies:
 			s.checkWrite(w.Key, w.Object)
 		}
