@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 // The attacks of a user who can create and delete Secrets in the namespace of a composite, and edit
@@ -284,5 +285,47 @@ func TestCodesAreInSecretsOnly(t *testing.T) {
 	state := functiontest.Meta(made, "annotations", functiontest.Prefix+"generator-state")
 	if made.GetFields()["kind"].GetStringValue() != "ConfigMap" || !strings.Contains(state, "follows") || strings.Contains(state, "codes") {
 		t.Errorf("it has %s; %s", made, c.Condition())
+	}
+}
+
+// After a generator is removed from the input, the grace period of its generation starts. An edit of the annotations does
+// not end it.
+func TestForgedStateOfARemovedGenerator(t *testing.T) {
+	const first = "v1|Secret|team-a|shop-admin-1"
+	edit := func(c *functiontest.ControlPlane, text, annotation string) {
+		functiontest.Set(c.Stored[first], text, "metadata", "annotations", annotation)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		attack func(c *functiontest.ControlPlane)
+	}{
+		"Flag": {"its own name and its labels say whose it is", func(*functiontest.ControlPlane) {}},
+		"Name": {"also if the composition resource name is that of another generation", func(c *functiontest.ControlPlane) {
+			edit(c, "generated/other/1", functiontest.ResourceNameAnnotation)
+		}},
+		"Other": {"also if it is not that of a generation", func(c *functiontest.ControlPlane) {
+			edit(c, "cache", functiontest.ResourceNameAnnotation)
+		}},
+		"Number": {"whatever its number is", func(c *functiontest.ControlPlane) {
+			edit(c, "generated/other/7", functiontest.ResourceNameAnnotation)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, strings.Replace(adminOnce, "0s", "1h", 1)))
+			c.Settle()
+			c.SetInput("secrets: [{name: connection, data: [{key: host, value: \"'db'\"}]}]")
+			c.Settle()
+			edit(c, "2026-01-01T00:00:00Z", functiontest.Prefix+"flagged-for-gc-time")
+			tc.attack(c)
+			for range 3 {
+				c.ReconcileHostile()
+			}
+			c.Wants(tc.reason, "shop-admin-1 shop-connection", "Available")
+			c.Now = c.Now.Add(limits.LostGracePeriod)
+			for range 3 {
+				c.ReconcileHostile()
+			}
+			c.Wants(tc.reason, "shop-connection", "Available")
+		})
 	}
 }
