@@ -329,3 +329,29 @@ func TestForgedStateOfARemovedGenerator(t *testing.T) {
 		})
 	}
 }
+
+// An export is kept with the value of a former generation. If it has lost its record, and the generation its state, it
+// is unknown whether the export has that value, so the generation stays.
+func TestForgedRecordAndState(t *testing.T) {
+	const first, connection = "v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-connection"
+	c := overGRPC(functiontest.NewControlPlane(t, adminOnce+`
+- {name: other, data: [{key: password, value: generated.admin.password}]}`))
+	c.Settle()
+	c.SetInput(adminOnce + `  - {key: host, value: composite.spec.host}
+- {name: other, data: [{key: password, value: generated.admin.password}]}`)
+	c.Annotate(rotateKey, "admin=1")
+	c.Settle()
+	functiontest.Set(c.Stored[connection], "{}", "metadata", "annotations", functiontest.Prefix+"generated")
+	functiontest.Set(c.Stored[first], "{}", "metadata", "annotations", functiontest.Prefix+"generator-state")
+	for range 3 {
+		c.ReconcileHostile()
+	}
+	if !strings.Contains(c.Names(), "shop-admin-1") {
+		t.Errorf("the generation is deleted while an export may have its value: %s", c.Names())
+	}
+	functiontest.Set(c.XR, "db", "spec", "host")
+	for range 5 {
+		c.ReconcileHostile()
+	}
+	c.Wants("no longer exported", "shop-admin-2 shop-connection shop-other", "Available")
+}
