@@ -202,6 +202,9 @@ func (c *ControlPlane) BeLate(kind string) {
 	c.late[kind] = view
 }
 
+// IsLate reports whether the informer of a kind is late.
+func (c *ControlPlane) IsLate(kind string) bool { return c.late[kind] != nil }
+
 // CatchUp ends what BeLate began.
 func (c *ControlPlane) CatchUp(kind string) { delete(c.late, kind) }
 
