@@ -1305,7 +1305,7 @@ func (s *simulation) checkDrop(key, name string) {
 	v := s.values[s.valueAt[key]]
 	early := func(since time.Time) bool { return s.Now.Before(since.Add(v.grace - 2*simulationSkew)) }
 	switch {
-	case s.isExported(v.value):
+	case s.isExported(v.value) && !v.back: // what was put back is another object than what the export recorded
 		s.fail("drop", "value %d of %s is dropped, and still exported", v.order, name)
 	case v.bare && !s.input.has(v.generator): // nothing says what it is
 	case (v.stripped || v.unlisted) && isWidget(key), (v.stripped || isWidget(key)) && !v.exported, v.again, v.forged, !v.adopted:
@@ -1319,15 +1319,18 @@ func (s *simulation) checkDrop(key, name string) {
 
 // checkForgotten: no generation is taken off the list while its value is exported. (One
 // that was put back is another object than what exports recorded. It is only desired while
-// the composite that was read lists it.) What was taken off without being exported is left
-// alone, and people are told.
+// the composite that was read lists it. The same is true after a backup brought the composite
+// back without its list.) What was taken off without being exported is left alone, and people
+// are told.
 func (s *simulation) checkForgotten(listed []string) {
 	for _, key := range s.generations() {
 		if slices.Contains(listed, key) || isDeleting(s.Stored[key]) {
 			delete(s.lost, key)
 			continue
 		}
-		if v := s.values[s.valueAt[key]]; slices.Contains(s.latest().listed, key) && s.isExported(v.value) && !v.back {
+		v := s.values[s.valueAt[key]]
+		restored := v.unlisted && !slices.Contains(s.versions[s.seen].listed, key)
+		if slices.Contains(s.latest().listed, key) && s.isExported(v.value) && !v.back && !restored {
 			s.fail("forgotten", "%s is exported, and neither desired nor deleted", key)
 		}
 		s.logf("%s is lost", key)
