@@ -2,6 +2,7 @@ package function_test
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -354,4 +355,28 @@ func TestForgedRecordAndState(t *testing.T) {
 		c.ReconcileHostile()
 	}
 	c.Wants("no longer exported", "shop-admin-2 shop-connection shop-other", "Available")
+}
+
+// If two generations have the same composition resource name, Crossplane observes only one of them. An observed object
+// keeps its name, so the other one must be desired with another composition resource name.
+func TestGenerationsWithOneName(t *testing.T) {
+	for _, name := range []string{"cache", "generated/other/1", "generated/admin/7", "generated/token/1"} {
+		t.Run(name, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, `
+generators: [{name: admin, password: {}}, {name: token, uuid: {}}]
+secrets: [{name: connection, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.token.uuid}]}]`))
+			c.Settle()
+			listed := slices.Clone(c.Listed)
+			for _, key := range []string{"v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-token-1"} {
+				functiontest.Set(c.Stored[key], name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			}
+			for range 4 {
+				c.ReconcileHostile()
+			}
+			c.Wants("both stay", "shop-admin-1 shop-connection shop-token-1", "Available")
+			if diff := cmp.Diff(listed, c.Listed); diff != "" {
+				t.Errorf("the composite lists other objects: -want, +got:\n%s", diff)
+			}
+		})
+	}
 }
