@@ -222,7 +222,7 @@ func (c *ControlPlane) desired(rsp *fnv1.RunFunctionResponse, observed map[strin
 		listed = append(listed, KeyOf(o))
 	}
 	slices.Sort(listed)
-	return objects, slices.Compact(listed)
+	return objects, listed
 }
 
 // order returns names in the order in which Crossplane goes through them.

@@ -161,27 +161,32 @@ func controllerOf(o *structpb.Struct) string {
 // LookUp answers a requirement from the informers, as a fetch of Crossplane does.
 func (c *ControlPlane) LookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
 	out, objects := &fnv1.Resources{}, c.seen(s.GetKind())
-	want := strings.Join([]string{s.GetApiVersion(), s.GetKind(), s.GetNamespace(), s.GetMatchName()}, "|")
 	for _, key := range slices.Sorted(maps.Keys(objects)) {
-		o := objects[key]
-		if s.GetMatchLabels() == nil {
-			if key == want {
-				out.Items = append(out.Items, &fnv1.Resource{Resource: o})
-			}
-			continue
-		}
-		matches := strings.HasPrefix(key, want)
-		for k, v := range s.GetMatchLabels().GetLabels() {
-			matches = matches && Meta(o, "labels", k) == v
-		}
-		if matches {
-			out.Items = append(out.Items, &fnv1.Resource{Resource: o})
+		if selects(s, objects[key]) {
+			out.Items = append(out.Items, &fnv1.Resource{Resource: objects[key]})
 		}
 	}
 	if s := c.connectionSecret(s.GetNamespace(), s.GetMatchName()); len(out.GetItems()) == 0 && s != nil {
 		out.Items = append(out.Items, &fnv1.Resource{Resource: s})
 	}
 	return out
+}
+
+// selects reports whether a selector selects an object. Without a namespace, it selects labels in all namespaces.
+func selects(s *fnv1.ResourceSelector, o *structpb.Struct) bool {
+	of := strings.Split(KeyOf(o), "|")
+	if of[0] != s.GetApiVersion() || of[1] != s.GetKind() {
+		return false
+	}
+	if s.GetMatchLabels() == nil {
+		return of[2] == s.GetNamespace() && of[3] == s.GetMatchName()
+	}
+	for k, v := range s.GetMatchLabels().GetLabels() {
+		if Meta(o, "labels", k) != v {
+			return false
+		}
+	}
+	return s.GetNamespace() == "" || of[2] == s.GetNamespace()
 }
 
 // BeLate makes the informer of a kind late: until CatchUp, Crossplane reads its objects as they are now. The informer of
