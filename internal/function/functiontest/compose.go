@@ -67,7 +67,7 @@ func (c *ControlPlane) step(number int, req *fnv1.RunFunctionRequest) *fnv1.RunF
 			req.RequiredResources[name] = c.LookUp(s)
 		}
 	}
-	rsp, _ := SettleRequirements(c.T, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	rsp := SettleRequirements(c.T, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 		rsp, err := c.send(proto.CloneOf(req))
 		if err != nil {
 			c.T.Fatal(err)
@@ -85,17 +85,17 @@ const mostCalls = 6
 // SettleRequirements calls the function until its requirements are stable, as Crossplane's FetchingFunctionRunner does:
 // with the context of the previous response, and with the objects that it required. The objects that the first request
 // has stay, unless the function requires others of the same name. One call is enough if the first request has all objects
-// that are required. It ends early with a fatal result, or without a response.
+// that are required. It ends early with a fatal result.
 func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
 	lookUp func(*fnv1.ResourceSelector) *fnv1.Resources,
-) (*fnv1.RunFunctionResponse, *fnv1.RunFunctionRequest) {
+) *fnv1.RunFunctionResponse {
 	t.Helper()
 	seeded := req.GetRequiredResources()
 	var before *fnv1.Requirements
 	for i := range mostCalls {
 		rsp := call(req)
-		if rsp == nil || FatalOf(rsp) != "" || proto.Equal(rsp.GetRequirements(), before) {
-			return rsp, req
+		if FatalOf(rsp) != "" || proto.Equal(rsp.GetRequirements(), before) {
+			return rsp
 		}
 		before = rsp.GetRequirements()
 		found := map[string]*fnv1.Resources{}
@@ -105,7 +105,7 @@ func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*f
 		}
 		equal := func(a, b *fnv1.Resources) bool { return proto.Equal(a, b) }
 		if i == 0 && maps.EqualFunc(req.GetRequiredResources(), found, equal) {
-			return rsp, req
+			return rsp
 		}
 		req = &fnv1.RunFunctionRequest{
 			Meta: req.GetMeta(), Input: req.GetInput(), Observed: req.GetObserved(), Desired: req.GetDesired(), Credentials: req.GetCredentials(),
@@ -113,7 +113,7 @@ func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*f
 		}
 	}
 	t.Fatalf("requirements are not stable after %d calls", mostCalls)
-	return nil, nil
+	return nil
 }
 
 func (c *ControlPlane) send(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
