@@ -2,6 +2,7 @@ package function_test
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 // The attacks of a user who can create and delete Secrets in the namespace of a composite, and edit
@@ -284,5 +286,97 @@ func TestCodesAreInSecretsOnly(t *testing.T) {
 	state := functiontest.Meta(made, "annotations", functiontest.Prefix+"generator-state")
 	if made.GetFields()["kind"].GetStringValue() != "ConfigMap" || !strings.Contains(state, "follows") || strings.Contains(state, "codes") {
 		t.Errorf("it has %s; %s", made, c.Condition())
+	}
+}
+
+// After a generator is removed from the input, the grace period of its generation starts. An edit of the annotations does
+// not end it.
+func TestForgedStateOfARemovedGenerator(t *testing.T) {
+	const first = "v1|Secret|team-a|shop-admin-1"
+	edit := func(c *functiontest.ControlPlane, text, annotation string) {
+		functiontest.Set(c.Stored[first], text, "metadata", "annotations", annotation)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		attack func(c *functiontest.ControlPlane)
+	}{
+		"Flag": {"its own name and its labels say whose it is", func(*functiontest.ControlPlane) {}},
+		"Name": {"also if the composition resource name is that of another generation", func(c *functiontest.ControlPlane) {
+			edit(c, "generated/other/1", functiontest.ResourceNameAnnotation)
+		}},
+		"Other": {"also if it is not that of a generation", func(c *functiontest.ControlPlane) {
+			edit(c, "cache", functiontest.ResourceNameAnnotation)
+		}},
+		"Number": {"whatever its number is", func(c *functiontest.ControlPlane) {
+			edit(c, "generated/other/7", functiontest.ResourceNameAnnotation)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, strings.Replace(adminOnce, "0s", "1h", 1)))
+			c.Settle()
+			c.SetInput("secrets: [{name: connection, data: [{key: host, value: \"'db'\"}]}]")
+			c.Settle()
+			edit(c, "2026-01-01T00:00:00Z", functiontest.Prefix+"flagged-for-gc-time")
+			tc.attack(c)
+			for range 3 {
+				c.ReconcileHostile()
+			}
+			c.Wants(tc.reason, "shop-admin-1 shop-connection", "Available")
+			c.Now = c.Now.Add(limits.LostGracePeriod)
+			for range 3 {
+				c.ReconcileHostile()
+			}
+			c.Wants(tc.reason, "shop-connection", "Available")
+		})
+	}
+}
+
+// An export is kept with the value of a former generation. If it has lost its record, and the generation its state, it
+// is unknown whether the export has that value, so the generation stays.
+func TestForgedRecordAndState(t *testing.T) {
+	const first, connection = "v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-connection"
+	c := overGRPC(functiontest.NewControlPlane(t, adminOnce+`
+- {name: other, data: [{key: password, value: generated.admin.password}]}`))
+	c.Settle()
+	c.SetInput(adminOnce + `  - {key: host, value: composite.spec.host}
+- {name: other, data: [{key: password, value: generated.admin.password}]}`)
+	c.Annotate(rotateKey, "admin=1")
+	c.Settle()
+	functiontest.Set(c.Stored[connection], "{}", "metadata", "annotations", functiontest.Prefix+"generated")
+	functiontest.Set(c.Stored[first], "{}", "metadata", "annotations", functiontest.Prefix+"generator-state")
+	for range 3 {
+		c.ReconcileHostile()
+	}
+	if !strings.Contains(c.Names(), "shop-admin-1") {
+		t.Errorf("the generation is deleted while an export may have its value: %s", c.Names())
+	}
+	functiontest.Set(c.XR, "db", "spec", "host")
+	for range 5 {
+		c.ReconcileHostile()
+	}
+	c.Wants("no longer exported", "shop-admin-2 shop-connection shop-other", "Available")
+}
+
+// If two generations have the same composition resource name, Crossplane observes only one of them. An observed object
+// keeps its name, so the other one must be desired with another composition resource name.
+func TestGenerationsWithOneName(t *testing.T) {
+	for _, name := range []string{"cache", "generated/other/1", "generated/admin/7", "generated/token/1"} {
+		t.Run(name, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, `
+generators: [{name: admin, password: {}}, {name: token, uuid: {}}]
+secrets: [{name: connection, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.token.uuid}]}]`))
+			c.Settle()
+			listed := slices.Clone(c.Listed)
+			for _, key := range []string{"v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-token-1"} {
+				functiontest.Set(c.Stored[key], name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			}
+			for range 4 {
+				c.ReconcileHostile()
+			}
+			c.Wants("both stay", "shop-admin-1 shop-connection shop-token-1", "Available")
+			if diff := cmp.Diff(listed, c.Listed); diff != "" {
+				t.Errorf("the composite lists other objects: -want, +got:\n%s", diff)
+			}
+		})
 	}
 }

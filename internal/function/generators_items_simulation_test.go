@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -39,6 +40,7 @@ func TestSimulationOfItems(t *testing.T) {
 			ControlPlane: functiontest.NewControlPlane(t, itemPasswords), rng: rand.New(rand.NewPCG(seed, 1)),
 			versions: map[string]int{"anna": 1, "bert": 1}, left: map[string]time.Time{},
 		}
+		s.Rand, s.Foreground = s.rng, true
 		for range 40 {
 			s.event()
 			if s.T.Failed() {
@@ -130,43 +132,36 @@ func itemOf(key string) (item string, generation, ok bool) {
 // reconcile reconciles, and stops anywhere if it is interrupted.
 func (s *itemSimulation) reconcile(interrupted bool) {
 	s.list()
-	rsp := s.Call()
+	req := s.Request()
+	rsp := s.Run(req)
 	s.list() // in another order
 	if again := s.Call(); !proto.Equal(s.comparable(rsp), s.comparable(again)) {
 		s.T.Errorf("another order of the list changes the response: %s and %s", rsp, again)
 	}
 	s.Response = rsp
-	desired := rsp.GetDesired().GetResources()
-	steps := len(s.Listed) + len(desired)
+	steps := len(s.Listed) + 1 + len(rsp.GetDesired().GetResources())
 	if interrupted {
 		steps = s.rng.IntN(steps + 1)
 	}
 	s.logf("reconcile, %d steps: %s", steps, s.Condition())
-	for _, key := range s.Listed {
-		o := s.Stored[key]
-		if _, ok := desired[functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation)]; o == nil || ok {
-			continue
-		}
+	s.Before = func(w functiontest.Write) error {
 		if steps--; steps < 0 {
-			return // the list is written after that
+			return errStopped
 		}
-		s.checkDelete(key)
-		delete(s.Stored, key)
+		switch w.Verb {
+		case functiontest.Deletes:
+			s.checkDelete(w.Key)
+		case functiontest.Lists:
+		case functiontest.Applies:
+			s.checkWrite(w.Key, w.Object)
+		}
+		return nil
 	}
-	s.Listed = nil
-	names := slices.Sorted(maps.Keys(desired))
-	for _, name := range names {
-		s.Listed = append(s.Listed, functiontest.KeyOf(desired[name].GetResource()))
+	if err := s.Write(rsp, req.GetObserved().GetResources()); errors.Is(err, errStopped) && s.rng.IntN(2) == 0 {
+		s.Restart()
 	}
-	for _, name := range names {
-		if steps--; steps < 0 {
-			return
-		}
-		o := desired[name].GetResource()
-		s.checkWrite(functiontest.KeyOf(o), o)
-		if err := s.Apply(name, o); err != nil {
-			s.T.Errorf("cannot apply %s: %v", name, err)
-		}
+	if !interrupted || s.rng.IntN(2) == 0 {
+		s.Collect()
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -190,6 +191,7 @@ type simulatedValue struct {
 	bare     bool // it has lost all labels and annotations of the function at once
 	back     bool // it is put back, as another object with the same value
 	accepted bool // by the owner of the composite
+	unlisted bool // the composite has lost its list since: only the record of an export tells a resource from a forged one
 
 	mark    string        // the flag that is stored
 	flagged time.Time     // true time of that
@@ -216,7 +218,9 @@ type simulation struct {
 	input    simulatedInput
 	plans    *plan.Cache // of a restarted function, or nil
 	began    time.Time
-	clock    time.Time // the function's
+	clock    time.Time                // the function's
+	last     *fnv1.RunFunctionRequest // to it
+	calls    int                      // of it, by the last reconcile
 	jumped   time.Duration
 	versions []simulatedVersion
 	seen     int
@@ -269,7 +273,8 @@ var simulatedHappenings = []struct {
 	{"goneWidget", 2, func(s *simulation) { s.configure(func(in *simulatedInput) { in.widget = !in.widget }) }},
 	{"hold", 4, (*simulation).hold},
 	{"jump", 2, func(s *simulation) { s.jumped += time.Duration(s.rng.IntN(3600)) * time.Second }},
-	{"failover", 2, func(s *simulation) { s.seen = 0 }},
+	{"failover", 2, func(s *simulation) { s.seen = 0; s.Restart() }},
+	{"late", 2, (*simulation).late},
 	{"restart", 1, func(s *simulation) {
 		if s.percent(10) { // it compiles all inputs anew
 			s.plans = plan.NewCache(simulated.env)
@@ -278,6 +283,9 @@ var simulatedHappenings = []struct {
 	{"unlisted", 1, func(s *simulation) { // a backup brings the composite back without its list
 		if s.fumbled && s.input.widget {
 			s.version(func(v *simulatedVersion) { v.listed = nil })
+			for _, v := range s.values {
+				v.unlisted = true
+			}
 		}
 	}},
 	{"move", 6, (*simulation).move},
@@ -387,6 +395,7 @@ func newSimulation(t testing.TB, seed uint64, log *[]string) *simulation {
 		values: map[string]*simulatedValue{}, valueAt: map[string]string{}, named: map[string]string{},
 		newest: map[string]int{}, lost: map[string]bool{},
 	}
+	s.Client, s.Rand, s.Foreground, s.Before, s.After = simulatedClient{s}, s.rng, true, s.before, s.after
 	s.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	s.began = s.Now
 	s.lag = simPick(s, 0, 10*time.Second, 10*time.Minute)
@@ -843,7 +852,7 @@ func (s *simulation) forget(key string) {
 }
 
 func (s *simulation) finalize(percent int) {
-	for _, key := range s.generations() {
+	for _, key := range slices.Sorted(maps.Keys(s.Stored)) {
 		if isDeleting(s.Stored[key]) && s.percent(percent) {
 			s.logf("%s is gone", key)
 			s.forget(key)
@@ -854,18 +863,20 @@ func (s *simulation) finalize(percent int) {
 func isDeleting(o *structpb.Struct) bool { return functiontest.Meta(o, "deletionTimestamp") != "" }
 
 func (s *simulation) calm() {
+	s.CatchUp("ConfigMap")
+	s.CatchUp("Widget")
 	lag, skew, crashes, fumbled, hostile := s.lag, s.skew, s.crashes, s.fumbled, s.hostile
 	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = 0, 0, 0, false, false
 	s.once()
 	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = lag, skew, crashes, fumbled, hostile
 }
 
-// once is a reconcile as Crossplane v2.4 does it: what it reads of the composite may be
-// old, it deletes first, then stores what the composite lists, then applies in any order.
+// once is a reconcile of Crossplane, which may read an old composite.
 func (s *simulation) once() {
 	s.changed = false
 	v := s.read()
 	input, _ := simulatedPlans(s.T, s.input)
+	s.composeEarlier()
 	req, key := s.Observe(input, v.xr, v.listed)
 	if req == nil {
 		s.logf("Crossplane cannot tell what %s is", key)
@@ -877,8 +888,8 @@ func (s *simulation) once() {
 	if s.skew > 0 {
 		s.clock = s.clock.Add(time.Duration(s.rng.Int64N(int64(2*s.skew))) - s.skew)
 	}
-	s.composeEarlier(req)
-	rsp, last := s.callAll(req)
+	s.calls = 0
+	rsp := s.Run(req)
 	if s.broken != "" {
 		return
 	}
@@ -887,13 +898,32 @@ func (s *simulation) once() {
 		s.logf("%s", text)
 		return
 	}
-	s.checkResponse(rsp, last)
+	s.checkResponse(rsp, s.last)
 	if s.broken != "" {
 		return
 	}
-	done := s.applyAll(rsp, req)
-	if stale := s.seen < len(s.versions)-1; done && !s.changed && !stale && s.broken == "" {
-		s.checkDue(rsp, last)
+	err := s.Write(rsp, req.GetObserved().GetResources())
+	if err != nil {
+		s.logf("the reconcile is lost: %v", err)
+		if s.percent(50) {
+			s.Restart()
+		}
+	}
+	if s.finalizers == 0 && s.percent(50) {
+		s.finalize(100)
+	}
+	if stale := s.seen < len(s.versions)-1; err == nil && !s.changed && !stale && s.broken == "" {
+		s.checkDue(rsp, s.last)
+	}
+}
+
+// late makes the informer of a kind late, or ends that.
+func (s *simulation) late() {
+	for _, kind := range []string{"ConfigMap", "Widget"} {
+		if s.CatchUp(kind); s.lag > 0 && s.percent(60) {
+			s.logf("the informer of %ss is late", kind)
+			s.BeLate(kind)
+		}
 	}
 }
 
@@ -944,79 +974,48 @@ func (s *simulation) run(req *fnv1.RunFunctionRequest, clock time.Time) *fnv1.Ru
 	return rsp
 }
 
-// callAll calls the function until what it requires is stable, and returns the last request also.
-func (s *simulation) callAll(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, *fnv1.RunFunctionRequest) {
-	calls := 0
-	return functiontest.SettleRequirements(s.T, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-		if calls++; calls > 3 {
-			s.fail("requirements", "differ in more than one round")
-		} else if calls > 2 {
-			s.logf("another round")
-		}
-		rsp := s.run(req, s.clock)
-		if s.broken != "" {
+// A simulatedClient calls a replica of the function.
+type simulatedClient struct{ *simulation }
+
+func (s simulatedClient) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest, _ ...grpc.CallOption) (*fnv1.RunFunctionResponse, error) {
+	if s.calls++; s.calls > 3 {
+		s.fail("requirements", "differ in more than one round")
+	} else if s.calls > 2 {
+		s.logf("another round")
+	}
+	s.last = req
+	rsp := s.run(req, s.clock)
+	if s.broken != "" {
+		rsp = &fnv1.RunFunctionResponse{Results: []*fnv1.Result{{Severity: fnv1.Severity_SEVERITY_FATAL, Message: s.broken}}}
+	}
+	return rsp, nil
+}
+
+// before checks a write of Crossplane, and reports whether it crashes or fails there.
+func (s *simulation) before(w functiontest.Write) error {
+	if s.broken != "" || s.crashes > 0 && s.percent(s.crashes) {
+		return errStopped
+	}
+	switch w.Verb {
+	case functiontest.Deletes:
+		if isDeleting(s.Stored[w.Key]) {
 			return nil
 		}
-		return rsp
-	}, s.LookUp)
-}
-
-func (s *simulation) crash() bool {
-	if s.crashes > 0 && s.percent(s.crashes) {
-		s.logf("the reconcile is lost")
-		return true
-	}
-	return false
-}
-
-// applyAll that is desired. It reports whether it came to the end.
-func (s *simulation) applyAll(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest) bool {
-	desired := rsp.GetDesired().GetResources()
-	observed := slices.Sorted(maps.Keys(req.GetObserved().GetResources()))
-	s.rng.Shuffle(len(observed), func(i, j int) { observed[i], observed[j] = observed[j], observed[i] })
-	for _, name := range observed {
-		if _, ok := desired[name]; ok {
-			continue
-		}
-		key := functiontest.KeyOf(req.GetObserved().GetResources()[name].GetResource())
-		if s.crash() {
-			return false
-		}
-		if o := s.Stored[key]; o == nil || isDeleting(o) {
-			continue
-		}
-		s.logf("deletes %s", key)
-		if key == movedKey {
-			s.checkMovedDrop(name)
+		s.logf("deletes %s", w.Key)
+		if w.Key == movedKey {
+			s.checkMovedDrop(w.Name)
 		} else {
-			s.checkDrop(key, name)
+			s.checkDrop(w.Key, w.Name)
 		}
 		s.changed = true
-		s.remove(key)
-	}
-	if s.crash() {
-		return false
-	}
-	names := slices.Sorted(maps.Keys(desired))
-	objects := map[string]*structpb.Struct{}
-	var listed []string
-	for _, name := range names {
-		objects[name] = named(desired[name].GetResource(), req.GetObserved().GetResources()[name].GetResource())
-		if key := functiontest.KeyOf(objects[name]); !slices.Contains(listed, key) {
-			listed = append(listed, key)
+	case functiontest.Lists:
+		s.checkForgotten(w.Listed)
+		s.checkMovedListed(w.Listed)
+		if !slices.Equal(s.latest().listed, w.Listed) {
+			s.changed = true
+			s.version(func(v *simulatedVersion) { v.listed = w.Listed })
 		}
-	}
-	s.checkForgotten(listed)
-	s.checkMovedListed(listed)
-	if !slices.Equal(s.latest().listed, listed) {
-		s.changed = true
-		s.version(func(v *simulatedVersion) { v.listed = listed })
-	}
-	s.rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	for _, name := range names {
-		if s.crash() {
-			return false
-		}
+	case functiontest.Applies:
 		if s.lag > 0 || s.crashes > 0 {
 			s.Now = s.Now.Add(time.Duration(s.rng.IntN(300)) * time.Millisecond) // time goes on
 			if s.percent(1) {
@@ -1024,42 +1023,25 @@ func (s *simulation) applyAll(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFuncti
 				s.attack()
 			}
 		}
-		s.write(name, objects[name])
-		if s.broken != "" {
-			return false
-		}
 	}
-	return true
+	return nil
 }
 
-// named is an object with the name that the composed resource has already.
-func named(o, observed *structpb.Struct) *structpb.Struct {
-	if observed == nil || functiontest.KeyOf(o) == functiontest.KeyOf(observed) {
-		return o
-	}
-	o = proto.Clone(o).(*structpb.Struct)
-	functiontest.Set(o, functiontest.Meta(observed, "name"), "metadata", "name")
-	return o
-}
-
-// write an object, and keep what is true of it.
-func (s *simulation) write(name string, o *structpb.Struct) {
-	key := functiontest.KeyOf(o)
-	was := s.Stored[key]
-	if err := s.checkMoved(key, o); err != nil {
+// after keeps what is true of an object that was applied.
+func (s *simulation) after(w functiontest.Write, was *structpb.Struct, err error) {
+	key, name := w.Key, w.Name
+	s.checkMoved(key, was, w.Object)
+	if err != nil {
 		s.logf("rejected: %v", err)
 		return
 	}
-	if err := s.Apply(name, o); err != nil {
-		s.logf("rejected: %v", err)
-		return
-	}
-	if o = s.Stored[key]; o == was {
+	o := s.Stored[key]
+	if o == was {
 		return
 	}
 	s.changed = true
 	if s.valueAt[key] != "" || strings.HasPrefix(name, "generated/") {
-		if v := s.values[s.valueAt[key]]; was != nil && !v.stripped && !proto.Equal(was.GetFields()["spec"], o.GetFields()["spec"]) {
+		if v := s.values[s.valueAt[key]]; was != nil && !v.stripped && !s.isHidden(key) && !proto.Equal(was.GetFields()["spec"], o.GetFields()["spec"]) {
 			s.fail("as made", "the spec of %s changes", key)
 		}
 		if s.named[key] == "" { // whatever people make of it
@@ -1074,6 +1056,13 @@ func (s *simulation) write(name string, o *structpb.Struct) {
 		s.checkExport(export, was, o)
 	}
 	s.named[key] = name
+}
+
+// isHidden reports whether Crossplane could not see an object: the composite that it read does not list it, and the
+// informer of its kind is late. Then, a resource that was just created is made again from the composite. This cannot
+// happen to a Secret.
+func (s *simulation) isHidden(key string) bool {
+	return isWidget(key) && s.IsLate("Widget") && !slices.Contains(s.versions[s.seen].listed, key)
 }
 
 // writeGeneration keeps what is true of it.
@@ -1125,9 +1114,9 @@ func (s *simulation) isExported(value string) bool {
 			if value == "" || o == nil || exportedValue(o, g) != value || name == "moved" && !s.input.moved.isExport() {
 				continue
 			}
-			if said := annotation(o, "generated"); (said == "" || strings.Contains(said, "forged")) && !s.input.has(g) {
-				// If people removed the annotation of a kept export, its values of a generator that
-				// left the input are unknown.
+			if said := annotation(o, "generated"); (said == "" || strings.Contains(said, "forged")) && (!s.input.has(g) || g == "widget" && s.values[value].unlisted) {
+				// If people removed the annotation of a kept export, its values of a generator that left the input are
+				// unknown, and those of a resource that the composite does not list.
 				continue
 			}
 			return true
@@ -1148,6 +1137,7 @@ func (s *simulation) letGo(o *structpb.Struct) {
 func (s *simulation) quiet() {
 	s.logf("quiet from now on")
 	s.mend()
+	s.Restart()
 	s.lag, s.skew, s.crashes, s.fumbled, s.hostile = 0, 0, 0, false, false
 	s.configure(func(in *simulatedInput) { in.adminPolicy = simulatedPolicies[in.adminPolicy].quiet })
 	for name := range simulatedExports {
@@ -1315,10 +1305,10 @@ func (s *simulation) checkDrop(key, name string) {
 	v := s.values[s.valueAt[key]]
 	early := func(since time.Time) bool { return s.Now.Before(since.Add(v.grace - 2*simulationSkew)) }
 	switch {
-	case s.isExported(v.value):
+	case s.isExported(v.value) && !v.back: // what was put back is another object than what the export recorded
 		s.fail("drop", "value %d of %s is dropped, and still exported", v.order, name)
 	case v.bare && !s.input.has(v.generator): // nothing says what it is
-	case v.stripped && isWidget(key), (v.stripped || isWidget(key)) && !v.exported, v.again, v.forged, !v.adopted:
+	case (v.stripped || v.unlisted) && isWidget(key), (v.stripped || isWidget(key)) && !v.exported, v.again, v.forged, !v.adopted:
 	case v.flagged.IsZero():
 		s.fail("grace", "value %d of %s is dropped, and was not flagged", v.order, name)
 	case early(v.flagged), early(v.unheld):
@@ -1329,15 +1319,18 @@ func (s *simulation) checkDrop(key, name string) {
 
 // checkForgotten: no generation is taken off the list while its value is exported. (One
 // that was put back is another object than what exports recorded. It is only desired while
-// the composite that was read lists it.) What was taken off without being exported is left
-// alone, and people are told.
+// the composite that was read lists it. The same is true after a backup brought the composite
+// back without its list.) What was taken off without being exported is left alone, and people
+// are told.
 func (s *simulation) checkForgotten(listed []string) {
 	for _, key := range s.generations() {
 		if slices.Contains(listed, key) || isDeleting(s.Stored[key]) {
 			delete(s.lost, key)
 			continue
 		}
-		if v := s.values[s.valueAt[key]]; slices.Contains(s.latest().listed, key) && s.isExported(v.value) && !v.back {
+		v := s.values[s.valueAt[key]]
+		restored := v.unlisted && !slices.Contains(s.versions[s.seen].listed, key)
+		if slices.Contains(s.latest().listed, key) && s.isExported(v.value) && !v.back && !restored {
 			s.fail("forgotten", "%s is exported, and neither desired nor deleted", key)
 		}
 		s.logf("%s is lost", key)

@@ -3,13 +3,11 @@ package function_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -69,14 +67,18 @@ func TestItemsSimulation(t *testing.T) {
 	for seed := range uint64(itemHistories) {
 		h := &itemsHistory{ControlPlane: functiontest.NewControlPlane(t, itemsInput), rng: rand.New(rand.NewPCG(seed, 7))}
 		h.input = functiontest.Parse(t, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+itemsInput)
-		h.versions, h.stops = []itemsVersion{{}}, true
+		h.versions, h.stops, h.Rand, h.Foreground = []itemsVersion{{}}, true, h.rng, true
 		for range itemEvents {
 			if h.rng.IntN(2) == 0 {
 				h.edit()
 			}
+			if h.CatchUp("ConfigMap"); h.rng.IntN(4) == 0 {
+				h.BeLate("ConfigMap")
+			}
 			h.reconcile(seed)
 		}
 		h.stops, h.seen = false, len(h.versions)-1
+		h.CatchUp("ConfigMap")
 		for range 3 {
 			h.reconcile(seed)
 		}
@@ -129,63 +131,33 @@ func (h *itemsHistory) reconcile(seed uint64) {
 		xr.Fields["spec"].GetStructValue().Fields["users"] = structpb.NewListValue(list)
 	}
 	req, _ := h.Observe(h.input, xr, v.listed)
-	h.Response, _ = functiontest.SettleRequirements(h.T, proto.CloneOf(req), func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-		rsp, err := h.Fn.RunFunction(h.T.Context(), proto.CloneOf(req))
-		if err != nil {
-			h.T.Fatal(err)
-		}
-		return rsp
-	}, h.LookUp)
+	observed := proto.CloneOf(req).GetObserved().GetResources()
+	h.Response = h.Run(req)
 	if text := functiontest.FatalOf(h.Response); text != "" {
 		h.T.Fatalf("seed %d: %s", seed, text)
 	}
-	if err := h.apply(seed, v, req.GetObserved().GetResources()); err != nil && !errors.Is(err, errStopped) {
-		h.T.Fatalf("seed %d: %v", seed, err)
+	latest := &h.versions[len(h.versions)-1]
+	h.Listed = latest.listed
+	h.Before = func(w functiontest.Write) error { return h.before(seed, v, w) }
+	if err := h.Write(h.Response, observed); errors.Is(err, errStopped) && h.rng.IntN(2) == 0 {
+		h.Restart()
+	}
+	latest.listed = h.Listed
+	if !h.stops || h.rng.IntN(2) == 0 {
+		h.Collect()
 	}
 }
 
 var errStopped = errors.New("stopped")
 
-// stop reports whether Crossplane stops here.
-func (h *itemsHistory) stop() error {
+// before checks what is deleted, and reports whether Crossplane stops here.
+func (h *itemsHistory) before(seed uint64, v itemsVersion, w functiontest.Write) error {
+	roles, known := v.keys()
+	if _, ok := roles[strings.TrimPrefix(w.Name, "users/")]; w.Verb == functiontest.Deletes && (ok || !known) {
+		h.T.Fatalf("seed %d: %s is deleted, and the list is %v", seed, w.Name, v.users)
+	}
 	if h.stops && h.rng.IntN(8) == 0 {
 		return errStopped
-	}
-	return nil
-}
-
-// apply deletes what is no longer desired, lists what is, and applies it.
-func (h *itemsHistory) apply(seed uint64, v itemsVersion, observed map[string]*fnv1.Resource) error {
-	desired := h.Response.GetDesired().GetResources()
-	roles, known := v.keys()
-	for _, name := range slices.Sorted(maps.Keys(observed)) {
-		if _, ok := desired[name]; ok {
-			continue
-		}
-		key := strings.TrimPrefix(name, "users/")
-		if _, ok := roles[key]; ok || !known {
-			h.T.Fatalf("seed %d: %s is deleted, and the list is %v", seed, name, v.users)
-		}
-		if err := h.stop(); err != nil {
-			return err
-		}
-		delete(h.Stored, functiontest.KeyOf(observed[name].GetResource()))
-	}
-	if err := h.stop(); err != nil {
-		return err
-	}
-	latest, names := &h.versions[len(h.versions)-1], slices.Sorted(maps.Keys(desired))
-	latest.listed = nil
-	for _, name := range names {
-		latest.listed = append(latest.listed, functiontest.KeyOf(desired[name].GetResource()))
-	}
-	for _, name := range names {
-		if err := h.stop(); err != nil {
-			return err
-		}
-		if err := h.Apply(name, desired[name].GetResource()); err != nil {
-			return err
-		}
 	}
 	return nil
 }

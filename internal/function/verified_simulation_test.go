@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -47,6 +48,8 @@ func newVerifiedSimulation(d database, seed uint64) *verifiedSimulation {
 		accepted: map[string]bool{}, marked: map[string]bool{},
 	}
 	s.set("")
+	s.Restart()
+	s.Rand, s.Foreground = s.rng, true
 	return s
 }
 
@@ -76,46 +79,44 @@ func (s *verifiedSimulation) secrets() []string {
 	})
 }
 
-// reconcile deletes first, then lists what is desired, and then applies it in any order. It stops after some writes.
+// reconcile reconciles, and stops after some writes.
 func (s *verifiedSimulation) reconcile(most int) {
-	rsp := s.Call()
-	if s.Response = rsp; s.Fatal() != "" {
+	req := s.Request()
+	if s.Response = s.Run(req); s.Fatal() != "" {
 		s.logf("fatal: %s", s.Fatal())
 		return
 	}
 	s.logf("reconcile with %d writes: %s", most, s.Condition())
-	desired := rsp.GetDesired().GetResources()
-	for _, key := range s.Listed {
-		o := s.Stored[key]
-		if _, ok := desired[functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation)]; ok || o == nil {
-			continue
-		}
+	s.Before = func(w functiontest.Write) error {
 		if most--; most < 0 {
-			return
+			return errStopped
 		}
-		s.remove(key)
+		if w.Verb == functiontest.Deletes {
+			s.checkDelete(w.Object)
+		}
+		return nil
 	}
-	names := slices.Sorted(maps.Keys(desired))
-	s.Listed = nil
-	for _, name := range names {
-		s.Listed = append(s.Listed, functiontest.KeyOf(desired[name].GetResource()))
-	}
-	s.rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	for _, name := range names[:max(min(most, len(names)), 0)] {
-		if err := s.Apply(name, desired[name].GetResource()); err != nil {
-			s.breaks("cannot apply %s: %v", name, err)
+	s.After = func(w functiontest.Write, _ *structpb.Struct, err error) {
+		if err != nil {
+			s.breaks("cannot apply %s: %v", w.Name, err)
 		}
 		s.check()
 	}
+	if err := s.Write(s.Response, req.GetObserved().GetResources()); errors.Is(err, errStopped) && s.rng.IntN(2) == 0 {
+		s.Restart()
+	}
+	if most > 0 || s.rng.IntN(2) == 0 {
+		s.Collect()
+	}
 }
 
-func (s *verifiedSimulation) remove(key string) {
-	_, name, _ := strings.Cut(key, "team-a|")
-	value := s.has(name)
-	delete(s.Stored, key)
+func (s *verifiedSimulation) checkDelete(o *structpb.Struct) {
+	name := functiontest.Meta(o, "name")
 	s.logf("%s is deleted", name)
 	for _, export := range []string{"shop-setter", "shop-app"} {
-		if isGeneration := strings.HasPrefix(name, "shop-admin-"); isGeneration && s.has(export) == value {
+		// An export that is already being deleted cannot keep a generation.
+		gone := isDeleting(s.Stored["v1|Secret|team-a|"+export])
+		if isGeneration := strings.HasPrefix(name, "shop-admin-"); isGeneration && !gone && s.has(export) == exportedValue(o, "password") {
 			s.breaks("%s is deleted while %s has its value", name, export)
 		}
 	}

@@ -204,6 +204,7 @@ secrets:
 `)
 			verify := func(number int) { // the object is composed by another step
 				o := functiontest.Parse(t, fmt.Sprintf(tc.observed, number))
+				o.GetFields()["metadata"].GetStructValue().Fields["ownerReferences"] = functiontest.OwnedBy(c.XR)
 				for range 4 {
 					c.Stored[functiontest.KeyOf(o)] = o
 					c.Listed = append(c.Listed, functiontest.KeyOf(o))

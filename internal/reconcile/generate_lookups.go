@@ -65,7 +65,9 @@ func requirementOf(ref generator.Reference) Requirement {
 // addFound adds an object that was looked up.
 func (h *historyReader) addFound(name string, number int, o wire.Struct, listed bool) {
 	k := readGeneration(h.plan.Generator(name), name, number, observation.Resource{Object: o}, listed)
-	if composed := object.CompositionResourceName(o); composed != "" && !h.composes(composed) {
+	composed := object.CompositionResourceName(o)
+	_, taken := h.req.Observation.Resources[composed] // by another object, whose name Crossplane keeps
+	if composed != "" && !taken && !h.composes(composed) {
 		k.composed = composed
 	}
 	h.add(k)

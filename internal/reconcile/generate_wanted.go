@@ -301,7 +301,8 @@ func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Gene
 	out := k.Generation
 	out.Exported = a.exported(k)
 	h := a.byGenerator[k.Generator]
-	out.Candidate = h.record != nil && h.record.candidates[k.id()] || h.unknownCandidate && !k.Adopted
+	out.Candidate = h.record != nil && h.record.candidates[k.id()] || h.unknownCandidate && !k.Adopted ||
+		h.unrecorded && k.lost // an export may have its value
 	out.Offered = h.offered[k.id()] == h.setters
 	out.Stale, out.Unchecked = w.compare(k)
 	if k.Kind == "" && lacksKeys(k, w.Keys) {

@@ -273,7 +273,7 @@ func (p *play) reconcile(hurt bool) answer {
 	c := command{Op: "reconcile", Late: map[string]bool{}}
 	if hurt {
 		for range []int{0, 0, 1, 1, 1, 2}[p.rng.IntN(6)] {
-			c.Faults = append(c.Faults, fault{p.rng.IntN(p.points), faultKinds[p.rng.IntN(len(faultKinds))]})
+			c.Faults = append(c.Faults, fault{At: p.rng.IntN(p.points), Kind: faultKinds[p.rng.IntN(len(faultKinds))]})
 		}
 		if p.rng.IntN(8) == 0 {
 			p.mu.Lock()
@@ -284,7 +284,7 @@ func (p *play) reconcile(hurt bool) answer {
 		if p.rng.IntN(4) == 0 { // where the cache of responses is asked is not known before
 			for i := range 12 {
 				if !slices.ContainsFunc(c.Faults, func(f fault) bool { return f.At == p.points-i }) {
-					c.Faults = append(c.Faults, fault{i + 4, "old"})
+					c.Faults = append(c.Faults, fault{At: i + 4, Kind: "old"})
 				}
 			}
 		}

@@ -34,6 +34,7 @@ type (
 
 	fault struct {
 		At   int    `json:"at"`
+		Call string `json:"call,omitempty"`
 		Kind string `json:"kind"`
 	}
 

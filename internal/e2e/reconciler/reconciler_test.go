@@ -5,7 +5,6 @@ package reconciler_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -24,10 +23,9 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/proof"
 )
-
-var update = flag.Bool("update", false, "store the trace of the planted fault")
 
 // setting returns a number from an environment variable, or the default.
 func setting(t *testing.T, name string, otherwise uint64) uint64 {
@@ -196,7 +194,7 @@ func TestFindsPlantedFault(t *testing.T) {
 		t.Fatalf("the planted fault was not found in %d reconciles", y.reconciles)
 	}
 	t.Logf("found in history %d, after %d reconciles: %v", y.histories, y.reconciles, slices.Sorted(maps.Keys(bad.broken)))
-	if !*update {
+	if !*functiontest.UpdateGolden {
 		return
 	}
 	first := slices.Min(slices.Collect(maps.Keys(replayed(t, bad.trace, func(f runner) runner { return f }))))

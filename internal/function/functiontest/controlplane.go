@@ -1,10 +1,9 @@
 package functiontest
 
 import (
-	"context"
 	"encoding/base64"
-	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -30,18 +29,32 @@ type ControlPlane struct {
 	XR       *structpb.Struct // the composite
 	input    *structpb.Struct
 	Later    []string                     // inputs of further steps
-	Stored   map[string]*structpb.Struct  // by apiVersion/kind/namespace/name
+	Stored   map[string]*structpb.Struct  // by apiVersion|kind|namespace|name
 	Listed   []string                     // keys of stored that the composite lists, or will be stored
 	Details  map[string]map[string][]byte // connection details, by the same key
 	UIDs     int                          // of created objects
 	Calls    int                          // of the function, by all reconciles
 	Response *fnv1.RunFunctionResponse    // the last one
 
+	Earlier *fnv1.State // what an earlier step desires
+
+	// Rand is the order of deletions and of applies, which is random in Crossplane. Without it, they are sorted by name.
+	Rand *rand.Rand
+	// Before is called before each write of a reconcile. Its error ends the reconcile there: Crossplane crashes, or the
+	// API server fails or refuses the call.
+	Before func(w Write) error
+	// After is called after an object was applied, or refused as invalid. It may be nil.
+	After func(w Write, was *structpb.Struct, err error)
+	// Foreground is set if deletions of Crossplane end only with Collect. Otherwise they end with the reconcile.
+	Foreground bool
+	deleted    map[string]bool // keys of objects that Crossplane deletes in the foreground
+
 	// Forgets is set for a Crossplane before v2.4. It neither watches required objects, nor remembers them for the next
 	// reconcile.
 	Forgets  bool
-	required []map[string]*fnv1.ResourceSelector // of the last reconcile, by step
-	requires []map[string]*fnv1.ResourceSelector // of the last call
+	required []map[string]*fnv1.ResourceSelector    // of the last reconcile that did not fail, by step
+	requires []map[string]*fnv1.ResourceSelector    // of the last call
+	late     map[string]map[string]*structpb.Struct // what late informers see, by kind
 }
 
 // ControlPlaneXR is the composite of a new ControlPlane.
@@ -84,24 +97,33 @@ func Meta(o *structpb.Struct, path ...string) string {
 }
 
 // Request returns what Crossplane observes now.
-func (c *ControlPlane) Request() *fnv1.RunFunctionRequest {
-	xr := proto.Clone(c.XR).(*structpb.Struct)
-	List(xr, c.Listed)
-	req, unnamed := c.Observe(c.input, xr, c.Listed)
+func (c *ControlPlane) Request() *fnv1.RunFunctionRequest { return c.request(c.Listed) }
+
+// request returns what Crossplane observes if it reads a composite that lists these objects.
+func (c *ControlPlane) request(listed []string) *fnv1.RunFunctionRequest {
+	xr := proto.CloneOf(c.XR)
+	List(xr, listed)
+	req, unnamed := c.Observe(c.input, xr, listed)
 	if unnamed != "" {
 		c.T.Fatalf("%s has no composition resource name", unnamed)
 	}
-	return proto.Clone(req).(*fnv1.RunFunctionRequest)
+	return proto.CloneOf(req)
 }
 
 // Observe observes the objects that a composite lists. An object without a composition resource
 // name fails the reconcile before the function is called. Then Observe returns its key.
 func (c *ControlPlane) Observe(input, xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
-	req = &fnv1.RunFunctionRequest{Input: input, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}}}
+	req = &fnv1.RunFunctionRequest{
+		Input: input, Desired: proto.CloneOf(c.Earlier),
+		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}},
+	}
 	for _, key := range listed {
-		o := c.Stored[key]
-		if o == nil || isOthers(o, xr) {
-			continue
+		o := c.seen(kindOf(key))[key]
+		if o == nil {
+			o = c.Stored[key] // Crossplane reads again from the API server
+		}
+		if of := controllerOf(o); o == nil || of != "" && of != Meta(xr, "uid") {
+			continue // Crossplane neither observes nor applies what another object controls
 		}
 		name := Meta(o, "annotations", ResourceNameAnnotation)
 		if name == "" {
@@ -126,35 +148,22 @@ func List(xr *structpb.Struct, keys []string) {
 	xr.Fields["spec"].GetStructValue().Fields["crossplane"] = structpb.NewStructValue(own)
 }
 
-// isOthers reports whether another owner controls an object, so that Crossplane neither observes
-// nor applies it.
-func isOthers(o, xr *structpb.Struct) bool {
+// controllerOf returns the UID of an object's controller, or nothing.
+func controllerOf(o *structpb.Struct) string {
 	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["ownerReferences"].GetListValue().GetValues() {
-		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() && f["uid"].GetStringValue() != Meta(xr, "uid") {
-			return true
+		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() {
+			return f["uid"].GetStringValue()
 		}
 	}
-	return false
+	return ""
 }
 
-// LookUp answers a requirement.
+// LookUp answers a requirement from the informers, as a fetch of Crossplane does.
 func (c *ControlPlane) LookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
-	out := &fnv1.Resources{}
-	for _, key := range slices.Sorted(maps.Keys(c.Stored)) {
-		o := c.Stored[key]
-		want := strings.Join([]string{s.GetApiVersion(), s.GetKind(), s.GetNamespace(), s.GetMatchName()}, "|")
-		if s.GetMatchLabels() == nil {
-			if key == want {
-				out.Items = append(out.Items, &fnv1.Resource{Resource: o})
-			}
-			continue
-		}
-		matches := strings.HasPrefix(key, want)
-		for k, v := range s.GetMatchLabels().GetLabels() {
-			matches = matches && Meta(o, "labels", k) == v
-		}
-		if matches {
-			out.Items = append(out.Items, &fnv1.Resource{Resource: o})
+	out, objects := &fnv1.Resources{}, c.seen(s.GetKind())
+	for _, key := range slices.Sorted(maps.Keys(objects)) {
+		if selects(s, objects[key]) {
+			out.Items = append(out.Items, &fnv1.Resource{Resource: objects[key]})
 		}
 	}
 	if s := c.connectionSecret(s.GetNamespace(), s.GetMatchName()); len(out.GetItems()) == 0 && s != nil {
@@ -162,6 +171,57 @@ func (c *ControlPlane) LookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
 	}
 	return out
 }
+
+// selects reports whether a selector selects an object. Without a namespace, it selects labels in all namespaces.
+func selects(s *fnv1.ResourceSelector, o *structpb.Struct) bool {
+	of := strings.Split(KeyOf(o), "|")
+	if of[0] != s.GetApiVersion() || of[1] != s.GetKind() {
+		return false
+	}
+	if s.GetMatchLabels() == nil {
+		return of[2] == s.GetNamespace() && of[3] == s.GetMatchName()
+	}
+	for k, v := range s.GetMatchLabels().GetLabels() {
+		if Meta(o, "labels", k) != v {
+			return false
+		}
+	}
+	return s.GetNamespace() == "" || of[2] == s.GetNamespace()
+}
+
+// BeLate makes the informer of a kind late: until CatchUp, Crossplane reads its objects as they are now. The informer of
+// Secrets is never late, because Crossplane has none: it reads Secrets from the API server.
+func (c *ControlPlane) BeLate(kind string) {
+	if kind == "Secret" {
+		return
+	}
+	if c.late == nil {
+		c.late = map[string]map[string]*structpb.Struct{}
+	}
+	view := map[string]*structpb.Struct{}
+	for key, o := range c.seen(kind) {
+		if kindOf(key) == kind {
+			view[key] = proto.CloneOf(o)
+		}
+	}
+	c.late[kind] = view
+}
+
+// IsLate reports whether the informer of a kind is late.
+func (c *ControlPlane) IsLate(kind string) bool { return c.late[kind] != nil }
+
+// CatchUp ends what BeLate began.
+func (c *ControlPlane) CatchUp(kind string) { delete(c.late, kind) }
+
+// seen returns all objects that the reader of a kind sees. Other kinds may be among them.
+func (c *ControlPlane) seen(kind string) map[string]*structpb.Struct {
+	if view, ok := c.late[kind]; ok {
+		return view
+	}
+	return c.Stored
+}
+
+func kindOf(key string) string { return strings.Split(key, "|")[1] }
 
 // connectionSecret returns the Secret with that name to which a provider has written connection
 // details, or nil.
@@ -185,185 +245,6 @@ func (c *ControlPlane) connectionSecret(namespace, name string) *structpb.Struct
 			c.T.Fatal(err)
 		}
 		return out
-	}
-	return nil
-}
-
-// Call calls the function for each step.
-func (c *ControlPlane) Call() *fnv1.RunFunctionResponse {
-	c.T.Helper()
-	req := c.Request()
-	rsp := c.step(0, req)
-	shortest := rsp.GetMeta().GetTtl()
-	for i, input := range c.Later {
-		next := proto.Clone(req).(*fnv1.RunFunctionRequest)
-		next.Desired, next.Context, next.RequiredResources = rsp.GetDesired(), rsp.GetContext(), nil
-		next.Input = Parse(c.T, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
-		rsp = c.step(i+1, next)
-		if t := rsp.GetMeta().GetTtl(); t != nil && (shortest == nil || t.AsDuration() < shortest.AsDuration()) {
-			shortest = t
-		}
-		if FatalOf(rsp) != "" {
-			return rsp
-		}
-	}
-	if rsp.GetMeta() != nil {
-		rsp.Meta.Ttl = shortest
-	}
-	return rsp
-}
-
-// FatalOf returns the fatal result of a response, if it has one.
-func FatalOf(rsp *fnv1.RunFunctionResponse) string {
-	for _, r := range rsp.GetResults() {
-		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-			return r.GetMessage()
-		}
-	}
-	return ""
-}
-
-// Fatal returns the fatal result of the last response, if it has one.
-func (c *ControlPlane) Fatal() string { return FatalOf(c.Response) }
-
-// step calls the function of a step until what it requires is stable.
-func (c *ControlPlane) step(number int, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-	c.T.Helper()
-	if !c.Forgets && number < len(c.required) {
-		req.RequiredResources = map[string]*fnv1.Resources{}
-		for name, s := range c.required[number] {
-			req.RequiredResources[name] = c.LookUp(s)
-		}
-	}
-	rsp, _ := SettleRequirements(c.T, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-		rsp, err := c.send(proto.CloneOf(req))
-		if err != nil {
-			c.T.Fatal(err)
-		}
-		c.Calls++
-		return rsp
-	}, c.LookUp)
-	c.requires = append(c.requires[:number], rsp.GetRequirements().GetResources())
-	return rsp
-}
-
-// SettleRequirements calls the function until its requirements are stable, as Crossplane does: with
-// the context of the previous response, and the objects that were found. Objects that the request
-// already has are not looked up. It ends early with a fatal result, or without a response.
-func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
-	lookUp func(*fnv1.ResourceSelector) *fnv1.Resources,
-) (*fnv1.RunFunctionResponse, *fnv1.RunFunctionRequest) {
-	t.Helper()
-	seeded, before := req.GetRequiredResources(), map[string]*fnv1.Resources{}
-	for range 5 {
-		rsp := call(req)
-		if rsp == nil || FatalOf(rsp) != "" {
-			return rsp, req
-		}
-		found, stable := map[string]*fnv1.Resources{}, true
-		for key, s := range rsp.GetRequirements().GetResources() {
-			if _, ok := seeded[key]; ok {
-				continue
-			}
-			_, ok := before[key]
-			found[key], stable = lookUp(s), stable && ok
-		}
-		if stable && len(found) == len(before) {
-			return rsp, req
-		}
-		before = found
-		all := maps.Clone(found)
-		maps.Copy(all, seeded)
-		req = &fnv1.RunFunctionRequest{
-			Meta: req.GetMeta(), Input: req.GetInput(), Observed: req.GetObserved(), Desired: req.GetDesired(), Credentials: req.GetCredentials(),
-			Context: rsp.GetContext(), RequiredResources: all, RequiredSchemas: req.GetRequiredSchemas(),
-		}
-	}
-	t.Fatal("requirements are not stable after 5 calls")
-	return nil, nil
-}
-
-func (c *ControlPlane) send(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	if c.Client != nil {
-		return c.Client.RunFunction(context.Background(), req)
-	}
-	return c.Fn.RunFunction(context.Background(), req)
-}
-
-// Reconcile reconciles once: it calls the function, deletes objects that are no longer desired, and
-// applies the rest.
-func (c *ControlPlane) Reconcile() *fnv1.RunFunctionResponse {
-	c.T.Helper()
-	rsp := c.Call()
-	c.Response = rsp
-	if FatalOf(rsp) != "" {
-		return rsp
-	}
-	c.required = slices.Clone(c.requires)
-	desired := rsp.GetDesired().GetResources()
-	for _, key := range c.Listed {
-		o, ok := c.Stored[key]
-		if !ok {
-			continue
-		}
-		if _, ok := desired[Meta(o, "annotations", ResourceNameAnnotation)]; !ok && !isOthers(o, c.XR) {
-			delete(c.Stored, key)
-		}
-	}
-	c.Listed = nil
-	names := slices.Sorted(maps.Keys(desired))
-	for _, name := range names {
-		c.Listed = append(c.Listed, KeyOf(desired[name].GetResource()))
-	}
-	for _, name := range names {
-		if err := c.Apply(name, desired[name].GetResource()); err != nil && !c.tolerant {
-			c.T.Fatalf("cannot apply %s: %v", name, err)
-		}
-	}
-	return rsp
-}
-
-// ReconcileStale reconciles once with an older composite that listed these objects. If that changes
-// nothing, the next reconcile reads the current composite.
-func (c *ControlPlane) ReconcileStale(listed ...string) {
-	c.T.Helper()
-	was := c.Listed
-	c.Listed = listed
-	if c.Reconcile(); c.Fatal() != "" {
-		c.Listed = was
-	}
-}
-
-// Apply applies an object server side, as its only manager: fields that it no longer has are removed.
-// An unchanged object stays the same value.
-func (c *ControlPlane) Apply(name string, o *structpb.Struct) error {
-	o = proto.Clone(o).(*structpb.Struct)
-	key, was := KeyOf(o), c.Stored[KeyOf(o)]
-	Set(o, name, "metadata", "annotations", ResourceNameAnnotation)
-	o.Fields["metadata"].GetStructValue().Fields["ownerReferences"] = OwnedBy(c.XR)
-	if was == nil {
-		c.UIDs++
-		Set(o, fmt.Sprintf("uid-%d", c.UIDs), "metadata", "uid")
-		Set(o, c.Now.UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
-		c.Stored[key] = o
-		return nil
-	}
-	if isOthers(was, c.XR) {
-		return fmt.Errorf("%s is controlled by another object", key)
-	}
-	if was.GetFields()["immutable"].GetBoolValue() && !proto.Equal(was.GetFields()["data"], o.GetFields()["data"]) {
-		return fmt.Errorf("%s is immutable", key)
-	}
-	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp"} {
-		if text := Meta(was, field); text != "" {
-			Set(o, text, "metadata", field)
-		}
-	}
-	if s, ok := was.GetFields()["status"]; ok {
-		o.Fields["status"] = s
-	}
-	if !proto.Equal(was, o) {
-		c.Stored[key] = o
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func OneForm(t testing.TB) *function.Function {
 // Reconcile calls the function as Crossplane does. found answers requirements, by namespace/name.
 func Reconcile(t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest, found map[string]string) *fnv1.RunFunctionResponse {
 	t.Helper()
-	rsp, _ := SettleRequirements(t, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	return SettleRequirements(t, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 		rsp, err := f.RunFunction(context.Background(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -190,5 +190,4 @@ func Reconcile(t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFu
 		}
 		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: Parse(t, text)}}}
 	})
-	return rsp
 }

@@ -51,8 +51,9 @@ type session struct {
 	xr    *unstructured.Unstructured
 	calls []call // of this reconcile
 
-	faults map[int]string
-	late   map[string]bool
+	faults  map[int]string
+	refused map[string]string // by call
+	late    map[string]bool
 }
 
 func newSession(function string) (*session, error) {
@@ -142,9 +143,13 @@ func (s *session) reconcile(c command) (a answer) {
 	if s.reconciler == nil {
 		s.start()
 	}
-	s.faults, s.late, s.calls = map[int]string{}, c.Late, nil
+	s.faults, s.refused, s.late, s.calls = map[int]string{}, map[string]string{}, c.Late, nil
 	for _, f := range c.Faults {
-		s.faults[f.At] = f.Kind
+		if f.Call != "" {
+			s.refused[f.Call] = f.Kind
+		} else {
+			s.faults[f.At] = f.Kind
+		}
 	}
 	defer func() {
 		if e := recover(); e != nil {

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,9 +30,11 @@ type command struct {
 	Late   map[string]bool `json:"late"`   // kinds whose informer is late
 }
 
-// A fault is what happens at a call, which is counted from the start of the reconcile.
+// A fault is what happens at a call, which is counted from the start of the reconcile, or at each call that has a verb and
+// a kind of object, as "apply Secret".
 type fault struct {
 	At   int    `json:"at"`
+	Call string `json:"call"`
 	Kind string `json:"kind"`
 }
 
@@ -124,7 +127,7 @@ type crash struct{}
 // point is a call at which something may happen. A change of the API server is refused with a conflict, or with an
 // error before or after its effect.
 func (s *session) point(verb string, k key, writes bool, do func() error) error {
-	kind := s.faults[len(s.calls)]
+	kind := cmp.Or(s.faults[len(s.calls)], s.refused[verb+" "+k.Kind])
 	c := call{Verb: verb, Object: k.Kind + "/" + k.Name, Fault: kind}
 	if k.Kind == "" {
 		c.Object = k.Name
