@@ -55,7 +55,7 @@ func (c *call) apply(x *exhaustive, p *point, e effect) {
 		c.remove(x, p, c.drop[e.index])
 	case clearExport:
 		s := p.secrets()[e.index]
-		p.letGo(s)
+		c.letGo(p, s)
 		if *s = (copied{}); p.inUse() == 0 {
 			p.Top = p.highest()
 		}
@@ -69,7 +69,7 @@ func (c *call) apply(x *exhaustive, p *point, e effect) {
 		c.export(x, p, e.index)
 	case applySetter:
 		if p.Setter.UID != c.offer.UID || p.Setter.Value != c.offer.Value {
-			p.letGo(&p.Setter)
+			c.letGo(p, &p.Setter)
 		}
 		p.Setter = copied{Number: c.offer.Number, Value: c.offer.Value, UID: c.offer.UID}
 	}
@@ -93,10 +93,11 @@ func (p *point) withValue(value uint8) *instance {
 	return nil
 }
 
-// letGo stores that an export stops to have a value.
-func (p *point) letGo(s *copied) {
-	if m := p.withValue(s.Value); m != nil {
-		m.LetGo = 0
+// letGo stores that an export stops to have a value. If a late response gave the value back, and the reconcile that
+// replaces it stops, nothing stores that it was used again. Then its grace period is the former one.
+func (c *call) letGo(p *point, s *copied) {
+	if m := p.withValue(s.Value); m != nil && (!m.SetBack || !c.stopped) {
+		m.LetGo, m.SetBack = 0, false
 	}
 }
 
@@ -218,9 +219,9 @@ func (c *call) export(x *exhaustive, p *point, i uint8) {
 	if x != nil {
 		x.checkExport(c, p, e, next)
 	}
-	p.letGo(e)
-	*e = next
+	c.letGo(p, e)
 	if m := p.withValue(next.Value); m != nil {
-		m.WasUsed = true
+		m.WasUsed, m.SetBack = true, c.late && next.Number < e.Number
 	}
+	*e = next
 }

@@ -1,6 +1,9 @@
 package generator_test
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Kinds of events. The argument of a reconcile is how many of its effects happen.
 type happening uint8
@@ -108,6 +111,7 @@ func (x *exhaustive) calm(p *point, c *call) (next point, what occurrence) {
 // run some effects of a call.
 func (x *exhaustive) run(c *call, p *point, effects []effect, which uint32) point {
 	next := *p
+	c.stopped = bits.OnesCount32(which) < len(effects)
 	for i, e := range effects {
 		if which&(1<<i) != 0 {
 			c.apply(x, &next, e)

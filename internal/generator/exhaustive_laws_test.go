@@ -128,7 +128,7 @@ func (x *exhaustive) checkAnswer(
 	case step.Previous > 0 && (!keeps(step, step.Previous) || step.Current > 0 && step.Previous >= step.Current):
 		x.fail("previous is %d, which is not there, or not before %d", step.Previous, step.Current)
 	case slices.ContainsFunc(judged, func(m instance) bool { return !o.listed(m) || m.Lost }): // it is waited for, or unknown
-	case want != nil && step.Current == 0 && slices.ContainsFunc(states, wasCurrent):
+	case want != nil && step.Current == 0 && slices.ContainsFunc(states, o.wasCurrent(states)):
 		x.fail("there is no current generation any more")
 	}
 	if step.Previous == 0 && slices.ContainsFunc(step.Keep, func(g generator.Generation) bool {
@@ -155,9 +155,18 @@ func (x *exhaustive) checkDue(c *call, want *generator.Desired, states []generat
 	}
 }
 
-// wasCurrent reports whether a generation is in use, and nothing was done to it.
-func wasCurrent(g generator.Generation) bool {
-	return g.Exported && !g.Unproven && !g.Unlisted && !g.Retired
+// wasCurrent reports whether a generation is in use, and nothing was done to it. It is not if a later one replaced it,
+// which an export has, or a flag shows: it does not take the place of a later one that people deleted.
+func (o *view) wasCurrent(states []generator.Generation) func(g generator.Generation) bool {
+	last := int(max(o.Exports[0].Number, o.Exports[1].Number))
+	for _, g := range states {
+		if g.Adopted && !g.Retired && !g.Flagged.IsZero() {
+			last = max(last, g.Number+1)
+		}
+	}
+	return func(g generator.Generation) bool {
+		return g.Exported && g.Number >= last && !g.Unproven && !g.Unlisted && !g.Retired
+	}
 }
 
 // checkState: an export only has a value that is stored. A hash is only beside the value of its own source.

@@ -18,6 +18,8 @@ type call struct {
 	late  bool
 	slow  bool // new generations are not ready
 
+	stopped bool // after some of its writes
+
 	drop  []instance // observed objects that are not desired
 	clear bool       // the exports are not desired
 	refs  uint16

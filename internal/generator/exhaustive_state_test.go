@@ -29,7 +29,7 @@ const (
 )
 
 // objects is how many generations can exist at once in a state, and one of a stale response.
-const objects = 6
+const objects = 8
 
 // An instance is a generation as the API server has it. The fields after its state are facts of the model, to check laws.
 type instance struct {
@@ -45,6 +45,7 @@ type instance struct {
 	Forged, Lost, WasReady, WasAdopted, WasUsed, WasAbandoned bool
 	Young                                                     bool  // created since time last passed
 	LetGo                                                     ticks // when an export stopped to have it
+	SetBack                                                   bool  // a late response gave it to an export again
 }
 
 // A copied is an exported Secret, and of which generation its value is.

@@ -295,11 +295,11 @@ func configurations(size int) []exhaustive {
 	return []exhaustive{
 		within(exhaustive{name: "crashes", rotates: true, slow: true}, [...][2]int{{1, 3}, {3, 3}, {3, 4}}),
 		within(exhaustive{name: "inputs", rotates: true, respecifies: true, removes: true, holds: true, unknowns: true},
-			[...][2]int{{1, 2}, {1, 3}, {2, 4}}),
-		within(exhaustive{name: "stale", rotates: true, stale: true}, [...][2]int{{1, 2}, {1, 3}, {2, 3}}),
+			[...][2]int{{1, 2}, {1, 3}, {3, 4}}),
+		within(exhaustive{name: "stale", rotates: true, stale: true}, [...][2]int{{1, 2}, {1, 3}, {3, 4}}),
 		within(exhaustive{name: "clocks", rotates: true, removes: true, skews: true}, [...][2]int{{1, 3}, {2, 3}, {3, 4}}),
 		within(exhaustive{name: "verified", rotates: true, verified: true, removes: true}, [...][2]int{{0, 2}, {0, 3}, {1, 4}}),
-		within(exhaustive{name: "attacked", rotates: true, attacked: true}, [...][2]int{{1, 3}, {2, 3}, {2, 4}}),
+		within(exhaustive{name: "attacked", rotates: true, attacked: true}, [...][2]int{{1, 3}, {2, 3}, {3, 4}}),
 		within(exhaustive{name: "derived", derived: true, sources: 3, unknowns: true}, [...][2]int{{1, 3}, {2, 3}, {3, 4}}),
 	}
 }

@@ -384,7 +384,7 @@ func changed(is, was string) bool { return is != "" && was != "" && is != was }
 func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	switch {
 	case g.Exported, g.Candidate:
-		g.Flagged = time.Time{}
+		g.Flagged, g.GracePeriod = time.Time{}, grace
 	case g.Flagged.IsZero(), g.Flagged.After(now): // a clock was ahead
 		g.Flagged, g.GracePeriod = now, grace
 		s.sooner(now.Add(grace))

@@ -483,6 +483,30 @@ func TestReadRecordOfANegativeGracePeriod(t *testing.T) {
 	}
 }
 
+// If the grace period is raised while an export still has the former generation, that one gets it, although the generator
+// is removed before the next reconcile.
+func TestRaisedGracePeriodIsKept(t *testing.T) {
+	desired := wanted(v1beta1.CreatedOnce)
+	desired.GracePeriod = time.Hour
+	former := gen(1, exported)
+	former.GracePeriod = 0
+
+	step := generator.Next(desired, []generator.Generation{former, gen(2, adopted)}, at(0))
+	if step.Current != 2 {
+		t.Fatalf("generation %d is in use, want 2", step.Current)
+	}
+	have := step.Keep
+	have[0].Exported, have[1].Exported = false, true // the exports have moved
+
+	for minute, want := range map[int]int{1: 2, 59: 2, 61: 1} { // the flag is set at the first minute
+		kept := generator.Next(nil, have, at(1)).Keep
+		kept[1].Exported = true
+		if got := generator.Next(nil, kept, at(minute)).Keep; len(got) != want {
+			t.Errorf("minute %d: %d generations are kept, want %d", minute, len(got), want)
+		}
+	}
+}
+
 // Two lists of texts that read the same one after the other are two.
 func TestHashRecordsTellTextsApart(t *testing.T) {
 	if generator.Hash("a", "bc") == generator.Hash("ab", "c") || generator.Hash("a") == generator.Hash("a", "") {
