@@ -372,7 +372,9 @@ func (p Place) Wrong(message string) *diagnostic.Diagnostic {
 }
 
 // String returns the path with the line and the column.
-func (p Place) String() string { return p.Wrong("").Place() }
+func (p Place) String() string {
+	return (&diagnostic.Diagnostic{Path: p.Path, Line: p.Line, Column: p.Column}).Place()
+}
 
 // Place returns the position of a reference.
 func (x *Expression) Place(r Reference) Place {
