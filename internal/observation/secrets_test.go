@@ -66,7 +66,8 @@ func TestSecretsAreHiddenEverywhere(t *testing.T) {
 	}
 }
 
-// Tools keep a copy of an applied Secret in an annotation. It is hidden in any map, because annotations can be anywhere.
+// Tools keep a copy of an applied Secret in an annotation. It is hidden in any map, because annotations can be in any
+// map.
 func TestCopiesAreHidden(t *testing.T) {
 	const hidden = "*expression.Failed: reads an annotation that holds a copy of an object, which is hidden: read the object's own fields"
 	for name, hides := range map[string]bool{
@@ -124,8 +125,8 @@ func authorsView(t *testing.T) *observation.Observation {
 	}
 }
 
-// A composite author sees only what the Composition allows. The check of an expression refuses the rest, and if it did not,
-// the rest would still not exist when the expression is evaluated.
+// A composite author sees only what the Composition allows. The check of an expression refuses everything else. Without
+// the check, the expression would still not find it.
 func TestWhatAuthorsSee(t *testing.T) {
 	const nothing = "*expression.Waiting: waiting for " // a variable that does not exist
 	all := &observation.Author{Secret: "db", Secrets: []string{"db", "queue"}, Resources: []string{"cache", "later"}, Environment: true}

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// authored returns what a composite author gets: for each object what is refused, and the labels and annotations that are
-// not. An expression is in parentheses.
+// authored returns what is refused of each object that a composite author asks for, and the labels and annotations that
+// are not refused. An expression is in parentheses.
 func authored(t *testing.T, input, asks string) []string {
 	t.Helper()
 	p, wrong := plantest.Compile(t, plantest.Exports("fromComposite: {fieldPath: spec, "+input+"}"))
