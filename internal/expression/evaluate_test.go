@@ -250,6 +250,7 @@ func TestTextMap(t *testing.T) {
 		"Number":   {"an entry that is no string", "{'a': resource.spec.port}", nil, `the value of key "a" must be a string, but is int: wrap it in string(...)`},
 		"NumberOf": {"a computed key may be data", "{resource.status.host: resource.spec.port}", nil, "each value of the map must be a string, but one is int: wrap it in string(...)"},
 		"Null":     {"an entry that is null", "{'a': resource.status.nothing}", nil, "waiting for resources.db.status.nothing"},
+		"NullMay":  {"an optional entry that is null", "{?'a': resource.status.?nothing}", nil, "waiting for resources.db.status.nothing"},
 		"NullOf":   {"an entry that is null, of a computed key", "{resource.status.host: resource.status.nothing}", nil, "waiting for a value of here that is null"},
 		"Text":     {"no map", "resource.status.host", nil, "must return a map(string, string), but returns string"},
 		"Keys":     {"a key that is no string", "{dyn(1): 'x'}", nil, "but a key is int"},

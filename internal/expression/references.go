@@ -23,7 +23,6 @@ type Reference struct {
 	Path []Step
 
 	presence bool  // only tested, by has() or hasValue()
-	iterated bool  // iterated by a comprehension
 	branch   bool  // only read under a condition
 	node     int64 // the outermost node of the path
 }
@@ -167,15 +166,15 @@ func findReferences(a *ast.AST) []Reference {
 	return t.out
 }
 
-func (t *tracer) add(p path, node int64, presence, iterated bool) {
+func (t *tracer) add(p path, node int64, presence bool) {
 	branch := t.branch > 0 || p.branch
-	t.out = append(t.out, Reference{p.variable, p.steps, presence, iterated, branch, node})
+	t.out = append(t.out, Reference{p.variable, p.steps, presence, branch, node})
 }
 
 // use walks e, and records the paths of its value as used.
 func (t *tracer) use(e ast.Expr, s *scope) {
 	for _, p := range t.paths(e, s) {
-		t.add(p, asWritten(e).ID(), false, false)
+		t.add(p, asWritten(e).ID(), false)
 	}
 }
 
@@ -232,7 +231,7 @@ func (t *tracer) selectPaths(e ast.Expr, s *scope) []path {
 		return ps
 	}
 	for _, p := range ps {
-		t.add(p, e.ID(), true, false)
+		t.add(p, e.ID(), true)
 	}
 	return nil
 }
@@ -261,7 +260,7 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 		return append(t.paths(args[0], s), t.chosen(args[1], s)...)
 	case ".hasValue/0":
 		for _, p := range t.paths(args[0], s) {
-			t.add(p, e.ID(), true, false)
+			t.add(p, e.ID(), true)
 		}
 		return nil
 	}
@@ -287,36 +286,31 @@ func (t *tracer) chosen(e ast.Expr, s *scope) []path {
 
 // asWritten returns e without the call that Compile added around it.
 func asWritten(e ast.Expr) ast.Expr {
-	if e.Kind() == ast.CallKind && strings.HasPrefix(e.AsCall().FunctionName(), "@") && isIdentity(e.AsCall()) {
+	switch e.AsCall().FunctionName() { // it is empty for an expression that is no call
+	case orderedCall, optionalCall:
 		return e.AsCall().Args()[0]
 	}
 	return e
 }
 
-// isIdentity reports whether a call returns its only argument.
+// isIdentity reports whether a call returns its only argument, also within an optional.
 func isIdentity(c ast.CallExpr) bool {
 	switch c.FunctionName() {
-	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall, optionalCall:
-		return !c.IsMemberFunction() && len(c.Args()) == 1
+	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall:
+		return true
 	}
 	return false
 }
 
 func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
-	step := Step{optional: optional, Key: literalKey(args[1])}
-	if step.Any() {
-		step.ItemKey = isItemKey(args[1], s)
-		t.use(args[1], s)
-	}
+	step := Step{optional: optional, Key: literalKey(args[1]), ItemKey: isItemKey(args[1], s)}
+	t.use(args[1], s)
 	return below(t.paths(args[0], s), step)
 }
 
 // isItemKey reports whether an expression is the variable with the key of an item.
 func isItemKey(e ast.Expr, s *scope) bool {
-	if e.Kind() != ast.IdentKind {
-		return false
-	}
-	_, local := s.find(e.AsIdent())
+	_, local := s.find(e.AsIdent()) // it is empty for an expression that is no variable
 	return !local && strings.TrimPrefix(e.AsIdent(), ".") == Key
 }
 
@@ -337,7 +331,7 @@ func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
 	}
 	ranged := t.paths(c.IterRange(), s)
 	for _, p := range ranged {
-		t.add(p, asWritten(c.IterRange()).ID(), false, true)
+		t.add(p, asWritten(c.IterRange()).ID(), false)
 	}
 	elements := below(ranged, Step{})
 	t.use(c.AccuInit(), s)
@@ -378,7 +372,9 @@ func (p Place) Wrong(message string) *diagnostic.Diagnostic {
 }
 
 // String returns the path with the line and the column.
-func (p Place) String() string { return p.Wrong("").Place() }
+func (p Place) String() string {
+	return (&diagnostic.Diagnostic{Path: p.Path, Line: p.Line, Column: p.Column}).Place()
+}
 
 // Place returns the position of a reference.
 func (x *Expression) Place(r Reference) Place {

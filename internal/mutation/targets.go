@@ -31,10 +31,19 @@ var targets = map[string]target{
 	"object":    {dir: "internal/object", then: []string{"internal/reconcile", "internal/function"}, env: histories},
 	"wire":      {dir: "internal/wire", then: []string{"internal/server", "internal/function"}, env: histories},
 	"reconcile": {dir: "internal/reconcile", then: []string{"internal/function"}, env: histories},
-	// All functions that find or refuse uses of secret data, and the places that call them.
+	// All functions that find or refuse uses of secret data, and the places that call them. Composite authors have their
+	// own.
 	"secretflow": {
-		dir:     "internal/plan",
-		mutants: `^secretflow\.go|: compiler\.(refuse\w*|generatedUse|withSources): |c\.(refuse|usesOf|reading|withSources)`,
+		dir: "internal/plan",
+		mutants: `^secretflow\.go|: compiler\.(refuse\w*|generatedUse|withSources): |` +
+			`c\.(refuse|usesOf|reading|withSources)|` +
+			`^authors\w*\.go: (Authors\.(refuse\w*|expression|described?)|notAllowed|listed|allowList\.\w+|compiler\.\w+): `,
+		then: []string{"internal/reconcile", "internal/function"}, env: histories,
+	},
+	// What expressions see: the data of Secrets is hidden, and composite authors see only what is allowed.
+	"views": {
+		dir:     "internal/observation",
+		mutants: `^secrets\.go|: (Author|fields|Observation)\.\w+: |: object: `,
 		then:    []string{"internal/reconcile", "internal/function"}, env: histories,
 	},
 	"references": {

@@ -52,7 +52,7 @@ func build(folder, dir, overlay string, t target) (*binary, error) {
 // record runs each test on its own, and notes which mutants it reaches and how long it takes.
 // A test that takes longer than slow is left out.
 func (b *binary) record(parallel int, slow time.Duration) error {
-	out, err := b.command(context.Background(), nil, "-test.list", cmp.Or(b.only, "^(Test|Fuzz|Example)")).Output()
+	out, err := b.command(context.Background(), nil, time.Minute, "-test.list", cmp.Or(b.only, "^(Test|Fuzz|Example)")).Output()
 	if err != nil {
 		return fmt.Errorf("cannot list the tests in %s: %w", b.dir, err)
 	}
@@ -72,8 +72,7 @@ func (b *binary) record(parallel int, slow time.Duration) error {
 
 func (b *binary) recordTest(t *test, slow time.Duration) error {
 	path := b.path + "." + t.name
-	cmd := b.command(context.Background(), []string{"FUNCTION_EXPORT_MUTANT_RECORD=" + path}, runOnly(t.name))
-	cmd.Args[2] = fmt.Sprintf("ulimit -t %d; %s", int(slow.Seconds())+1, cmd.Args[2])
+	cmd := b.command(context.Background(), []string{"FUNCTION_EXPORT_MUTANT_RECORD=" + path}, slow, runOnly(t.name))
 	out, err := cmd.CombinedOutput()
 	t.took, t.reaches = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), map[int]bool{}
 	if t.took > slow {
@@ -99,6 +98,9 @@ func (b *binary) recordTest(t *test, slow time.Duration) error {
 	}
 	return nil
 }
+
+// patience is how long the tests of a mutant may wait for something that does not happen.
+const patience = 10 * time.Minute
 
 // Fast tests run in the first process, and the next ones in the second one. Each other test runs in its own.
 const (
@@ -135,16 +137,17 @@ var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
 func (b *binary) killedBy(id int, group []test) (string, error) {
 	names := make([]string, 0, len(group))
-	limit := 20 * time.Second
+	limit := 20 * time.Second // of a processor, which does not depend on how busy the machine is
 	for _, t := range group {
 		names, limit = append(names, t.name), limit+20*t.took
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	out, err := b.command(ctx, []string{"FUNCTION_EXPORT_MUTANT=" + strconv.Itoa(id)}, runOnly(names...)).CombinedOutput()
+	cmd := b.command(ctx, []string{"FUNCTION_EXPORT_MUTANT=" + strconv.Itoa(id)}, limit, runOnly(names...))
+	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, cmd.ProcessState != nil && cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime() >= limit:
 		return "time", nil
 	case err == nil:
 		return "", nil
@@ -162,9 +165,11 @@ func (b *binary) killedBy(id int, group []test) (string, error) {
 
 func runOnly(names ...string) string { return "-test.run=^(" + strings.Join(names, "|") + ")$" }
 
-// command returns a run of the tests that may use 8 GiB of addresses, because a mutant may allocate without end.
-func (b *binary) command(ctx context.Context, env []string, args ...string) *exec.Cmd {
-	args = append([]string{"-c", `ulimit -v 8388608; exec "$0" "$@"`, b.path, "-test.short", "-test.failfast"}, args...)
+// command returns a run of the tests. It may use a processor until the limit, and 8 GiB of addresses, because a mutant
+// may run or allocate without end.
+func (b *binary) command(ctx context.Context, env []string, limit time.Duration, args ...string) *exec.Cmd {
+	script := fmt.Sprintf(`ulimit -t %d; ulimit -v 8388608; exec "$0" "$@"`, int(limit.Seconds())+1)
+	args = append([]string{"-c", script, b.path, "-test.short", "-test.failfast"}, args...)
 	cmd := exec.CommandContext(ctx, "sh", args...) //nolint:gosec // The arguments belong to this program.
 	cmd.Dir = b.dir
 	cmd.Env = slices.Concat(b.env, os.Environ(), env)

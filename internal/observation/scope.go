@@ -172,7 +172,7 @@ func (o *Observation) resourceNames() []string { return sortedKeys(o.Resources) 
 // findDetails searches the Secret sources first, because no source of a plan has the name of a composed resource
 // whose connection details the plan uses.
 func (o *Observation) findDetails(name string) (ref.Val, bool) {
-	if s, ok := o.Sources[name]; ok && s.Secret {
+	if s := o.Sources[name]; s.Secret {
 		if v, there := s.missing(expression.Secrets, name); !there {
 			return v, false
 		}

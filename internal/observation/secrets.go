@@ -2,7 +2,6 @@ package observation
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -23,28 +22,21 @@ var copies = []string{
 
 // HoldsCopy reports whether an annotation with that name contains a copy of the applied object. Expressions cannot
 // read it in any map.
-func HoldsCopy(name string) bool {
-	return strings.Contains(name, "/") && slices.Contains(copies, name)
-}
+func HoldsCopy(name string) bool { return slices.Contains(copies, name) }
 
 // hiddenNames are names of hidden fields, in addition to copies.
 type hiddenNames []string
 
-var (
-	secretFields = &hiddenNames{"data", "stringData"}
-	listFields   = &hiddenNames{"items", "data", "stringData"} // items may have no kind
-)
+// secretFields are the fields with the data of a v1 Secret, or of a list of Secrets, whose items may have no kind.
+var secretFields = &hiddenNames{"data", "stringData", "items"}
 
-// hiddenFields returns the fields with the data of a v1 Secret, or of a list of Secrets.
+// hiddenFields returns the hidden fields of an object, or nil.
 func hiddenFields(s wire.Struct) *hiddenNames {
 	kind := s.Get("kind")
-	switch isSecret := kind.Is("Secret"); {
-	case !isSecret && !kind.Is("SecretList"), !s.Get("apiVersion").Is("v1"):
-		return nil
-	case isSecret:
+	if (kind.Is("Secret") || kind.Is("SecretList")) && s.Get("apiVersion").Is("v1") {
 		return secretFields
 	}
-	return listFields
+	return nil
 }
 
 func (m *fields) hidden(key string) bool {

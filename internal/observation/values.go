@@ -104,7 +104,7 @@ func (m *fields) ConvertToNative(reflect.Type) (any, error) { return nil, errNat
 
 // Contains is false for a hidden field, so that has() and in do not fail.
 func (m *fields) Contains(key ref.Val) ref.Val {
-	if k, ok := key.(types.String); ok && m.hidden(string(k)) {
+	if k, _ := key.(types.String); m.hidden(string(k)) { // another key is not hidden
 		return types.False
 	}
 	return contains(m, key)
@@ -114,7 +114,7 @@ func (m *fields) Size() ref.Val {
 	n := m.of.Len()
 	without := func(names []string) {
 		for _, name := range names {
-			if n > 0 && m.of.Get(name).Exists() {
+			if m.of.Get(name).Exists() {
 				n--
 			}
 		}

@@ -80,9 +80,9 @@ func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 	t := &Authors{env: c.env.Authors(), Sees: &observation.Author{
 		Secret: in.From, Secrets: in.Allow.Secrets, Resources: in.Allow.Resources, Environment: in.Allow.Environment,
 	}}
-	t.Labels = allowList{"label", "fromComposite.allow.labels", slices.Concat(allowedLabels, in.Allow.Labels)}
-	t.Annotations = allowList{"annotation", "fromComposite.allow.annotations", in.Allow.Annotations}
-	if in.From == "" && len(in.Allow.Secrets) == 1 {
+	t.Labels = allowList{"fromComposite.allow.labels", slices.Concat(allowedLabels, in.Allow.Labels)}
+	t.Annotations = allowList{"fromComposite.allow.annotations", in.Allow.Annotations}
+	if len(in.Allow.Secrets) == 1 { // from can be no other
 		t.Sees.Secret = in.Allow.Secrets[0]
 	}
 	t.At, _ = environment.ParsePath(in.FieldPath) // refused by validate
@@ -162,8 +162,8 @@ var allowedLabels = []string{"app", "app.kubernetes.io/"} //nolint:gochecknoglob
 // An allowList contains the labels or annotations that objects of composite authors may have:
 // whole keys, and prefixes that end with a slash.
 type allowList struct {
-	what, field string
-	Keys        []string
+	field string
+	Keys  []string
 }
 
 // allows reports whether the list contains a key or a prefix of it.
@@ -175,7 +175,7 @@ func (l allowList) allows(key string) bool {
 
 // refuse returns a message that says which keys are not allowed, and which keys are.
 func (l allowList) refuse(keys []string) string {
-	allows, instead := "no "+l.what+"s", "leave it out"
+	allows, instead := "no annotations", "leave it out" // some labels are always allowed
 	if len(l.Keys) > 0 {
 		shown := make([]string, 0, len(l.Keys))
 		for _, k := range l.Keys {

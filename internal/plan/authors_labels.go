@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -38,7 +37,7 @@ func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[str
 			refused = append(refused, strconv.Quote(k))
 			continue
 		}
-		id := strings.Join([]string{e.Name, at.String()[strings.LastIndex(at.String(), ".")+1:], k}, "\x00")
+		id := describedKey{e.Name, d.allowed.field, k}
 		if before, ok := w.described[id]; ok {
 			if before != entry[k] {
 				diagnostics = append(diagnostics,
@@ -83,9 +82,9 @@ func put[V any](m *map[string]V, k string, v V) {
 }
 
 // described compiles the text of a label or an annotation. It returns nil for a literal text: a
-// word, a text that is too long, or a text that does not compile as a string.
+// word, a text that is too long, or a text that does not compile as a string, such as an empty one.
 func (t *Authors) described(w *Authored, s expression.Source) (*expression.Expression, []string) {
-	if s.Text == "" || identifier.MatchString(s.Text) || len(s.Text) > limits.ExpressionCharacters {
+	if identifier.MatchString(s.Text) || len(s.Text) > limits.ExpressionCharacters {
 		return nil, nil
 	}
 	if refused := w.count(s); refused != nil {

@@ -98,8 +98,11 @@ type Authored struct {
 	characters, entries int
 
 	// described contains the texts of labels and annotations as the author wrote them.
-	described map[string]string
+	described map[describedKey]string
 }
+
+// A describedKey is one label or annotation of an object.
+type describedKey struct{ object, list, key string }
 
 // AsksFor reports whether the author asks for a composed resource.
 func (w *Authored) AsksFor(composed string) bool {
@@ -114,7 +117,7 @@ func (w *Authored) Keeps(composed string) bool {
 
 // Read what a composite author asks for. Without fromComposite it is nothing.
 func (t *Authors) Read(composite wire.Struct) *Authored {
-	w := &Authored{Unclear: map[object.Kind]bool{}, described: map[string]string{}}
+	w := &Authored{Unclear: map[object.Kind]bool{}, described: map[describedKey]string{}}
 	if t == nil {
 		return w
 	}

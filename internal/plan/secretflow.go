@@ -35,7 +35,7 @@ func (u use) String() string {
 		return "all of " + u.variable
 	case u.input == Anything:
 		return "all secrets"
-	case u.input == expression.Composite:
+	case u.input == expression.Composite && u.variable == "":
 		steps = []string{expression.Secret, u.key} // secrets has no entry for the composite
 	}
 	if u.key == Anything {
