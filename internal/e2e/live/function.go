@@ -3,9 +3,7 @@ package live
 import (
 	"context"
 	"crypto/x509/pkix"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"path/filepath"
@@ -282,10 +280,6 @@ func (s *service) copy(to, from net.Conn) {
 		}
 
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				return
-			}
-
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,7 +56,7 @@ func (p *Process) start() error {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		return fmt.Errorf("cannot start %s: %w", p.Name, err)
 	}
 
@@ -68,6 +69,30 @@ func (p *Process) start() error {
 
 	return nil
 }
+
+// start starts a command on a thread that never ends. Linux sends Pdeathsig when the thread ends that started a process,
+// and the thread of a Link ends with it.
+func start(cmd *exec.Cmd) error {
+	started := make(chan error)
+	starter() <- func() { started <- cmd.Start() }
+
+	return <-started
+}
+
+// starter returns the channel of functions that run on the thread that never ends.
+var starter = sync.OnceValue(func() chan<- func() { //nolint:gochecknoglobals // There is one thread.
+	todo := make(chan func())
+
+	go func() {
+		runtime.LockOSThread()
+
+		for do := range todo {
+			do()
+		}
+	}()
+
+	return todo
+})
 
 // running reports whether the program runs. The caller must hold the lock.
 func (p *Process) running() bool {
