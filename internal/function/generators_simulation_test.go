@@ -2,6 +2,7 @@ package function_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -410,6 +411,7 @@ func newSimulation(t testing.TB, seed uint64, log *[]string) *simulation {
 		adminLength: 20, adminPolicy: s.rng.IntN(len(simulatedPolicies)), widgetPolicy: s.rng.IntN(4),
 	}
 	s.input.ttl, s.input.outputs = []string{"0s", "60s", "24h"}[seed%3], seed%3 == 1
+	simulatedPlans(t, s.input) // which creates the environment that all restarted functions use
 	s.versions = []simulatedVersion{{at: s.Now, xr: proto.Clone(simulatedXR(t)).(*structpb.Struct)}}
 	for name := range simulatedExports {
 		functiontest.Set(s.versions[0].xr, "open", "spec", name)
@@ -1070,11 +1072,7 @@ func (s *simulation) writeGeneration(key, name string, created bool) {
 	o := s.Stored[key]
 	g := strings.Split(name, "/")[1]
 	if created {
-		value := fmt.Sprintf("of-widget-%d-%s", s.UIDs, s.name("secret"))
-		for _, v := range o.GetFields()["data"].GetStructValue().GetFields() {
-			b, _ := base64.StdEncoding.DecodeString(v.GetStringValue())
-			value = string(b)
-		}
+		value := cmp.Or(generatedValue(o), fmt.Sprintf("of-widget-%d-%s", s.UIDs, s.name("secret")))
 		if s.values[value] == nil {
 			again := strings.Contains(annotation(o, "generator-state"), `"adopted":true`)
 			s.values[value] = &simulatedValue{generator: g, value: value, order: len(s.values) + 1, again: again, ready: !isWidget(key)}
@@ -1104,6 +1102,11 @@ func annotation(o *structpb.Struct, name string) string {
 func exportedValue(o *structpb.Struct, key string) string {
 	b, _ := base64.StdEncoding.DecodeString(o.GetFields()["data"].GetStructValue().GetFields()[key].GetStringValue())
 	return string(b)
+}
+
+// generatedValue returns the value of a generation. A forged one that can be changed may have the data of an export.
+func generatedValue(o *structpb.Struct) string {
+	return cmp.Or(exportedValue(o, "password"), exportedValue(o, "uuid"))
 }
 
 // isExported reports whether a value is that of something exported.
@@ -1192,9 +1195,8 @@ func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunF
 				fresh = fresh || secret && !slices.Contains(s.versions[s.seen].listed, functiontest.KeyOf(o)) // otherwise it was refused
 				s.logf("makes %s", name)
 			}
-			for _, v := range o.GetFields()["data"].GetStructValue().GetFields() {
-				b, _ := base64.StdEncoding.DecodeString(v.GetStringValue())
-				values[string(b)] = true
+			if value := generatedValue(o); value != "" {
+				values[value] = true
 			}
 		}
 		s.checkDesired(name, o)
