@@ -19,7 +19,6 @@ type run struct {
 	seed     uint64
 	only     func(Name) bool
 	reasons  map[Name]string // of listed survivors, which only the fast tests of the target try
-	tests    string          // a pattern of the tests that are run; all if empty
 	slow     time.Duration   // a test that takes longer is left out
 	parallel int
 	log      io.Writer
