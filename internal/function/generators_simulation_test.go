@@ -1021,6 +1021,7 @@ func (s *simulation) before(w functiontest.Write) error {
 		if s.lag > 0 || s.crashes > 0 {
 			s.Now = s.Now.Add(time.Duration(s.rng.IntN(300)) * time.Millisecond) // time goes on
 			if s.percent(1) {
+				s.changed = true // Crossplane watches what it composes
 				s.fumble()
 				s.attack()
 			}
