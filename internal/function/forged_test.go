@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 // The attacks of a user who can create and delete Secrets in the namespace of a composite, and edit
@@ -289,48 +288,6 @@ func TestCodesAreInSecretsOnly(t *testing.T) {
 	}
 }
 
-// After a generator is removed from the input, the grace period of its generation starts. An edit of the annotations does
-// not end it.
-func TestForgedStateOfARemovedGenerator(t *testing.T) {
-	const first = "v1|Secret|team-a|shop-admin-1"
-	edit := func(c *functiontest.ControlPlane, text, annotation string) {
-		functiontest.Set(c.Stored[first], text, "metadata", "annotations", annotation)
-	}
-	for name, tc := range map[string]struct {
-		reason string
-		attack func(c *functiontest.ControlPlane)
-	}{
-		"Flag": {"its own name and its labels say whose it is", func(*functiontest.ControlPlane) {}},
-		"Name": {"also if the composition resource name is that of another generation", func(c *functiontest.ControlPlane) {
-			edit(c, "generated/other/1", functiontest.ResourceNameAnnotation)
-		}},
-		"Other": {"also if it is not that of a generation", func(c *functiontest.ControlPlane) {
-			edit(c, "cache", functiontest.ResourceNameAnnotation)
-		}},
-		"Number": {"whatever its number is", func(c *functiontest.ControlPlane) {
-			edit(c, "generated/other/7", functiontest.ResourceNameAnnotation)
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := overGRPC(functiontest.NewControlPlane(t, strings.Replace(adminOnce, "0s", "1h", 1)))
-			c.Settle()
-			c.SetInput("secrets: [{name: connection, data: [{key: host, value: \"'db'\"}]}]")
-			c.Settle()
-			edit(c, "2026-01-01T00:00:00Z", functiontest.Prefix+"flagged-for-gc-time")
-			tc.attack(c)
-			for range 3 {
-				c.ReconcileHostile()
-			}
-			c.Wants(tc.reason, "shop-admin-1 shop-connection", "Available")
-			c.Now = c.Now.Add(limits.LostGracePeriod)
-			for range 3 {
-				c.ReconcileHostile()
-			}
-			c.Wants(tc.reason, "shop-connection", "Available")
-		})
-	}
-}
-
 // An export is kept with the value of a former generation. If it has lost its record, and the generation its state, it
 // is unknown whether the export has that value, so the generation stays.
 func TestForgedRecordAndState(t *testing.T) {
@@ -376,6 +333,30 @@ secrets: [{name: connection, data: [{key: password, value: generated.admin.passw
 			c.Wants("both stay", "shop-admin-1 shop-connection shop-token-1", "Available")
 			if diff := cmp.Diff(listed, c.Listed); diff != "" {
 				t.Errorf("the composite lists other objects: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// One edit of its annotations does not let Crossplane delete a generation in use.
+func TestGenerationWithAnotherName(t *testing.T) {
+	const first = "v1|Secret|team-a|shop-admin-1"
+	for name, reason := range map[string]string{
+		"cache":                  "that of a composed resource",
+		"fromComposite/Secret/x": "that of an object of a composite author",
+		"generated/other/1":      "that of a generation",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, adminOnce))
+			c.Settle()
+			want, uid := c.Names(), functiontest.Meta(c.Stored[first], "uid")
+			functiontest.Set(c.Stored[first], name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			for range 4 {
+				c.ReconcileHostile()
+			}
+			c.Wants(reason, want, "Available")
+			if functiontest.Meta(c.Stored[first], "uid") != uid {
+				t.Error("it was deleted and created again")
 			}
 		})
 	}

@@ -66,7 +66,9 @@ func requirementOf(ref generator.Reference) Requirement {
 func (h *historyReader) addFound(name string, number int, o wire.Struct, listed bool) {
 	k := readGeneration(h.plan.Generator(name), name, number, observation.Resource{Object: o}, listed)
 	composed := object.CompositionResourceName(o)
-	_, taken := h.req.Observation.Resources[composed] // by another object, whose name Crossplane keeps
+	shown, ok := h.req.Observation.Resources[composed]
+	// Crossplane keeps the name of the object that it shows.
+	taken := ok && plan.MetadataOf(shown.Object).Get("uid").Text() != k.id()
 	if composed != "" && !taken && !h.composes(composed) {
 		k.composed = composed
 	}

@@ -199,34 +199,22 @@ func identify(
 	if id, ok := byUID[meta.Get("uid").Text()]; ok {
 		return identified{res, id.generator, id.number}, true
 	}
-	marks := []string{labeledWith(res.Object), meta.At("annotations", generator.LabelGenerator).Text()}
+	label := labeledWith(res.Object)
+	marked := func(name string) bool {
+		return label == name || meta.At("annotations", generator.LabelGenerator).Is(name)
+	}
 	name, number, named := plan.ParseGeneration(composed)
 	_, desired := req.Desired[composed]
-	composes := named || !desired && xr.controls(res.Object) && object.IsImmutable(res.Object)
 	for i := range p.Generators {
 		of, n, ok := xr.generationOf(&p.Generators[i], res.Object)
-		if ok && (composes || slices.Contains(marks, of)) {
+		if ok && (named || marked(of) || !desired && xr.controls(res.Object) && object.IsImmutable(res.Object)) {
 			return identified{res, of, n}, true
 		}
 	}
 	if name, number, ok := sealedGeneration(res.Object); ok {
 		return identified{res, name, number}, true
 	}
-	if of, n, ok := xr.markedGeneration(p, marks, res.Object); ok && composes {
-		return identified{res, of, n}, true
-	}
-	return identified{res, name, number}, named && (p.Declares(name) || slices.Contains(marks, name))
-}
-
-// markedGeneration returns the generation of a generator that left the input, if an object has its name and its mark.
-func (c composite) markedGeneration(p *plan.Plan, marks []string, o wire.Struct) (name string, number int, ok bool) {
-	for _, of := range marks {
-		n, ok := numberOf(c.name+"-"+plan.ObjectName(of)+"-", plan.MetadataOf(o).Get("name").Text())
-		if ok && of != "" && !p.Declares(of) {
-			return of, n, true
-		}
-	}
-	return "", 0, false
+	return identified{res, name, number}, named && (p.Declares(name) || marked(name))
 }
 
 // labeledWith returns the name of the generator in the labels of an object, or an empty text.
