@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -76,18 +77,18 @@ func (w *ward) observeAlpha() {
 	w.alpha.inspector.mu.Lock()
 	defer w.alpha.inspector.mu.Unlock()
 
-	var values [][]byte
+	values := map[string][]byte{} // most values are those of several versions
 
 	for _, v := range w.Versions() {
 		if v.Generator != "" {
 			for _, text := range v.Data {
-				values = append(values, []byte(text), []byte(base64Of(text)))
+				values[text], values[base64Of(text)] = []byte(text), []byte(base64Of(text))
 			}
 		}
 	}
 
 	for _, m := range w.alpha.messages {
-		if n := leaks(m, values); n > 0 {
+		if n := leaks(m, slices.Collect(maps.Values(values))); n > 0 {
 			w.t.Errorf("a message to the pipeline inspector has %d values of Secrets", n)
 		}
 	}
