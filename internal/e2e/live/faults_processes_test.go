@@ -25,21 +25,24 @@ func (w *ward) keep(ctx context.Context) {
 }
 
 // hurry starts Crossplane again if it calls no function for some time. After several attempts to connect that failed,
-// its gRPC client waits for up to two minutes. Without this, most of a run is waiting.
+// its gRPC client waits for up to two minutes. Without this, most of a run is waiting. On a busy machine, a new process
+// may need longer until its first call, so each one in a row has twice the time of the one before.
 func (w *ward) hurry(ctx context.Context) {
 	const enough = 15 * time.Second
 
+	limit := enough
+
 	for calls, last, since := w.calls(), -1, time.Now(); ctx.Err() == nil; time.Sleep(time.Second) {
 		if n := calls(); n != last {
-			last, since = n, time.Now()
+			last, since, limit = n, time.Now(), enough
 		}
 
-		if time.Since(since) > enough {
-			w.t.Logf("no call for %s: Crossplane is started again", enough)
+		if time.Since(since) > limit {
+			w.t.Logf("no call for %s: Crossplane is started again", limit)
 			w.hurried.Add(1)
 			plane.Crossplane.Kill()
 
-			since = time.Now()
+			since, limit = time.Now(), min(2*limit, 2*time.Minute)
 		}
 	}
 }
