@@ -19,8 +19,8 @@ import (
 
 const (
 	upgraded    = "replica of the former version"
-	clockAhead  = "clock of a replica 5 minutes ahead"
-	clockBehind = "clock of a replica 5 minutes behind"
+	clockAhead  = "clock of a replica 5 minutes fast"
+	clockBehind = "clock of a replica 5 minutes slow"
 
 	skewed = 5 * time.Minute
 )
