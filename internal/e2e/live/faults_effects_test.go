@@ -97,9 +97,9 @@ func (w *ward) figures(counts map[string]int, calls int, seed uint64, duration t
 		fmt.Fprintf(&b, "| %s | not played on this machine | |\n", kind)
 	}
 
-	fmt.Fprintf(&b, "\n%d rotations were requested, and %d changes of sources. The function answered %d calls, and %d "+
-		"versions of Secrets were checked. Crossplane was started again %d times because it called nothing for some time. "+
-		"The run took %.0f minutes with the seed %d.\n",
+	fmt.Fprintf(&b, "\n%d rotations were requested, and %d changes of sources. The function answered %d calls, and\n"+
+		"%d versions of Secrets were checked. Crossplane was started again %d times because it called nothing\n"+
+		"for some time. The run took %.0f minutes with the seed %d.\n",
 		w.rotations.Load(), w.writes.Load(), calls, w.Counts().Versions, w.hurried.Load(), duration.Minutes(), seed)
 	w.t.Log("\n" + b.String())
 
