@@ -142,7 +142,7 @@ configMaps:
 				`: leave it out, or list "['db.main'].host" under nonSensitive if it is not secret`},
 		},
 		"Computed": {
-			reason: "nobody can say of all keys, or of all inputs, that they are not secret",
+			reason: "nonSensitive cannot list all keys, or all inputs",
 			input: `
 configMaps: [{name: a, data: [
   {key: k, value: "secrets.db[composite.spec.x]", nonSensitive: [db.*, db]},
