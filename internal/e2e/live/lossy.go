@@ -7,10 +7,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,20 +25,51 @@ type Link struct {
 	lis       []net.Listener
 	namespace chan func()
 
+	farAddress netip.Addr
+
 	lossy           atomic.Bool
 	passed, dropped atomic.Int64
 }
 
-// The addresses of the ends are from a range that is reserved for documentation (RFC 5737).
-var (
-	nearAddress = [4]byte{192, 0, 2, 1}       //nolint:gochecknoglobals // Constant.
-	farAddress  = [4]byte{192, 0, 2, 2}       //nolint:gochecknoglobals // Constant.
-	linkMask    = [4]byte{255, 255, 255, 252} //nolint:gochecknoglobals // Constant.
-)
+// documentation are the ranges that are reserved for documentation (RFC 5737).
+var documentation = []string{"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"} //nolint:gochecknoglobals // Constant.
+
+// unusedRange returns the first of the ranges that no address is from. Some sandboxes have an address from such a range,
+// and a packet to an own address would not leave this machine.
+func unusedRange(ranges []string, used []net.Addr) (netip.Prefix, error) {
+	for _, r := range ranges {
+		prefix, err := netip.ParsePrefix(r)
+		if err != nil {
+			return prefix, fmt.Errorf("cannot parse a range of addresses: %w", err)
+		}
+
+		overlaps := func(a net.Addr) bool {
+			other, err := netip.ParsePrefix(a.String())
+
+			return err == nil && prefix.Overlaps(other)
+		}
+		if !slices.ContainsFunc(used, overlaps) {
+			return prefix, nil
+		}
+	}
+
+	return netip.Prefix{}, fmt.Errorf("this machine has addresses in each of the ranges %q", ranges)
+}
 
 // NewLink creates a link. This needs the rights of root, and the TUN device of Linux.
 func NewLink() (*Link, error) {
-	l := &Link{namespace: make(chan func())}
+	used, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the addresses of this machine: %w", err)
+	}
+
+	addresses, err := unusedRange(documentation, used)
+	if err != nil {
+		return nil, err
+	}
+
+	nearAddress := addresses.Addr().Next()
+	l := &Link{farAddress: nearAddress.Next(), namespace: make(chan func())}
 	started := make(chan error)
 
 	go func() {
@@ -43,7 +77,7 @@ func NewLink() (*Link, error) {
 
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
-			l.far, err = tun(farAddress)
+			l.far, err = tun(l.farAddress)
 		}
 		started <- err
 
@@ -52,7 +86,7 @@ func NewLink() (*Link, error) {
 		}
 	}()
 
-	err := <-started
+	err = <-started
 	if err == nil {
 		l.near, err = tun(nearAddress)
 	}
@@ -69,7 +103,7 @@ func NewLink() (*Link, error) {
 }
 
 // tun creates a TUN device with an address, in the namespace of this thread.
-func tun(address [4]byte) (*os.File, error) {
+func tun(address netip.Addr) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the TUN device: %w", err)
@@ -83,7 +117,10 @@ func tun(address [4]byte) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-func configure(fd int, address [4]byte) (string, error) {
+// linkMask is the mask of the two addresses of a link.
+var linkMask = net.CIDRMask(30, 32) //nolint:gochecknoglobals // Constant.
+
+func configure(fd int, address netip.Addr) (string, error) {
 	device, err := unix.NewIfreq("lossy%d")
 	if err != nil {
 		return "", err
@@ -115,8 +152,8 @@ func configure(fd int, address [4]byte) (string, error) {
 			err = unix.IoctlIfreq(sock, request, r)
 		}
 	}
-	set(unix.SIOCSIFADDR, func(r *unix.Ifreq) error { return r.SetInet4Addr(address[:]) })
-	set(unix.SIOCSIFNETMASK, func(r *unix.Ifreq) error { return r.SetInet4Addr(linkMask[:]) })
+	set(unix.SIOCSIFADDR, func(r *unix.Ifreq) error { return r.SetInet4Addr(address.AsSlice()) })
+	set(unix.SIOCSIFNETMASK, func(r *unix.Ifreq) error { return r.SetInet4Addr(linkMask) })
 	set(unix.SIOCSIFFLAGS, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING); return nil })
 
 	return device.Name(), err
@@ -157,7 +194,7 @@ func (l *Link) To(ctx context.Context, server string) (string, error) {
 	l.namespace <- func() {
 		defer close(done)
 
-		lis, err = (&net.ListenConfig{}).Listen(ctx, "tcp4", net.IP(farAddress[:]).String()+":0")
+		lis, err = (&net.ListenConfig{}).Listen(ctx, "tcp4", l.farAddress.String()+":0")
 	}
 	<-done
 
@@ -178,7 +215,23 @@ func (l *Link) To(ctx context.Context, server string) (string, error) {
 		}
 	}()
 
-	return lis.Addr().String(), nil
+	return lis.Addr().String(), l.reaches(lis.Addr().String())
+}
+
+// reaches returns an error unless a connection to an address goes through the link.
+func (l *Link) reaches(address string) error {
+	before, _ := l.Packets()
+
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("tcp", address)
+	if err != nil {
+		return fmt.Errorf("cannot connect through the link: %w", err)
+	}
+
+	if after, _ := l.Packets(); after == before {
+		err = fmt.Errorf("a connection to %s does not go through the link", address)
+	}
+
+	return errors.Join(err, conn.Close())
 }
 
 // relay copies data between a connection and a server, until one of them ends.
