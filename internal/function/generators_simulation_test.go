@@ -190,6 +190,8 @@ type simulatedValue struct {
 	exported bool // ever
 	forged   bool // by somebody who does not know any value
 	bare     bool // it has lost all labels and annotations of the function at once
+	renamed  bool // somebody changed its composition resource name
+	aged     bool // somebody said that it was flagged long ago
 	back     bool // it is put back, as another object with the same value
 	accepted bool // by the owner of the composite
 	unlisted bool // the composite has lost its list since: only the record of an export tells a resource from a forged one
@@ -695,13 +697,16 @@ func (s *simulation) attack() {
 
 // forgeState edits the annotations of a generation.
 func (s *simulation) forgeState(key string) {
-	s.values[s.valueAt[key]].stripped = true
+	v := s.values[s.valueAt[key]]
+	v.stripped = true
 	o := proto.Clone(s.Stored[key]).(*structpb.Struct)
 	long := s.Now.Add(-1000 * time.Hour).UTC().Format(time.RFC3339)
 	switch how := s.rng.IntN(5); how {
 	case 0:
+		v.aged = true
 		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
 	case 1:
+		v.aged = true
 		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
 		functiontest.Set(o, `{"state":{"kind":"password","adopted":true,"flagged":true}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
 	case 2:
@@ -710,6 +715,7 @@ func (s *simulation) forgeState(key string) {
 		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"generated-at")
 	default: // one of another kind makes Crossplane create an object, whatever is desired
 		name := simPick(s, "one", "cache", "generated/admin/7", "generated/token/1", "generated/other/1", "generated/admin/999999999")
+		v.renamed = true
 		functiontest.Set(o, name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
 		s.logf("%s has the composition resource name %s", key, name)
 	}
@@ -1310,7 +1316,7 @@ func (s *simulation) checkDrop(key, name string) {
 	switch {
 	case s.isExported(v.value) && !v.back: // what was put back is another object than what the export recorded
 		s.fail("drop", "value %d of %s is dropped, and still exported", v.order, name)
-	case v.bare && !s.input.has(v.generator): // nothing says what it is
+	case !s.input.has(v.generator) && (v.bare || v.renamed && v.aged): // nothing true says what it is
 	case (v.stripped || v.unlisted) && isWidget(key), (v.stripped || isWidget(key)) && !v.exported, v.again, v.forged, !v.adopted:
 	case v.flagged.IsZero():
 		s.fail("grace", "value %d of %s is dropped, and was not flagged", v.order, name)
