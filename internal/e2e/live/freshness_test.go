@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -22,7 +23,8 @@ import (
 const (
 	freshComposites = "LIVE_FRESH_COMPOSITES" // composites that watch, and as many that poll
 	freshChanges    = "LIVE_FRESH_CHANGES"    // of each connection Secret
-	freshPolled     = "LIVE_FRESH_POLLED"     // the same for composites that poll, each of which takes a minute
+	freshPolled     = "LIVE_FRESH_POLLED"     // the same for composites that poll
+	freshTTL        = "LIVE_FRESH_TTL"        // of composites that poll
 	freshRest       = "LIVE_FRESH_REST"       // the time without any change
 )
 
@@ -115,7 +117,8 @@ func TestFreshness(t *testing.T) {
 
 	opened := breakerOpens(t)
 
-	both(t, func() error { return watching.create(t.Context(), "Watch") }, func() error { return polled.create(t.Context(), "Poll") })
+	poll := "Poll\nttl: " + cmp.Or(os.Getenv(freshTTL), "15s")
+	both(t, func() error { return watching.create(t.Context(), "Watch") }, func() error { return polled.create(t.Context(), poll) })
 
 	before := callsByFunction(t, watching, polled)
 	changes, slow := loadNumber(t, freshChanges, 3), loadNumber(t, freshPolled, 1)
@@ -159,13 +162,12 @@ func installAs(ctx context.Context, t *testing.T, name string) string {
 	return name
 }
 
-// comesToRest waits for 70 seconds without a call. A composite that polls is called at least every 66 seconds. One that
-// watches may be called once more, a minute after its first reconcile or after a reconcile that failed, and then
-// only every 10 minutes.
+// comesToRest waits for 20 seconds without a call. A composite that watches may be called once more, a minute after its
+// first reconcile or after a reconcile that failed, and then only every 10 minutes.
 func comesToRest(t *testing.T, s *freshSet) {
 	t.Helper()
 
-	const rest = 70 * time.Second
+	const rest = 20 * time.Second
 
 	calls, last, began := callsByFunction(t, s).calls[s.name], time.Now(), time.Now()
 	for time.Since(last) < rest {
