@@ -17,7 +17,7 @@ var histories = []string{"MODEL_HISTORIES=60", "SIM_HISTORIES=5"}
 var targets = map[string]target{
 	// The life of generations, and the state that is stored for them.
 	"generations": {
-		dir: "internal/generator", mutants: `^(abandon|generation|record|window)\.go`, env: histories,
+		dir: "internal/generator", mutants: `^(abandon|generation|record|step|window)\.go`, env: histories,
 		tests: `Next|Model$|Abandon|Candidate|Retries|Record|Annotations|Labels|Hash|Forged|Window|Schedule|NegativeGrace`,
 	},
 	// The kinds of credentials, and the proof that a generation is genuine.

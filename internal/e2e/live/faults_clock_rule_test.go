@@ -70,7 +70,7 @@ func buildClocks(t *testing.T, name string, rule bool) string {
 	}
 
 	if !rule {
-		without(t, strings.TrimPrefix(overlay, "-overlay="), "internal/generator/generation.go", ", g.Flagged.After(now)")
+		without(t, strings.TrimPrefix(overlay, "-overlay="), "internal/generator/step.go", ", g.Flagged.After(now)")
 	}
 
 	program := state("function-export-" + name)
