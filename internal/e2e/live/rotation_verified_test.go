@@ -127,7 +127,7 @@ type rejection struct {
 //
 // LIVE_ROTATIONS is the number of rotations of each composite, and LIVE_DELAY the seconds until the database accepts.
 func TestVerifiedRotation(t *testing.T) {
-	times, delay := int(setting(t, "LIVE_ROTATIONS", 3)), time.Duration(setting(t, "LIVE_DELAY", 4))*time.Second
+	times, delay := int(setting(t, "LIVE_ROTATIONS", 2)), time.Duration(setting(t, "LIVE_DELAY", 4))*time.Second
 
 	if err := stage(); err != nil {
 		t.Fatalf("%v\n%s", err, events(""))

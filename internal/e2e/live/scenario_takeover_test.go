@@ -192,8 +192,8 @@ func (s scenario) change(
 	})
 }
 
-// killCrossplane kills Crossplane when a random number of composites has changed, and then several times at random
-// moments soon after its start, when it reconciles all of them. done are the numbers that had changed at each kill.
+// killCrossplane kills Crossplane when a random number of composites has changed, and then once more at a random
+// moment soon after its start, when it reconciles all of them. done are the numbers that had changed at each kill.
 func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage string) (done []int, err error) {
 	changed := func() (int, error) {
 		list, err := s.List(ctx, group, "Database", s.ns, "stage="+stage)
@@ -207,7 +207,7 @@ func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage stri
 		}
 	}
 
-	for range 3 {
+	for range 2 {
 		s.Crossplane.Kill()
 
 		n, err := changed()
