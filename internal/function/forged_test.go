@@ -361,3 +361,53 @@ func TestGenerationWithAnotherName(t *testing.T) {
 		})
 	}
 }
+
+// Any client that can update Secrets can give an export the composition resource name of a generation. Crossplane deletes
+// a resource whose name is not desired, so the export keeps that name.
+func TestExportWithTheNameOfAGeneration(t *testing.T) {
+	const connection, plain, first = "v1|Secret|team-a|shop-connection", "v1|Secret|team-a|shop-plain", "v1|Secret|team-a|shop-admin-1"
+	const input = adminOnce + `
+- {name: plain, metadata: {nameExpression: "'shop-' + 'plain'"}, data: [{key: region, value: "'eu'"}]}`
+	for _, key := range []string{connection, plain} {
+		for _, name := range []string{"generated/admin/7", "generated/admin/1", "generated/admin/2", "generated/other/1"} {
+			t.Run(key+"/"+name, func(t *testing.T) {
+				c := overGRPC(functiontest.NewControlPlane(t, input))
+				c.Settle()
+				want := func(when, number string) {
+					t.Helper()
+					c.Wants(when, "shop-admin-"+number+" shop-connection shop-plain", "Available")
+				}
+				want("at first", "1")
+				uids := map[string]string{connection: "", plain: "", first: ""}
+				for key := range uids {
+					uids[key] = functiontest.Meta(c.Stored[key], "uid")
+				}
+				data := func() string { return c.Stored[connection].GetFields()["data"].String() }
+				before := data()
+				functiontest.Set(c.Stored[key], name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+				for range 6 {
+					c.ReconcileHostile()
+					for key, uid := range uids {
+						if got := functiontest.Meta(c.Stored[key], "uid"); got != uid {
+							t.Fatalf("%s was deleted", key)
+						}
+					}
+					if data() != before {
+						t.Fatal("the data of the export changed")
+					}
+				}
+				want("after the edit", "1")
+				// The generator of that name exists now.
+				c.SetInput(strings.Replace(input, "generators: [", "generators: [{name: other, uuid: {}}, ", 1))
+				c.Annotate(rotateKey, "admin=1")
+				for range 12 {
+					c.ReconcileHostile()
+				}
+				if uid := functiontest.Meta(c.Stored[key], "uid"); uid != uids[key] {
+					t.Errorf("%s was deleted", key)
+				}
+				c.Wants("after a rotation", "shop-admin-2 shop-connection shop-other-1 shop-plain", "Available")
+			})
+		}
+	}
+}

@@ -779,8 +779,9 @@ func (s *simulation) forge(key, g string, like *structpb.Struct) {
 }
 
 var (
-	askedToAccept = regexp.MustCompile(`accept-generation: (\S+) on the composite`)
-	askedForList  = regexp.MustCompile(`generator "(\S+)": Secret team-a/(\S+) has values of a generation, and the composite lists neither`)
+	askedToAccept   = regexp.MustCompile(`accept-generation: (\S+) on the composite`)
+	askedForList    = regexp.MustCompile(`generator "(\S+)": Secret team-a/(\S+) has values of a generation, and the composite lists neither`)
+	askedToRecreate = regexp.MustCompile(`delete Secret team-a/(\S+) so that it is created again`)
 )
 
 // own is what the owner of the composite does who is told of a conflict. It reports
@@ -805,6 +806,13 @@ func (s *simulation) own() bool {
 		if !found && s.Stored[export] != nil {
 			s.logf("the owner deletes %s", export)
 			delete(s.Stored, export)
+			did = true
+		}
+	}
+	for _, m := range askedToRecreate.FindAllStringSubmatch(s.Condition(), -1) {
+		if key := "v1|Secret|team-a|" + m[1]; slices.Contains(s.generations(), key) { // it was given the name of an export
+			s.logf("the owner deletes %s", key)
+			s.forget(key)
 			did = true
 		}
 	}

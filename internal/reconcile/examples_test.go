@@ -141,7 +141,7 @@ func (w exampleScene) sessionOf(t *testing.T, p *plan.Plan) *session {
 	merged, s, _ := readEnvironment(s, p, req)
 	_, s = readSources(s, p, req)
 	items := expandGenerators(s, p, seen)
-	placed := placeExports(s, items.plan, req, expand(s, items.plan, req))
+	placed := placeExports(s, items.plan, req, expand(s, items.plan, req), nil)
 	_, s = setEnvironment(s, p, merged)
 	_, s, _ = generate(s, items, req, seen, placed, nil)
 	return s

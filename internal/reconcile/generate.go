@@ -102,14 +102,15 @@ type stepper struct {
 	current  map[string]*generation // in use, by generator
 	changing map[string]bool        // generators whose next generation must be adopted
 	steps    map[string]generator.Step
-	slow     int            // slow generations that were created
-	names    map[string]int // the index of each in composed, by name
+	slow     int               // slow generations that were created
+	names    map[string]int    // the index of each in composed, by name
+	renamed  map[string]string // the names of exports whose objects have the composition resource name of a generation
 }
 
 func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed placements) *stepper {
 	return &stepper{
 		verifier: a, plan: p, exports: placed.exports, trusted: judged, current: map[string]*generation{}, changing: map[string]bool{},
-		steps: map[string]generator.Step{}, names: map[string]int{},
+		steps: map[string]generator.Step{}, names: map[string]int{}, renamed: placed.renamed(),
 		generations: generations{
 			writers: maps.Clone(placed.writers), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
 			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},

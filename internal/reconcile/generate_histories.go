@@ -206,7 +206,7 @@ func (c composite) listedNumbers(m *plan.Generator, list map[resourceRef]bool) m
 
 // readObserved reads a generation that Crossplane returns.
 func (h *historyReader) readObserved(composed string, id identified) {
-	if h.elsewhere(id.generator) {
+	if h.elsewhere(id.generator) || id.claimed && h.placed[composed] { // it is the object of an export
 		return
 	}
 	k := readGeneration(h.plan.Generator(id.generator), id.generator, id.number, id.Resource, true)

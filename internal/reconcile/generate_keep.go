@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -123,8 +124,10 @@ func targetOf(apiVersion, kind, namespace, name string) target {
 }
 
 // add adds a composed resource. If two have the same composition resource name because one was changed,
-// that one is composed under its own name again.
+// that one is composed under its own name again. If the object of an export has the name of a generation, that generation
+// gets the name of the export, because Crossplane writes to the object that has a name.
 func (g *stepper) add(c Composed) {
+	c.own, c.Name = cmp.Or(g.renamed[c.own], c.own), cmp.Or(g.renamed[c.Name], c.Name)
 	if i, ok := g.names[c.Name]; ok {
 		if c.Name == c.own {
 			other := &g.composed[i]

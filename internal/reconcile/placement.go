@@ -58,9 +58,23 @@ func (p *placements) names() map[string]bool {
 	return out
 }
 
-func placeExports(s *session, p *plan.Plan, req *request, exports concreteExports) placements {
+// renamed returns the names of exports whose objects have the composition resource name of a generation, because their
+// annotation was changed, by that name.
+func (p *placements) renamed() map[string]string {
+	out := map[string]string{}
+	for i, at := range p.at {
+		if strings.HasPrefix(at.resource, plan.GenerationPrefix) {
+			out[at.resource] = p.exports[i].Name
+		}
+	}
+	return out
+}
+
+func placeExports(
+	s *session, p *plan.Plan, req *request, exports concreteExports, identified map[string]identified,
+) placements {
 	out := placements{exports: exports.list, at: make([]placement, len(exports.list))}
-	former := &successor{session: s, req: req, exports: exports}
+	former := &successor{session: s, req: req, exports: exports, identified: identified}
 	for i, e := range exports.list {
 		observed := s.observed.Resources[e.Name].Object
 		if exports.kept[e.Name] {

@@ -45,6 +45,9 @@ type identified struct {
 
 	generator string
 	number    int
+
+	// claimed is set if only annotations and labels say so: neither an export, nor its own name, nor its seal.
+	claimed bool
 }
 
 // split groups the composed resources. Expressions cannot read generations, and only those of the
@@ -197,7 +200,7 @@ func identify(
 ) (identified, bool) {
 	meta := plan.MetadataOf(res.Object)
 	if id, ok := byUID[meta.Get("uid").Text()]; ok {
-		return identified{res, id.generator, id.number}, true
+		return identified{Resource: res, generator: id.generator, number: id.number}, true
 	}
 	label := labeledWith(res.Object)
 	marked := func(name string) bool {
@@ -208,13 +211,13 @@ func identify(
 	for i := range p.Generators {
 		of, n, ok := xr.generationOf(&p.Generators[i], res.Object)
 		if ok && (named || marked(of) || !desired && xr.controls(res.Object) && object.IsImmutable(res.Object)) {
-			return identified{res, of, n}, true
+			return identified{Resource: res, generator: of, number: n}, true
 		}
 	}
 	if name, number, ok := sealedGeneration(res.Object); ok {
-		return identified{res, name, number}, true
+		return identified{Resource: res, generator: name, number: number}, true
 	}
-	return identified{res, name, number}, named && (p.Declares(name) || marked(name))
+	return identified{res, name, number, true}, named && (p.Declares(name) || marked(name))
 }
 
 // labeledWith returns the name of the generator in the labels of an object, or an empty text.

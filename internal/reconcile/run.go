@@ -65,7 +65,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	items := expandGenerators(s, p, details.seen)
 	p = items.plan
 	exports := expand(s, p, req)
-	placed := placeExports(s, p, req, exports)
+	placed := placeExports(s, p, req, exports, details.seen.generations)
 	counted := revisions(p, placed)
 	s = s.next(nil, func(o *observation.Observation) { o.Revisions = counted })
 	set, s := setEnvironment(s, p, merged)

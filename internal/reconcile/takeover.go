@@ -20,9 +20,10 @@ import (
 type successor struct {
 	*session
 
-	req     *request
-	exports concreteExports
-	free    *freeObjects // nil until the first use
+	req        *request
+	exports    concreteExports
+	identified map[string]identified // resources that look like a generation
+	free       *freeObjects          // nil until the first use
 }
 
 // freeObjects are the composition resource names of the objects that exports can take over.
@@ -48,14 +49,23 @@ func (s *successor) takeOver(e plan.Export, wanted placement) (composed string, 
 	all := s.findFree()
 	composed = all.byPlace[wanted.target]
 	before, ok := all.byExport[target{e.Kind, wanted.namespace, e.Name}]
-	if ok && tookOver(s.observed.Resources[composed].Object) != e.Name {
+	if ok && tookOver(s.found(composed)) != e.Name {
 		composed = before
 	}
-	return composed, s.observed.Resources[composed].Object
+	return composed, s.found(composed)
 }
 
-// findFree finds the objects. Generations and objects of composite authors are not among the session's
-// resources.
+// found returns the composed resource with a name, if an export may take it over.
+func (s *successor) found(composed string) wire.Struct {
+	if id := s.identified[composed]; id.claimed {
+		return id.Object
+	}
+	return s.observed.Resources[composed].Object
+}
+
+// findFree finds the objects. An object at the place of an export is no generation only because its annotations and
+// labels say so: any client can write these, and Crossplane would delete the object. Other generations, and objects of
+// composite authors, are not among the session's resources.
 func (s *successor) findFree() *freeObjects {
 	if s.free != nil {
 		return s.free
@@ -65,14 +75,20 @@ func (s *successor) findFree() *freeObjects {
 		exported[e.Name] = true
 	}
 	s.free = &freeObjects{map[string]object.Kind{}, map[target]string{}, map[target]string{}}
-	for _, name := range plan.SortedKeys(s.observed.Resources) {
-		o := s.observed.Resources[name].Object
+	names := plan.SortedKeys(s.observed.Resources)
+	for _, name := range plan.SortedKeys(s.identified) {
+		if s.identified[name].claimed {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		o := s.found(name)
 		v, kind, ns, n := object.Identity(o)
 		if v != "v1" || kind != string(object.Secret) && kind != string(object.ConfigMap) {
 			continue
 		}
 		_, earlier := s.req.Desired[name]
-		if earlier || strings.HasPrefix(name, plan.GenerationPrefix) || exported[name] || !s.controls(o) {
+		if earlier || exported[name] || !s.controls(o) {
 			continue
 		}
 		if ns == "" {
@@ -132,7 +148,7 @@ func (s *successor) keepWanted(out *placements) {
 func (p *placements) keep(s *successor, composed string, kind object.Kind) {
 	o := Object{
 		Outcome: Outcome{State: Held}, Name: composed, Kind: kind, Possible: true,
-		Desired: object.Held(s.observed.Resources[composed].Object),
+		Desired: object.Held(s.found(composed)),
 	}
 	o.footprint.bytes = o.bytes()
 	p.possible = append(p.possible, o)

@@ -284,11 +284,13 @@ func TestTakeOver(t *testing.T) {
 				`old: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "old": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own; it keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/o`,
 			},
 		},
-		"GenerationOfThatName": {
-			reason:  "a composition resource name of generations is not free, whatever the object is",
+		"NameOfAGeneration": {
+			reason:  "any client can give an object the composition resource name of a generation, and Crossplane would delete it",
 			input:   url,
-			objects: formers(former{composed: "generated/gone/1", rest: formerData}) + "cluster: [" + former{composed: "generated/gone/1", rest: formerData}.object() + "]",
-			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "generated/gone/1" of this composite: ` + rename},
+			objects: formers(former{composed: "generated/gone/1", rest: formerData}),
+			want: []string{`generated/gone/1: Held! Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: true} | ` +
+				`Secret "url" (team/xr-url) is kept unchanged: secrets[0].immutable: its data changed, but the Secret is immutable: ` +
+				`delete Secret team/xr-url so that it is created again`},
 		},
 		"AuthorOfThatName": {
 			reason:  "the object of a composite author is deleted first",
@@ -440,7 +442,7 @@ func TestUnknownNames(t *testing.T) {
 			input:  later + "\nconfigMaps: [{name: c, data: [{key: k, value: \"'v'\"}]}]",
 			objects: "desired: {earlier: {apiVersion: v1, kind: Secret}}\n" + formers(
 				former{composed: "earlier", rest: formerData}, former{composed: "c", rest: formerData},
-				former{composed: "generated/gone/1", rest: formerData}, former{composed: "fromComposite/Secret/x", rest: formerData},
+				former{composed: "fromComposite/Secret/x", rest: formerData},
 				former{composed: "uncontrolled", rest: formerData, metadata: "name: u, namespace: team"}),
 			want: []string{
 				waiting,
