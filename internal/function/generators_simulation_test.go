@@ -684,7 +684,13 @@ func (s *simulation) attack() {
 		s.Stored[key] = o
 	case how < 5:
 		name := "v1|Secret|team-a|shop-" + simPick(s, "one", "two", "three")
-		if o := s.Stored[name]; o != nil {
+		if o := s.Stored[name]; o != nil && s.percent(50) {
+			composed := simPick(s, "generated/admin/7", "generated/other/1", "generated/token/1")
+			s.logf("%s has the composition resource name %s", name, composed)
+			o = proto.Clone(o).(*structpb.Struct)
+			functiontest.Set(o, composed, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			s.Stored[name] = o
+		} else if o != nil {
 			s.logf("the record of %s is forged", name)
 			o = proto.Clone(o).(*structpb.Struct)
 			functiontest.Set(o, `{"admin":{"generation":9,"uid":"forged"},"token":{"generation":400000000,"uid":"forged"}}`, "metadata", "annotations", functiontest.Prefix+"generated")
@@ -1057,12 +1063,12 @@ func (s *simulation) after(w functiontest.Write, was *structpb.Struct, err error
 		return
 	}
 	s.changed = true
-	if s.valueAt[key] != "" || strings.HasPrefix(name, "generated/") {
+	if of := generationOf(key); s.valueAt[key] != "" || of != "" {
 		if v := s.values[s.valueAt[key]]; was != nil && !v.stripped && !s.isHidden(key) && !proto.Equal(was.GetFields()["spec"], o.GetFields()["spec"]) {
 			s.fail("as made", "the spec of %s changes", key)
 		}
 		if s.named[key] == "" { // whatever people make of it
-			s.named[key] = name
+			s.named[key] = cmp.Or(of, name)
 		}
 		// A forged object that can be changed gets the data that are desired.
 		created := was == nil || !isWidget(key) && !proto.Equal(was.GetFields()["data"], o.GetFields()["data"])
@@ -1071,8 +1077,20 @@ func (s *simulation) after(w functiontest.Write, was *structpb.Struct, err error
 	}
 	if export, ok := strings.CutPrefix(key, "v1|Secret|team-a|shop-"); ok && simulatedExports[export] != nil {
 		s.checkExport(export, was, o)
+		name = export
 	}
 	s.named[key] = name
+}
+
+var generationKey = regexp.MustCompile(`\|shop-(admin|token|widget)-(\d+)(-\w+)?$`)
+
+// generationOf returns the composition resource name of the generation that has a key, or an empty text. An attacker can
+// give the object another name.
+func generationOf(key string) string {
+	if m := generationKey.FindStringSubmatch(key); m != nil {
+		return "generated/" + m[1] + "/" + m[2]
+	}
+	return ""
 }
 
 // isHidden reports whether Crossplane could not see an object: the composite that it read does not list it, and the
@@ -1203,7 +1221,7 @@ func (s *simulation) checkResponse(rsp *fnv1.RunFunctionResponse, req *fnv1.RunF
 	}
 	for _, name := range slices.Sorted(maps.Keys(rsp.GetDesired().GetResources())) {
 		o := rsp.GetDesired().GetResources()[name].GetResource()
-		if strings.HasPrefix(name, "generated/") {
+		if generationOf(functiontest.KeyOf(o)) != "" {
 			if s.Stored[functiontest.KeyOf(o)] == nil {
 				secret := !isWidget(functiontest.KeyOf(o)) // a manifest is the same each time
 				made = made || secret

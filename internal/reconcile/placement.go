@@ -232,6 +232,8 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	_, earlier := req.Desired[composed]
 	unlisted := !lists(s.object, at.target)
 	at.see = see(found)
+	// A generation has this name, and Crossplane shows only the generation. The export gets its own name again.
+	edited := strings.HasPrefix(composed, plan.GenerationPrefix) && !earlier && !unlisted && !isGeneration(p, s.composite, found)
 	taken := composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
 	switch {
 	case !controlled:
@@ -240,6 +242,8 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s%s", e.Kind, at, s.otherController(found), rename)
 	case plan.IsAuthors(composed) && !e.Author: // it is deleted
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
+	case edited:
+		at.observed = found
 	case taken || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
 	case req.isAnother(e, composed, at.target):

@@ -220,6 +220,15 @@ func identify(
 	return identified{res, name, number, true}, named && (p.Declares(name) || marked(name))
 }
 
+// isGeneration reports whether the own name of an object, or its seal, says that it is a generation.
+func isGeneration(p *plan.Plan, xr composite, o wire.Struct) bool {
+	_, _, sealed := sealedGeneration(o)
+	return sealed || slices.ContainsFunc(p.Generators, func(m plan.Generator) bool {
+		_, _, ok := xr.generationOf(&m, o)
+		return ok
+	})
+}
+
 // labeledWith returns the name of the generator in the labels of an object, or an empty text.
 func labeledWith(o wire.Struct) string {
 	return generator.LabeledWith(plan.Texts(plan.MetadataOf(o).Get("labels")))
