@@ -162,3 +162,23 @@ func TestQuirksDecode(t *testing.T) {
 		decodesAs(t, sub(2, sub(1, sub(1, q.sent))))
 	}
 }
+
+// A length that overflows points backwards, here to a field that would end where the request ends.
+func TestLengthPointsBackwards(t *testing.T) {
+	length := append(bytes.Repeat([]byte{0xff}, 9), 2)
+	hidden := []byte{15<<3 | 2, 18, 0, 0, 0, 0, 0, 0, 0}
+	decodesAs(t, message(sub(15, hidden), []byte{tagInput}, length))
+}
+
+// Texts of each length have each byte that is not ASCII at each place.
+func TestInvalidTextEverywhere(t *testing.T) {
+	for size := range 24 {
+		for i := range size {
+			for _, c := range []byte{0x80, 0xff} {
+				text := bytes.Repeat([]byte("a"), size)
+				text[i] = c
+				decodesAs(t, sub(4, fieldOf("a", sub(3, text))))
+			}
+		}
+	}
+}
