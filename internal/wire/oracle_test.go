@@ -182,3 +182,14 @@ func TestInvalidTextEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// A tag of several bytes is a tag of the same field, which protobuf decodes.
+func TestLongTags(t *testing.T) {
+	for number := range uint64(20) {
+		for kind := range uint64(8) {
+			for more := 1; more < 11; more++ {
+				decodesAs(t, message(sub(15), long(min(number<<3|kind, 0x7f), more, 0)))
+			}
+		}
+	}
+}
