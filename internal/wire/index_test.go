@@ -80,6 +80,25 @@ func TestLargeListIsReadOnce(t *testing.T) {
 	}
 }
 
+// An index stays when another object or list is indexed.
+func TestIndexesStay(t *testing.T) {
+	values := make([][]byte, 100)
+	for i := range values {
+		values[i] = textOf(fmt.Sprint(i))
+	}
+	object := objectOf(manyFields(100, 100))
+	s := sentStruct(t, message(fieldOf("a", object), fieldOf("b", object), fieldOf("c", listOf(values...)), fieldOf("d", listOf(values...))))
+	for range 2 {
+		s.Get("a").Struct().Keys()
+		s.Get("b").Struct().Keys()
+		s.Get("c").List().Len()
+		s.Get("d").List().Len()
+	}
+	if len(s.in.structs) != 2 || len(s.in.lists) != 2 {
+		t.Errorf("got %d indexes of objects and %d of lists, want 2 each", len(s.in.structs), len(s.in.lists))
+	}
+}
+
 // The number of fields decides about an index, not the number of bytes. Otherwise an object with a
 // thousand small fields would be scanned for each of its fields, each time it is read.
 func TestSmallObjectOfManyFieldsIsReadOnce(t *testing.T) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -234,6 +235,28 @@ func TestRespondCarriesBytesOn(t *testing.T) {
 	}
 }
 
+// The same response always has the same bytes.
+func TestRespondInOneOrder(t *testing.T) {
+	own := &fnv1.RunFunctionResponse{Context: &structpb.Struct{Fields: map[string]*structpb.Value{}}}
+	for i := range 20 {
+		own.Context.Fields[fmt.Sprint(i)] = structpb.NewNullValue()
+	}
+	var first []byte
+	for range 4 {
+		parts, err := lazily(t, nil).Respond(own).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := bytes.Join(parts, nil)
+		if first == nil {
+			first = got
+		}
+		if !bytes.Equal(first, got) {
+			t.Error("the same response has other bytes")
+		}
+	}
+}
+
 // A message that protobuf cannot write is an error in each form.
 func TestRespondRefused(t *testing.T) {
 	const invalid = "\xff"
@@ -250,6 +273,9 @@ func TestRespondRefused(t *testing.T) {
 			} {
 				if _, err := r.Respond(own).Marshal(); err == nil {
 					t.Errorf("%s: got no error, want protobuf's", form)
+				}
+				if _, err := r.Respond(own).Proto(); err == nil && !r.Decoded() {
+					t.Errorf("%s: Proto: got no error, want protobuf's", form)
 				}
 			}
 		})

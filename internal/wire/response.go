@@ -46,6 +46,11 @@ func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
 		out := &fnv1.RunFunctionResponse{}
 		return out, proto.Unmarshal(bytes.Join(parts, nil), out)
 	}
+	return r.merged(), nil
+}
+
+// merged is the response to a request that protobuf decoded.
+func (r *Response) merged() *fnv1.RunFunctionResponse {
 	req, out := r.request.decoded, r.withoutState()
 	out.Desired, out.Context = req.GetDesired(), req.GetContext()
 	if own := r.Own.GetDesired(); own != nil {
@@ -57,7 +62,7 @@ func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
 	if own := r.Own.GetContext(); own != nil {
 		out.Context = &structpb.Struct{Fields: replaced(req.GetContext().GetFields(), nil, own.GetFields())}
 	}
-	return out, nil
+	return out
 }
 
 // replaced returns a copy of the field of the request, without dropped and with added entries.
@@ -82,11 +87,7 @@ func (r *Response) withoutState() *fnv1.RunFunctionResponse {
 // Marshal marshals the response: one message, in parts. Some parts are bytes of the request: do not write to them.
 func (r *Response) Marshal() ([][]byte, error) {
 	if r.request.Decoded() {
-		out, err := r.Proto()
-		if err != nil {
-			return nil, err
-		}
-		b, err := proto.Marshal(out)
+		b, err := proto.Marshal(r.merged())
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +109,7 @@ func (r *Response) Marshal() ([][]byte, error) {
 // Size returns the size of the response in bytes.
 func (r *Response) Size() int {
 	if r.request.Decoded() {
-		out, _ := r.Proto() // which cannot fail for it
-		return proto.Size(out)
+		return proto.Size(r.merged())
 	}
 	size := proto.Size(r.withoutState())
 	for _, s := range r.sections() {

@@ -228,10 +228,7 @@ func (v Value) IsNull() bool { return v.kind == Absent || v.kind == Null }
 
 // Text returns the text of a string, and an empty text for other kinds.
 func (v Value) Text() string {
-	switch {
-	case v.kind != Text:
-		return ""
-	case v.in != nil:
+	if v.in != nil {
 		return v.in.text(v.sent)
 	}
 	return v.decoded.GetStringValue()
@@ -285,10 +282,7 @@ func (v Value) Struct() Struct {
 
 // List returns the list, and an empty list for other kinds.
 func (v Value) List() List {
-	switch {
-	case v.kind != Array:
-		return List{}
-	case v.in != nil:
+	if v.in != nil {
 		sent, _ := take(v.sent, tagList)
 		return List{sent: sent, in: v.in}
 	}
@@ -298,8 +292,6 @@ func (v Value) List() List {
 // Proto is the Value decoded by protobuf, nil if it does not exist. It may be shared: do not write to it.
 func (v Value) Proto() *structpb.Value {
 	switch {
-	case v.kind == Absent:
-		return nil
 	case v.in != nil:
 		out := &structpb.Value{}
 		decode(v.sent, out)

@@ -3,6 +3,7 @@ package wire
 import (
 	"testing"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -46,6 +47,17 @@ func TestNone(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A Value of protobuf that is nil is Null, and a request without maps has none.
+func TestOfNil(t *testing.T) {
+	if v := OfValue(nil); v.Kind() != Null || v.Proto() != nil {
+		t.Errorf("got kind %d and %v, want Null and nil", v.Kind(), v.Proto())
+	}
+	r := OfRequest(&fnv1.RunFunctionRequest{})
+	if r.RequiredResources != nil || r.RequiredSchemas != nil || r.Observed.Resources != nil {
+		t.Error("got a map, want nil")
 	}
 }
 
