@@ -563,7 +563,7 @@ func TestCertificateEndsAt(t *testing.T) {
 func TestParseIssuerOfOneBlock(t *testing.T) {
 	o := mustMake(t, certificate(t, rootInput), noon, nil)
 	text := string(o[tlsCert].Reveal())
-	for rest, works := range map[string]bool{"": true, " \n\t": true, "x": false, text: false} {
+	for rest, works := range map[string]bool{"": true, "\n": true, "x": false, text: false} {
 		o[tlsCert] = sensitive.FromString(text + rest)
 		if _, err := ParseIssuer(o); (err == nil) != works {
 			t.Errorf("with %d bytes after the certificate: %v", len(rest), err)
