@@ -54,13 +54,19 @@ func TestCompileBcryptFaults(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, faults := CompileBcrypt(field.NewPath("at"), &v1beta1.BcryptGenerator{Cost: tc.cost})
+			hash, faults := CompileBcrypt(field.NewPath("at"), &v1beta1.BcryptGenerator{Cost: tc.cost})
 			if diff := cmp.Diff(tc.want, faultTexts(faults)); diff != "" {
 				t.Errorf("%s\nbcrypt -want +got:\n%s", tc.reason, diff)
 			}
-			_, faults = CompileHtpasswd(field.NewPath("at"), &v1beta1.HtpasswdGenerator{Cost: tc.cost})
+			file, faults := CompileHtpasswd(field.NewPath("at"), &v1beta1.HtpasswdGenerator{Cost: tc.cost})
 			if diff := cmp.Diff(tc.want, faultTexts(faults)); diff != "" {
 				t.Errorf("%s\nhtpasswd -want +got:\n%s", tc.reason, diff)
+			}
+			if fits := tc.want == nil; (hash != nil) != fits || (file != nil) != fits {
+				t.Fatalf("%s: compiled %v and %v", tc.reason, hash, file)
+			}
+			if want := int(ptr.Deref(tc.cost, 10)); tc.want == nil && (hash.cost != want || file.cost != want) {
+				t.Errorf("%s: costs %d and %d, want %d", tc.reason, hash.cost, file.cost, want)
 			}
 		})
 	}

@@ -542,3 +542,31 @@ func BenchmarkCertificateLook(b *testing.B) {
 		})
 	}
 }
+
+func TestCertificateEndsAt(t *testing.T) {
+	c := certificate(t, rootInput)
+	o := mustMake(t, c, noon, nil)
+	end := parsed(t, o, tlsCert).NotAfter
+	if got := c.EndsAt(o); !got.Equal(end) || got.IsZero() {
+		t.Errorf("ends at %s, want %s", got, end)
+	}
+	if got := c.EndsAt(Outputs{}); !got.IsZero() {
+		t.Errorf("without a certificate ends at %s", got)
+	}
+	at, err := c.RenewAt(Outputs{})
+	if err == nil || err.Error() != "tls.crt is not a certificate in PEM" || !at.IsZero() {
+		t.Errorf("without a certificate renews at %s, %v", at, err)
+	}
+}
+
+// A second block could be read by a program that reads the last one.
+func TestParseIssuerOfOneBlock(t *testing.T) {
+	o := mustMake(t, certificate(t, rootInput), noon, nil)
+	text := string(o[tlsCert].Reveal())
+	for rest, works := range map[string]bool{"": true, "\n": true, "x": false, text: false} {
+		o[tlsCert] = sensitive.FromString(text + rest)
+		if _, err := ParseIssuer(o); (err == nil) != works {
+			t.Errorf("with %d bytes after the certificate: %v", len(rest), err)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package generator
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSourceOnly(t *testing.T) {
+	all := Source{Map: outputsOf(tlsCert, "1", tlsKey, "2", caCert, "3", "other", "4")}
+	pair := Source{Map: outputsOf(tlsCert, "1", tlsKey, "2")}
+	three := Source{Map: outputsOf(tlsCert, "1", tlsKey, "2", caCert, "3")}
+	cases := map[string]struct {
+		reason     string
+		kind       Kind
+		from, want Source
+	}{
+		"Hash":             {"it reads the text", &Bcrypt{}, ofText("made-up").Source, ofText("made-up").Source},
+		"Htpasswd":         {"each key is a user", &Htpasswd{}, all, all},
+		"JKS":              {"without a truststore, no CA is read", &JKS{}, all, pair},
+		"JKSTruststore":    {"the CA is read", &JKS{truststore: true}, all, three},
+		"PKCS12":           {"without a truststore, no CA is read", &PKCS12{}, all, pair},
+		"PKCS12Truststore": {"the CA is read", &PKCS12{truststore: true}, all, three},
+		"Missing":          {"a missing key is not added", &JKS{truststore: true}, pair, pair},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := tc.from.Only(tc.kind)
+			if diff := cmp.Diff(texts(tc.want), texts(got)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// texts are the made-up values of a source.
+func texts(s Source) map[string]string {
+	out := map[string]string{"": string(s.Text.Reveal())}
+	for key, value := range s.Map {
+		out[key] = string(value.Reveal())
+	}
+	return out
+}
+
+func TestKeystoreKeys(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		kind   Kind
+		want   []string
+	}{
+		"JKS":              {"no truststore", &JKS{}, []string{"keystore.jks", "password"}},
+		"JKSTruststore":    {"both", &JKS{truststore: true}, []string{"keystore.jks", "truststore.jks", "password"}},
+		"PKCS12":           {"no truststore", &PKCS12{}, []string{"keystore.p12", "password"}},
+		"PKCS12Truststore": {"both", &PKCS12{truststore: true}, []string{"keystore.p12", "truststore.p12", "password"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.kind.Keys()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestFromContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if (From{Context: ctx}).context() != ctx {
+		t.Error("the context of the request is used")
+	}
+	if (From{}).context().Err() != nil {
+		t.Error("without a context, there is no end")
+	}
+}
+
+// A request that has ended waits for no memory and hashes nothing.
+func TestHashesEndWithTheRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if !hashingMemory.TryAcquire(19 << 10) {
+		t.Fatal("all of the memory is free at first, and it is 19 MiB")
+	}
+	defer hashingMemory.Release(19 << 10)
+	if hashingMemory.TryAcquire(1) {
+		hashingMemory.Release(1)
+		t.Error("there is more than 19 MiB")
+	}
+	hash := ofText("made-up")
+	hash.Context = ctx
+	fails(t, &Argon2id{memory: 7168, iterations: 1, threads: 1}, hash, "cannot wait for memory: context canceled")
+	users := ofMap(map[string]string{"ann": "made-up"})
+	users.Context = ctx
+	fails(t, &Htpasswd{cost: 4}, users, "cannot hash all passwords: context canceled")
+}
+
+func TestIsRSA(t *testing.T) {
+	for _, algorithm := range []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"} {
+		if !IsRSA(algorithm) {
+			t.Errorf("%s has an RSA key", algorithm)
+		}
+	}
+	for _, algorithm := range []string{"ES256", "EdDSA", ""} {
+		if IsRSA(algorithm) {
+			t.Errorf("%q has no RSA key", algorithm)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package generator
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
+)
+
+// framed writes the length before each text.
+func framed(texts ...string) string {
+	var out strings.Builder
+	for _, text := range texts {
+		fmt.Fprintf(&out, "%d:%s", len(text), text)
+	}
+	return out.String()
+}
+
+// codeOf computes a code with the standard library alone. The key has names and values, sorted by name.
+func codeOf(key []string, texts ...string) string {
+	k := sha256.Sum256([]byte(framed(key...)))
+	m := hmac.New(sha256.New, k[:])
+	m.Write([]byte(framed(texts...)))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+func outputsOf(texts ...string) Outputs {
+	out := Outputs{}
+	for i := 0; i < len(texts); i += 2 {
+		out[texts[i]] = sensitive.FromString(texts[i+1])
+	}
+	return out
+}
+
+// A change of a code would make all stored generations strangers, so the codes are compared with another computation.
+func TestCodes(t *testing.T) {
+	pair := []string{"a", "made-up", "b", "up-made"}
+	source := outputsOf("y", "2", "x", "1")
+	cases := map[string]struct {
+		reason    string
+		got, want string
+	}{
+		"Seal": {
+			"the state is sealed, sorted, and nothing else is",
+			Seal(outputsOf(pair...), map[string]string{
+				"export.fn.crossplane.io/z": "2", "export.fn.crossplane.io/a": "1", "other": "3", AnnotationSeal: "4",
+			}),
+			codeOf(pair, "seal", "export.fn.crossplane.io/a", "1", "export.fn.crossplane.io/z", "2"),
+		},
+		"SealWithoutState": {"an empty state also has a code", Seal(outputsOf(pair...), nil), codeOf(pair, "seal")},
+		"Code": {
+			"the number and the new data are in it", Code(outputsOf(pair...), 7, outputsOf("c", "new")),
+			codeOf(pair, "follows", "7", codeOf([]string{"c", "new"}, "data")),
+		},
+		"HashOfText": {
+			"the text of a hash", SourceHash(outputsOf(pair...), Source{Text: sensitive.FromString("text")}),
+			codeOf(pair, "source", "text"),
+		},
+		"HashOfMap": {
+			"the keys and the values of a map, sorted", SourceHash(outputsOf(pair...), Source{Map: source}),
+			codeOf(pair, "source", "", "x", "1", "y", "2"),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSealed(t *testing.T) {
+	data := outputsOf("a", "made-up")
+	state := map[string]string{"export.fn.crossplane.io/number": "1"}
+	state[AnnotationSeal] = Seal(data, state)
+	changed := maps.Clone(state)
+	changed["export.fn.crossplane.io/number"] = "2"
+	unsealed := maps.Clone(state)
+	delete(unsealed, AnnotationSeal)
+	empty := map[string]string{AnnotationSeal: Seal(nil, nil)}
+	cases := map[string]struct {
+		reason string
+		data   Outputs
+		state  map[string]string
+		want   bool
+	}{
+		"Written": {"as this function wrote it", data, state, true},
+		"Changed": {"another writer changed the state", data, changed, false},
+		"Others":  {"the seal belongs to other data", outputsOf("a", "up-made"), state, false},
+		"Removed": {"the seal was removed", data, unsealed, false},
+		"NoData":  {"each writer can compute a code without a key", nil, empty, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Sealed(tc.data, tc.state); got != tc.want {
+				t.Errorf("%s: got %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestNewSalt(t *testing.T) {
+	random := bytes.Repeat([]byte{0xab}, 32)
+	salt, err := NewSalt(bytes.NewReader(random))
+	if err != nil || string(salt.Reveal()) != strings.Repeat("ab", 32) {
+		t.Errorf("32 bytes of randomness in hexadecimal digits are wanted, and the error is %v", err)
+	}
+	salt, err = NewSalt(bytes.NewReader(random[1:]))
+	if err == nil || salt.Len() > 0 {
+		t.Fatal("a salt was made of too little randomness")
+	}
+	if diff := cmp.Diff("cannot read randomness: unexpected EOF", err.Error()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestHideCodes(t *testing.T) {
+	code := strings.Repeat("0f", 32)
+	mask := func(n int) string { return fmt.Sprintf("<%d>", n) }
+	cases := map[string]struct{ reason, annotation, value, want string }{
+		"State": {"each code is masked", AnnotationSeal, "a " + code + "," + code, "a <64>,<64>"},
+		"Short": {"it is not a code", AnnotationSeal, code[1:], code[1:]},
+		"Other": {"it is not the state of this function", "example.org/seal", code, code},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, HideCodes(tc.annotation, tc.value, mask)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestEqual(t *testing.T) {
+	if !Equal("ab", "ab") || Equal("ab", "ac") || Equal("ab", "abc") || Equal("ab", "") {
+		t.Error("two codes are equal only if all of their bytes are")
+	}
+}
