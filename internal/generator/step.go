@@ -94,7 +94,8 @@ func (w Desired) history(have []Generation, highest int, now time.Time) history 
 
 // assign sets which generations are current, pending, and the candidate.
 func (s *Step) assign(h history) {
-	if !h.used.Unlisted && !h.used.flagged() { // if it is flagged, its generator is back: it is used after the flag is removed
+	// If it is flagged, its generator is back. Then it is used after the flag is removed.
+	if !h.used.Unlisted && !h.used.flagged() {
 		s.Current = h.used.Number
 	}
 	if h.last.Number > s.Current {
@@ -128,7 +129,8 @@ func (s *Step) keep(w *Desired, h history, now time.Time) {
 			g.Abandoned = true
 			g.Flagged, g.Retired = time.Time{}, false // its grace period starts after its generator came back
 			s.Keep = append(s.Keep, g)
-		case g.Number > h.former && (g.Number == h.last.Number || g.Number == h.used.Number || g.lost() && h.used.Number == 0):
+		case g.Number > h.former &&
+			(g.Number == h.last.Number || g.Number == h.used.Number || g.lost() && h.used.Number == 0):
 			s.Keep = append(s.Keep, w.adopt(g))
 		case g.Number > h.former && g.lost():
 			g.Retired = true // because the last one has not replaced it yet
@@ -161,7 +163,8 @@ func (s *Step) keepUnproven(have []Generation, grace time.Duration, now time.Tim
 	return proven
 }
 
-// keepFormer keeps a replaced generation until its grace period ends. It is flagged after no export has its value.
+// keepFormer keeps a replaced generation until its grace period ends. It is flagged after no export has its value. Until
+// then, its grace period is that of the input.
 func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	switch {
 	case g.Exported, g.Candidate:
@@ -181,8 +184,8 @@ func (s *Step) keepFormer(g Generation, grace time.Duration, now time.Time) {
 	}
 }
 
-// retire all generations of a generator that was removed from the input. If the generator comes back, the generation that
-// was in use is in use again, but not those that had been replaced.
+// retire keeps the generations of a generator that was removed from the input until their grace periods end. If the
+// generator comes back, the generation that was in use is in use again, but not those that had been replaced.
 func retire(have []Generation, now time.Time) Step {
 	var s Step
 	used := inUse(have).Number

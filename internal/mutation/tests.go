@@ -72,8 +72,13 @@ func (b *binary) record(parallel int, slow time.Duration) error {
 
 func (b *binary) recordTest(t *test, slow time.Duration) error {
 	path := b.path + "." + t.name
-	cmd := b.command(context.Background(), []string{"FUNCTION_EXPORT_MUTANT_RECORD=" + path}, slow, runOnly(t.name))
+	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
+	defer cancel()
+	cmd := b.command(ctx, []string{"FUNCTION_EXPORT_MUTANT_RECORD=" + path}, slow, runOnly(t.name))
 	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		return fmt.Errorf("cannot run %s: %w", t.name, err)
+	}
 	t.took, t.reaches = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), map[int]bool{}
 	if t.took > slow {
 		return nil
@@ -99,8 +104,8 @@ func (b *binary) recordTest(t *test, slow time.Duration) error {
 	return nil
 }
 
-// patience is how long the tests of a mutant may wait for something that does not happen.
-const patience = 10 * time.Minute
+// longestWait is how long tests may wait for something that does not happen.
+const longestWait = 10 * time.Minute
 
 // Fast tests run in the first process, and the next ones in the second one. Each other test runs in its own.
 const (
@@ -141,16 +146,16 @@ func (b *binary) killedBy(id int, group []test) (string, error) {
 	for _, t := range group {
 		names, limit = append(names, t.name), limit+20*t.took
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), max(longestWait, 8*limit))
 	defer cancel()
 	cmd := b.command(ctx, []string{"FUNCTION_EXPORT_MUTANT=" + strconv.Itoa(id)}, limit, runOnly(names...))
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil, cmd.ProcessState != nil && cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime() >= limit:
-		return "time", nil
 	case err == nil:
 		return "", nil
+	case ctx.Err() != nil, cmd.ProcessState != nil && cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime() >= limit:
+		return "time", nil
 	case !errors.As(err, &exit):
 		return "", fmt.Errorf("cannot run the tests in %s: %w", b.dir, err)
 	}

@@ -229,12 +229,8 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 		rename = "make " + x.Source().Path + " return another name"
 	}
 	composed := object.CompositionResourceName(found)
-	_, earlier := req.Desired[composed]
 	unlisted := !lists(s.object, at.target)
 	at.see = see(found)
-	// A generation has this name, and Crossplane shows only the generation. The export gets its own name again.
-	edited := strings.HasPrefix(composed, plan.GenerationPrefix) && !earlier && !unlisted && !isGeneration(p, s.composite, found)
-	taken := composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
 	switch {
 	case !controlled:
 		at.conflict = fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.Kind, at, rename)
@@ -242,9 +238,9 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s%s", e.Kind, at, s.otherController(found), rename)
 	case plan.IsAuthors(composed) && !e.Author: // it is deleted
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
-	case edited:
+	case !unlisted && s.isRenamed(p, req, found): // the export gets its own name again
 		at.observed = found
-	case taken || composed != e.Name && (e.Author || p.ExportNamed(composed)):
+	case req.isTaken(composed) || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
 	case req.isAnother(e, composed, at.target):
 		at.conflict = fmt.Sprintf("%s %s has the composition resource name %q of another object of this composite: "+
@@ -260,6 +256,20 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	default:
 		at.observed, at.unlisted = found, unlisted
 	}
+}
+
+// isTaken reports whether a composition resource name is that of a generation or of an earlier step, or is empty.
+func (r *request) isTaken(composed string) bool {
+	_, earlier := r.Desired[composed]
+	return composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
+}
+
+// isRenamed reports whether an object has the composition resource name of a generation only because its annotation was
+// changed. A generation has the same name, and Crossplane shows only the generation.
+func (s *session) isRenamed(p *plan.Plan, req *request, o wire.Struct) bool {
+	composed := object.CompositionResourceName(o)
+	_, earlier := req.Desired[composed]
+	return strings.HasPrefix(composed, plan.GenerationPrefix) && !earlier && !isGeneration(p, s.composite, o)
 }
 
 // otherController describes the controller of an object that this composite does not control. A former

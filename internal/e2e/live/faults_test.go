@@ -228,7 +228,7 @@ func TestFaults(t *testing.T) {
 	}
 
 	if err := w.rest(ctx, time.Minute); err != nil {
-		t.Fatalf("not well before anything was hurt: %v", err)
+		t.Fatalf("the composites are not ready before the first failure: %v", err)
 	}
 
 	if err := w.plant(ctx); err != nil {

@@ -215,14 +215,14 @@ func (l *Link) To(ctx context.Context, server string) (string, error) {
 		}
 	}()
 
-	return lis.Addr().String(), l.reaches(lis.Addr().String())
+	return lis.Addr().String(), l.reaches(ctx, lis.Addr().String())
 }
 
 // reaches returns an error unless a connection to an address goes through the link.
-func (l *Link) reaches(address string) error {
+func (l *Link) reaches(ctx context.Context, address string) error {
 	before, _ := l.Packets()
 
-	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("tcp", address)
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("cannot connect through the link: %w", err)
 	}

@@ -9,6 +9,12 @@ import (
 // A process does not end with the thread that asked for its start.
 func TestProcessesOutliveThreads(t *testing.T) {
 	p := function.Replicas[0]
+	t.Cleanup(func() { // other tests need it
+		if err := p.Start(); err != nil {
+			t.Error(err)
+		}
+	})
+
 	p.Stop(5 * time.Second)
 
 	started := make(chan error)

@@ -167,7 +167,7 @@ func (c *ControlPlane) ReconcileStale(listed ...string) {
 	c.T.Helper()
 	req := c.request(listed)
 	c.Response = c.Run(req)
-	_ = c.Write(c.Response, req.GetObserved().GetResources()) // only Before, or a stale object, stops it
+	_ = c.Write(c.Response, req.GetObserved().GetResources()) // a fatal result, Before, or an object that has changed since ends it
 }
 
 // Write does what Crossplane's composer does with a response. First, it deletes objects that are no longer desired. Then,
