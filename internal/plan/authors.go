@@ -82,7 +82,7 @@ func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 	}}
 	t.Labels = allowList{"fromComposite.allow.labels", slices.Concat(allowedLabels, in.Allow.Labels)}
 	t.Annotations = allowList{"fromComposite.allow.annotations", in.Allow.Annotations}
-	if len(in.Allow.Secrets) == 1 { // from can be no other
+	if len(in.Allow.Secrets) == 1 { // the schema of the input accepts no other from
 		t.Sees.Secret = in.Allow.Secrets[0]
 	}
 	t.At, _ = environment.ParsePath(in.FieldPath) // refused by validate
