@@ -70,6 +70,7 @@ func (p *placements) renamed() map[string]string {
 	return out
 }
 
+// placeExports finds the places of all exports. identified are the resources that look like a generation.
 func placeExports(
 	s *session, p *plan.Plan, req *request, exports concreteExports, identified map[string]identified,
 ) placements {

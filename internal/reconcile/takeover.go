@@ -108,8 +108,8 @@ func tookOver(o wire.Struct) string {
 	return plan.MetadataOf(o).At("annotations", annotationExport).Text()
 }
 
-// isTakenOver reports whether the object of an export has another composition resource name than the export. An object with
-// the name of a generation is the export's own: its annotation was changed.
+// isTakenOver reports whether the object of an export has another composition resource name than the export. An object
+// with the name of a generation is the export's own: its annotation was changed.
 func (at *placement) isTakenOver(e plan.Export) bool {
 	return at.observed.Exists() && at.resource != e.Name && !strings.HasPrefix(at.resource, plan.GenerationPrefix)
 }

@@ -263,7 +263,8 @@ func unread(b []byte, others *fnv1.RunFunctionRequest) int {
 	n := 0
 	for n < len(b) && !isRead(b[n]) {
 		number, kind, size := protowire.ConsumeField(b[n:])
-		if size < 0 || number <= tagRequiredSchemas>>3 && isRead(byte(number)<<3|byte(kind)) { //nolint:gosec // both are small
+		tag := byte(number)<<3 | byte(kind) //nolint:gosec // it is read only if both are small
+		if size < 0 || number <= tagRequiredSchemas>>3 && isRead(tag) {
 			return -1
 		}
 		n += size
