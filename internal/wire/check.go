@@ -19,42 +19,37 @@ import (
 // deeper values.
 const maxDepth = 128
 
-// body returns the bounds of the body of the field at i. If no field with the tag ends before end, to is -1.
-func body(b []byte, i, end int, tag byte) (from, to int) {
+// body returns the bounds of the body of the field at i, if the field has the tag and ends before end.
+func body(b []byte, i, end int, tag byte) (from, to int, ok bool) {
 	if end-i < 2 || b[i] != tag {
-		return 0, -1
+		return 0, 0, false
 	}
 	n := b[i+1]
 	if n >= 0x80 {
 		return longBody(b, i, end)
 	}
-	if from, to = i+2, i+2+int(n); to > end {
-		return 0, -1
-	}
-	return from, to
+	from, to = i+2, i+2+int(n)
+	return from, to, to <= end
 }
 
 // longBody is body for a length of several bytes.
-func longBody(b []byte, i, end int) (from, to int) {
+func longBody(b []byte, i, end int) (from, to int, ok bool) {
 	n, size := binary.Uvarint(b[i+1 : end])
 	if size <= 0 || n > uint64(end-i-1-size) { //nolint:gosec // size is at most what is left
-		return 0, -1
+		return 0, 0, false
 	}
-	return i + 1 + size, i + 1 + size + int(n) //nolint:gosec // n is at most what is left
+	return i + 1 + size, i + 1 + size + int(n), true //nolint:gosec // n is at most what is left
 }
 
-// keyOf checks the key of an entry of a map, and returns where its value begins. The result is -1 unless the entry
-// has exactly a key and a value.
-func keyOf(b []byte, i, end int) (value int) {
-	from, to := body(b, i, end, tagKey)
-	if to < 0 || !isText(b[from:to]) {
-		return -1
+// keyOf checks the key of an entry of a map, and returns where its value begins. It fails unless the entry has exactly
+// a key and a value.
+func keyOf(b []byte, i, end int) (value int, ok bool) {
+	from, to, ok := body(b, i, end, tagKey)
+	if !ok || !isText(b[from:to]) {
+		return 0, false
 	}
-	from, to = body(b, to, end, tagValue)
-	if to != end {
-		return -1
-	}
-	return from
+	value, to, ok = body(b, to, end, tagValue)
+	return value, ok && to == end
 }
 
 // isText reports whether b is UTF-8, which nearly always is ASCII.
@@ -76,11 +71,11 @@ func isText(b []byte) bool {
 
 func isStruct(b []byte, i, end, depth int) bool {
 	for i < end {
-		from, to := body(b, i, end, tagEntry)
-		if to < 0 {
+		from, to, ok := body(b, i, end, tagEntry)
+		if !ok {
 			return false
 		}
-		if from = keyOf(b, from, to); from < 0 || !isValue(b, from, to, depth) {
+		if from, ok = keyOf(b, from, to); !ok || !isValue(b, from, to, depth) {
 			return false
 		}
 		i = to
@@ -90,8 +85,8 @@ func isStruct(b []byte, i, end, depth int) bool {
 
 func isList(b []byte, i, end, depth int) bool {
 	for i < end {
-		from, to := body(b, i, end, tagEntry)
-		if to < 0 || !isValue(b, from, to, depth) {
+		from, to, ok := body(b, i, end, tagEntry)
+		if !ok || !isValue(b, from, to, depth) {
 			return false
 		}
 		i = to
@@ -106,9 +101,9 @@ func isValue(b []byte, i, end, depth int) bool {
 	tag := b[i]
 	switch tag {
 	case tagString, tagStruct, tagList:
-		from, to := body(b, i, end, tag)
+		from, to, ok := body(b, i, end, tag)
 		switch {
-		case to != end:
+		case !ok || to != end:
 			return false
 		case tag == tagString:
 			return isText(b[from:to])
@@ -133,14 +128,17 @@ func isResource(b []byte, i, end int) bool {
 	for i < end {
 		switch tag := b[i]; tag {
 		case tagResource:
-			from, to := body(b, i, end, tag)
-			if to < 0 || object || !isStruct(b, from, to, 0) {
+			from, to, ok := body(b, i, end, tag)
+			if !ok || object || !isStruct(b, from, to, 0) {
 				return false
 			}
 			object, i = true, to
 		case tagDetails:
-			from, to := body(b, i, end, tag)
-			if to < 0 || keyOf(b, from, to) < 0 {
+			from, to, ok := body(b, i, end, tag)
+			if !ok {
+				return false
+			}
+			if _, ok = keyOf(b, from, to); !ok {
 				return false
 			}
 			i = to
@@ -160,14 +158,14 @@ func isState(b []byte, i, end int) bool {
 	composite := false
 	for i < end {
 		tag := b[i]
-		from, to := body(b, i, end, tag)
+		from, to, ok := body(b, i, end, tag)
 		switch {
-		case to < 0:
+		case !ok:
 			return false
 		case tag == tagComposite && !composite:
 			composite = true
 		case tag == tagResources:
-			if from = keyOf(b, from, to); from < 0 {
+			if from, ok = keyOf(b, from, to); !ok {
 				return false
 			}
 		default:
@@ -183,12 +181,13 @@ func isState(b []byte, i, end int) bool {
 
 // isFound is an entry of required_resources.
 func isFound(b []byte, i, end int) bool {
-	if i = keyOf(b, i, end); i < 0 {
+	i, ok := keyOf(b, i, end)
+	if !ok {
 		return false
 	}
 	for i < end {
-		from, to := body(b, i, end, tagItems)
-		if to < 0 || !isResource(b, from, to) {
+		from, to, ok := body(b, i, end, tagItems)
+		if !ok || !isResource(b, from, to) {
 			return false
 		}
 		i = to
@@ -198,11 +197,12 @@ func isFound(b []byte, i, end int) bool {
 
 // isSchema is an entry of required_schemas.
 func isSchema(b []byte, i, end int) bool {
-	if i = keyOf(b, i, end); i < 0 || i == end {
-		return i == end
+	i, ok := keyOf(b, i, end)
+	if !ok || i == end {
+		return ok
 	}
-	from, to := body(b, i, end, tagSchema)
-	return to == end && isStruct(b, from, to, 0)
+	from, to, ok := body(b, i, end, tagSchema)
+	return ok && to == end && isStruct(b, from, to, 0)
 }
 
 // isRequest also decodes the meta, which is small, or nil without a meta.
@@ -213,15 +213,15 @@ func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 		tag := b[i]
 		if !isRead(tag) {
 			others = cmp.Or(others, &fnv1.RunFunctionRequest{})
-			n := unread(b[i:], others)
-			if n < 0 {
+			n, ok := unread(b[i:], others)
+			if !ok {
 				return nil, false
 			}
 			i += n
 			continue
 		}
-		from, to := body(b, i, len(b), tag)
-		if to < 0 {
+		from, to, ok := body(b, i, len(b), tag)
+		if !ok {
 			return nil, false
 		}
 		fits, once := false, true
@@ -257,20 +257,17 @@ func isRead(tag byte) bool {
 }
 
 // unread returns the length of the fields of a request at the beginning of b that this package does not read.
-// Protobuf decodes them into others, because only protobuf knows which fields it refuses. The result is -1 if
-// protobuf refuses them, or if one of them is a field that this package reads, with a tag of several bytes.
-func unread(b []byte, others *fnv1.RunFunctionRequest) int {
-	n := 0
+// Protobuf decodes them into others, because only protobuf knows which fields it refuses. It fails if protobuf
+// refuses them, or if one of them is a field that this package reads, with a tag of several bytes.
+func unread(b []byte, others *fnv1.RunFunctionRequest) (n int, ok bool) {
 	for n < len(b) && !isRead(b[n]) {
 		number, kind, size := protowire.ConsumeField(b[n:])
 		tag := byte(number)<<3 | byte(kind) //nolint:gosec // it is read only if both are small
 		if size < 0 || number <= tagRequiredSchemas>>3 && isRead(tag) {
-			return -1
+			return 0, false
 		}
 		n += size
 	}
-	if (proto.UnmarshalOptions{Merge: true, DiscardUnknown: true}).Unmarshal(b[:n], others) != nil {
-		return -1
-	}
-	return n
+	err := proto.UnmarshalOptions{Merge: true, DiscardUnknown: true}.Unmarshal(b[:n], others)
+	return n, err == nil
 }

@@ -34,8 +34,8 @@ const (
 // take returns the field at the beginning of the checked bytes b, and the rest after it. Both are nil if the field
 // has another tag.
 func take(b []byte, tag byte) (field, rest []byte) {
-	from, to := body(b, 0, len(b), tag)
-	if to < 0 {
+	from, to, ok := body(b, 0, len(b), tag)
+	if !ok {
 		return nil, nil
 	}
 	return b[from:to:to], b[to:]
