@@ -65,7 +65,7 @@ func Trusted(claims []Claim, known Known) Trust {
 		_, used := known.Recorded[c.UID]
 		used = c.Listed && used || known.Accepted[c.UID]
 		if used {
-			top = max(top, c.Number)
+			top = c.Number // they are sorted
 		}
 		if used || c.Listed && known.Former[c.UID] {
 			t.Proven[c.UID] = true

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -19,6 +20,22 @@ func TestTrusted(t *testing.T) {
 	codeless, codelessLost := next, next
 	codeless.Proves, codelessLost.Proves, codelessLost.Lost = nil, nil, true
 	recorded := Known{Recorded: map[string]int{"a": 1}}
+	unchanged := func(uid string, number int) Claim {
+		return Claim{Number: number, UID: uid, Listed: true, Whole: true, Proves: knows()}
+	}
+	flagged := func(c Claim) Claim { c.Flagged = true; return c }
+	former := func(uid string, number int) Claim {
+		c := flagged(unchanged(uid, number))
+		c.Adopted = true
+		return c
+	}
+	changed := func(uid string, number int) Claim { c := unchanged(uid, number); c.Lost = true; return c }
+	lostFormer := former("a", 1)
+	lostFormer.Lost = true
+	twenty := map[string]int{}
+	for i := range 20 {
+		twenty[fmt.Sprintf("b%d", i+1)] = i + 1
+	}
 	cases := map[string]struct {
 		reason   string
 		claims   []Claim
@@ -67,6 +84,100 @@ func TestTrusted(t *testing.T) {
 		"UnlistedFormer": {
 			reason: "it is not listed", claims: []Claim{{Number: 1, UID: "a"}},
 			known: Known{Former: map[string]bool{"a": true}},
+		},
+		"DeletedHigher": {
+			reason: "an export recorded a later one, so it is not the very first", claims: []Claim{root},
+			known: Known{Recorded: map[string]int{"z": 3}},
+		},
+		"FirstAfterFormer": {
+			reason: "a generation is known, so there is no very first one", want: []string{"a"},
+			claims: []Claim{{Number: 1, UID: "a", Listed: true}, unchanged("b", 2)},
+			known:  Known{Former: map[string]bool{"a": true}},
+		},
+		"HalfRoot":    {reason: "the very first must be whole", claims: []Claim{{Number: 1, UID: "a", Listed: true}}},
+		"NeverProven": {reason: "an abandoned candidate was never in use", claims: []Claim{flagged(unchanged("a", 1))}},
+		"EarliestUnchanged": {
+			reason: "later ones can prove that they follow", want: []string{"a"},
+			claims: []Claim{unchanged("a", 1), unchanged("b", 2)},
+		},
+		"LatestFormer": {
+			reason: "it was in use after the other one", want: []string{"b"},
+			claims: []Claim{former("a", 1), former("b", 2)},
+		},
+		"LatestLost": {
+			reason: "it was in use after the other one", want: []string{"b"}, claims: []Claim{changed("a", 1), changed("b", 2)},
+		},
+		"UnchangedAfterFormer": {
+			reason: "it is in use", want: []string{"b"}, claims: []Claim{former("a", 1), unchanged("b", 2)},
+		},
+		"UnchangedAfterLost": {
+			reason: "its state says that it is in use", want: []string{"b"}, claims: []Claim{changed("a", 1), unchanged("b", 2)},
+		},
+		"LostBeforeFormer": {
+			reason: "it may be in use", want: []string{"a"}, claims: []Claim{changed("a", 1), former("b", 2)},
+		},
+		"LostFlagBeforeFormer": {
+			reason: "its flag may be someone else's", want: []string{"a"},
+			claims: []Claim{lostFormer, former("b", 2)},
+		},
+		"ImpostorAmongOthers": {
+			reason: "nothing is proven while it exists", impostor: "x",
+			claims: []Claim{
+				unchanged("a", 1), unchanged("x", 20),
+				{Number: 21, UID: "c", Whole: true, Follows: []string{"b20"}, Proves: knows("b20")},
+			},
+			known: Known{Recorded: twenty},
+		},
+		"HighestInUse": {
+			reason: "lower numbers may be of other objects", want: []string{"b20"},
+			claims: []Claim{unchanged("x", 1), unchanged("b20", 20)}, known: Known{Recorded: twenty},
+		},
+		"Chain": {
+			reason: "each says what it follows", want: []string{"a", "b", "c"},
+			claims: []Claim{
+				{Number: 1, UID: "a"}, {Number: 2, UID: "b", Follows: []string{"a"}},
+				{Number: 3, UID: "c", Listed: true, Follows: []string{"b"}},
+			},
+			known: Known{Recorded: map[string]int{"c": 3}},
+		},
+		"FollowedByAStranger": {
+			reason: "the object that names it is not proven", want: []string{"c"},
+			claims: []Claim{
+				{Number: 1, UID: "a"}, {Number: 2, UID: "b", Follows: []string{"a"}}, {Number: 3, UID: "c", Listed: true},
+			},
+			known: Known{Recorded: map[string]int{"c": 3}},
+		},
+		"NextOfAFormerOne": {
+			reason: "the used one says that it follows the former one", want: []string{"a", "b", "c"},
+			claims: []Claim{
+				{Number: 1, UID: "a"}, next, {Number: 3, UID: "c", Listed: true, Follows: []string{"a"}},
+			},
+			known: Known{Recorded: map[string]int{"c": 3}},
+		},
+		"FormerOfTheNext": {
+			reason: "the next one says that it follows both", want: []string{"a", "b", "c"},
+			claims: []Claim{
+				{Number: 1, UID: "a"}, {Number: 2, UID: "b", Listed: true},
+				{Number: 3, UID: "c", Whole: true, Follows: []string{"a", "b"}, Proves: knows("b")},
+			},
+			known: Known{Recorded: map[string]int{"b": 2}},
+		},
+		"CodeOfAStranger": {
+			reason: "the one with this value is not proven", want: []string{"c"},
+			claims: []Claim{{Number: 1, UID: "a"}, next, {Number: 3, UID: "c", Listed: true}},
+			known:  Known{Recorded: map[string]int{"c": 3}},
+		},
+		"CodeWithoutFollowing": {
+			reason: "it does not say that it follows the one with this value", want: []string{"a"},
+			claims: []Claim{root, {Number: 2, UID: "b", Whole: true, Proves: knows("a")}},
+		},
+		"CodeOfALaterOne": {
+			reason: "it cannot follow one with a higher number", want: []string{"c"},
+			claims: []Claim{
+				{Number: 1, UID: "a", Whole: true, Follows: []string{"c"}, Proves: knows("c")},
+				{Number: 2, UID: "c", Listed: true},
+			},
+			known: Known{Recorded: map[string]int{"c": 2}},
 		},
 	}
 	for name, tc := range cases {
