@@ -1,7 +1,6 @@
 package function_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -157,7 +156,7 @@ func (s *itemSimulation) reconcile(interrupted bool) {
 		}
 		return nil
 	}
-	if err := s.Write(rsp, req.GetObserved().GetResources()); errors.Is(err, errStopped) && s.rng.IntN(2) == 0 {
+	if isLost(s.T, s.Compose(rsp, req.GetObserved().GetResources())) && s.rng.IntN(2) == 0 {
 		s.Restart()
 	}
 	if !interrupted || s.rng.IntN(2) == 0 {

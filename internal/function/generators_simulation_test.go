@@ -924,7 +924,7 @@ func (s *simulation) once() {
 	if s.broken != "" {
 		return
 	}
-	err := s.Write(rsp, req.GetObserved().GetResources())
+	err := s.Compose(rsp, req.GetObserved().GetResources())
 	if err != nil {
 		s.logf("the reconcile is lost: %v", err)
 		if s.percent(50) {

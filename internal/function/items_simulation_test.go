@@ -139,7 +139,7 @@ func (h *itemsHistory) reconcile(seed uint64) {
 	latest := &h.versions[len(h.versions)-1]
 	h.Listed = latest.listed
 	h.Before = func(w functiontest.Write) error { return h.before(seed, v, w) }
-	if err := h.Write(h.Response, observed); errors.Is(err, errStopped) && h.rng.IntN(2) == 0 {
+	if isLost(h.T, h.Compose(h.Response, observed)) && h.rng.IntN(2) == 0 {
 		h.Restart()
 	}
 	latest.listed = h.Listed
@@ -149,6 +149,18 @@ func (h *itemsHistory) reconcile(seed uint64) {
 }
 
 var errStopped = errors.New("stopped")
+
+// isLost reports whether a reconcile ended early, as it may in a simulation. The test fails if it has another error.
+func isLost(t testing.TB, err error) bool {
+	t.Helper()
+	if err == nil {
+		return false
+	}
+	if !errors.Is(err, errStopped) && !errors.Is(err, functiontest.ErrModified) {
+		t.Fatalf("cannot reconcile: %v", err)
+	}
+	return true
+}
 
 // before checks what is deleted, and reports whether Crossplane stops here.
 func (h *itemsHistory) before(seed uint64, v itemsVersion, w functiontest.Write) error {

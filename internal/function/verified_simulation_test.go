@@ -1,7 +1,6 @@
 package function_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -102,7 +101,7 @@ func (s *verifiedSimulation) reconcile(most int) {
 		}
 		s.check()
 	}
-	if err := s.Write(s.Response, req.GetObserved().GetResources()); errors.Is(err, errStopped) && s.rng.IntN(2) == 0 {
+	if isLost(s.T, s.Compose(s.Response, req.GetObserved().GetResources())) && s.rng.IntN(2) == 0 {
 		s.Restart()
 	}
 	if most > 0 || s.rng.IntN(2) == 0 {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
@@ -176,14 +176,13 @@ func serveAlone(t *testing.T) (*os.Process, string) {
 	_ = lis.Close() // the function will listen there
 
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--insecure", "--address=" + address, "--metrics-address="}, codecArgs()...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := cmd.Start(); err != nil {
+	if err := live.StartChild(cmd); err != nil {
 		t.Fatal(err)
 	}
 

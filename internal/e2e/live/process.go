@@ -54,9 +54,9 @@ func (p *Process) start() error {
 	cmd := exec.Command(p.program, p.args...) //nolint:gosec,noctx // Built for this; Stop ends it.
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 
-	if err := start(cmd); err != nil {
+	if err := StartChild(cmd); err != nil {
 		return fmt.Errorf("cannot start %s: %w", p.Name, err)
 	}
 
@@ -70,9 +70,15 @@ func (p *Process) start() error {
 	return nil
 }
 
-// start starts a command on a thread that never ends. Linux sends Pdeathsig when the thread ends that started a process,
-// and the thread of a Link ends with it.
-func start(cmd *exec.Cmd) error {
+// StartChild starts a command that is killed when this process ends. Linux kills it when the thread ends that started it,
+// so it is started on a thread that never ends.
+func StartChild(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+
 	started := make(chan error)
 	starter() <- func() { started <- cmd.Start() }
 

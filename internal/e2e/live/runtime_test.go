@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -320,9 +319,8 @@ func deployingPlane(t *testing.T) deploying {
 		"--enable-webhooks=false", "--metrics-port=0", "--health-probe-port=0",
 		"--xpkg-cache-dir="+t.TempDir(), "--xfn-cache-dir="+t.TempDir(), "--tls-client-certs-dir="+filepath.Join(dir, "client"), "--tls-client-secret-name=crossplane-tls-client")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(dir, "crossplane.kubeconfig"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 
-	if err := cmd.Start(); err != nil {
+	if err := live.StartChild(cmd); err != nil {
 		t.Fatal(err)
 	}
 

@@ -138,7 +138,13 @@ func TestSimulatorAgrees(t *testing.T) {
 		"AnotherSelector": func(s *simulated) { s.Forgets = true },
 		"RemovedExport":   func(s *simulated) { s.Foreground = false },
 	}
-	for name, scenes := range histories(t) {
+	all := histories(t)
+	for name := range planted {
+		if _, ok := all[name]; !ok {
+			t.Errorf("no history with the name %s finds the planted difference", name)
+		}
+	}
+	for name, scenes := range all {
 		want := perform(t, newProgram(c), scenes)
 		if diff := cmp.Diff(want, perform(t, newSimulated(t), scenes)); diff != "" {
 			t.Errorf("%s: the simulator differs: -Crossplane, +simulator:\n%s", name, diff)

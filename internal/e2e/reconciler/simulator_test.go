@@ -73,6 +73,9 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if text := functiontest.FatalOf(rsp); text != "" || err != nil {
 		r.t.Errorf("a script is wrong: %s, %v", text, err)
 	}
+	if err != nil {
+		return nil, err
+	}
 	if r.answer != nil {
 		r.answer(rsp)
 	}

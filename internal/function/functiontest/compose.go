@@ -167,13 +167,14 @@ func (c *ControlPlane) ReconcileStale(listed ...string) {
 	c.T.Helper()
 	req := c.request(listed)
 	c.Response = c.Run(req)
-	_ = c.Write(c.Response, req.GetObserved().GetResources()) // a fatal result, Before, or an object that has changed since ends it
+	_ = c.Compose(c.Response, req.GetObserved().GetResources()) // a fatal result, Before, or an object that has changed since ends it
 }
 
-// Write does what Crossplane's composer does with a response. First, it deletes objects that are no longer desired. Then,
+// Compose does what Crossplane's composer does with a response. First, it deletes objects that are no longer desired. Then,
 // the composite lists what is desired. Then, it applies that. Only if all of this succeeded, what the function requires is
-// remembered. An object that the API server refuses as invalid is left out. Any other error ends the reconcile.
-func (c *ControlPlane) Write(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) error {
+// remembered. An object that the API server refuses as invalid is left out. An error ends the reconcile: a fatal result, an
+// error of Before, or [ErrModified].
+func (c *ControlPlane) Compose(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) error {
 	c.T.Helper()
 	if text := FatalOf(rsp); text != "" {
 		return errors.New(text)
@@ -200,7 +201,7 @@ func (c *ControlPlane) Write(rsp *fnv1.RunFunctionResponse, observed map[string]
 	}
 	c.Listed = listed
 	for _, name := range c.order(rsp.GetDesired().GetResources()) {
-		if err := c.write(Write{Verb: Applies, Name: name, Key: KeyOf(objects[name]), Object: objects[name]}); err != nil {
+		if err := c.applyDesired(Write{Verb: Applies, Name: name, Key: KeyOf(objects[name]), Object: objects[name]}); err != nil {
 			return err
 		}
 	}
@@ -234,6 +235,9 @@ func (c *ControlPlane) order(of map[string]*fnv1.Resource) []string {
 	return names
 }
 
+// ErrModified means that an object is not as it was observed.
+var ErrModified = errors.New("has been modified")
+
 // delete deletes an observed object in the foreground: it stays with a deletionTimestamp until Collect. Crossplane updates
 // the object before, so an object that has changed since is not deleted, and the reconcile ends.
 func (c *ControlPlane) delete(observed *structpb.Struct) error {
@@ -243,7 +247,7 @@ func (c *ControlPlane) delete(observed *structpb.Struct) error {
 	case was == nil:
 		return nil
 	case !proto.Equal(was, observed):
-		return fmt.Errorf("%s has been modified", key)
+		return fmt.Errorf("%s %w", key, ErrModified)
 	case Meta(was, "deletionTimestamp") == "":
 		o := proto.CloneOf(was)
 		Set(o, c.Now.UTC().Format(time.RFC3339), "metadata", "deletionTimestamp")
@@ -266,8 +270,8 @@ func (c *ControlPlane) Collect() {
 	clear(c.deleted)
 }
 
-// write applies an object. An invalid object does not end the reconcile.
-func (c *ControlPlane) write(w Write) error {
+// applyDesired applies an object. An invalid object does not end the reconcile.
+func (c *ControlPlane) applyDesired(w Write) error {
 	c.T.Helper()
 	if err := c.before(w); err != nil {
 		return err
