@@ -24,20 +24,20 @@ type alpha struct {
 	socket string
 }
 
-func (w *ward) prepareAlpha() {
+func (w *world) prepareAlpha() {
 	w.alpha = &alpha{usual: plane.Crossplane.Program(), socket: state("faults.socket")}
 	w.alpha.inspector = inspect(w.t, w.alpha.socket)
 }
 
 // alphas returns the failure that Crossplane starts again with its alpha features, or without them.
-func (w *ward) alphas() []fault {
+func (w *world) alphas() []fault {
 	w.must(alphaFeatures, "times that the inspector had messages, and the cache responses")
 
 	return []fault{{alphaFeatures, 2, func(context.Context, *rand.Rand) { w.withAlpha(!w.alpha.on) }}}
 }
 
 // withAlpha starts Crossplane again, unless it already has these features.
-func (w *ward) withAlpha(on bool) {
+func (w *world) withAlpha(on bool) {
 	if w.alpha == nil { // the test failed early
 		return
 	}
@@ -73,7 +73,7 @@ func (w *ward) withAlpha(on bool) {
 }
 
 // observeAlpha checks that the inspector got no generated value.
-func (w *ward) observeAlpha() {
+func (w *world) observeAlpha() {
 	w.alpha.inspector.mu.Lock()
 	defer w.alpha.inspector.mu.Unlock()
 
@@ -95,7 +95,7 @@ func (w *ward) observeAlpha() {
 }
 
 // alphaEffect returns how many messages the inspector got, or 0 if the cache is empty.
-func (w *ward) alphaEffect() int {
+func (w *world) alphaEffect() int {
 	w.alpha.inspector.mu.Lock()
 	defer w.alpha.inspector.mu.Unlock()
 

@@ -10,7 +10,7 @@ import (
 )
 
 // disturbances returns the failures between Crossplane and the API server.
-func (w *ward) disturbances() (all []fault) {
+func (w *world) disturbances() (all []fault) {
 	for _, d := range []struct {
 		kind   live.Disturbance
 		weight int
@@ -32,7 +32,7 @@ func (w *ward) disturbances() (all []fault) {
 }
 
 // interpose puts the gate between Crossplane and the API server until the test ends.
-func (w *ward) interpose(t *testing.T) {
+func (w *world) interpose(t *testing.T) {
 	t.Helper()
 
 	gate, remove, err := plane.Interpose(t.Context())
@@ -52,7 +52,7 @@ func (w *ward) interpose(t *testing.T) {
 }
 
 // disturb disturbs the requests of Crossplane for some time, and longer if it has not met one: Crossplane may not run.
-func (w *ward) disturb(kind live.Disturbance, d time.Duration) {
+func (w *world) disturb(kind live.Disturbance, d time.Duration) {
 	before := w.gate.Count(kind)
 	stop := w.gate.Disturb(kind)
 

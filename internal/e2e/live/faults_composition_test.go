@@ -20,11 +20,11 @@ metadata: {name: faults}
 ---
 apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition
-metadata: {name: patients.faults.example.org}
+metadata: {name: shops.faults.example.org}
 spec:
   scope: Namespaced
   group: faults.example.org
-  names: {kind: Patient, plural: patients}
+  names: {kind: Shop, plural: shops}
   versions:
   - name: v1alpha1
     served: true
@@ -35,9 +35,9 @@ spec:
 const faultsComposition = `
 apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
-metadata: {name: patients.faults.example.org}
+metadata: {name: shops.faults.example.org}
 spec:
-  compositeTypeRef: {apiVersion: faults.example.org/v1alpha1, kind: Patient}
+  compositeTypeRef: {apiVersion: faults.example.org/v1alpha1, kind: Shop}
   mode: Pipeline
   pipeline:
   - step: export
@@ -115,16 +115,16 @@ func faultsHistory(composites []string) *laws.History {
 	}
 }
 
-func patient(name string) live.Ref {
-	return live.Ref{APIVersion: "faults.example.org/v1alpha1", Kind: "Patient", Namespace: faultsNamespace, Name: name}
+func compositeRef(name string) live.Ref {
+	return live.Ref{APIVersion: "faults.example.org/v1alpha1", Kind: "Shop", Namespace: faultsNamespace, Name: name}
 }
 
-func (w *ward) create(ctx context.Context) error {
+func (w *world) create(ctx context.Context) error {
 	if err := plane.Apply(ctx, faultsDefinition+"---"+faultsComposition); err != nil {
 		return err
 	}
 
-	definition := live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "patients.faults.example.org"}
+	definition := live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "shops.faults.example.org"}
 	if err := plane.WaitForCondition(ctx, time.Minute, definition, "Established"); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (w *ward) create(ctx context.Context) error {
 			w.write(ctx, s)
 		}
 
-		if err := plane.Apply(ctx, "{apiVersion: faults.example.org/v1alpha1, kind: Patient, metadata: {name: "+c+", namespace: faults}, spec: {}}"); err != nil {
+		if err := plane.Apply(ctx, "{apiVersion: faults.example.org/v1alpha1, kind: Shop, metadata: {name: "+c+", namespace: faults}, spec: {}}"); err != nil {
 			return err
 		}
 	}
@@ -144,16 +144,16 @@ func (w *ward) create(ctx context.Context) error {
 	return nil
 }
 
-// discharge deletes the composites and their definition.
-func (w *ward) discharge(ctx context.Context) {
+// remove deletes the composites and their definition.
+func (w *world) remove(ctx context.Context) {
 	w.insist(ctx, "delete the composites", func(ctx context.Context) error {
 		for _, c := range w.Composites {
-			if err := plane.Delete(ctx, patient(c)); err != nil {
+			if err := plane.Delete(ctx, compositeRef(c)); err != nil {
 				return err
 			}
 		}
 
-		left, err := plane.List(ctx, "faults.example.org/v1alpha1", "Patient", faultsNamespace, "")
+		left, err := plane.List(ctx, "faults.example.org/v1alpha1", "Shop", faultsNamespace, "")
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%d are left", len(left))
 		}
@@ -162,8 +162,8 @@ func (w *ward) discharge(ctx context.Context) {
 	})
 	w.insist(ctx, "delete the definition", func(ctx context.Context) error {
 		return errors.Join(
-			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: "patients.faults.example.org"}),
-			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "patients.faults.example.org"}),
+			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: "shops.faults.example.org"}),
+			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "shops.faults.example.org"}),
 			plane.Delete(ctx, live.Ref{APIVersion: "v1", Kind: "Namespace", Name: faultsNamespace}))
 	})
 }

@@ -79,7 +79,7 @@ func (e *effects) check(t *testing.T, counts map[string]int) {
 }
 
 // figures returns the counts of a run as a table, and writes them to the page about what is guaranteed.
-func (w *ward) figures(counts map[string]int, calls int, seed uint64, duration time.Duration) {
+func (w *world) figures(counts map[string]int, calls int, seed uint64, duration time.Duration) {
 	var b strings.Builder
 
 	fmt.Fprint(&b, "| Kind of failure | Times | Effect |\n|---|---|---|\n")

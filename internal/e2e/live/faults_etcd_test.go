@@ -18,7 +18,7 @@ const (
 )
 
 // etcds returns the failures of etcd.
-func (w *ward) etcds() []fault {
+func (w *world) etcds() []fault {
 	w.must(etcdKilled, "new terms of etcd")
 	w.must(etcdFull, "writes that were refused because etcd is full")
 
@@ -33,7 +33,7 @@ func (w *ward) etcds() []fault {
 }
 
 // down kills processes, and prevents that they are started until do returns.
-func (w *ward) down(do func() error, p ...*live.Process) error {
+func (w *world) down(do func() error, p ...*live.Process) error {
 	away := func(n int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -54,7 +54,7 @@ func (w *ward) down(do func() error, p ...*live.Process) error {
 }
 
 // refused writes through the API server for some time, and longer if no write is refused because etcd is full.
-func (w *ward) refused(ctx context.Context, d time.Duration) error {
+func (w *world) refused(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 
@@ -81,8 +81,8 @@ func (w *ward) refused(ctx context.Context, d time.Duration) error {
 }
 
 // operate breaks and repairs etcd while the test continues. Only one such operation runs at a time.
-func (w *ward) operate(what string, do func(ctx context.Context) error) {
-	w.heals.Go(func() {
+func (w *world) operate(what string, do func(ctx context.Context) error) {
+	w.repairs.Go(func() {
 		w.etcd.Lock()
 		defer w.etcd.Unlock()
 
@@ -96,7 +96,7 @@ func (w *ward) operate(what string, do func(ctx context.Context) error) {
 }
 
 // restartEtcd kills etcd, and starts it again after do returns.
-func (w *ward) restartEtcd(ctx context.Context, do func() error) error {
+func (w *world) restartEtcd(ctx context.Context, do func() error) error {
 	before, err := plane.EtcdStatus(ctx)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (w *ward) restartEtcd(ctx context.Context, do func() error) error {
 
 // killEtcd kills etcd for some time. etcd passes each write to the kernel before it confirms the write. So the data
 // survives, although etcd does not wait until the disk has it.
-func (w *ward) killEtcd(d time.Duration) {
+func (w *world) killEtcd(d time.Duration) {
 	w.operate(etcdKilled, func(ctx context.Context) error {
 		if err := w.restartEtcd(ctx, func() error { time.Sleep(d); return nil }); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (w *ward) killEtcd(d time.Duration) {
 }
 
 // fillEtcd lets etcd be full for some time. Meanwhile, it refuses writes, and still deletes and answers reads.
-func (w *ward) fillEtcd(d time.Duration) {
+func (w *world) fillEtcd(d time.Duration) {
 	const space = 8 << 20
 
 	w.operate(etcdFull, func(ctx context.Context) error {

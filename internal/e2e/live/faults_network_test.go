@@ -18,7 +18,7 @@ type network struct {
 	routes map[string]string
 }
 
-func (w *ward) prepareLink(ctx context.Context) {
+func (w *world) prepareLink(ctx context.Context) {
 	link, err := live.NewLink()
 	if err != nil {
 		w.cannot(w.t, lossy, err)
@@ -36,18 +36,18 @@ func (w *ward) prepareLink(ctx context.Context) {
 }
 
 // losses returns the failure that half of the packets between Crossplane and the function are lost.
-func (w *ward) losses() []fault {
+func (w *world) losses() []fault {
 	w.must(lossy, "packets lost")
 
 	return []fault{{lossy, 2, func(_ context.Context, rng *rand.Rand) {
 		d := time.Duration(2000+rng.IntN(4000)) * time.Millisecond
-		w.heals.Go(func() { w.losePackets(d) })
+		w.repairs.Go(func() { w.losePackets(d) })
 	}}}
 }
 
 // losePackets moves the connection of Crossplane to the link, and loses packets. The connection stays there, until
 // something else ends it.
-func (w *ward) losePackets(d time.Duration) {
+func (w *world) losePackets(d time.Duration) {
 	w.losing.Lock()
 	defer w.losing.Unlock()
 

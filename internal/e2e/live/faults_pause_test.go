@@ -12,23 +12,23 @@ import (
 const paused = "composite paused"
 
 // pauses returns the failure that a composite is paused.
-func (w *ward) pauses() []fault {
+func (w *world) pauses() []fault {
 	w.must(paused, "pauses that Crossplane has confirmed")
 
 	return []fault{{paused, 2, func(ctx context.Context, rng *rand.Rand) {
 		c, d := w.Composites[rng.IntN(len(w.Composites))], time.Duration(2000+rng.IntN(4000))*time.Millisecond
-		w.heals.Go(func() { w.pause(ctx, c, d) })
+		w.repairs.Go(func() { w.pause(ctx, c, d) })
 	}}}
 }
 
 // pause pauses a composite, unless it is paused.
-func (w *ward) pause(ctx context.Context, composite string, d time.Duration) {
+func (w *world) pause(ctx context.Context, composite string, d time.Duration) {
 	w.pausing.Lock()
 	defer w.pausing.Unlock()
 
 	reason := func() (reason string, revision int64) {
 		w.insist(ctx, "read a composite", func(ctx context.Context) error {
-			o, err := plane.Get(ctx, patient(composite))
+			o, err := plane.Get(ctx, compositeRef(composite))
 			if err == nil {
 				reason = live.ConditionOf(o, "Synced").Reason
 				_, err = fmt.Sscan(o.GetResourceVersion(), &revision)
@@ -41,7 +41,7 @@ func (w *ward) pause(ctx context.Context, composite string, d time.Duration) {
 	}
 	annotate := func(value string) {
 		w.insist(context.WithoutCancel(ctx), "pause a composite", func(ctx context.Context) error {
-			return plane.Patch(ctx, patient(composite), `{"metadata":{"annotations":{"crossplane.io/paused":`+value+`}}}`)
+			return plane.Patch(ctx, compositeRef(composite), `{"metadata":{"annotations":{"crossplane.io/paused":`+value+`}}}`)
 		})
 	}
 

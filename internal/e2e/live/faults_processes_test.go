@@ -8,7 +8,7 @@ import (
 )
 
 // keep keeps processes running, as kubelets do.
-func (w *ward) keep(ctx context.Context) {
+func (w *world) keep(ctx context.Context) {
 	for ctx.Err() == nil {
 		for _, p := range append([]*live.Process{plane.Etcd, plane.APIServer, plane.ControllerManager, plane.Crossplane, plane.RBACManager}, function.Replicas...) {
 			w.mu.Lock()
@@ -27,7 +27,7 @@ func (w *ward) keep(ctx context.Context) {
 // hurry starts Crossplane again if it calls no function for some time. After several attempts to connect that failed,
 // its gRPC client waits for up to two minutes. Without this, most of a run is waiting. On a busy machine, a new process
 // may need longer until its first call, so each one in a row has twice the time of the one before.
-func (w *ward) hurry(ctx context.Context) {
+func (w *world) hurry(ctx context.Context) {
 	const enough = 15 * time.Second
 
 	limit := enough
@@ -48,7 +48,7 @@ func (w *ward) hurry(ctx context.Context) {
 }
 
 // hold kills processes, and prevents for some time that they are started again.
-func (w *ward) hold(d time.Duration, p ...*live.Process) {
+func (w *world) hold(d time.Duration, p ...*live.Process) {
 	hold := func(n int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -68,12 +68,12 @@ func (w *ward) hold(d time.Duration, p ...*live.Process) {
 }
 
 // later calls do, which repairs what the test broke, after the duration d.
-func (w *ward) later(d time.Duration, do func()) {
-	w.heals.Go(func() { time.Sleep(d); do() })
+func (w *world) later(d time.Duration, do func()) {
+	w.repairs.Go(func() { time.Sleep(d); do() })
 }
 
 // insist repeats a call that fails while the API server does not run.
-func (w *ward) insist(ctx context.Context, what string, do func(ctx context.Context) error) {
+func (w *world) insist(ctx context.Context, what string, do func(ctx context.Context) error) {
 	for start := time.Now(); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		err := func() error {
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

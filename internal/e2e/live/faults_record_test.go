@@ -113,7 +113,7 @@ func (r *etcdRecord) report() string {
 // plant lets another API server of the same etcd write an export whose digest is of another password, and then the
 // export as it was, while the API server of this control plane is away. The law must find this in the record, and
 // cannot find it in what the watch through the API server had. Then the record forgets it.
-func (w *ward) plant(ctx context.Context) error {
+func (w *world) plant(ctx context.Context) error {
 	const law = "what is exported is of one moment"
 
 	i := slices.IndexFunc(w.Final, func(v laws.Version) bool { return v.Composite == w.Composites[0] && v.Export == "app" })

@@ -16,7 +16,7 @@ import (
 )
 
 // rest waits until the system is stable: all composites are ready, and the law of the end holds.
-func (w *ward) rest(ctx context.Context, within time.Duration) error {
+func (w *world) rest(ctx context.Context, within time.Duration) error {
 	for deadline := time.Now().Add(within); ; time.Sleep(300 * time.Millisecond) {
 		err := w.well(ctx)
 		if err == nil || time.Now().After(deadline) {
@@ -25,7 +25,7 @@ func (w *ward) rest(ctx context.Context, within time.Duration) error {
 	}
 }
 
-func (w *ward) well(ctx context.Context) error {
+func (w *world) well(ctx context.Context) error {
 	list, err := plane.List(ctx, "v1", "Secret", faultsNamespace, "")
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (w *ward) well(ctx context.Context) error {
 	var errs []error
 
 	for _, c := range w.Composites {
-		o, err := plane.Get(ctx, patient(c))
+		o, err := plane.Get(ctx, compositeRef(c))
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (w *ward) well(ctx context.Context) error {
 }
 
 // describe tells what the composites and their Secrets say, without any value.
-func (w *ward) describe(ctx context.Context) string {
+func (w *world) describe(ctx context.Context) string {
 	var b strings.Builder
 
 	object := func(o *unstructured.Unstructured) {
@@ -77,7 +77,7 @@ func (w *ward) describe(ctx context.Context) string {
 	}
 
 	for _, c := range w.Composites {
-		o, err := plane.Get(ctx, patient(c))
+		o, err := plane.Get(ctx, compositeRef(c))
 		if err != nil {
 			fmt.Fprintf(&b, "%s: %v\n", c, err)
 			continue
@@ -108,9 +108,9 @@ func (w *ward) describe(ctx context.Context) string {
 	return b.String()
 }
 
-// heal waits until the system is well after the last failure.
-func (w *ward) heal(ctx context.Context) {
-	healing := time.Now()
+// recovers waits until the system is well after the last failure.
+func (w *world) recovers(ctx context.Context) {
+	began := time.Now()
 	if err := w.rest(ctx, 3*time.Minute); err != nil {
 		w.t.Logf("not well three minutes after the last fault: %v\n%s", err, w.describe(ctx))
 
@@ -125,5 +125,5 @@ func (w *ward) heal(ctx context.Context) {
 		}
 	}
 
-	w.t.Logf("well again after %s", time.Since(healing).Round(100*time.Millisecond))
+	w.t.Logf("well again after %s", time.Since(began).Round(100*time.Millisecond))
 }

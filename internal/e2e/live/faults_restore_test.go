@@ -25,7 +25,7 @@ func snapshotAge(t *testing.T, n int) int {
 
 // still waits until nothing changes etcd, no composite is paused, and no Usage exists: what a copy has of these would
 // stay after the restore. Other failures go on. The returned function ends the wait of these.
-func (w *ward) still() (resume func()) {
+func (w *world) still() (resume func()) {
 	locks := []*sync.Mutex{&w.pausing, &w.using, &w.etcd}
 	for _, l := range locks {
 		l.Lock()
@@ -39,7 +39,7 @@ func (w *ward) still() (resume func()) {
 }
 
 // snapshot copies the data of etcd.
-func (w *ward) snapshot(ctx context.Context) error {
+func (w *world) snapshot(ctx context.Context) error {
 	defer w.still()()
 
 	return w.restartEtcd(ctx, func() (err error) {
@@ -53,7 +53,7 @@ func (w *ward) snapshot(ctx context.Context) error {
 
 // restore lets etcd have what it had at the snapshot. The writers of sources then write again, as they do with real
 // sources.
-func (w *ward) restore(ctx context.Context) error {
+func (w *world) restore(ctx context.Context) error {
 	defer w.still()()
 
 	for start := time.Now(); !w.ExportedSince(w.copySeen) && time.Since(start) < time.Minute; {
@@ -97,7 +97,7 @@ func (w *ward) restore(ctx context.Context) error {
 }
 
 // wentBack returns an error unless the restore took generations and exported values away.
-func (w *ward) wentBack(before, after int64) error {
+func (w *world) wentBack(before, after int64) error {
 	lost, exported := w.Lost()
 
 	w.t.Logf("etcd is what it was %s ago: revision %d after %d; %d generations are gone, and %d of them were exported",
@@ -131,7 +131,7 @@ func (r *etcdRecord) cut(revision int64) {
 }
 
 // done fails the test if something that breaks the system cannot be done.
-func (w *ward) done(what string, err error) {
+func (w *world) done(what string, err error) {
 	w.t.Helper()
 
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// A ward contains the composites, and everything that changes and breaks them.
-type ward struct {
+// A world contains the composites, and everything that changes and breaks them.
+type world struct {
 	*laws.History
 	t *testing.T
 
@@ -42,9 +42,9 @@ type ward struct {
 	using         sync.Mutex // one generation is protected at a time
 	withoutUsages func(ctx context.Context)
 
-	mu    sync.Mutex
-	away  map[*live.Process]int // the number of callers that keep it from running
-	heals sync.WaitGroup        // repairs that are not yet done
+	mu      sync.Mutex
+	away    map[*live.Process]int // the number of callers that keep it from running
+	repairs sync.WaitGroup        // repairs that are not yet done
 
 	gate   *live.Gate // between Crossplane and the API server
 	etcd   sync.Mutex // one operation on etcd runs at a time
@@ -55,23 +55,23 @@ type ward struct {
 	copySeen int // what a history numbers higher is not in the copy
 }
 
-func newWard(t *testing.T, composites []string) *ward {
+func newWorld(t *testing.T, composites []string) *world {
 	h := faultsHistory(composites)
 
-	return &ward{
+	return &world{
 		History: h, t: t, sources: map[string]*source{}, away: map[*live.Process]int{}, requests: map[string]map[string]int{},
 		record: &etcdRecord{t: t, history: h},
 	}
 }
 
-// A fault hurts for as long as it says.
+// A fault lasts for as long as it says.
 type fault struct {
 	name   string
 	weight int
 	do     func(ctx context.Context, rng *rand.Rand)
 }
 
-func (w *ward) faults() []fault {
+func (w *world) faults() []fault {
 	some := func(rng *rand.Rand, from, to int) time.Duration {
 		return time.Duration(from+rng.IntN(to-from)) * time.Millisecond
 	}
@@ -117,8 +117,8 @@ func (w *ward) faults() []fault {
 	return w.played(all)
 }
 
-// hurt breaks something at random. The weight of a kind says how often it is chosen.
-func (w *ward) hurt(ctx context.Context, rng *rand.Rand, n int) map[string]int {
+// breakParts breaks something at random. The weight of a kind says how often it is chosen.
+func (w *world) breakParts(ctx context.Context, rng *rand.Rand, n int) map[string]int {
 	var turn []fault
 
 	counts := map[string]int{}
@@ -186,10 +186,10 @@ func TestFaults(t *testing.T) {
 
 	var composites []string
 	for i := range 6 {
-		composites = append(composites, fmt.Sprintf("patient-%d", i))
+		composites = append(composites, fmt.Sprintf("shop-%d", i))
 	}
 
-	w := newWard(t, composites)
+	w := newWorld(t, composites)
 	w.interpose(t)
 
 	var running sync.WaitGroup
@@ -200,7 +200,7 @@ func TestFaults(t *testing.T) {
 
 	t.Cleanup(func() { // other tests need the processes that this test stopped
 		stopRotating()
-		w.heals.Wait()
+		w.repairs.Wait()
 		running.Wait()
 		function.Delay(0)
 		w.withAlpha(false)
@@ -209,7 +209,7 @@ func TestFaults(t *testing.T) {
 			w.withoutUsages(keeping)
 		}
 
-		w.discharge(keeping)
+		w.remove(keeping)
 		stopKeeping()
 	})
 
@@ -241,16 +241,16 @@ func TestFaults(t *testing.T) {
 	running.Go(func() { w.rewrite(rotating, rand.New(rand.NewPCG(seed, 2))) })
 	running.Go(func() { w.hurry(rotating) })
 
-	counts := w.hurt(ctx, rand.New(rand.NewPCG(seed, 3)), n)
+	counts := w.breakParts(ctx, rand.New(rand.NewPCG(seed, 3)), n)
 
 	stopRotating()
 	running.Wait()
 	t.Logf("%d faults played in %s", n, time.Since(start).Round(time.Second))
-	w.heals.Wait()
+	w.repairs.Wait()
 	w.withAlpha(false)
 	t.Logf("%d faults in %s", n, time.Since(start).Round(time.Second))
 
-	w.heal(ctx)
+	w.recovers(ctx)
 	w.record.finish(ctx, latest(w.Final))
 	stopWatching()
 	w.observe()
@@ -264,7 +264,7 @@ func TestFaults(t *testing.T) {
 }
 
 // report prints the counts of a run.
-func (w *ward) report(counts map[string]int, calls int) {
+func (w *world) report(counts map[string]int, calls int) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		w.t.Logf("%5d %s", counts[name], name)
 	}

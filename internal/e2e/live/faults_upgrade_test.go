@@ -36,7 +36,7 @@ type variants struct {
 }
 
 // prepare builds the programs of the failures.
-func (w *ward) prepare(ctx context.Context) {
+func (w *world) prepare(ctx context.Context) {
 	w.usual, w.spare = map[*live.Process]live.Program{}, make(chan *live.Process, len(function.Replicas))
 
 	for _, p := range function.Replicas {
@@ -60,7 +60,7 @@ func (w *ward) prepare(ctx context.Context) {
 
 // buildFormer builds the former version of the function: the commit that LIVE_FORMER names, or else the one before the
 // last. The program stays in the user's cache.
-func (w *ward) buildFormer(ctx context.Context) {
+func (w *world) buildFormer(ctx context.Context) {
 	commit := cmp.Or(os.Getenv("LIVE_FORMER"), "HEAD~1")
 
 	git := exec.CommandContext(ctx, "git", "rev-parse", "--verify", "--quiet", commit+"^{commit}")
@@ -105,19 +105,19 @@ func (w *ward) buildFormer(ctx context.Context) {
 }
 
 // upgrades returns the failure that a replica runs the former version.
-func (w *ward) upgrades() []fault {
+func (w *world) upgrades() []fault {
 	w.must(upgraded, "calls that the former version has answered")
 
 	return []fault{{upgraded, 2, func(_ context.Context, rng *rand.Rand) {
 		d := time.Duration(2000+rng.IntN(3000)) * time.Millisecond
-		w.heals.Go(func() {
+		w.repairs.Go(func() {
 			w.exchange("former", w.former, nil, func(p *live.Process) { w.alternate(d, printed(p, "Ran function")) })
 		})
 	}}}
 }
 
 // clocks returns the failures that the clock of a replica is wrong. It becomes right while the replica runs.
-func (w *ward) clocks() []fault {
+func (w *world) clocks() []fault {
 	kind := func(name string, offset time.Duration) fault {
 		w.must(name, "calls that were answered with this clock")
 
@@ -132,7 +132,7 @@ func (w *ward) clocks() []fault {
 				}
 			}
 
-			w.heals.Go(func() {
+			w.repairs.Go(func() {
 				w.skewing.Lock()
 				defer w.skewing.Unlock()
 
@@ -153,7 +153,7 @@ func (w *ward) clocks() []fault {
 }
 
 // exchange runs another program in the place of a replica while do runs.
-func (w *ward) exchange(name, path string, env []string, do func(p *live.Process)) {
+func (w *world) exchange(name, path string, env []string, do func(p *live.Process)) {
 	p := <-w.spare
 	defer func() { w.spare <- p }()
 
@@ -170,7 +170,7 @@ func (w *ward) exchange(name, path string, env []string, do func(p *live.Process
 
 // alternate makes all replicas answer calls, because Crossplane has one connection, and uses it while it can. It cuts a
 // connection only after a call was answered: gRPC waits for up to two minutes after several failed attempts to connect.
-func (w *ward) alternate(d time.Duration, effect func() bool) {
+func (w *world) alternate(d time.Duration, effect func() bool) {
 	calls, last := w.calls(), -1
 
 	goOn(d, effect, func() {
@@ -192,7 +192,7 @@ func printed(p *live.Process, text string) func() bool {
 }
 
 // calls returns how many calls all programs of the function have answered from now on.
-func (w *ward) calls() func() int {
+func (w *world) calls() func() int {
 	var tails []*live.Tail
 
 	for _, usual := range w.usual {
@@ -211,7 +211,7 @@ func (w *ward) calls() func() int {
 }
 
 // observe counts the effects that are in logs.
-func (w *ward) observe() {
+func (w *world) observe() {
 	for _, usual := range w.usual {
 		w.saw(upgraded, strings.Count(usual.Variant("former", "").Output(), "Ran function"))
 

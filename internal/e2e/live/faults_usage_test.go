@@ -25,7 +25,7 @@ const (
 const deletionAttempt = "usage.crossplane.io/deletion-attempt-with-policy"
 
 // prepareUsages starts Crossplane again with webhooks, until the test ends.
-func (w *ward) prepareUsages(ctx context.Context) {
+func (w *world) prepareUsages(ctx context.Context) {
 	usual := plane.Crossplane.Program()
 
 	flags, remove, err := plane.Webhooks(ctx)
@@ -54,14 +54,14 @@ func (w *ward) prepareUsages(ctx context.Context) {
 }
 
 // usages returns the failures that a Usage refuses to delete a generation or an export.
-func (w *ward) usages() []fault {
+func (w *world) usages() []fault {
 	kind := func(name, effect string, weight int, use func(composite string) user) fault {
 		w.must(name, effect)
 
 		return fault{name, weight, func(ctx context.Context, rng *rand.Rand) {
 			c := w.Composites[rng.IntN(len(w.Composites))]
 			usage := "usage-" + strconv.FormatInt(rng.Int64(), 36)
-			w.heals.Go(func() { w.use(context.WithoutCancel(ctx), usage, use(c)) })
+			w.repairs.Go(func() { w.use(context.WithoutCancel(ctx), usage, use(c)) })
 		}}
 	}
 
@@ -78,7 +78,7 @@ type user struct {
 }
 
 // use protects a Secret with a Usage, lets its user do something, and deletes the Usage.
-func (w *ward) use(ctx context.Context, name string, by user) {
+func (w *world) use(ctx context.Context, name string, by user) {
 	w.using.Lock()
 	defer w.using.Unlock()
 
@@ -121,7 +121,7 @@ func (w *ward) use(ctx context.Context, name string, by user) {
 func pollStep() { time.Sleep(200 * time.Millisecond) }
 
 // generationUser rotates a generation that a Usage protects. Crossplane cannot delete it until the Usage is gone.
-func (w *ward) generationUser(composite string) user {
+func (w *world) generationUser(composite string) user {
 	return user{
 		secret: func(ctx context.Context) *unstructured.Unstructured { return w.current(ctx, composite) },
 		do: func(ctx context.Context, secret *unstructured.Unstructured) {
@@ -145,7 +145,7 @@ func (w *ward) generationUser(composite string) user {
 }
 
 // exportUser tries to delete an export that a Usage protects, and rotates its value.
-func (w *ward) exportUser(composite string) user {
+func (w *world) exportUser(composite string) user {
 	export := live.Ref{APIVersion: "v1", Kind: "Secret", Namespace: faultsNamespace, Name: composite + "-app"}
 
 	return user{
@@ -192,7 +192,7 @@ func (w *ward) exportUser(composite string) user {
 const usedGenerator = "id"
 
 // current returns the last generation of a composite.
-func (w *ward) current(ctx context.Context, composite string) *unstructured.Unstructured {
+func (w *world) current(ctx context.Context, composite string) *unstructured.Unstructured {
 	var last *unstructured.Unstructured
 
 	w.insist(ctx, "list the generations", func(ctx context.Context) error {
@@ -215,7 +215,7 @@ func (w *ward) current(ctx context.Context, composite string) *unstructured.Unst
 func numberOf(o *unstructured.Unstructured) int { return laws.VersionOf("", o, time.Now()).Number }
 
 // release deletes a Usage, and waits until it is gone.
-func (w *ward) release(ctx context.Context, usage live.Ref) {
+func (w *world) release(ctx context.Context, usage live.Ref) {
 	w.insist(ctx, "delete a Usage", func(ctx context.Context) error {
 		if err := plane.Delete(ctx, usage); err != nil {
 			return err

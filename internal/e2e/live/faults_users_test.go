@@ -24,7 +24,7 @@ type source struct {
 }
 
 // write writes the next values of a source.
-func (w *ward) write(ctx context.Context, s *source) {
+func (w *world) write(ctx context.Context, s *source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -48,7 +48,7 @@ func (w *ward) write(ctx context.Context, s *source) {
 }
 
 // lose deletes a source, and writes its next values after some time.
-func (w *ward) lose(ctx context.Context, s *source, d time.Duration) {
+func (w *world) lose(ctx context.Context, s *source, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -69,7 +69,7 @@ func (w *ward) lose(ctx context.Context, s *source, d time.Duration) {
 	})
 }
 
-func (w *ward) rewrite(ctx context.Context, rng *rand.Rand) {
+func (w *world) rewrite(ctx context.Context, rng *rand.Rand) {
 	sources := slices.Sorted(maps.Keys(w.sources))
 
 	for ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (w *ward) rewrite(ctx context.Context, rng *rand.Rand) {
 }
 
 // rotate repeatedly requests new generations of a composite.
-func (w *ward) rotate(ctx context.Context, rng *rand.Rand) {
+func (w *world) rotate(ctx context.Context, rng *rand.Rand) {
 	generators := slices.Sorted(maps.Keys(w.Generators))
 
 	for ctx.Err() == nil {
@@ -96,7 +96,7 @@ func (w *ward) rotate(ctx context.Context, rng *rand.Rand) {
 }
 
 // request requests new generations of a composite with its annotation.
-func (w *ward) request(ctx context.Context, composite string, generators ...string) {
+func (w *world) request(ctx context.Context, composite string, generators ...string) {
 	w.requesting.Lock()
 	defer w.requesting.Unlock()
 
@@ -117,6 +117,6 @@ func (w *ward) request(ctx context.Context, composite string, generators ...stri
 	}
 
 	w.insist(ctx, "ask for a rotation", func(ctx context.Context) error {
-		return plane.Patch(ctx, patient(composite), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, laws.Annotations+"rotate", strings.Join(asks, ",")))
+		return plane.Patch(ctx, compositeRef(composite), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, laws.Annotations+"rotate", strings.Join(asks, ",")))
 	})
 }

@@ -29,8 +29,8 @@ const (
 // reads changes the ConfigMap that the composite reads.
 func reads(source string) func(s stage) {
 	return func(s stage) {
-		s.put(fmt.Sprintf(`{apiVersion: faults.example.org/v1alpha1, kind: Patient, metadata: {name: shop, namespace: team-a},
-  spec: {source: %s, crossplane: {compositionRef: {name: patients.faults.example.org}}}}`, source))
+		s.put(fmt.Sprintf(`{apiVersion: faults.example.org/v1alpha1, kind: Shop, metadata: {name: shop, namespace: team-a},
+  spec: {source: %s, crossplane: {compositionRef: {name: shops.faults.example.org}}}}`, source))
 	}
 }
 

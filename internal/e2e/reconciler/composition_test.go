@@ -12,11 +12,11 @@ import (
 // The composite of all histories, and its objects.
 const (
 	namespace = "team-a"
-	patient   = "shop"
+	composite = "shop"
 )
 
-const xrManifest = `{apiVersion: faults.example.org/v1alpha1, kind: Patient, metadata: {name: shop, namespace: team-a},
-  spec: {crossplane: {compositionRef: {name: patients.faults.example.org}}}}`
+const xrManifest = `{apiVersion: faults.example.org/v1alpha1, kind: Shop, metadata: {name: shop, namespace: team-a},
+  spec: {crossplane: {compositionRef: {name: shops.faults.example.org}}}}`
 
 // The grace period of all generators, and the interval of the periodic one.
 const (
@@ -30,9 +30,9 @@ const (
 const compositionManifest = `
 apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
-metadata: {name: patients.faults.example.org}
+metadata: {name: shops.faults.example.org}
 spec:
-  compositeTypeRef: {apiVersion: faults.example.org/v1alpha1, kind: Patient}
+  compositeTypeRef: {apiVersion: faults.example.org/v1alpha1, kind: Shop}
   mode: Pipeline
   pipeline:
   - step: export
@@ -108,7 +108,7 @@ func newHistory() *laws.History {
 	}
 	type outputs = map[string]laws.Output
 	return &laws.History{
-		Composites: []string{patient}, Grace: gracePeriod,
+		Composites: []string{composite}, Grace: gracePeriod,
 		Generators: map[string]laws.Rotates{
 			"admin": {}, "id": {}, "hash": {With: "admin"}, "clock": {Every: interval}, "user": {}, "ca": {}, "server": {With: "ca"},
 		},

@@ -112,7 +112,7 @@ func nameOf(o *unstructured.Unstructured) string {
 func (p *play) write(source string) {
 	p.sources[source]++
 	p.gone[source] = false
-	p.Ask(patient, source)
+	p.Ask(composite, source)
 	n := p.sources[source]
 	data := map[string]any{"user": fmt.Sprintf("user-%d", n), "password": fmt.Sprintf("password-%d", n)}
 	kind := "ConfigMap"
@@ -124,7 +124,7 @@ func (p *play) write(source string) {
 	}
 	p.user(command{Op: "put", Object: map[string]any{
 		"apiVersion": "v1", "kind": kind, "data": data,
-		"metadata": map[string]any{"name": patient + "-" + source + "-source", "namespace": namespace},
+		"metadata": map[string]any{"name": composite + "-" + source + "-source", "namespace": namespace},
 	}})
 }
 
@@ -134,7 +134,7 @@ func (p *play) lose(source string) {
 	}
 	p.gone[source] = true
 	kind := map[string]string{"account": "Secret", "settings": "ConfigMap"}[source]
-	p.user(command{Op: "delete", Object: p.objects[kind+"/"+patient+"-"+source+"-source"].Object})
+	p.user(command{Op: "delete", Object: p.objects[kind+"/"+composite+"-"+source+"-source"].Object})
 }
 
 // patch merges fields into an object, as a user.
@@ -150,13 +150,13 @@ func (p *play) annotate(name string, value any) {
 	p.patch(p.xr(), map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
 }
 
-func (p *play) xr() *unstructured.Unstructured { return p.objects["Patient/"+patient] }
+func (p *play) xr() *unstructured.Unstructured { return p.objects["Shop/"+composite] }
 
 // rotate asks for new generations.
 func (p *play) rotate() {
 	generators := slices.Sorted(maps.Keys(p.Generators))
 	for _, i := range p.rng.Perm(len(generators))[:1+p.rng.IntN(3)] {
-		p.Ask(patient, generators[i])
+		p.Ask(composite, generators[i])
 		p.asks[generators[i]]++
 	}
 	var texts []string
@@ -199,7 +199,7 @@ func (p *play) remove() {
 		return
 	}
 	o := generations[p.rng.IntN(len(generations))]
-	p.Ask(patient, generatorOf(o))
+	p.Ask(composite, generatorOf(o))
 	p.user(command{Op: "delete", Object: o.Object})
 }
 
@@ -238,7 +238,7 @@ var actions = []action{
 	// Secrets have no late informer, because Crossplane never caches Secrets: the client of its reconciler reads them from
 	// the API server (DisableFor in its cmd/crossplane/core/core.go).
 	{"informer late", 5, func(p *play) {
-		p.late[[]string{"ConfigMap", "Patient"}[p.rng.IntN(2)]] = 1 + p.rng.IntN(3)
+		p.late[[]string{"ConfigMap", "Shop"}[p.rng.IntN(2)]] = 1 + p.rng.IntN(3)
 	}},
 	{"Crossplane restarted", 1, func(p *play) { p.do(command{Op: "crash"}); p.late = map[string]int{} }},
 }
@@ -268,10 +268,10 @@ var faultKinds = []string{
 }
 
 // reconcile reconciles once. At random calls something fails.
-func (p *play) reconcile(hurt bool) answer {
+func (p *play) reconcile(failing bool) answer {
 	p.t.Helper()
 	c := command{Op: "reconcile", Late: map[string]bool{}}
-	if hurt {
+	if failing {
 		for range []int{0, 0, 1, 1, 1, 2}[p.rng.IntN(6)] {
 			c.Faults = append(c.Faults, fault{At: p.rng.IntN(p.points), Kind: faultKinds[p.rng.IntN(len(faultKinds))]})
 		}
@@ -356,7 +356,7 @@ func (p *play) unsettled() []string {
 // run plays a history, and returns the broken laws. If it is calm, nothing fails.
 func (p *play) run(steps int, calm bool) map[string][]string {
 	if open := p.rest(); len(open) > 0 {
-		return map[string][]string{"well before anything is hurt": open}
+		return map[string][]string{"at rest before anything fails": open}
 	}
 	for range steps {
 		for range p.rng.IntN(3) {

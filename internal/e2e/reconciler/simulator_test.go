@@ -164,7 +164,7 @@ func (p *program) name(name, as string) {
 
 // failing are the calls of the API server that fail, by what a scene says.
 var failing = map[string][]string{
-	"delete": {"delete Secret", "delete ConfigMap"}, "list": {"apply Patient"}, "apply": {"apply Secret", "apply ConfigMap"},
+	"delete": {"delete Secret", "delete ConfigMap"}, "list": {"apply Shop"}, "apply": {"apply Secret", "apply ConfigMap"},
 }
 
 func (p *program) reconcile(fails string) {
@@ -181,7 +181,7 @@ func (p *program) reconcile(fails string) {
 		switch {
 		case call.Verb == "call":
 			line, requests = requests[0], requests[1:]
-		case call.Verb == "apply" && call.Object == "Patient/"+patient:
+		case call.Verb == "apply" && call.Object == "Shop/"+composite:
 			line = wrote("list", "", call.Fault, call.Error)
 		case call.Verb == "apply", call.Verb == "delete":
 			line = wrote(call.Verb, call.Object, call.Fault, call.Error)
@@ -268,7 +268,7 @@ func (s *simulated) beLate(kind string) {
 
 func (s *simulated) put(text string) {
 	o := functiontest.Parse(s.T, text)
-	if s.UIDs++; o.GetFields()["kind"].GetStringValue() == "Patient" {
+	if s.UIDs++; o.GetFields()["kind"].GetStringValue() == "Shop" {
 		functiontest.Set(o, "uid-of-the-composite", "metadata", "uid")
 		s.XR = o
 		return
