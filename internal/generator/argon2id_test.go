@@ -105,6 +105,9 @@ func TestArgon2idMake(t *testing.T) {
 	if diff := cmp.Diff(base64.RawStdEncoding.EncodeToString(want), tag); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	if _, err := k.Make(ofText(strings.Repeat("x", limits.SourceBytes))); err != nil {
+		t.Errorf("the limit is allowed: %v", err)
+	}
 }
 
 func TestArgon2idMakeErrors(t *testing.T) {

@@ -117,6 +117,10 @@ func TestBcryptMakeErrors(t *testing.T) {
 			"a longer password would be as good as its first 72 bytes", strings.Repeat("é", 36) + "x",
 			"a password has more than 72 bytes, of which bcrypt would ignore the rest: use a shorter password, or argon2id",
 		},
+		"ZeroFirst": {
+			"programs in C would read an empty one", "\x00b",
+			"a password contains a zero byte, where many programs end it: use a password of text",
+		},
 		"Zero": {
 			"programs in C would read a shorter one", "a\x00b",
 			"a password contains a zero byte, where many programs end it: use a password of text",
@@ -128,6 +132,17 @@ func TestBcryptMakeErrors(t *testing.T) {
 			fails(t, &Bcrypt{cost: 4}, ofText(tc.password), tc.want)
 			fails(t, &Htpasswd{cost: 4}, ofMap(map[string]string{"a": "x", "b": tc.password}), tc.want)
 		})
+	}
+}
+
+func TestBcryptHashErrors(t *testing.T) {
+	hash, err := bcryptHash(sensitive.FromString("hunter2"), 32)
+	if err == nil || len(hash) > 0 {
+		t.Fatal("bcrypt has no cost of 32")
+	}
+	want := "cannot hash a password: crypto/bcrypt: cost 32 is outside allowed inclusive range 4..31"
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
