@@ -137,11 +137,8 @@ func (k *certificateCompiler) subject(at *field.Path) {
 			k.refuse(at.Child("organizations").Index(i), "must not be empty")
 		}
 	}
-	der, err := asn1.Marshal(name.ToRDNSequence())
-	if err != nil && len(k.errs) == 0 {
-		k.refuse(at, "cannot be encoded")
-	}
-	k.out.template.RawSubject = der
+	// It fails only for a text that is refused above.
+	k.out.template.RawSubject, _ = asn1.Marshal(name.ToRDNSequence())
 }
 
 func (k *certificateCompiler) dnsNames(at *field.Path) {
