@@ -62,6 +62,9 @@ func (*Bcrypt) Keys() []string { return []string{hashKey} }
 // Make hashes the password, with the prefix $2a$, which all programs accept. The salt is from the system's
 // randomness.
 func (b *Bcrypt) Make(from From) (Outputs, error) {
+	if err := checkBcrypt(from.Source.Text); err != nil {
+		return nil, err
+	}
 	hash, err := bcryptHash(from.Source.Text, b.cost)
 	if err != nil {
 		return nil, err
@@ -84,9 +87,6 @@ func checkBcrypt(password sensitive.Bytes) error {
 }
 
 func bcryptHash(password sensitive.Bytes, cost int) ([]byte, error) {
-	if err := checkBcrypt(password); err != nil {
-		return nil, err
-	}
 	hash, err := bcrypt.GenerateFromPassword(password.Reveal(), cost)
 	if err != nil {
 		return nil, fmt.Errorf("cannot hash a password: %w", err)

@@ -27,11 +27,10 @@ func (d *dice) Read(b []byte) (int, error) {
 		return 0, errUnfair
 	}
 	d.tries--
-	n, err := io.ReadFull(d.random, b)
-	if err != nil {
-		return n, fmt.Errorf("cannot read randomness: %w", err)
+	if _, err := io.ReadFull(d.random, b); err != nil {
+		return 0, fmt.Errorf("cannot read randomness: %w", err)
 	}
-	return n, nil
+	return len(b), nil
 }
 
 // belowBig draws a number from 0 to n-1.

@@ -59,10 +59,10 @@ func parseKeyBlock(b *pem.Block) crypto.Signer {
 	case ecKeyBlock:
 		key, err = x509.ParseECPrivateKey(b.Bytes)
 	}
-	signer, ok := key.(crypto.Signer)
-	if err != nil || !ok {
+	if err != nil {
 		return nil
 	}
+	signer, _ := key.(crypto.Signer) // nil if the key cannot sign
 	return signer
 }
 

@@ -86,6 +86,13 @@ func TestHtpasswdMakeErrors(t *testing.T) {
 	}
 }
 
+func TestHtpasswdMakesAsManyAsAllowed(t *testing.T) {
+	in := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
+	if _, err := (&Htpasswd{cost: 12}).Make(ofMap(in)); err != nil {
+		t.Errorf("the limit with a cost of 12 is 4 users: %v", err)
+	}
+}
+
 func FuzzHtpasswdLinesAreOfTheirUsers(f *testing.F) {
 	f.Add("admin", "hunter2", "guest", "x")
 	f.Add("a:b", "x", "a", "y")

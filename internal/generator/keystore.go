@@ -190,9 +190,8 @@ type fullReader struct{ io.Reader }
 
 // Read fails if it cannot fill b.
 func (r fullReader) Read(b []byte) (int, error) {
-	n, err := io.ReadFull(r.Reader, b)
-	if err != nil {
-		return n, fmt.Errorf("cannot read randomness: %w", err)
+	if _, err := io.ReadFull(r.Reader, b); err != nil {
+		return 0, fmt.Errorf("cannot read randomness: %w", err)
 	}
-	return n, nil
+	return len(b), nil
 }

@@ -22,6 +22,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/limits"
+	pemtexts "github.com/crossplane-contrib/function-export/internal/pem"
 )
 
 // A signed certificate of a chain, and its key.
@@ -185,6 +188,22 @@ func largeRSA(t testing.TB, issuer *signed) *signed {
 	return &signed{cert: cert}
 }
 
+// padded returns a certificate that signed itself, of a name that others have, with an extension of a size.
+func padded(t testing.TB, key crypto.Signer, size int) *signed {
+	t.Helper()
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "same"}}
+	template.ExtraExtensions = []pkix.Extension{{Id: []int{1, 2, 3}, Value: make([]byte, size)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &signed{cert, key}
+}
+
 // sameName returns certificates of one name without key identifiers.
 func sameName(t *testing.T, n int) string {
 	t.Helper()
@@ -264,13 +283,58 @@ func TestKeystoreSourceErrors(t *testing.T) {
 	}
 	for name, k := range map[string]Kind{"pkcs12": &PKCS12{encoder: profiles[""], truststore: true}, "jks": &JKS{alias: defaultAlias, truststore: true}} {
 		for n := range int64(200) {
-			from := ofMap(in)
-			from.Random = &failing{after: n}
+			from, random := ofMap(in), &failing{after: n}
+			from.Random = random
 			o, err := k.Make(from)
+			if (err != nil) != (random.after < 0) {
+				t.Fatalf("%s after %d bytes: error %v, %d bytes left", name, n, err, random.after)
+			}
 			if err != nil && (o != nil || !strings.Contains(err.Error(), "cannot read randomness: no entropy")) {
 				t.Fatalf("%s after %d bytes: %v, %v", name, n, o, err)
 			}
 		}
+	}
+}
+
+// A source whose signatures take as long as allowed is read further: it has no key.
+func TestKeystoreWorkAtTheLimit(t *testing.T) {
+	var certs []*signed
+	issuers := []keyFunc{
+		ecdsaKey(elliptic.P521()), ecdsaKey(elliptic.P384()), ecdsaKey(elliptic.P384()), ecdsaKey(elliptic.P256()), ed25519Key, ed25519Key,
+	}
+	for _, of := range issuers {
+		certs = append(certs, padded(t, newKey(t, of), 0))
+	}
+	missing := limits.KeystoreWork - pemtexts.Work(text(certs...))
+	pairs := int64(len(certs) - 1)                    // in which one certificate is checked
+	for size := int(missing / pairs * 64); ; size-- { // a check reads 64 bytes in a microsecond
+		certs[0] = padded(t, certs[0].key, size)
+		if pemtexts.Work(text(certs...)) <= limits.KeystoreWork {
+			break
+		}
+	}
+	if got := pemtexts.Work(text(certs...)); got != limits.KeystoreWork {
+		t.Fatalf("the work is %d, want %d", got, limits.KeystoreWork)
+	}
+	_, err := parseIdentity(ofMap(map[string]string{"tls.crt": text(certs...)}).Source.Map)
+	if want := "the map of secretExpression has no tls.key"; err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+}
+
+func TestKeystorePasswords(t *testing.T) {
+	in := ofMap(newFamily(t, ed25519Key).source(t))
+	in.Random = always(0)
+	k, err := newKeystore(in, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Repeat("a", 32), string(k.password.Reveal())); diff != "" {
+		t.Errorf("each character is drawn from all of them: -want, +got:\n%s", diff)
+	}
+	in.Random = &failing{}
+	if _, err := newKeystore(in, false); err == nil || err.Error() != "cannot read randomness: no entropy" {
+		t.Errorf("without randomness, the error is %v", err)
 	}
 }
 

@@ -337,11 +337,13 @@ func TestMakePassword(t *testing.T) {
 	}
 }
 
-// A draw that reads a single byte also ends.
-func TestDrawOfOneByteEnds(t *testing.T) {
-	d := &dice{random: always(0xff)}
-	if n := d.below(10); n != 0 || !errors.Is(d.err, errUnfair) {
-		t.Errorf("draws %d with error %v, want 0 with %v", n, d.err, errUnfair)
+func TestDrawOfOneByteFails(t *testing.T) {
+	broken := errors.New("no entropy")
+	for random, want := range map[io.Reader]error{always(0xff): errUnfair, iotest.ErrReader(broken): broken} {
+		d := &dice{random: random}
+		if n := d.below(10); n != 0 || !errors.Is(d.err, want) {
+			t.Errorf("draws %d with error %v, want 0 with %v", n, d.err, want)
+		}
 	}
 }
 
