@@ -204,18 +204,12 @@ func padded(t testing.TB, key crypto.Signer, size int) *signed {
 	return &signed{cert, key}
 }
 
-// sameName returns certificates of one name without key identifiers.
-func sameName(t *testing.T, n int) string {
+// ofOneName returns certificates of one name without key identifiers.
+func ofOneName(t *testing.T, n int) string {
 	t.Helper()
 	var out bytes.Buffer
 	for range n {
-		key := newKey(t, ecdsaKey(elliptic.P256()))
-		template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "same"}}
-		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+		out.WriteString(text(padded(t, newKey(t, ecdsaKey(elliptic.P256())), 0)))
 	}
 	return out.String()
 }
@@ -228,6 +222,12 @@ func TestKeystoreSourceErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Two CAs of one name, and two names of one CA. The leaf does not say which key signed it.
+	ca := sign(t, "same", newKey(t, ed25519Key), nil)
+	sameName, sameKey := sign(t, "same", newKey(t, ed25519Key), nil), sign(t, "other", ca.key, nil)
+	unidentified := *ca.cert
+	unidentified.SubjectKeyId = nil
+	leaf := sign(t, "leaf", f.leaf.key, &signed{&unidentified, ca.key})
 	junk := "-----BEGIN CERTIFICATE-----\n" + canary + "\n-----END CERTIFICATE-----\n"
 	const (
 		oneKey   = "tls.key must have one private key in PEM: PKCS #8, PKCS #1 or SEC 1"
@@ -266,8 +266,10 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		"Reversed":    {"the first one is the server's", with(in, "tls.crt", text(f.mid, f.sub, f.leaf)), otherKey},
 		"Gap":         {"no reader would find the way", with(in, "tls.crt", text(f.leaf, f.mid)), noChain},
 		"Stranger":    {"of the same name, by another key", with(in, "tls.crt", text(f.leaf, other.sub, f.mid)), noChain},
+		"SameName":    {"it has the name of the one that signed", with(in, "tls.crt", text(leaf, sameName, ca)), noChain},
+		"SameKey":     {"it has the key of the one that signed", with(in, "tls.crt", text(leaf, sameKey, ca)), noChain},
 		"Children":    {"a CA does not need what it signed", with(in, "tls.crt", text(f.sub, f.mid, f.leaf), "tls.key", pkcs8Text(t, f.sub.key)), noChain},
-		"Same":        {"each may have signed each", with(in, "tls.crt", in["tls.crt"]+sameName(t, 12)), manySigners},
+		"Same":        {"each may have signed each", with(in, "tls.crt", in["tls.crt"]+ofOneName(t, 12)), manySigners},
 		"Large":       {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
 		"LargeKey":    {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]), "tls.key has more than 16384 bytes"},
 		"LargeRSA":    {"each check of a signature would take long", with(in, "tls.crt", text(largeRSA(t, f.root))), "tls.crt has an RSA key of more than 8192 bits"},
