@@ -357,6 +357,16 @@ func TestKeystoresReadWholeSalts(t *testing.T) {
 	}
 }
 
+func TestFullReader(t *testing.T) {
+	b := make([]byte, 3)
+	if n, err := (fullReader{iotest.OneByteReader(strings.NewReader("abc"))}).Read(b); n != 3 || err != nil || string(b) != "abc" {
+		t.Errorf("read %d bytes: %q, %v", n, b, err)
+	}
+	if n, err := (fullReader{strings.NewReader("ab")}).Read(b); n != 0 || err == nil {
+		t.Errorf("read %d bytes, which are fewer than requested, with error %v", n, err)
+	}
+}
+
 // failing returns zeros, one at a time, and then an error.
 type failing struct{ after int64 }
 

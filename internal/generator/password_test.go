@@ -345,6 +345,11 @@ func TestDrawOfOneByteFails(t *testing.T) {
 			t.Errorf("draws %d with error %v, want 0 with %v", n, d.err, want)
 		}
 	}
+	var reads bytes.Buffer
+	d := &dice{random: io.TeeReader(always(0xff), &reads)}
+	if d.below(10); reads.Len() != 128 {
+		t.Errorf("%d tries, want 128", reads.Len())
+	}
 }
 
 func TestPasswordSourceFails(t *testing.T) {
