@@ -298,6 +298,11 @@ func TestMakePassword(t *testing.T) {
 			in:     `{length: 26, digits: 0, symbols: 0, noUpper: true}`,
 			want:   map[string]string{"password": "mnalqhzrxpgkoecjviwutsfdyb"},
 		},
+		"Raw": {
+			reason: "the name of the default encoding",
+			in:     `{length: 26, digits: 0, symbols: 0, noUpper: true, encoding: raw}`,
+			want:   map[string]string{"password": "mnalqhzrxpgkoecjviwutsfdyb"},
+		},
 		"SeveralKeys": {
 			reason: "each is a password of its own, made in the order of the names",
 			in:     `{length: 12, secretKeys: [second, first]}`,
