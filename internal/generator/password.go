@@ -79,12 +79,12 @@ func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, 
 	if p.encode == nil {
 		c.refuse(at.Child("encoding"), "must be raw, base64, base64url, base32 or hex")
 	}
-	fits := c.counts()
+	c.counts()
 	c.symbols()
 	// A user who writes two symbolCharacters and asks for four symbols means that they repeat.
 	p.repeatSymbols = p.allowRepeat ||
 		in.AllowRepeat == nil && in.SymbolCharacters != nil && p.symbols > utf8.RuneCountInString(p.symbolCharacters)
-	if fits && !p.allowRepeat {
+	if !p.allowRepeat {
 		c.repeats()
 	}
 	if len(c.errs) > 0 {
@@ -143,11 +143,10 @@ func (p *Password) upper(d *dice) int {
 	// All sets of n letters, first those with one upper-case letter, then those with two. Each has as many orders.
 	half := allLetters / 2
 	set := d.belowBig(big.NewInt(binomial(allLetters, n) - 2*binomial(half, n))).Int64()
-	upper := int64(1)
-	for ; upper < n-1; upper++ {
-		if set -= binomial(half, upper) * binomial(half, n-upper); set < 0 {
-			break
-		}
+	upper := int64(0)
+	for set >= 0 {
+		upper++
+		set -= binomial(half, upper) * binomial(half, n-upper)
 	}
 	return int(upper)
 }
@@ -172,13 +171,13 @@ type passwordCompiler struct {
 	out *Password
 }
 
-// counts computes the number of characters in each class. It returns false if they do not fit into the length.
-func (c *passwordCompiler) counts() bool {
+// counts computes the number of characters in each class. They stay zero if they do not fit into the length.
+func (c *passwordCompiler) counts() {
 	length := ptr.Deref(c.in.Length, defaultLength)
 	digits, symbols := ptr.Deref(c.in.Digits, length/4), ptr.Deref(c.in.Symbols, length/4)
 	if length < 1 || length > maxPassword {
 		c.refuse(c.at.Child("length"), "is %d: must be 1 to %d", length, maxPassword)
-		return false
+		return
 	}
 	if digits > length {
 		c.refuse(c.at.Child("digits"), "%d digits are over the length of %d", digits, length)
@@ -186,17 +185,15 @@ func (c *passwordCompiler) counts() bool {
 	if symbols > length {
 		c.refuse(c.at.Child("symbols"), "%d symbols are over the length of %d", symbols, length)
 	}
-	if digits > length || symbols > length {
-		return false
-	}
-	p := c.out
-	p.digits, p.symbols = int(digits), int(symbols) //nolint:gosec // at most the longest length
-	p.letters = int(length) - p.digits - p.symbols
-	if p.letters < 0 {
+	switch {
+	case digits > length || symbols > length:
+	case digits+symbols > length:
 		c.refuse(c.at.Child("length"), "%s and %s are %d characters, over the length of %d: "+
-			"use fewer of them, or a greater length", c.digitsText(), c.symbolsText(), digits+symbols, length)
+			"use fewer of them, or a greater length", amount(digits, "digits", c.in.Digits),
+			amount(symbols, "symbols", c.in.Symbols), digits+symbols, length)
+	default: // at most the longest length
+		c.out.digits, c.out.symbols, c.out.letters = int(digits), int(symbols), int(length-digits-symbols)
 	}
-	return p.letters >= 0
 }
 
 // symbols returns the characters that are symbols, or nothing if they have a diagnostic. A letter or a digit among them
@@ -305,7 +302,7 @@ func (c *passwordCompiler) symbolsText() string {
 }
 
 // amount also explains a number that the user did not set.
-func amount(n int, what string, set *uint64) string {
+func amount[N int | uint64](n N, what string, set *uint64) string {
 	if n == 1 {
 		what = strings.TrimSuffix(what, "s")
 	}

@@ -163,6 +163,42 @@ func TestCompilePasswordFaults(t *testing.T) {
 			in:     `{length: 8, digits: 9, symbols: 9}`,
 			want:   []string{"digits: 9 digits are over the length of 8", "symbols: 9 symbols are over the length of 8"},
 		},
+		"DigitsOverTheLength": {
+			reason: "the total is not reported as well", in: `{length: 8, digits: 9, symbols: 0}`,
+			want: []string{"digits: 9 digits are over the length of 8"},
+		},
+		"SymbolsOverTheLength": {
+			reason: "the total is not reported as well", in: `{length: 8, digits: 0, symbols: 9}`,
+			want: []string{"symbols: 9 symbols are over the length of 8"},
+		},
+		"OnlySymbols": {reason: "no letters at all are fine", in: `{length: 8, digits: 0, symbols: 8}`},
+		"OneSymbol": {
+			reason: "one symbol without a repeat is enough for one", in: `{symbols: 2, symbolCharacters: "!", allowRepeat: false}`,
+			want: []string{"symbols: 2 symbols without repeats need 2 different characters, and symbolCharacters has 1: set allowRepeat, or ask for at most 1 symbols"},
+		},
+		"TooFewValidSymbols": {
+			reason: "it is unknown how many there will be", in: `{symbols: 8, symbolCharacters: "!a", allowRepeat: false}`,
+			want: []string{"symbolCharacters: has letters or digits, the first is 'a': leave them out, because a password has them in addition to its symbols"},
+		},
+		"TooFewVisibleSymbols": {
+			reason: "it is unknown how many there will be", in: `{symbols: 8, symbolCharacters: "!a\u0007", allowRepeat: false}`,
+			want: []string{
+				"symbolCharacters: has letters or digits, the first is 'a': leave them out, because a password has them in addition to its symbols",
+				"symbolCharacters: has invisible, combining or invalid characters, the first is U+0007: leave them out",
+			},
+		},
+		"NoSymbolForOne": {
+			reason: "the one symbol has no character", in: `{length: 4, symbols: 1, symbolCharacters: ""}`,
+			want: []string{"symbolCharacters: is empty, but the password must have 1 symbol: set symbols to 0"},
+		},
+		"NoSymbolsWithoutRepeats": {
+			reason: "repeats would not help", in: `{length: 4, symbols: 1, symbolCharacters: "", allowRepeat: false}`,
+			want: []string{"symbolCharacters: is empty, but the password must have 1 symbol: set symbols to 0"},
+		},
+		"MostSymbols": {
+			reason: "the limit is allowed", in: fmt.Sprintf(`{symbolCharacters: %q}`, strings.Repeat("!", 256)),
+		},
+		"MostKeys": {reason: "the limit is allowed", in: `{secretKeys: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]}`},
 		"TooFewSymbols": {
 			reason: "a symbol that is there twice is one",
 			in:     `{symbols: 8, symbolCharacters: "!?!%?€", allowRepeat: false}`,

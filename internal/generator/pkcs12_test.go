@@ -74,6 +74,13 @@ func checkPKCS12(t *testing.T, k *PKCS12, f family, in map[string]string) {
 		t.Fatal(err)
 	}
 	sameChain(t, ders(f.root, f.mid), trusted)
+	// The library does not read names back.
+	named, err := k.encoder.EncodeTrustStoreEntries([]pkcs12.TrustStoreEntry{
+		{Cert: f.root.cert, FriendlyName: "ca-1"}, {Cert: f.mid.cert, FriendlyName: "ca-2"},
+	}, password)
+	if got := o[truststoreP12].Len(); err != nil || got != len(named) {
+		t.Errorf("the truststore has %d bytes, want %d as with the names ca-1 and ca-2: %v", got, len(named), err)
+	}
 	again, err := k.Make(ofMap(in))
 	if err != nil {
 		t.Fatal(err)
