@@ -70,6 +70,9 @@ func TestKeyFormatDefault(t *testing.T) {
 	if diff := cmp.Diff(makes(""), makes("OpenSSH")); diff != "" {
 		t.Errorf("default and OpenSSH:\n%s", diff)
 	}
+	if b := onlyBlock(makes("")[privateKey].Reveal()); b.Type != "OPENSSH PRIVATE KEY" {
+		t.Errorf("a block of type %s", b.Type)
+	}
 	key := newKey(t, ecdsaKey(elliptic.P256()))
 	byDefault, err := keyInPEM(key, "")
 	if err != nil || string(byDefault.Reveal()) != pkcs8Text(t, key) {
