@@ -104,7 +104,7 @@ func sharedSecret(s string) ([]byte, error) {
 		switch {
 		case r == '-' || unicode.IsSpace(r):
 			return -1
-		case 'a' <= r && r <= 'z': // strings.ToUpper also maps letters outside of ASCII to these
+		case 'a' <= r: // other characters stay invalid; strings.ToUpper maps letters outside of ASCII to valid ones
 			return r - 'a' + 'A'
 		}
 		return r

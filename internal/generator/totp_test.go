@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"bytes"
 	"encoding/base32"
 	"fmt"
 	"strconv"
@@ -202,7 +203,7 @@ func TestTOTPSecret(t *testing.T) {
 	}
 	for name, secret := range map[string]string{
 		"Empty": "", "Blank": " \n", "Padding": "====", "Hyphen": "-", "One": "A", "Three": "ABC", "Six": "ABCDEF",
-		"Digit": "GEZD1NBV", "Zero": "GEZD0NBV", "Inside": "GE=ZDGNBV", "Wide": "ＧＥＺＤ", "LongS": "ſſſſ", "URI": "otpauth://totp/x?secret=GEZDGNBV", "Bytes": "\xff\xfe",
+		"Digit": "GEZD1NBV", "Zero": "GEZD0NBV", "Inside": "GE=ZDGNBV", "End": "GEZDGNBVGY3TQOJ1", "Wide": "ＧＥＺＤ", "LongS": "ſſſſ", "URI": "otpauth://totp/x?secret=GEZDGNBV", "Bytes": "\xff\xfe",
 	} {
 		t.Run("Wrong"+name, func(t *testing.T) {
 			o, left, err := totp(t, &v1beta1.TOTPGenerator{}).Make(secret, now)
@@ -210,6 +211,18 @@ func TestTOTPSecret(t *testing.T) {
 				t.Errorf("%q: %v, %s, %v", secret, o, left, err)
 			}
 		})
+	}
+}
+
+func TestTOTPLowerCase(t *testing.T) {
+	const all = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	upper, err := sharedSecret(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lower, err := sharedSecret(strings.ToLower(all))
+	if err != nil || !bytes.Equal(upper, lower) {
+		t.Errorf("the letters in lower case are another secret: %v", err)
 	}
 }
 
