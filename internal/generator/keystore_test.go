@@ -288,7 +288,10 @@ func TestKeystoreSourceErrors(t *testing.T) {
 			fails(t, &JKS{alias: defaultAlias, truststore: true}, ofMap(tc.in), tc.want)
 		})
 	}
-	for name, k := range map[string]Kind{"pkcs12": &PKCS12{encoder: profiles[""], truststore: true}, "jks": &JKS{alias: defaultAlias, truststore: true}} {
+	for name, k := range map[string]Kind{
+		"pkcs12": &PKCS12{encoder: profiles[""], truststore: true}, "jks": &JKS{alias: defaultAlias, truststore: true},
+		"pkcs12 without a truststore": &PKCS12{encoder: profiles[""]},
+	} {
 		for n := range int64(200) {
 			from, random := ofMap(in), &failing{after: n}
 			from.Random = random

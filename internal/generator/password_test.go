@@ -334,6 +334,11 @@ func TestMakePassword(t *testing.T) {
 			in:     `{length: 26, digits: 0, symbols: 0, noUpper: true}`,
 			want:   map[string]string{"password": "mnalqhzrxpgkoecjviwutsfdyb"},
 		},
+		"OnlySymbols": {
+			reason: "no letter is left",
+			in:     `{length: 4, digits: 0, symbols: 4, symbolCharacters: "!"}`,
+			want:   map[string]string{"password": "!!!!"},
+		},
 		"Raw": {
 			reason: "the name of the default encoding",
 			in:     `{length: 26, digits: 0, symbols: 0, noUpper: true, encoding: raw}`,
