@@ -70,7 +70,7 @@ func exportForAuthor(
 	why := out.checkNamespace(s, req, len(exports) > 0)
 	for _, e := range exports {
 		at := x.place(e)
-		if at.lookUp != nil && (why == nil || at.namespace != "") { // requirements do not depend on the claim
+		if at.lookUp != nil && at.namespace != "" { // requirements do not depend on the claim
 			out.require(*at.lookUp)
 		}
 		if why == nil {
@@ -83,7 +83,7 @@ func exportForAuthor(
 		why.Message, why.Author = fmt.Sprintf("%s: nothing is exported: %s", p.Authors.At, why.Message), true
 		out.report(*why)
 		x.unclear = map[object.Kind]bool{object.Secret: true, object.ConfigMap: true}
-		authored = &plan.Authored{Unclear: x.unclear}
+		authored = &plan.Authored{}
 	}
 	for _, o := range x.keepUnclear(authored) {
 		out.objects = out.objects.add(o)
@@ -91,14 +91,15 @@ func exportForAuthor(
 	return out
 }
 
-// sizeOf the data, labels and annotations of an object, in bytes, without those of Crossplane.
+// sizeOf returns the number of bytes of the data, labels and annotations of an object, without labels and annotations
+// that only Crossplane, kubectl or this function sets.
 func sizeOf(o wire.Struct) int {
 	n := 0
 	add := func(m wire.Value, encoded bool) {
 		for k, v := range m.Struct().All() {
 			text := v.Text()
 			switch {
-			case strings.HasPrefix(k, "crossplane.io/"):
+			case object.IsReserved(k):
 			case encoded:
 				n += len(k) + base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
 			default:
@@ -171,13 +172,9 @@ func (x *authorsExporter) export(e plan.Export, at placement) Object {
 			"%s is not created: there are %d objects, and it is unknown which of them are still requested",
 			e, len(x.observed))}}
 	}
-	if at.observed.Exists() {
-		x.quota.bytes += sizeOf(at.observed)
-	}
+	x.quota.bytes += sizeOf(x.observed[e.Name].Object) // which exportForAuthor counts
 	o := x.exporter.export(e, at)
-	if o.State != Available && !o.Aside && o.Desired != nil {
-		x.quota.bytes -= sizeOf(wire.Of(o.Desired))
-	}
+	x.quota.bytes -= sizeOf(wire.Of(o.Desired)) // if it is kept
 	return o
 }
 
