@@ -329,6 +329,15 @@ resources:
 			spec:    `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
 			want:    []string{"Available ConfigMap team/a {data: {k: eu}}"},
 		},
+		"EnvironmentWaits": {
+			reason: "the message names the field of the Composition that sets it",
+			input:  "environment: {set: [{fieldPath: zone, value: composite.status.zone}]}\nfromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.zone}]}`,
+			want: []string{
+				`Waiting nothing | ConfigMap "a" is not created: key "k" waits for environment.zone (environment.set[0].value)`,
+				"Waiting | environment.zone is not set: it waits for composite.status",
+			},
+		},
 		"Removed": {
 			reason:  "what is no longer asked for is no longer desired",
 			objects: observedAuthors,
@@ -636,8 +645,8 @@ func required(r *reconcile.Result) []string {
 	return out
 }
 
-// allAuthors checks that the author's objects, and no others, are marked as the author's, and that the composite author
-// can correct everything else that a result reports.
+// allAuthors checks that the author's objects, and messages about fields of the composite, are marked as the author's,
+// and that no others are.
 func allAuthors(t *testing.T, r *reconcile.Result) {
 	t.Helper()
 	for _, o := range r.Objects {
@@ -646,8 +655,8 @@ func allAuthors(t *testing.T, r *reconcile.Result) {
 		}
 	}
 	for _, o := range r.Others {
-		if !o.Author {
-			t.Errorf("%s: Author is false", o.Message)
+		if isTheirs := strings.HasPrefix(o.Message, "spec."); o.Author != isTheirs {
+			t.Errorf("%s: Author is %v", o.Message, o.Author)
 		}
 	}
 }
