@@ -752,38 +752,43 @@ func TestAuthorsDoNotGrow(t *testing.T) {
 }
 
 // The data, labels and annotations of a kept object use as much of the limit as they do when the object is made. The
-// annotations of Crossplane and of this function do not.
+// annotations of Crossplane and of this function do not. An object that fits exactly is made.
 func TestAuthorsSizes(t *testing.T) {
-	const input = "fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [a], annotations: [a]}}"
+	const encoded, decoded = "{key: AAEC, b: AA==, c: AAE=}", len("key") + 3 + len("b") + 1 + len("c") + 2
 	for name, c := range map[string]struct {
-		reason, kind, object string
-		bytes                int
+		reason, kind, metadata, data string
+		bytes                        int
 	}{
-		"Data":           {"the key and the value", "ConfigMap", "data: {key: value, b: ''}", len("keyvalueb")},
-		"BinaryData":     {"the bytes, and not the characters of their encoding", "ConfigMap", "binaryData: {key: AAEC, b: AA==, c: AAE=}", len("key") + 3 + len("b") + 1 + len("c") + 2},
-		"SecretData":     {"the data of a Secret is encoded", "Secret", "data: {key: AAEC, b: AA==, c: AAE=}", len("key") + 3 + len("b") + 1 + len("c") + 2},
-		"LooksEncoded":   {"the data of a ConfigMap is text", "ConfigMap", "data: {key: AA==}", len("keyAA==")},
-		"Labels":         {"an author can set some", "Secret", "metadata: {name: kept, namespace: team, labels: {a: label}}", len("alabel")},
-		"Annotations":    {"an author can set some", "Secret", "metadata: {name: kept, namespace: team, annotations: {a: text}}", len("atext")},
-		"OfCrossplane":   {"the author does not write them", "Secret", "metadata: {name: kept, namespace: team, labels: {crossplane.io/composite: xr}, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/kept}}", 0},
-		"OfThisFunction": {"the author does not write them", "Secret", "metadata: {name: kept, namespace: team, annotations: {export.fn.crossplane.io/revision: '4'}}", 0},
+		"Data":           {"the key and the value", "ConfigMap", "", "data: {key: value, b: ''}", len("key" + "value" + "b")},
+		"BinaryData":     {"the bytes, and not the characters of their encoding", "ConfigMap", "", "binaryData: " + encoded, decoded},
+		"SecretData":     {"the data of a Secret is encoded", "Secret", "", "data: " + encoded, decoded},
+		"LooksEncoded":   {"the data of a ConfigMap is text", "ConfigMap", "", "data: {key: AA==}", len("key" + "AA==")},
+		"Labels":         {"an author can set some", "Secret", "labels: {a: label}", "", len("a" + "label")},
+		"Annotations":    {"an author can set some", "Secret", "annotations: {a: text}", "", len("a" + "text")},
+		"OfCrossplane":   {"the author does not set them", "Secret", "labels: {crossplane.io/composite: xr}, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/kept}", "", 0},
+		"OfThisFunction": {"the author does not set them", "Secret", "annotations: {export.fn.crossplane.io/revision: '4'}", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lists := map[string]string{"Secret": "dynamicSecrets", "ConfigMap": "dynamicConfigMaps"}
-			asked := "operatorSpec: {" + lists[c.kind] + ": [{name: kept, key: k, value: self.status.later}], configMapExpressions: [{name: new, key: k, value: self.spec.text}]}"
-			kept := "{metadata: {name: kept, namespace: team}, apiVersion: v1, kind: " + c.kind + ", " + c.object + "}"
-			if strings.HasPrefix(c.object, "metadata") {
-				kept = "{apiVersion: v1, kind: " + c.kind + ", " + c.object + "}"
-			}
+			input := plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [a], annotations: [a]}}")
+			spec := asks(fmt.Sprintf(`operatorSpec: {dynamic%ss: [{name: kept, key: k, value: self.status.later}],
+				secretExpressions: [{name: empty, key: k, value: self.status.later}], configMapExpressions: [{name: new, key: k, value: self.spec.text}]}`, c.kind))
+			objects := fmt.Sprintf(`
+resources:
+  fromComposite/%[1]s/kept: {object: {apiVersion: v1, kind: %[1]s, metadata: {name: kept, namespace: team, %[2]s}, %[3]s}}
+  fromComposite/Secret/empty: {object: {apiVersion: v1, kind: Secret, metadata: {name: empty, namespace: team}}}
+`, c.kind, c.metadata, c.data)
 			left := limits.AuthorBytes - c.bytes - len("k")
-			for size, want := range map[int]reconcile.State{left: reconcile.Available, left + 1: reconcile.Held} {
-				s := newScene(t, plantest.Exports(input), asks(asked), "resources: {fromComposite/"+c.kind+"/kept: {object: "+kept+"}}")
+			for size, state := range map[int]reconcile.State{left: reconcile.Available, left + 1: reconcile.Held} {
+				s := newScene(t, input, spec, objects)
 				setText(s.req.Observation.Composite.Object, strings.Repeat("a", size), "spec", "text")
+				want := map[string]reconcile.State{
+					"fromComposite/" + c.kind + "/kept": reconcile.Held, "fromComposite/Secret/empty": reconcile.Held, "fromComposite/ConfigMap/new": state,
+				}
 				got := map[string]reconcile.State{}
 				for _, o := range s.run(t).Objects {
 					got[o.Name] = o.State
 				}
-				if diff := cmp.Diff(map[string]reconcile.State{"fromComposite/" + c.kind + "/kept": reconcile.Held, "fromComposite/ConfigMap/new": want}, got); diff != "" {
+				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s: %d more bytes: -want, +got:\n%s", c.reason, size, diff)
 				}
 			}
