@@ -135,7 +135,7 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 		return nil
 	}
 	ref := s.object.At("spec", "claimRef").Struct()
-	apiVersion, _, _, name := object.Identity(s.object)
+	apiVersion, _, _, _ := object.Identity(s.object)
 	claim := Requirement{
 		APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text(), Namespace: s.namespace,
 		Name: ref.Get("name").Text(),
@@ -147,10 +147,17 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 	switch a := req.answer(claim); {
 	case !a.read:
 		return &Outcome{State: Waiting, Message: "it waits for the lookup of " + claim.String()}
-	case len(a.objects) != 1 || a.objects[0].At("spec", "resourceRef", "name").Text() != name:
+	case len(a.objects) != 1 || !isClaimOf(a.objects[0], s.object):
 		return &Outcome{State: Held, Warn: true, Message: claim.String() + ", which spec.claimRef names, is not its claim"}
 	}
 	return nil
+}
+
+// isClaimOf reports whether a claim names a composite. Composites of different kinds can have the same name.
+func isClaimOf(claim, xr wire.Struct) bool {
+	ref := claim.At("spec", "resourceRef").Struct()
+	apiVersion, kind, _, name := object.Identity(xr)
+	return groupOf(ref.Get("apiVersion").Text()) == groupOf(apiVersion) && ref.Get("kind").Is(kind) && ref.Get("name").Is(name)
 }
 
 func (x *authorsExporter) place(e plan.Export) placement {

@@ -582,7 +582,8 @@ func TestAuthorsNamespace(t *testing.T) {
 		noClaim  = "Held! | " + nothing + "spec.claimRef does not name a claim of this composite"
 		notOwn   = "Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"
 		claim    = "claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs, name: app},"
-		other    = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, spec: {resourceRef: {name: %s}}}]"
+		other    = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, spec: {resourceRef: {%s}}}]"
+		its      = "apiVersion: example.org/v2, kind: XApp, name: xr"
 		existing = `
 resources:
   fromComposite/ConfigMap/a: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: theirs}, data: {k: old}}}
@@ -602,13 +603,16 @@ resources:
 		reason, composite, objects string
 		want, requires             []string
 	}{
-		"Claim":          {"the claim has the composite", composite(claim), fmt.Sprintf(other, "xr"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}, []string{"AppClaim theirs/app", lookUp}},
-		"AnothersClaim":  {"the claim has another composite", composite(claim), fmt.Sprintf(other, "other"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"Claim":          {"the claim has the composite", composite(claim), fmt.Sprintf(other, its), []string{"Available ConfigMap theirs/a {data: {k: v}}"}, []string{"AppClaim theirs/app", lookUp}},
+		"AnothersClaim":  {"the claim has another composite", composite(claim), fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XApp, name: other"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"AnotherKind":    {"the claim has a composite of another kind that has the same name", composite(claim), fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XCache, name: xr"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"AnotherGroup":   {"the claim has a composite of another group that has the same name", composite(claim), fmt.Sprintf(other, "apiVersion: example.com/v1, kind: XApp, name: xr"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"ClaimIsNew":     {"Crossplane has not written the reference yet", composite(claim), fmt.Sprintf(other, ""), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
 		"NoClaim":        {"there is no such claim", composite(claim), "", []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
 		"Half":           {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
 		"SimilarGroup":   {"a group that begins with the composite's is another one", composite("claimRef: {apiVersion: example.organization/v1, kind: AppClaim, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
 		"ClaimLacksKind": {"without a kind it is no reference", composite("claimRef: {apiVersion: example.org/v1, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
-		"ClaimLacksName": {"without a name any claim of the namespace would be read", composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"), fmt.Sprintf(other, "xr"), []string{noClaim}, []string{lookUp}},
+		"ClaimLacksName": {"without a name any claim of the namespace would be read", composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"), fmt.Sprintf(other, its), []string{noClaim}, []string{lookUp}},
 		"None":           {"it has no claim", composite(""), "", []string{none}, nil},
 		"ClusterScoped":  {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{none}, nil},
 		"AsksNothing":    {"a namespace is needed only for an object", asksNothing, "", nil, nil},
