@@ -187,6 +187,29 @@ func TestAuthorsMentionsInTexts(t *testing.T) {
 	}
 }
 
+// Several names can be in one text, whatever their lengths.
+func TestAuthorsMentionsOfSeveralNames(t *testing.T) {
+	spec := asks(`operatorSpec: {dynamicSecrets: [{name: shop-db, key: k, value: "'v'"}, {name: orders-db-1, key: k, value: "'v'"}, {name: other, key: k, value: "'v'"}]}`)
+	conflict := func(name string, i int, field string) string {
+		return fmt.Sprintf(`Conflict! nothing | Secret %q: the composed resource "x" refers to that name in %s: choose another name in spec.operatorSpec.dynamicSecrets[%d].name`, name, field, i)
+	}
+	for test, c := range map[string]struct {
+		reason, object string
+		want           []string
+	}{
+		"OneText":    {"both names are in it", "{spec: {args: --db=shop-db --orders=orders-db-1}}", []string{conflict("orders-db-1", 1, "spec.args"), free("Secret", "other"), conflict("shop-db", 0, "spec.args")}},
+		"SameLength": {"a text that is as long as one name contains the other one", "{spec: {args: --x=shop-db}}", []string{free("Secret", "orders-db-1"), free("Secret", "other"), conflict("shop-db", 0, "spec.args")}},
+		"TwoFields":  {"each name has its own field", "{spec: {a: orders-db-1, b: shop-db}}", []string{conflict("orders-db-1", 1, "spec.a"), free("Secret", "other"), conflict("shop-db", 0, "spec.b")}},
+	} {
+		t.Run(test, func(t *testing.T) {
+			s := newScene(t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"), spec, "desired: {x: "+c.object+"}")
+			if diff := cmp.Diff(c.want, show(s.run(t))); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
 // A field name without '-' and '.' is a field of a schema, so it is no reference to a name that is the same word.
 func TestAuthorsMentionsInFieldNames(t *testing.T) {
 	for test, c := range map[string]struct{ reason, name, other, field string }{
