@@ -86,6 +86,7 @@ func TestAuthorsMentions(t *testing.T) {
 		"BelowMetadata":       {"a label can have any name", "{metadata: {labels: {uid: shop-db}}}", both("metadata.labels.uid")},
 		"Reserved":            {"Crossplane writes these labels and annotations", "{metadata: {labels: {crossplane.io/composite: shop-db}, annotations: {crossplane.io/composition-resource-name: shop-db}}}", nil},
 		"SpecialFields":       {"a field with special characters is in brackets", `{spec: {"a.b": {"a/b": {"a[b": {"a]b": {"a b": {a-b: shop-db}}}}}}}`, both("spec[a.b][a/b][a[b][a]b][a b].a-b")},
+		"ShortFields":         {"the name of a field can be one character", `{a: {b: shop-db}}`, both("a.b")},
 		"SpecialFieldFirst":   {"this also applies to the first field", `{"a/b": shop-db}`, both("[a/b]")},
 	} {
 		t.Run(test, func(t *testing.T) {
