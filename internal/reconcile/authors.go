@@ -157,7 +157,8 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 func isClaimOf(claim, xr wire.Struct) bool {
 	ref := claim.At("spec", "resourceRef").Struct()
 	apiVersion, kind, _, name := object.Identity(xr)
-	return groupOf(ref.Get("apiVersion").Text()) == groupOf(apiVersion) && ref.Get("kind").Is(kind) && ref.Get("name").Is(name)
+	return ref.Get("kind").Is(kind) && ref.Get("name").Is(name) &&
+		groupOf(ref.Get("apiVersion").Text()) == groupOf(apiVersion)
 }
 
 func (x *authorsExporter) place(e plan.Export) placement {
