@@ -70,7 +70,7 @@ func exportForAuthor(
 	why := out.checkNamespace(s, req, len(exports) > 0)
 	for _, e := range exports {
 		at := x.place(e)
-		if at.lookUp != nil && (why == nil || at.namespace != "") { // requirements do not depend on the claim
+		if at.lookUp != nil && at.namespace != "" { // requirements do not depend on the claim
 			out.require(*at.lookUp)
 		}
 		if why == nil {
@@ -83,7 +83,7 @@ func exportForAuthor(
 		why.Message, why.Author = fmt.Sprintf("%s: nothing is exported: %s", p.Authors.At, why.Message), true
 		out.report(*why)
 		x.unclear = map[object.Kind]bool{object.Secret: true, object.ConfigMap: true}
-		authored = &plan.Authored{Unclear: x.unclear}
+		authored = &plan.Authored{}
 	}
 	for _, o := range x.keepUnclear(authored) {
 		out.objects = out.objects.add(o)
@@ -91,14 +91,15 @@ func exportForAuthor(
 	return out
 }
 
-// sizeOf the data, labels and annotations of an object, in bytes, without those of Crossplane.
+// sizeOf returns the number of bytes of the data, labels and annotations of an object, without labels and annotations
+// that only Crossplane, kubectl or this function sets.
 func sizeOf(o wire.Struct) int {
 	n := 0
 	add := func(m wire.Value, encoded bool) {
 		for k, v := range m.Struct().All() {
 			text := v.Text()
 			switch {
-			case strings.HasPrefix(k, "crossplane.io/"):
+			case object.IsReserved(k):
 			case encoded:
 				n += len(k) + base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
 			default:
@@ -134,7 +135,7 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 		return nil
 	}
 	ref := s.object.At("spec", "claimRef").Struct()
-	apiVersion, _, _, name := object.Identity(s.object)
+	apiVersion, _, _, _ := object.Identity(s.object)
 	claim := Requirement{
 		APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text(), Namespace: s.namespace,
 		Name: ref.Get("name").Text(),
@@ -146,10 +147,18 @@ func (out *authorsExports) checkNamespace(s *session, req *request, needed bool)
 	switch a := req.answer(claim); {
 	case !a.read:
 		return &Outcome{State: Waiting, Message: "it waits for the lookup of " + claim.String()}
-	case len(a.objects) != 1 || a.objects[0].At("spec", "resourceRef", "name").Text() != name:
+	case len(a.objects) != 1 || !isClaimOf(a.objects[0], s.object):
 		return &Outcome{State: Held, Warn: true, Message: claim.String() + ", which spec.claimRef names, is not its claim"}
 	}
 	return nil
+}
+
+// isClaimOf reports whether a claim names a composite. Composites of different kinds can have the same name.
+func isClaimOf(claim, xr wire.Struct) bool {
+	ref := claim.At("spec", "resourceRef").Struct()
+	apiVersion, kind, _, name := object.Identity(xr)
+	return ref.Get("kind").Is(kind) && ref.Get("name").Is(name) &&
+		groupOf(ref.Get("apiVersion").Text()) == groupOf(apiVersion)
 }
 
 func (x *authorsExporter) place(e plan.Export) placement {
@@ -171,13 +180,9 @@ func (x *authorsExporter) export(e plan.Export, at placement) Object {
 			"%s is not created: there are %d objects, and it is unknown which of them are still requested",
 			e, len(x.observed))}}
 	}
-	if at.observed.Exists() {
-		x.quota.bytes += sizeOf(at.observed)
-	}
+	x.quota.bytes += sizeOf(x.observed[e.Name].Object) // which exportForAuthor counts
 	o := x.exporter.export(e, at)
-	if o.State != Available && !o.Aside && o.Desired != nil {
-		x.quota.bytes -= sizeOf(wire.Of(o.Desired))
-	}
+	x.quota.bytes -= sizeOf(wire.Of(o.Desired)) // if it is kept
 	return o
 }
 

@@ -12,16 +12,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-func (m mention) weight() int {
-	switch {
-	case m.givesWay():
-		return 2
-	case m.sure:
-		return 1
-	}
-	return 0
-}
-
 // givesWay reports whether an observed object of the author is no longer desired.
 func (m mention) givesWay() bool { return m.sure && m.desired }
 
@@ -59,7 +49,7 @@ func (c composition) mentions(s *session, req *request, exports []plan.Export) m
 		return nil
 	}
 	for _, src := range c.sources {
-		if src.APIVersion == "v1" && src.Namespace == s.namespace && m.names[src.Name] {
+		if src.APIVersion == "v1" {
 			t := target{object.Kind(src.Kind), src.Namespace, src.Name}
 			m.found[t] = mention{where: "a source of the Composition refers to it"}
 		}
@@ -185,7 +175,7 @@ func (m *mentions) note(name string, found mention, in fieldContext) {
 	}
 	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
 		t := target{kind, m.namespace, name}
-		if before, ok := m.found[t]; (in.refers == "" || in.refers == kind) && (!ok || before.weight() < found.weight()) {
+		if before, ok := m.found[t]; (in.refers == "" || in.refers == kind) && (!ok || found.sure && !before.sure) {
 			m.found[t] = found
 		}
 	}

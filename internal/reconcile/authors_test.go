@@ -3,14 +3,17 @@ package reconcile_test
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -326,6 +329,15 @@ resources:
 			spec:    `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
 			want:    []string{"Available ConfigMap team/a {data: {k: eu}}"},
 		},
+		"EnvironmentWaits": {
+			reason: "the message names the field of the Composition that sets it",
+			input:  "environment: {set: [{fieldPath: zone, value: composite.status.zone}]}\nfromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
+			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.zone}]}`,
+			want: []string{
+				`Waiting nothing | ConfigMap "a" is not created: key "k" waits for environment.zone (environment.set[0].value)`,
+				"Waiting | environment.zone is not set: it waits for composite.status",
+			},
+		},
 		"Removed": {
 			reason:  "what is no longer asked for is no longer desired",
 			objects: observedAuthors,
@@ -439,6 +451,25 @@ resources:
 				`Conflict! nothing | Secret "b": an earlier step of the pipeline also composes it: choose another name in ` + at + `secretExpressions[1].name`,
 			},
 		},
+		"EarlierStepKeepsItsObject": {
+			reason: "an existing object that an earlier step composes is left to that step, even if it is unclear who asks for it",
+			objects: observedAuthors + `
+desired:
+  fromComposite/Secret/a: {apiVersion: v1, kind: Secret, metadata: {name: a}}
+  fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}`,
+			spec: `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
+			want: []string{
+				`Conflict! nothing | Secret "a": an earlier step of the pipeline also composes it: choose another name in ` + at + `secretExpressions[0].name`,
+				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
+			},
+		},
+		"RenamedByOthers": {
+			reason: "another client changed the annotation of the author's object: the object gets its own name again",
+			objects: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team, annotations: {crossplane.io/composition-resource-name: generated/x/1}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}}]
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: a}]},
+  operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}]}}}`,
+			want: []string{"Available Secret team/a {data: {k: v}}"},
+		},
 		"SomebodyElses": {
 			reason: "an object that is not the composite's is a conflict, not a victim",
 			objects: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, data: {k: Y2FuYXJ5}},
@@ -471,11 +502,7 @@ resources:
 			if text := s.text(t, r); strings.Contains(text, canary) {
 				t.Errorf("a secret is in the text:\n%s", text)
 			}
-			for _, o := range r.Objects {
-				if isTheirs := strings.HasPrefix(o.Name, "fromComposite/"); o.Author != isTheirs {
-					t.Errorf("%s: Author is %v", o.Name, o.Author)
-				}
-			}
+			allAuthors(t, r)
 		})
 	}
 }
@@ -546,33 +573,95 @@ resources:
 
 // The composite of a legacy claim has the claim's namespace only if the claim refers to it, because
 // a composite author could write any namespace into the composite. A composite without a namespace
-// cannot export. That is not an error of the input.
+// cannot export. That is not an error of the input. Until the claim is known, existing objects stay.
 func TestAuthorsNamespace(t *testing.T) {
 	const (
-		input   = "fromComposite: {fieldPath: spec.operatorSpec}"
-		nothing = "spec.operatorSpec: nothing is exported: "
-		claim   = "claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs, name: app},"
-		other   = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, spec: {resourceRef: {name: %s}}}]"
+		input    = "fromComposite: {fieldPath: spec.operatorSpec}"
+		nothing  = "spec.operatorSpec: nothing is exported: "
+		none     = "Held! | " + nothing + "the composite has no namespace of its own"
+		noClaim  = "Held! | " + nothing + "spec.claimRef does not name a claim of this composite"
+		notOwn   = "Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"
+		claim    = "claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs, name: app},"
+		other    = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, spec: {resourceRef: {%s}}}]"
+		its      = "apiVersion: example.org/v2, kind: XApp, name: xr"
+		existing = `
+resources:
+  fromComposite/ConfigMap/a: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: theirs}, data: {k: old}}}
+  fromComposite/Secret/b: {object: {apiVersion: v1, kind: Secret, metadata: {name: b, namespace: theirs}, data: {k: b2xk}}}
+`
+		lookUp = "ConfigMap theirs/a"
 	)
+	kept := []string{
+		`Held ConfigMap theirs/a {data: {k: old}} | ConfigMap "a" is kept unchanged, because it is unknown whether it is still requested`,
+		`Held Secret theirs/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
+	}
 	composite := func(spec string) string {
 		return `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {` + spec + ` operatorSpec: {dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}}}`
 	}
+	const asksNothing = `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {}}`
 	for name, c := range map[string]struct {
 		reason, composite, objects string
-		want                       []string
+		want, requires             []string
 	}{
-		"Claim":         {"the claim has the composite", composite(claim), fmt.Sprintf(other, "xr"), []string{"Available ConfigMap theirs/a {data: {k: v}}"}},
-		"AnothersClaim": {"the claim has another composite", composite(claim), fmt.Sprintf(other, "other"), []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
-		"NoClaim":       {"there is no such claim", composite(claim), "", []string{"Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"}},
-		"Half":          {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{"Held! | " + nothing + "spec.claimRef does not name a claim of this composite"}},
-		"None":          {"it has no claim", composite(""), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
-		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{"Held! | " + nothing + "the composite has no namespace of its own"}},
+		"Claim":          {"the claim has the composite", composite(claim), fmt.Sprintf(other, its), []string{"Available ConfigMap theirs/a {data: {k: v}}"}, []string{"AppClaim theirs/app", lookUp}},
+		"AnothersClaim":  {"the claim has another composite", composite(claim), fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XApp, name: other"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"AnotherKind":    {"the claim has a composite of another kind that has the same name", composite(claim), fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XCache, name: xr"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"AnotherGroup":   {"the claim has a composite of another group that has the same name", composite(claim), fmt.Sprintf(other, "apiVersion: example.com/v1, kind: XApp, name: xr"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"ClaimIsNew":     {"Crossplane has not written the reference yet", composite(claim), fmt.Sprintf(other, ""), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"NoClaim":        {"there is no such claim", composite(claim), "", []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"Half":           {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
+		"SimilarGroup":   {"a group that begins with the composite's is another one", composite("claimRef: {apiVersion: example.organization/v1, kind: AppClaim, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
+		"ClaimLacksKind": {"without a kind it is no reference", composite("claimRef: {apiVersion: example.org/v1, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
+		"ClaimLacksName": {"without a name any claim of the namespace would be read", composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"), fmt.Sprintf(other, its), []string{noClaim}, []string{lookUp}},
+		"None":           {"it has no claim", composite(""), "", []string{none}, nil},
+		"ClusterScoped":  {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{none}, nil},
+		"AsksNothing":    {"a namespace is needed only for an object", asksNothing, "", nil, nil},
+		"Existing":       {"objects stay, whether the author asks for them or not", composite(claim), existing, append(kept, notOwn), []string{"AppClaim theirs/app"}},
+		"Removed":        {"the author no longer asks for them", asksNothing, existing, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, show(newScene(t, plantest.Exports(input), c.composite, c.objects).run(t))); diff != "" {
+			r := newScene(t, plantest.Exports(input), c.composite, c.objects).run(t)
+			if diff := cmp.Diff(c.want, show(r)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
 			}
+			if diff := cmp.Diff(c.requires, required(r)); diff != "" {
+				t.Errorf("%s: requirements: -want, +got:\n%s", c.reason, diff)
+			}
+			allAuthors(t, r)
 		})
+	}
+	r, err := newScene(t, plantest.Exports(input), composite(claim), existing).call(t)
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+	if diff := cmp.Diff(append(kept, "Waiting | "+nothing+"it waits for the lookup of AppClaim theirs/app"), show(r)); diff != "" {
+		t.Errorf("before Crossplane has read the claim: -want, +got:\n%s", diff)
+	}
+}
+
+// required are the objects that a result requires, in the order of their descriptions.
+func required(r *reconcile.Result) []string {
+	var out []string
+	for _, q := range r.Requirements {
+		out = append(out, q.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// allAuthors checks that the author's objects, and messages about fields of the composite, are marked as the author's,
+// and that no others are.
+func allAuthors(t *testing.T, r *reconcile.Result) {
+	t.Helper()
+	for _, o := range r.Objects {
+		if isTheirs := strings.HasPrefix(o.Name, "fromComposite/"+string(o.Kind)+"/"); o.Author != isTheirs {
+			t.Errorf("%s %q: Author is %v", o.Kind, o.Name, o.Author)
+		}
+	}
+	for _, o := range r.Others {
+		if isTheirs := strings.HasPrefix(o.Message, "spec."); o.Author != isTheirs {
+			t.Errorf("%s: Author is %v", o.Message, o.Author)
+		}
 	}
 }
 
@@ -617,29 +706,95 @@ resources:
 	}
 }
 
+// setText sets a field of an object to a text. It is much faster than a large text in a scene.
+func setText(o wire.Struct, text string, path ...string) {
+	fields := o.Proto().GetFields()
+	for _, name := range path[:len(path)-1] {
+		fields = fields[name].GetStructValue().GetFields()
+	}
+	fields[path[len(path)-1]] = structpb.NewStringValue(text)
+}
+
 // Existing objects count, so that kept and new objects together are within the limit. An object
-// that is created again no longer counts as existing.
+// that is created again no longer counts as existing. An object that is not listed yet does not count twice.
 func TestAuthorsDoNotGrow(t *testing.T) {
 	half := strings.Repeat("a", 500<<10)
-	objects := "resources:\n"
-	for _, name := range []string{"a", "b"} {
-		objects += fmt.Sprintf("  fromComposite/Secret/%s: {object: {apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {k: %s}}}\n",
-			name, name, base64.StdEncoding.EncodeToString([]byte(half)))
+	object := func(name string) string {
+		return fmt.Sprintf(`{apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/%s},
+  ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}, type: Opaque, data: {k: ""}}`, name, name)
 	}
-	const input = "fromComposite: {fieldPath: spec.operatorSpec}"
-	for name, c := range map[string]struct{ asks, want string }{
-		"Held":   {`{name: a, key: k, value: "self.status.later"}, {name: b, key: k, value: "self.status.later"}, {name: c, key: k, value: "self.spec.text"}`, "Held Held Held"},
-		"Anew":   {`{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}`, "Available Available"},
-		"Others": {`{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available"},
+	objects := "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: taken}}}\ncluster: [" + object("unlisted") + "]\nresources:\n"
+	for _, name := range []string{"a", "b", "taken"} {
+		objects += "  fromComposite/Secret/" + name + ": {object: " + object(name) + "}\n"
+	}
+	for name, c := range map[string]struct{ reason, asks, want string }{
+		"Held":     {"two objects exist, and are kept", `{name: a, key: k, value: "self.status.later"}, {name: b, key: k, value: "self.status.later"}, {name: c, key: k, value: "self.spec.text"}`, "Held Held Held"},
+		"Anew":     {"two objects exist, and are made again", `{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}`, "Available Available"},
+		"Others":   {"an object that is deleted does not count", `{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available"},
+		"GivesWay": {"nor does an object that is deleted because the Composition composes it", `{name: a, key: k, value: self.spec.text}, {name: taken, key: k, value: self.spec.text}, {name: z, key: k, value: self.spec.text}`, "Available Conflict Available"},
+		"Unlisted": {"an object that is not listed yet does not add to the limit", `{name: unlisted, key: k, value: self.spec.text}, {name: x, key: k, value: self.spec.text}, {name: z, key: k, value: self.spec.text}`, "Available Available Held"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newScene(t, plantest.Exports(input), asks(fmt.Sprintf(`text: %s, operatorSpec: {secretExpressions: [%s]}`, half, c.asks)), objects).run(t)
+			s := newScene(t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"), asks(fmt.Sprintf(`operatorSpec: {secretExpressions: [%s]}`, c.asks)), objects)
+			setText(s.req.Observation.Composite.Object, half, "spec", "text")
+			for name, res := range s.req.Observation.Resources {
+				if plan.IsAuthors(name) {
+					setText(res.Object, base64.StdEncoding.EncodeToString([]byte(half)), "data", "k")
+				}
+			}
+			setText(s.cluster[0], base64.StdEncoding.EncodeToString([]byte(half)), "data", "k")
+			r := s.run(t)
 			var got []string
 			for _, o := range r.Objects {
 				got = append(got, o.State.String())
 			}
 			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("-want, +got:\n%s\n%.300s", diff, show(r))
+				t.Errorf("%s: -want, +got:\n%s\n%.300s", c.reason, diff, show(r))
+			}
+		})
+	}
+}
+
+// The data, labels and annotations of a kept object use as much of the limit as they do when the object is made. The
+// annotations of Crossplane and of this function do not. An object that fits exactly is made.
+func TestAuthorsSizes(t *testing.T) {
+	const encoded, decoded = "{key: AAEC, b: AA==, c: AAE=}", len("key") + 3 + len("b") + 1 + len("c") + 2
+	for name, c := range map[string]struct {
+		reason, kind, metadata, data string
+		bytes                        int
+	}{
+		"Data":           {"the key and the value", "ConfigMap", "", "data: {key: value, b: ''}", len("key" + "value" + "b")},
+		"BinaryData":     {"the bytes, and not the characters of their encoding", "ConfigMap", "", "binaryData: " + encoded, decoded},
+		"SecretData":     {"the data of a Secret is encoded", "Secret", "", "data: " + encoded, decoded},
+		"LooksEncoded":   {"the data of a ConfigMap is text", "ConfigMap", "", "data: {key: AA==}", len("key" + "AA==")},
+		"Labels":         {"an author can set some", "Secret", "labels: {a: label}", "", len("a" + "label")},
+		"Annotations":    {"an author can set some", "Secret", "annotations: {a: text}", "", len("a" + "text")},
+		"OfCrossplane":   {"the author does not set them", "Secret", "labels: {crossplane.io/composite: xr}, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/kept}", "", 0},
+		"OfThisFunction": {"the author does not set them", "Secret", "annotations: {export.fn.crossplane.io/revision: '4'}", "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			input := plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [a], annotations: [a]}}")
+			spec := asks(fmt.Sprintf(`operatorSpec: {dynamic%ss: [{name: kept, key: k, value: self.status.later}],
+				secretExpressions: [{name: empty, key: k, value: self.status.later}], configMapExpressions: [{name: new, key: k, value: self.spec.text}]}`, c.kind))
+			objects := fmt.Sprintf(`
+resources:
+  fromComposite/%[1]s/kept: {object: {apiVersion: v1, kind: %[1]s, metadata: {name: kept, namespace: team, %[2]s}, %[3]s}}
+  fromComposite/Secret/empty: {object: {apiVersion: v1, kind: Secret, metadata: {name: empty, namespace: team}}}
+`, c.kind, c.metadata, c.data)
+			left := limits.AuthorBytes - c.bytes - len("k")
+			for size, state := range map[int]reconcile.State{left: reconcile.Available, left + 1: reconcile.Held} {
+				s := newScene(t, input, spec, objects)
+				setText(s.req.Observation.Composite.Object, strings.Repeat("a", size), "spec", "text")
+				want := map[string]reconcile.State{
+					"fromComposite/" + c.kind + "/kept": reconcile.Held, "fromComposite/Secret/empty": reconcile.Held, "fromComposite/ConfigMap/new": state,
+				}
+				got := map[string]reconcile.State{}
+				for _, o := range s.run(t).Objects {
+					got[o.Name] = o.State
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: %d more bytes: -want, +got:\n%s", c.reason, size, diff)
+				}
 			}
 		})
 	}
@@ -659,23 +814,74 @@ func TestAuthorsOfAnEarlierStep(t *testing.T) {
 // While the author's exports are unknown, no object is dropped, and new objects are created only up
 // to the limit. Otherwise their number would grow each time.
 func TestAuthorsDoNotBecomeMore(t *testing.T) {
-	var observed, asked strings.Builder
-	observed.WriteString("resources:\n  db: {object: {apiVersion: example.org/v1, kind: DB}, details: {password: canary-pass}}\n")
-	for i := range limits.AuthorEntries - 2 {
-		fmt.Fprintf(&observed, "  fromComposite/ConfigMap/old%d: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: old%d, namespace: team}}}\n", i, i)
-	}
-	for i := range 10 {
-		fmt.Fprintf(&asked, `{name: new%d, key: k, value: "'v'"}, `, i)
-	}
-	r := newScene(t, plantest.Exports(authorsInput), asks(`operatorSpec: {dynamicConfigMaps: [`+asked.String()+`{key: k, value: "'v'"}]}`), observed.String()).run(t)
-	n := 0
-	for _, o := range r.Objects {
-		if o.Desired != nil && o.Author {
-			n++
-		}
-	}
-	if n != limits.AuthorEntries {
-		t.Errorf("want %d objects, got %d:\n%s", limits.AuthorEntries, n, strings.Join(show(r), "\n"))
+	const input, noName = "fromComposite: {fieldPath: spec.operatorSpec}", `{key: k, value: "'v'"}`
+	for name, c := range map[string]struct {
+		reason  string
+		exist   int      // objects that exist, named old0 and so on
+		asked   []string // names of objects
+		unknown bool     // another entry has no name
+		want    map[string]int
+		refused []string
+	}{
+		"UpToTheLimit": {
+			reason: "two more objects fit", exist: limits.AuthorEntries - 2, asked: []string{"new0", "new1", "new2"}, unknown: true,
+			want:    map[string]int{"old kept": limits.AuthorEntries - 2, "new Available": 2, "new Held": 1},
+			refused: []string{`Held nothing | ConfigMap "new2" is not created: there are 62 objects, and it is unknown which of them are still requested`},
+		},
+		"OldOnes": {
+			reason: "an object that exists already is not created", exist: limits.AuthorEntries, asked: []string{"old0", "old1", "new0"}, unknown: true,
+			want:    map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 2, "new Held": 1},
+			refused: []string{`Held nothing | ConfigMap "new0" is not created: there are 64 objects, and it is unknown which of them are still requested`},
+		},
+		"OldOnesBeforeNewOnes": {
+			reason: "objects that exist are counted once", exist: limits.AuthorEntries - 2, asked: []string{"old0", "old1", "xnew0", "xnew1"}, unknown: true,
+			want: map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 4, "xnew Available": 2},
+		},
+		"Conflicts": {
+			reason: "an object that is not created because of its name does not count", exist: limits.AuthorEntries - 2, asked: []string{"in-use", "new0", "new1"}, unknown: true,
+			want: map[string]int{"old kept": limits.AuthorEntries - 2, "in-use Conflict": 1, "new Available": 2},
+		},
+		"Known": {
+			reason: "the objects that are no longer asked for are deleted", exist: limits.AuthorEntries, asked: []string{"new0"},
+			want: map[string]int{"new Available": 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := "desired: {x: {apiVersion: v1, kind: ConfigMap, metadata: {name: in-use}}}\nresources:\n"
+			for i := range c.exist {
+				objects += fmt.Sprintf("  fromComposite/ConfigMap/old%d: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: old%d, namespace: team}}}\n", i, i)
+			}
+			var entries []string
+			for _, name := range c.asked {
+				entries = append(entries, fmt.Sprintf(`{name: %s, key: k, value: "'v'"}`, name))
+			}
+			if c.unknown {
+				entries = append(entries, noName)
+			}
+			r := newScene(t, plantest.Exports(input), asks(`operatorSpec: {dynamicConfigMaps: [`+strings.Join(entries, ", ")+`]}`), objects).run(t)
+			got := map[string]int{}
+			for _, o := range r.Objects {
+				_, name := plan.AuthorsKind(o.Name)
+				what := strings.TrimRight(name, "0123456789") + " " + o.State.String()
+				if o.State == reconcile.Held && o.Desired != nil {
+					what = strings.TrimRight(name, "0123456789") + " kept"
+				}
+				got[what]++
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s\n%s", c.reason, diff, strings.Join(show(r), "\n"))
+			}
+			allAuthors(t, r)
+			var refused []string
+			for _, line := range show(r) {
+				if strings.HasPrefix(line, "Held nothing") {
+					refused = append(refused, line)
+				}
+			}
+			if diff := cmp.Diff(c.refused, refused); diff != "" {
+				t.Errorf("%s: objects that are not created: -want, +got:\n%s", c.reason, diff)
+			}
+		})
 	}
 }
 
