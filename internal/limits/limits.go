@@ -254,7 +254,8 @@ const (
 	// AuthorBytes is the size of all objects together, which is as much as a single object may have.
 	AuthorBytes = 1 << 20
 
-	// AuthorKeys is how many keys all objects may have together. Each one is visited several times.
+	// AuthorKeys is how many keys all objects may have together, without objects that are only kept. Each key is visited
+	// several times.
 	AuthorKeys = 1024
 
 	// AuthorLabels is how many labels one entry may have. An entry may have as many annotations.
