@@ -1,12 +1,14 @@
 package reconcile_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
 )
 
 // Where connection details come from, by what is observed of a resource and in the cluster.
@@ -124,6 +126,151 @@ details: {}`
 			got := show(newScene(t, plantest.Exports(c.input), c.objects).run(t))
 			if diff := cmp.Diff(c.want, got[0]); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// Secrets with connection details are required if an expression uses them, so that Crossplane watches them. Those of a
+// resource that an earlier step composes are required before the resource exists.
+func TestRequiredConnectionSecrets(t *testing.T) {
+	const (
+		used    = `secrets: [{name: a, metadata: {namespace: team}, from: db, data: [{key: p, value: secret.password}]}]`
+		unused  = `secrets: [{name: a, from: db, data: [{key: p, value: resource.p}]}]`
+		find    = `secrets: [{name: a, dataFrom: [{find: {path: db/, tags: {a: b}}}]}]`
+		cluster = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {}}}\n"
+		legacy  = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}, " +
+			"writeConnectionSecretToRef: {name: conn, namespace: refs}}}\n"
+		inTeam = "v1/Secret/team/name=conn"
+		inRefs = "v1/Secret/refs/name=conn"
+	)
+	db := func(metadata string) string {
+		return "{apiVersion: example.org/v1, kind: DB, metadata: " + metadata + ", spec: {writeConnectionSecretToRef: {name: conn, namespace: refs}}}"
+	}
+	desired := func(metadata string) string { return "resources: {}\ndesired: {db: " + db(metadata) + "}" }
+	observed := func(metadata string) string { return "resources: {db: {object: " + db(metadata) + "}}" }
+	author := func(exports string) string {
+		return "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {exports: " + exports + "}}\n" + desired("{}")
+	}
+	for name, c := range map[string]struct {
+		reason, objects, input string
+		want                   []string
+	}{
+		"Observed":          {"the resource exists", observed("{name: db-1, namespace: team, uid: u2}"), used, []string{inTeam}},
+		"ObservedUnused":    {"no expression uses its details", observed("{name: db-1, namespace: team, uid: u2}"), unused, nil},
+		"ObservedInFile":    {"without a UID no Secret can refer to the resource", observed("{name: db-1, namespace: team}"), used, nil},
+		"ObservedByFind":    {"a find reaches it", observed("{name: db-1, namespace: team, uid: u2, labels: {a: b}}"), find, []string{inTeam}},
+		"ObservedNotByFind": {"it has other labels than a find selects", observed("{name: db-1, namespace: team, uid: u2, labels: {a: c}}"), find, nil},
+		"Both": {
+			"the observed resource says where its Secret is, whatever the earlier step desires next",
+			observed("{name: db-1, namespace: team, uid: u2}") + "\ndesired: {db: {spec: {writeConnectionSecretToRef: {name: conn-next}}}}", used, []string{inTeam},
+		},
+		"Desired":          {"Crossplane composes the resource into the namespace of the composite", desired("{namespace: other}"), used, []string{inTeam}},
+		"DesiredUnused":    {"no expression uses its details", desired("{}"), unused, nil},
+		"DesiredByFind":    {"a find reaches it", desired("{labels: {a: b}}"), find, []string{inTeam}},
+		"DesiredNotByFind": {"it has other labels than a find selects", desired("{labels: {a: c}}"), find, nil},
+		"DesiredElsewhere": {"a composite that is cluster scoped can compose it into any namespace", cluster + desired("{namespace: team}"), used, []string{inTeam}},
+		"DesiredCluster":   {"the reference of a cluster scoped resource says where the Secret is", cluster + desired("{}"), used, []string{inRefs}},
+		"DesiredNoName":    {"it names no Secret", strings.Replace(desired("{}"), "name: conn, ", "", 1), used, nil},
+		"DesiredNoNamespace": {
+			"its reference has no namespace", cluster + strings.Replace(desired("{}"), ", namespace: refs", "", 1), used, nil,
+		},
+		"DesiredTwo": {
+			"several are required in the order of the resources",
+			"resources: {}\ndesired: {b: " + db("{}") + ", a: " + strings.Replace(db("{}"), "conn", "conn-a", 1) + "}",
+			`secrets: [{name: s, data: [{key: p, value: secrets.b.p + secrets.a.p}]}]`, []string{"v1/Secret/team/name=conn-a", inTeam},
+		},
+		"DesiredByAuthor": {
+			"an earlier step composes it for a composite author, whose objects no expression can read",
+			strings.Replace(desired("{}"), "{db:", "{fromComposite/Secret/x:", 1), `secrets: [{name: a, data: [{key: p, value: "secrets.map(k, k).join(',')"}]}]`, nil,
+		},
+		"Author":         {"the composite author may use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
+		"AuthorFrom":     {"and names it secret", author("{secretExpressions: [{name: s, key: p, value: secret.password}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [cache, db]}}`, []string{inTeam}},
+		"AuthorComputed": {"and computes its name", author("{secretExpressions: [{name: s, key: p, value: \"secrets['d' + 'b'].password\"}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
+		"AuthorUnused":   {"the composite author may use it, and does not", author("{secretExpressions: [{name: s, key: p, value: \"'v'\"}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db]}}`, nil},
+		"AuthorRefused":  {"the composite author must not use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [cache]}}`, nil},
+		"Legacy":         {"a legacy composite has connection details", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secret.password}]}]`, []string{inRefs}},
+		"LegacyUnused":   {"which no expression uses", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secrets.db.password}]}]`, nil},
+		"NoLegacy": {
+			"any other composite has none, even if it is cluster scoped", strings.Replace(legacy, "spec: {claimRef: {namespace: team}", "spec: {crossplane: {}", 1) + "resources: {}",
+			`secrets: [{name: a, metadata: {namespace: team}, data: [{key: p, value: secret.password}]}]`, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, r := range newScene(t, plantest.Exports(c.input), c.objects).run(t).Requirements {
+				if strings.HasPrefix(r.Name, "conn") {
+					got = append(got, strings.TrimPrefix(r.Key(), reconcile.RequirementPrefix))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// A request never combines two versions of a Secret.
+func TestTwoVersionsOfASecret(t *testing.T) {
+	const (
+		changed = "Secret team/conn changed while Crossplane read it. Nothing is changed, and Crossplane calls again"
+		prefix  = reconcile.RequirementPrefix
+		own     = `secrets: [{name: a, from: db, data: [{key: p, value: secret.password}]}]`
+		sources = `
+sources: [{name: one, apiVersion: v1, kind: KIND, matchName: conn}, {name: two, apiVersion: v1, kind: KIND, matchLabels: {a: b}}]
+secrets: [{name: a, data: [{key: p, value: FIRST}, {key: q, value: SECOND}]}]`
+	)
+	bothSecrets := strings.NewReplacer("KIND", "Secret", "FIRST", "secrets.one.password", "SECOND", "secrets.two.password").Replace(sources)
+	bothConfigMaps := strings.NewReplacer("KIND", "ConfigMap", "FIRST", "sources.one.data.password", "SECOND", "'sources.two[0].data.password'").Replace(sources)
+	stored := func(kind, name, version, value string) string {
+		return "{apiVersion: v1, kind: " + kind + ", metadata: {namespace: team, name: " + name + ", resourceVersion: '" + version + "', labels: {a: b}, " +
+			"ownerReferences: [{kind: DB, name: db-1, uid: u2, controller: true}]}, data: {password: " + value + "}}"
+	}
+	details := func(sent, stored string) string {
+		return `
+resources: {db: {object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, namespace: team, uid: u2}, spec: {writeConnectionSecretToRef: {name: conn}}}, details: ` + sent + `}}
+seeded:
+  ` + prefix + `v1/Secret/team/name=xr-a: []
+  ` + prefix + "v1/Secret/team/name=conn: [" + stored + "]\n"
+	}
+	read := func(kind, first, second string) string {
+		return "seeded:\n  " + prefix + "v1/Secret/team/name=xr-a: []\n" +
+			"  " + prefix + "v1/" + kind + "/team/name=conn: [" + first + "]\n  " + prefix + "v1/" + kind + "/team/labels=a=b: [" + second + "]\n"
+	}
+	for name, c := range map[string]struct {
+		reason, input, objects, want string
+	}{
+		"DetailsSame":    {"the resource has the details of the Secret", own, details("{password: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
+		"DetailsChanged": {"its details are those of an older Secret", own, details("{password: canary-old}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed},
+		"DetailsRemoved": {"the Secret has lost a key", own, details("{password: canary, user: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed},
+		"DetailsEmpty":   {"an empty value is not a lost one", own, details("{password: canary, user: ''}", strings.Replace(stored("Secret", "conn", "2", "Y2FuYXJ5"), "data: {password", "data: {user: '', password", 1)), ""},
+		"DetailsUnused":  {"no expression reads them", strings.Replace(own, "secret.password", "resource.kind", 1), details("{password: canary-old}", stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
+		"DetailsOfOthers": {
+			"the Secret of another owner is not used in any version", own,
+			details("{password: canary-old}", strings.Replace(stored("Secret", "conn", "2", "Y2FuYXJ5"), "uid: u2", "uid: u3", 1)), "",
+		},
+		"SourcesSame":    {"two sources have read one version", bothSecrets, read("Secret", stored("Secret", "conn", "2", "Y2FuYXJ5"), stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
+		"SourcesNewer":   {"the Secret changed before the second source read it", bothSecrets, read("Secret", stored("Secret", "conn", "1", "Y2FuYXJ5"), stored("Secret", "conn", "2", "Y2FuYXJ5LW5ldw==")), changed},
+		"SourcesLabels":  {"only its metadata changed", bothSecrets, read("Secret", stored("Secret", "conn", "1", "Y2FuYXJ5"), stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
+		"SourcesOfTwo":   {"they are different Secrets", bothSecrets, read("Secret", stored("Secret", "conn", "1", "Y2FuYXJ5"), stored("Secret", "other", "2", "Y2FuYXJ5LW5ldw==")), ""},
+		"SourcesOneRead": {"one of them was not read yet", bothSecrets, strings.Split(read("Secret", stored("Secret", "conn", "1", "Y2FuYXJ5"), ""), "  "+prefix+"v1/Secret/team/labels")[0], ""},
+		"ConfigMaps":     {"a ConfigMap has no credential", bothConfigMaps, read("ConfigMap", stored("ConfigMap", "conn", "1", "a"), stored("ConfigMap", "conn", "2", "b")), ""},
+		"DetailsAndSource": {
+			"a source has read another version than the connection details",
+			"sources: [{name: two, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]\nsecrets: [{name: a, from: db, data: [{key: p, value: secret.password}, {key: q, value: secrets.two.password}]}]",
+			details("{password: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")) + "  " + prefix + "v1/Secret/team/labels=a=b: [" + stored("Secret", "conn", "1", "Y2FuYXJ5LW9sZA==") + "]\n", changed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			result, err := newScene(t, plantest.Exports(c.input), c.objects).call(t)
+			if stale := (*reconcile.Stale)(nil); errors.As(err, &stale) {
+				got = stale.Message
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got != c.want || (result != nil) != (c.want == "") {
+				t.Errorf("Run(...): %s: want the error %q, got %q, with a result %v", c.reason, c.want, got, result != nil)
 			}
 		})
 	}
