@@ -11,6 +11,27 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 )
 
+// An accessKey is the only generation of generator token, with a connection Secret.
+const accessKey = `
+cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: conn, ownerReferences: [{kind: AccessKey, name: xr-token-1, uid: u-key, controller: true}]}, data: {password: Y2FuYXJ5LWxpdmU=}}]
+resources:
+  generated/token/1:
+    object:
+      apiVersion: iam.example.org/v1
+      kind: AccessKey
+      metadata:
+        name: xr-token-1
+        namespace: team
+        uid: u-key
+        labels: {export.fn.crossplane.io/generator: token, export.fn.crossplane.io/generation: "1"}
+        annotations:
+          crossplane.io/composition-resource-name: generated/token/1
+          export.fn.crossplane.io/generator-state: '{"state":{"kind":"resource","adopted":true}}'
+      spec: {writeConnectionSecretToRef: {name: conn}}
+      status: {conditions: [{type: Ready, status: "True"}]}
+    details: {password: canary-live}
+`
+
 // Where connection details come from, by what is observed of a resource and in the cluster.
 func TestConnectionDetails(t *testing.T) {
 	const (
@@ -22,7 +43,13 @@ resources:
     object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, namespace: team, uid: u-db}, spec: {writeConnectionSecretToRef: {name: conn}}}
     details: {password: canary-live}
 `
-		live = `Available Secret team/xr-a {data: {p: canary-live}}`
+		live  = `Available Secret team/xr-a {data: {p: canary-live}}`
+		token = `
+generators: [{name: token, resource: {manifest: {apiVersion: iam.example.org/v1, kind: AccessKey, spec: {writeConnectionSecretToRef: {name: conn}}}}}]
+secrets: [{name: a, data: [{key: p, value: generated.token.password}]}]`
+		refusedDB    = `Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].value:1:7: cannot use the connection details of resource "db": Secret team/conn `
+		refusedToken = `Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].value:1:16: cannot use the connection details of generation 1 of generator "token": Secret team/conn `
+		noController = "has no controller: delete it so that the provider creates it, or read it as a source of kind Secret"
 	)
 	replaced := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(named) }
 	for name, c := range map[string]struct {
@@ -41,6 +68,28 @@ resources:
 		"ClusterOthers": {"where it is not that Secret of the name", replaced("name: db-1, namespace: team, uid", "name: db-1, uid", "{name: conn}", "{name: conn, namespace: other}"), input, `Waiting nothing | Secret "a" (team/xr-a) is not created: key "p" waits for Secret other/conn (connection details of resource "db")`},
 		"Broken":        {"it is not what an API server returns", replaced("Y2FuYXJ5LWxpdmU=", "'*'"), input, `Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].value:1:7: cannot use the connection details of resource "db": Secret team/conn: cannot decode key "password": its value is not what the API server returns`},
 		"Quoted":        {"what others write into a controller is quoted", replaced("{kind: DB, name: db-1, uid: u-db", `{kind: "a\nb", name: c, uid: u`), input, `Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].value:1:7: cannot use the connection details of resource "db": Secret team/conn is controlled by "a\nb c", not by DB "db-1": name another Secret in spec.writeConnectionSecretToRef`},
+		"NoController":  {"an owner that is no controller may not be the provider", replaced(", controller: true", ""), input, refusedDB + noController},
+		"Former": {
+			"the Secret belongs to a former resource of the same name", replaced("uid: u-db, controller", "uid: u-former, controller"), input,
+			refusedDB + `is controlled by "DB db-1" of UID "u-former", not by DB "db-1" of UID "u-db": wait until Kubernetes deletes it, or delete it`,
+		},
+		"OtherKind": {
+			"the Secret belongs to another kind with the same name", replaced("{kind: DB, name: db-1, uid: u-db", "{kind: App, name: db-1, uid: u-app"), input,
+			refusedDB + `is controlled by "App db-1", not by DB "db-1": name another Secret in spec.writeConnectionSecretToRef`,
+		},
+		"OtherName": {
+			"the Secret belongs to another resource of the kind", replaced("{kind: DB, name: db-1, uid: u-db", "{kind: DB, name: db-2, uid: u-db-2"), input,
+			refusedDB + `is controlled by "DB db-2", not by DB "db-1": name another Secret in spec.writeConnectionSecretToRef`,
+		},
+		"Generation": {
+			"the outputs of a generation are in its Secret", accessKey, token,
+			`Available Secret team/xr-a {data: {p: canary-live}, metadata: {annotations: {export.fn.crossplane.io/generated: {"token":{"generation":1,"uid":"u-key"}}}}}`,
+		},
+		"GenerationNoController": {"another client may have created the Secret", strings.Replace(accessKey, ", controller: true", "", 1), token, refusedToken + noController},
+		"GenerationOfOthers": {
+			"another resource controls the Secret", strings.Replace(accessKey, "name: xr-token-1, uid: u-key", "name: evil, uid: u-evil", 1), token,
+			refusedToken + `is controlled by "AccessKey evil", not by AccessKey "xr-token-1": name another Secret in spec.writeConnectionSecretToRef`,
+		},
 		"Legacy": {
 			"the author of a legacy composite writes its reference: another one's Secret is not the composite's",
 			`
@@ -184,13 +233,18 @@ func TestRequiredConnectionSecrets(t *testing.T) {
 			"an earlier step composes it for a composite author, whose objects no expression can read",
 			strings.Replace(desired("{}"), "{db:", "{fromComposite/Secret/x:", 1), `secrets: [{name: a, data: [{key: p, value: "secrets.map(k, k).join(',')"}]}]`, nil,
 		},
-		"Author":         {"the composite author may use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
-		"AuthorFrom":     {"and names it secret", author("{secretExpressions: [{name: s, key: p, value: secret.password}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [cache, db]}}`, []string{inTeam}},
-		"AuthorComputed": {"and computes its name", author("{secretExpressions: [{name: s, key: p, value: \"secrets['d' + 'b'].password\"}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
-		"AuthorUnused":   {"the composite author may use it, and does not", author("{secretExpressions: [{name: s, key: p, value: \"'v'\"}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db]}}`, nil},
-		"AuthorRefused":  {"the composite author must not use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [cache]}}`, nil},
-		"Legacy":         {"a legacy composite has connection details", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secret.password}]}]`, []string{inRefs}},
-		"LegacyUnused":   {"which no expression uses", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secrets.db.password}]}]`, nil},
+		"Generation": {
+			"the details of a generation are its outputs", accessKey,
+			"generators: [{name: token, resource: {manifest: {apiVersion: iam.example.org/v1, kind: AccessKey, spec: {writeConnectionSecretToRef: {name: conn}}}}}]", []string{inTeam},
+		},
+		"GenerationOfNoGenerator": {"the input has no such generator anymore", accessKey, `secrets: [{name: a, data: [{key: p, value: "'v'"}]}]`, nil},
+		"Author":                  {"the composite author may use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
+		"AuthorFrom":              {"and names it secret", author("{secretExpressions: [{name: s, key: p, value: secret.password}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [cache, db]}}`, []string{inTeam}},
+		"AuthorComputed":          {"and computes its name", author("{secretExpressions: [{name: s, key: p, value: \"secrets['d' + 'b'].password\"}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
+		"AuthorUnused":            {"the composite author may use it, and does not", author("{secretExpressions: [{name: s, key: p, value: \"'v'\"}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db]}}`, nil},
+		"AuthorRefused":           {"the composite author must not use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [cache]}}`, nil},
+		"Legacy":                  {"a legacy composite has connection details", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secret.password}]}]`, []string{inRefs}},
+		"LegacyUnused":            {"which no expression uses", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secrets.db.password}]}]`, nil},
 		"NoLegacy": {
 			"any other composite has none, even if it is cluster scoped", strings.Replace(legacy, "spec: {claimRef: {namespace: team}", "spec: {crossplane: {}", 1) + "resources: {}",
 			`secrets: [{name: a, metadata: {namespace: team}, data: [{key: p, value: secret.password}]}]`, nil,
