@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -299,8 +300,17 @@ func found(metadata string) string {
 }
 
 func TestRunPlaces(t *testing.T) {
-	const available = "Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"
-	const at = " | Secret \"url\": "
+	const (
+		available = "Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"
+		at        = " | Secret \"url\": "
+		owned     = ", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]"
+	)
+	composedAs := func(name string) string {
+		return ", annotations: {crossplane.io/composition-resource-name: " + name + "}"
+	}
+	listed := func(refs string) string {
+		return "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {resourceRefs: [" + refs + "]}}}\n"
+	}
 	for name, c := range map[string]struct {
 		reason  string
 		input   string
@@ -324,6 +334,91 @@ func TestRunPlaces(t *testing.T) {
 			input:   url,
 			objects: found(", ownerReferences: [{controller: true, uid: u9, kind: App, name: other}], annotations: {crossplane.io/composition-resource-name: url}"),
 			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "other": set secrets[0].metadata.name to another name`},
+		},
+		"FormerComposite": {
+			reason:  "a composite of the same name was deleted, and created again, maybe in another version",
+			input:   url,
+			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v2, kind: App, name: xr}]"),
+			want: []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by a previous App "xr" with the UID "u9", not by this one, whose UID is "u1": ` +
+				`wait until Kubernetes has deleted it, or delete it, or set secrets[0].metadata.name to another name`},
+		},
+		"OtherGroup": {
+			reason:  "a composite of the same name can have another group",
+			input:   url,
+			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: other.example.org/v1, kind: App, name: xr}]"),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr" of "other.example.org/v1": set secrets[0].metadata.name to another name`},
+		},
+		"NeverStored": {
+			reason:  "a composite that was never stored has no previous one",
+			input:   url,
+			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}}\n" + found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v1, kind: App, name: xr}]"),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr": set secrets[0].metadata.name to another name`},
+		},
+		"NoCompositionResourceName": {
+			reason:  "any client can create an object that the composite controls",
+			input:   url,
+			objects: found(owned),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "" of this composite: set secrets[0].metadata.name to another name`},
+		},
+		"NameOfAGeneration": {
+			reason:  "any client can create an object with the composition resource name of a generation",
+			input:   url,
+			objects: found(owned + composedAs("generated/admin/1")),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`},
+		},
+		"NameOfAGenerationListed": {
+			reason:  "the composite lists it, so it was composed: only its annotation was changed",
+			input:   url,
+			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("generated/admin/1")),
+			want:    []string{available},
+		},
+		"NameOfAGenerationListedByLegacy": {
+			reason: "a legacy composite lists its objects in another field, and their namespaces",
+			input:  url,
+			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}, resourceRefs: [{kind: Secret, name: xr-url, namespace: team}]}}\n" +
+				found(owned+composedAs("generated/admin/1")),
+			want: []string{available},
+		},
+		"NameOfAGenerationNotListed": {
+			reason: "the composite lists other objects",
+			input:  url,
+			objects: listed("{apiVersion: v1, kind: ConfigMap, name: xr-url}, {apiVersion: v1, kind: Secret, name: other}, {apiVersion: example.org/v1, kind: Secret, name: xr-url}, {apiVersion: v1, kind: Secret, name: xr-url, namespace: other}") +
+				found(owned+composedAs("generated/admin/1")),
+			want: []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`},
+		},
+		"NameOfAGenerationOfAnEarlierStep": {
+			reason:  "an earlier step composes a generation under that name",
+			input:   url,
+			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + "desired: {generated/admin/1: {apiVersion: v1, kind: Secret}}\n" + found(owned+composedAs("generated/admin/1")),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`},
+		},
+		"PlaceOfAGeneration": {
+			reason:  "the name of the object says that it is a generation, which needs a proof, and it is no export",
+			input:   `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
+			objects: listed("{apiVersion: v1, kind: Secret, name: xr-admin-1}") + strings.Replace(found(owned+composedAs("generated/admin/1")), "xr-url", "xr-admin-1", 1),
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-admin-1 is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`,
+				"Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation",
+				`Waiting | generator "admin": its generation 1 is not stored yet`,
+			},
+		},
+		"PlaceOfANewGeneration": {
+			reason: "the export has the name of a generation that this step does not create for that reason",
+			input:  `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
+			want: []string{
+				`Available Secret team/xr-admin-1 {data: {k: v}}`,
+				`Held! | generator "admin" creates no generation: generators[0].name: Secret team/xr-admin-1 would also be composed by secrets[0]: give one of them another name`,
+			},
+		},
+		"PlaceOfAnObservedGeneration": {
+			reason:  "the export has the name of a generation that is kept",
+			input:   `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
+			objects: "resources:" + generationOf(1, ""),
+			want: []string{
+				`Conflict! nothing` + at + `secrets[0] and generation "admin/1" compose the same Secret team/xr-admin-1: give each a name of its own`,
+				`Available! | generator "admin": Secret team/xr-admin-1 with UID g1 is not used, because it does not prove that it is generation 1: another client created or changed it. It is kept for the grace period, and then deleted`,
+				`Waiting | generator "admin": its generation 2 is not stored yet`,
+			},
 		},
 		"StaleCache": {
 			reason:  "it is ours: the composite just does not say so yet",
@@ -417,6 +512,15 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 			objects: `desired: {a and b: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, c and d: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}, e: {apiVersion: v1, kind: Secret}}`,
 			want:    []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] compose the same Secret team/xr-url: give each a name of its own`},
 		},
+		"EarlierSteps": {
+			reason:  "several earlier steps compose the object, and others compose objects of other kinds and namespaces",
+			input:   `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]` + url,
+			objects: `desired: {z: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, b: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}}, d: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url}}, e: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-url}}, f: {apiVersion: v1, kind: Pod, metadata: {name: xr-url}}}`,
+			want: []string{
+				available,
+				`Conflict! nothing | ConfigMap "c": composed resource "b" of an earlier step and composed resource "z" of an earlier step and configMaps[0] compose the same ConfigMap team/xr-c: give each a name of its own`,
+			},
+		},
 		"Names": {
 			reason: "a name that is missing, empty, illegal or too long",
 			input: `
@@ -464,11 +568,24 @@ secrets:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := show(newScene(t, plantest.Exports(c.input), c.objects).run(t))
+			s := newScene(t, plantest.Exports(c.input), c.objects)
+			s.req.Random = bytes.NewReader(make([]byte, 1<<12))
+			got := show(s.run(t))
+			for i, text := range got { // tests of the generators compare all of this warning
+				got[i], _, _ = strings.Cut(text, ", but the composite does not list it, so it is left unchanged")
+			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// The outcome of a conflict has a command that shows the other object.
+func TestSeeConflict(t *testing.T) {
+	r := newScene(t, plantest.Exports(url), found("")).run(t)
+	if got, want := r.Objects[0].See, "kubectl describe secret xr-url --namespace team"; got != want {
+		t.Errorf("Run(...): want the command %q, got %q", want, got)
 	}
 }
 
