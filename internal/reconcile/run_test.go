@@ -605,6 +605,19 @@ func TestRunLookUpFirst(t *testing.T) {
 	}
 }
 
+// Nothing is looked up whose name is unknown.
+func TestRunLooksUpNothing(t *testing.T) {
+	for reason, input := range map[string]string{
+		"the name waits":               `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}]`,
+		"the namespace waits":          `secrets: [{name: a, metadata: {namespaceExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}]`,
+		"the default name is too long": `secrets: [{name: ` + strings.Repeat("b", 251) + `, data: [{key: k, value: "'v'"}]}]`,
+	} {
+		if r := newScene(t, plantest.Exports(input)).run(t); len(r.Requirements) > 0 {
+			t.Errorf("Run(...): %s: want no requirement, got %v", reason, r.Requirements)
+		}
+	}
+}
+
 // On the first call of a reconcile Crossplane passes the objects that it found before for the same
 // key. An object with another name, kind or namespace, or without a label, is not the required one.
 func TestRunSeeded(t *testing.T) {
