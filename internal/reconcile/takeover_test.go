@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,7 +56,7 @@ func urlWith(field string) string {
 // showNamed is show with the composition resource names of the objects.
 func showNamed(s *scene, t *testing.T) []string {
 	t.Helper()
-	s.req.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	s.req.Now, s.req.Random = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
 	r := s.run(t)
 	out := show(r)
 	for i, o := range r.Objects {
@@ -291,6 +292,26 @@ func TestTakeOver(t *testing.T) {
 			want: []string{`generated/gone/1: Held! Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: true} | ` +
 				`Secret "url" (team/xr-url) is kept unchanged: secrets[0].immutable: its data changed, but the Secret is immutable: ` +
 				`delete Secret team/xr-url so that it is created again`},
+		},
+		"NameOfADeclaredGeneration": {
+			reason:  "only its annotation says that it is a generation of the input, and it stays the object of the export",
+			input:   url + "generators: [{name: admin, password: {}}]\n",
+			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
+			want: []string{
+				"generated/admin/1: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}",
+				`Waiting | generator "admin": its generation 1 is not stored yet`,
+			},
+		},
+		"NameOfADeclaredGenerationUnknown": {
+			reason:  "it is also kept while the name of the export is unknown",
+			input:   urlWith("metadata: {nameExpression: composite.spec.later}") + "generators: [{name: admin, password: {}}]\n",
+			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
+			want: []string{
+				"generated/admin/1: Held Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: false}",
+				`url: Waiting nothing | Secret "url" is not created: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "generated/admin/1"`,
+				`Waiting | generator "admin": its generation 1 is not stored yet`,
+			},
 		},
 		"AuthorOfThatName": {
 			reason:  "the object of a composite author is deleted first",
