@@ -477,6 +477,12 @@ func TestRunPlaces(t *testing.T) {
 			objects: observedURL,
 			want:    []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name has the kind Secret: give the ConfigMap another name in configMaps[0].name`},
 		},
+		"OtherGroupOfThatName": {
+			reason:  "the name belonged to an object of another group, which no step composes anymore",
+			input:   "secrets: [{name: c, data: [{key: k, value: \"'v'\"}]}]",
+			objects: `{resources: {c: {object: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-c, namespace: team}, spec: {k: old}}}}}`,
+			want:    []string{`Conflict! nothing | Secret "c": the composed resource with that name has the kind Secret: give the Secret another name in secrets[0].name`},
+		},
 		"OtherKindDetails": {
 			reason:  "what is not our Secret is not published",
 			input:   "secrets: [{name: c, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}]",
@@ -599,6 +605,9 @@ func TestRunLookUpFirst(t *testing.T) {
 	want := []string{`Waiting nothing | Secret "url" (team/xr-url) is not created: it waits for the lookup of Secret team/xr-url`}
 	if diff := cmp.Diff(want, show(got)); diff != "" {
 		t.Errorf("Run(...): before the look-up was answered: -want, +got:\n%s", diff)
+	}
+	if len(got.Drop) > 0 {
+		t.Errorf("Run(...): no composite author requests an object: want to drop nothing, got %q", got.Drop)
 	}
 	if n := got.OK + got.Waiting + got.Failed; n != 0 {
 		t.Errorf("Run(...): %d evaluations of unused data", n)

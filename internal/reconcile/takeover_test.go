@@ -452,6 +452,16 @@ func TestUnknownNames(t *testing.T) {
 				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
 			},
 		},
+		"InvalidName": {
+			reason:  "also if the name is invalid",
+			input:   strings.Replace(later, "composite.spec.later", `"'A_b'"`, 1),
+			objects: formers(former{composed: "old", rest: formerData}),
+			want: []string{
+				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
+				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.nameExpression: returns an invalid name: cannot use name "A_b": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
+			},
+		},
 		"OtherKind": {
 			reason:  "a Secret is not the object of a ConfigMap",
 			input:   strings.Replace(later, "secrets:", "configMaps:", 1),
