@@ -704,6 +704,29 @@ secrets:
 			objects: observedURL,
 			want:    []string{`secrets[1].metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		},
+		"GeneratorOtherNamespace": {
+			reason: "a generation is composed like any other object",
+			input:  "generators: [{name: a, uuid: {}, namespace: team}, {name: b, uuid: {}, namespace: other}]",
+			want:   []string{`generators[1].namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
+		},
+		"GeneratorNoNamespace": {
+			reason:  "a credential is in a Secret, which has a namespace; a resource of a generator may have none",
+			input:   "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}]",
+			objects: cluster,
+			want: []string{
+				"generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
+			},
+		},
+		"GeneratorOfEarlierStep": {
+			reason: "the generations of two generators of one name have the same names",
+			input:  "generators: [{name: earlier, uuid: {}}, {name: other, uuid: {}}]",
+			want:   []string{`generators[0].name: an earlier step of the pipeline also has a generator "earlier": rename one of them`},
+		},
+		"GeneratorListOfEarlierStep": {
+			reason: "also if the earlier step has an item of a list",
+			input:  `generators: [{name: list, forEachExpression: "['a']", keyExpression: item, uuid: {}}, {name: lis, forEachExpression: "['a']", keyExpression: item, uuid: {}}]`,
+			want:   []string{`generators[0].name: an earlier step of the pipeline also has a generator "list": rename one of them`},
+		},
 		"NameOfEarlierStep": {
 			reason:  "a composition resource name has one writer",
 			input:   url,
@@ -723,7 +746,9 @@ secrets: [{name: a, data: [{key: k, value: secrets.db.x + secrets.later.x + sour
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := newScene(t, plantest.Exports(c.input), c.objects).call(t)
+			s := newScene(t, plantest.Exports(c.input), c.objects)
+			s.req.Elsewhere = map[string]bool{"earlier": true, "list/item": true}
+			r, err := s.call(t)
 			if err == nil {
 				t.Fatalf("Run(...): %s: want an error, got %v", c.reason, show(r))
 			}

@@ -526,3 +526,34 @@ func TestUnknownNames(t *testing.T) {
 		})
 	}
 }
+
+// An earlier step may keep an object only because it may take the object over once it knows its names.
+func TestTakeOverFromEarlierStep(t *testing.T) {
+	const (
+		kept     = "{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: Opaque, data: {host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=}}"
+		conflict = `url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: set secrets[0].metadata.name to another name`
+		written  = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"
+	)
+	for name, tc := range map[string]struct {
+		reason, desired string
+		possible        string // the name of the resource that the earlier step may take over
+		want            string
+	}{
+		"Possible": {"the earlier step only keeps it", kept, "old", written},
+		"Composed": {"the earlier step composes it as it is observed", kept, "", conflict},
+		"Other":    {"the earlier step may take over another object", kept, "other", conflict},
+		"Changed":  {"a step in between has changed it, which then composes it", strings.Replace(kept, "b2xkLWhvc3Q=", "bmV3", 1), "old", conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			observed := former{composed: "old", rest: "type: Opaque, " + formerData}
+			s := newScene(t, plantest.Exports(url), formers(observed)+"desired: {old: "+tc.desired+"}\ncluster: ["+observed.object()+"]")
+			s.req.Possible = map[string]bool{tc.possible: true}
+			if diff := cmp.Diff([]string{tc.want}, showNamed(s, t)); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if _, ok := s.req.Desired["old"]; !ok {
+				t.Errorf("Run(...): %s: it changed its request", tc.reason)
+			}
+		})
+	}
+}
