@@ -44,7 +44,7 @@ func makeExports(s *session, req *request, placed placements, made generations) 
 			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", writersText(who), e.Kind, at)
 		}
 		o := ex.export(e, at)
-		if e.Item != nil && o.Warn {
+		if o.Warn {
 			warned[e.Path]++
 			o.Warn = warned[e.Path] <= limits.MessageItems
 		}

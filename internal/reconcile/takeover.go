@@ -96,9 +96,7 @@ func (s *successor) findFree() *freeObjects {
 		}
 		s.free.names[name] = object.Kind(kind)
 		s.free.byPlace[target{object.Kind(kind), ns, n}] = name
-		if export := tookOver(o); export != "" {
-			s.free.byExport[target{object.Kind(kind), ns, export}] = name
-		}
+		s.free.byExport[target{object.Kind(kind), ns, tookOver(o)}] = name // no export has an empty name
 	}
 	return s.free
 }

@@ -252,6 +252,18 @@ func TestTakeOver(t *testing.T) {
 			objects: "resources: {db: {object: {status: {endpoint: e}}, details: {username: canary-user}}, old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url, namespace: team, " + ownedByComposite + "}}}}",
 			want:    []string{"url: Available Secret team/xr-url {data: {host: e, user: canary-user}}"},
 		},
+		"OtherGroup": {
+			reason:  "and an object of another group, which may have the same kind",
+			input:   url,
+			objects: strings.Replace(formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret", "apiVersion: example.org/v1, kind: Secret", 1),
+			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
+		},
+		"InFile": {
+			reason:  "a file may omit the namespace of an object",
+			input:   url,
+			objects: formers(former{composed: "old", rest: formerData, metadata: "name: xr-url, " + ownedByComposite}),
+			want:    []string{written},
+		},
 		"OtherNamespace": {
 			reason:  "and so is one in another namespace",
 			input:   url,
@@ -467,6 +479,12 @@ func TestUnknownNames(t *testing.T) {
 			input:   strings.Replace(later, "secrets:", "configMaps:", 1),
 			objects: formers(former{composed: "old", rest: formerData}),
 			want:    []string{strings.ReplaceAll(strings.Replace(waiting, "Secret", "ConfigMap", 1), "secrets[0]", "configMaps[0]")},
+		},
+		"OtherGroup": {
+			reason:  "an object of another group is not a Secret, even if its kind has the same name",
+			input:   later,
+			objects: strings.Replace(formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret", "apiVersion: example.org/v1, kind: Secret", 1),
+			want:    []string{waiting},
 		},
 		"NotFree": {
 			reason: "those of others are theirs",
