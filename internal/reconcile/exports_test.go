@@ -78,7 +78,7 @@ func TestKeep(t *testing.T) {
 		"Same":         {"of equal objects, the first ones are changed", []change{{name: "a", bytes: 100}, {name: "b", bytes: 100}, {name: "c", bytes: 100}}, 150, "b c"},
 		"Author":       {"the objects of the composite author are kept first", []change{{name: "a", bytes: 500}, {name: "b", bytes: 10, author: true}, {name: "c", bytes: 500}}, 5, "b"},
 		"AuthorThen":   {"and then those of the input", []change{{name: "a", bytes: 500}, {name: "b", bytes: 10, author: true}, {name: "c", bytes: 600}}, 20, "b c"},
-		"Authors":      {"of the composite author, the largest is kept first", []change{{name: "a", bytes: 10, author: true}, {name: "b", bytes: 500}, {name: "c", bytes: 20, author: true}}, 5, "c"},
+		"Authors":      {"of the composite author, the largest is kept first", []change{{name: "a", bytes: 20, author: true}, {name: "b", bytes: 500}, {name: "c", bytes: 10, author: true}}, 5, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Result{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
 )
 
 // url is an input that makes a Secret of what db gives.
@@ -587,11 +588,66 @@ secrets:
 	}
 }
 
-// The outcome of a conflict has a command that shows the other object.
+// The composite can be ready although an object has another name than in the input, but not while an object waits or has
+// another owner.
+func TestAside(t *testing.T) {
+	const renamed = `secrets: [{name: url, metadata: {name: new}, data: [{key: k, value: "'v'"}]}]`
+	for name, c := range map[string]struct {
+		reason, input, objects string
+		want                   bool
+	}{
+		"Renamed":        {"the object has all data", renamed, observedURL, true},
+		"RenamedAndHeld": {"the object has old data", strings.Replace(renamed, `"'v'"`, "composite.spec.later", 1), observedURL, false},
+		"Held":           {"the object has old data", url, observedURL, false},
+		"Conflict":       {"there is no object", url, found(""), false},
+		"Waiting":        {"there is no object", strings.Replace(renamed, `"'v'"`, "composite.spec.later", 1), "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newScene(t, plantest.Exports(c.input), c.objects).run(t).Objects[0]
+			if o.State == reconcile.Available || o.Aside != c.want {
+				t.Errorf("Run(...): %s: want %v, got %v in state %s", c.reason, c.want, o.Aside, o.State)
+			}
+		})
+	}
+}
+
+// The outcome of a conflict has a command that shows the other object, or the Composition to change.
 func TestSeeConflict(t *testing.T) {
-	r := newScene(t, plantest.Exports(url), found("")).run(t)
-	if got, want := r.Objects[0].See, "kubectl describe secret xr-url --namespace team"; got != want {
-		t.Errorf("Run(...): want the command %q, got %q", want, got)
+	const two = `secrets: [{name: a, metadata: {name: x}, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: x}, data: [{key: k, value: "'v'"}]}]`
+	for name, c := range map[string]struct{ reason, input, objects, want string }{
+		"Other":     {"another object is at the place", url, found(""), "kubectl describe secret xr-url --namespace team"},
+		"TwoWrite":  {"the Composition has two exports of one object", two, "", "kubectl get composition apps.example.org --output yaml"},
+		"Failed":    {"the Composition has a wrong expression", strings.Replace(url, "secret.username", "resource.spec.port", 1), "", "kubectl get composition apps.example.org --output yaml"},
+		"Available": {"nothing is wrong", url, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := newScene(t, plantest.Exports(c.input), ref, c.objects).run(t).Objects[0].See; got != c.want {
+				t.Errorf("Run(...): %s: want the command %q, got %q", c.reason, c.want, got)
+			}
+		})
+	}
+}
+
+// Each object can be kept as it was observed if the response is too large.
+func TestKeepObjects(t *testing.T) {
+	const why = "response is larger than the 4194304 that Crossplane accepts: export fewer keys, or export it in another composite"
+	s := newScene(t, plantest.Exports(url+"- {name: b, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}"), observedURL+db("{endpoint: "+strings.Repeat("x", 1000)+"}", "{username: canary-new}"))
+	r := s.run(t)
+	if !r.Keep(1 << 20) {
+		t.Error("Keep(...): want all objects to be kept")
+	}
+	got := show(r)[:2]
+	for i, text := range got {
+		_, message, _ := strings.Cut(text, " bytes the ")
+		before, _, _ := strings.Cut(text, " with its ")
+		got[i] = before + " ... " + message
+	}
+	want := []string{
+		`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: ... ` + why,
+		`Held! nothing | Secret "b" (team/xr-b) is not created: ... ` + why,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Keep(...): -want, +got:\n%s", diff)
 	}
 }
 

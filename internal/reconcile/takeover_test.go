@@ -545,6 +545,22 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
+// A later step knows which objects are only kept, and may take them over.
+func TestPossibleObjects(t *testing.T) {
+	const input = `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}, {name: b, data: [{key: k, value: "'v'"}]}]`
+	r := newScene(t, plantest.Exports(input), formers(former{composed: "old", rest: formerData})).run(t)
+	var got []string
+	for _, o := range r.Objects {
+		got = append(got, fmt.Sprintf("%s %s %v", o.Kind, o.Name, o.Possible))
+	}
+	if diff := cmp.Diff([]string{"Secret old true", "Secret a false", "Secret b false"}, got); diff != "" {
+		t.Errorf("Run(...): kinds, names, and whether the object is only kept: -want, +got:\n%s", diff)
+	}
+	if aside := r.Others[0]; !aside.Aside {
+		t.Errorf("Run(...): the composite is not ready because of %q", aside.Message)
+	}
+}
+
 // An earlier step may keep an object only because it may take the object over once it knows its names.
 func TestTakeOverFromEarlierStep(t *testing.T) {
 	const (
