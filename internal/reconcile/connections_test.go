@@ -196,6 +196,7 @@ func TestRequiredConnectionSecrets(t *testing.T) {
 	db := func(metadata string) string {
 		return "{apiVersion: example.org/v1, kind: DB, metadata: " + metadata + ", spec: {writeConnectionSecretToRef: {name: conn, namespace: refs}}}"
 	}
+	named := func(name string) string { return strings.Replace(db("{}"), "name: conn", "name: conn-"+name, 1) }
 	desired := func(metadata string) string { return "resources: {}\ndesired: {db: " + db(metadata) + "}" }
 	observed := func(metadata string) string { return "resources: {db: {object: " + db(metadata) + "}}" }
 	author := func(exports string) string {
@@ -224,10 +225,11 @@ func TestRequiredConnectionSecrets(t *testing.T) {
 		"DesiredNoNamespace": {
 			"its reference has no namespace", cluster + strings.Replace(desired("{}"), ", namespace: refs", "", 1), used, nil,
 		},
-		"DesiredTwo": {
+		"DesiredSeveral": {
 			"several are required in the order of the resources",
-			"resources: {}\ndesired: {b: " + db("{}") + ", a: " + strings.Replace(db("{}"), "conn", "conn-a", 1) + "}",
-			`secrets: [{name: s, data: [{key: p, value: secrets.b.p + secrets.a.p}]}]`, []string{"v1/Secret/team/name=conn-a", inTeam},
+			"resources: {}\ndesired: {d: " + named("d") + ", b: " + named("b") + ", a: " + named("a") + ", c: " + named("c") + ", e: " + named("e") + "}",
+			`secrets: [{name: s, data: [{key: p, value: secrets.b.p + secrets.a.p + secrets.c.p + secrets.e.p + secrets.d.p}]}]`,
+			[]string{"v1/Secret/team/name=conn-a", "v1/Secret/team/name=conn-b", "v1/Secret/team/name=conn-c", "v1/Secret/team/name=conn-d", "v1/Secret/team/name=conn-e"},
 		},
 		"DesiredByAuthor": {
 			"an earlier step composes it for a composite author, whose objects no expression can read",

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -522,10 +523,10 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 		"EarlierSteps": {
 			reason:  "several earlier steps compose the object, and others compose objects of other kinds and namespaces",
 			input:   `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]` + url,
-			objects: `desired: {z: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, b: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}}, d: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url}}, e: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-url}}, f: {apiVersion: v1, kind: Pod, metadata: {name: xr-url}}}`,
+			objects: `desired: {z: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, b: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}}, d: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url}}, e: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-url}}, f: {apiVersion: v1, kind: Pod, metadata: {name: xr-url}}, a: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, c2: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}}`,
 			want: []string{
 				available,
-				`Conflict! nothing | ConfigMap "c": composed resource "b" of an earlier step and composed resource "z" of an earlier step and configMaps[0] compose the same ConfigMap team/xr-c: give each a name of its own`,
+				`Conflict! nothing | ConfigMap "c": composed resource "a" of an earlier step and composed resource "b" of an earlier step and composed resource "c2" of an earlier step and composed resource "z" of an earlier step and configMaps[0] compose the same ConfigMap team/xr-c: give each a name of its own`,
 			},
 		},
 		"Names": {
@@ -628,26 +629,35 @@ func TestSeeConflict(t *testing.T) {
 	}
 }
 
-// Each object can be kept as it was observed if the response is too large.
+// Each object can be kept as it was observed if the response is too large. Connection details count a second time.
 func TestKeepObjects(t *testing.T) {
-	const why = "response is larger than the 4194304 that Crossplane accepts: export fewer keys, or export it in another composite"
-	s := newScene(t, plantest.Exports(url+"- {name: b, connectionDetails: true, data: [{key: k, value: \"'v'\"}]}"), observedURL+db("{endpoint: "+strings.Repeat("x", 1000)+"}", "{username: canary-new}"))
+	const why = "bytes the response is larger than the 4194304 that Crossplane accepts: export fewer keys, or export it in another composite"
+	s := newScene(t, plantest.Exports(url+"- {name: b, from: db, connectionDetails: true, data: [{key: k, value: resource.status.endpoint}]}"),
+		observedURL+db("{endpoint: "+strings.Repeat("x", 1000)+"}", "{username: canary-new}"))
 	r := s.run(t)
 	if !r.Keep(1 << 20) {
 		t.Error("Keep(...): want all objects to be kept")
 	}
-	got := show(r)[:2]
-	for i, text := range got {
-		_, message, _ := strings.Cut(text, " bytes the ")
-		before, _, _ := strings.Cut(text, " with its ")
-		got[i] = before + " ... " + message
+	var got []string
+	var sizes []int
+	for _, text := range show(r)[:2] {
+		before, after, _ := strings.Cut(text, "with its ")
+		number, message, _ := strings.Cut(after, " ")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, sizes = append(got, before+message), append(sizes, n/1000)
 	}
 	want := []string{
-		`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: ... ` + why,
-		`Held! nothing | Secret "b" (team/xr-b) is not created: ... ` + why,
+		`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: ` + why,
+		`Held! nothing | Secret "b" (team/xr-b) is not created: ` + why,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Keep(...): -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{1, 2}, sizes); diff != "" {
+		t.Errorf("Keep(...): the sizes in the messages, in units of 1000 bytes: -want, +got:\n%s", diff)
 	}
 }
 
