@@ -192,7 +192,7 @@ func isLeft(e plan.Export, at placement) func(key string) bool {
 	named := map[string]bool{}
 	for _, d := range e.Data {
 		named[d.Key] = true
-		if d.Key == "" && d.Value != nil {
+		if d.Key == "" {
 			spelled, _ := d.Value.Spelled()
 			for _, k := range spelled {
 				named[k.Name] = true
