@@ -207,11 +207,10 @@ func isLeft(e plan.Export, at placement) func(key string) bool {
 // leftover returns the data of an object that an export takes over, without the keys that the export writes or prunes.
 // A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
 func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
-	held := object.Held(at.observed)
-	if held == nil || !at.isTakenOver(e) {
+	if !at.isTakenOver(e) {
 		return nil, nil
 	}
-	out, err := object.DataOf(wire.Of(held))
+	out, err := object.DataOf(wire.Of(object.Held(at.observed)))
 	left, text := isLeft(e, at), object.AppliedAsText(at.observed)
 	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || !left(key)) && !text(key) })
 	return out, err
