@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -179,5 +182,52 @@ func TestBytesOfObjects(t *testing.T) {
 	}
 	if plain < len("apiVersion v1 kind Secret metadata name a namespace team type Opaque data key bWFkZS11cA==") {
 		t.Errorf("bytes(): the object has more than %d bytes", plain)
+	}
+}
+
+// An export needs the whole of its cost: with any less, its object is kept as it was observed.
+func TestCostOfExport(t *testing.T) {
+	var keys []string
+	for i := range 50 {
+		keys = append(keys, fmt.Sprintf("k%02d: %s", i, strings.Repeat("bWFkZS11cCAg", 20))) // made-up
+	}
+	for name, tc := range map[string]struct {
+		reason, input, resource string
+	}{
+		"Own":      {"the object of the export", `secrets: [{name: url, data: [{key: host, value: "'h'"}]}]`, "url"},
+		"TakeOver": {"the keys that only the object has are also copied", `secrets: [{name: url, data: [{key: host, value: "'h'"}]}]`, "old"},
+		"Extract":  {"the keys of a ConfigMap are read", `{sources: [{name: cm, apiVersion: v1, kind: ConfigMap}], secrets: [{name: url, dataFrom: [{extract: {key: cm}}]}]}`, "url"},
+		"Find":     {"the keys of all inputs are compared", `secrets: [{name: url, dataFrom: [{find: {path: db}}]}]`, "url"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, diagnostics := plantest.Compile(t, plantest.Exports(tc.input))
+			if diagnostics != nil {
+				t.Fatal(diagnostics)
+			}
+			at := placement{target: target{object.Secret, "team", "xr-url"}, resource: tc.resource}
+			at.observed = structOf(t, "{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: Opaque, data: {"+strings.Join(keys, ", ")+"}}")
+			configMap := structOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: team}, data: {"+strings.Join(keys, ", ")+"}}")
+			sees := &observation.Observation{
+				Resources: map[string]observation.Resource{"db": {Details: observation.Details{"a": []byte("made-up")}}},
+				Sources:   map[string]observation.Source{"cm": {Read: true, Objects: []wire.Struct{configMap}}},
+			}
+			decide := func(fuel int64) (out Object, left int64) {
+				s := newSession(t.Context(), p, newRequest(&Request{}), composite{name: "xr", namespace: "team"}, sees)
+				s.budget.Take(s.budget.Left() - fuel)
+				out = exporter{session: s}.decide(p.Exports[0], at)
+				return out, s.budget.Left()
+			}
+			_, left := decide(limits.RequestFuel)
+			cost := limits.RequestFuel - left
+			if out, left := decide(cost); out.State != Available || left != 0 {
+				t.Errorf("decide(...): %s: with its cost, want state Available, got %s: %s", tc.reason, out.State, out.Message)
+			}
+			for _, less := range []int64{1, 2, cost - 1, cost} {
+				out, _ := decide(cost - less)
+				if diff := cmp.Diff(object.Held(at.observed), out.Desired, protocmp.Transform()); out.State != Held || diff != "" {
+					t.Errorf("decide(...): %s: with %d of %d less, want state Held, got %s: -want, +got:\n%s", tc.reason, less, cost, out.State, diff)
+				}
+			}
+		})
 	}
 }
