@@ -243,10 +243,17 @@ func TestRequiredConnectionSecrets(t *testing.T) {
 		"Author":                  {"the composite author may use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
 		"AuthorFrom":              {"and names it secret", author("{secretExpressions: [{name: s, key: p, value: secret.password}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [cache, db]}}`, []string{inTeam}},
 		"AuthorComputed":          {"and computes its name", author("{secretExpressions: [{name: s, key: p, value: \"secrets['d' + 'b'].password\"}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam}},
-		"AuthorUnused":            {"the composite author may use it, and does not", author("{secretExpressions: [{name: s, key: p, value: \"'v'\"}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db]}}`, nil},
-		"AuthorRefused":           {"the composite author must not use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [cache]}}`, nil},
-		"Legacy":                  {"a legacy composite has connection details", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secret.password}]}]`, []string{inRefs}},
-		"LegacyUnused":            {"which no expression uses", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secrets.db.password}]}]`, nil},
+		"AuthorObserved": {
+			"also if the resource exists",
+			strings.Split(author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), "resources:")[0] + observed("{name: db-1, namespace: team, uid: u2}"),
+			`fromComposite: {fieldPath: spec.exports, allow: {secrets: [db]}}`, []string{inTeam},
+		},
+		"AuthorOther":    {"the composite author uses another one, and secret would be this one", author("{secretExpressions: [{name: s, key: p, value: secrets.cache.password}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [cache, db]}}`, nil},
+		"AuthorResource": {"the composite author uses only a field of the resource", author("{secretExpressions: [{name: s, key: p, value: resources.db.kind}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db], resources: [db]}}`, nil},
+		"AuthorUnused":   {"the composite author may use it, and does not", author("{secretExpressions: [{name: s, key: p, value: \"'v'\"}]}"), `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db]}}`, nil},
+		"AuthorRefused":  {"the composite author must not use it", author("{secretExpressions: [{name: s, key: p, value: secrets.db.password}]}"), `fromComposite: {fieldPath: spec.exports, allow: {secrets: [cache]}}`, nil},
+		"Legacy":         {"a legacy composite has connection details", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secret.password}]}]`, []string{inRefs}},
+		"LegacyUnused":   {"which no expression uses", legacy + "resources: {}", `secrets: [{name: a, data: [{key: p, value: secrets.db.password}]}]`, nil},
 		"NoLegacy": {
 			"any other composite has none, even if it is cluster scoped", strings.Replace(legacy, "spec: {claimRef: {namespace: team}", "spec: {crossplane: {}", 1) + "resources: {}",
 			`secrets: [{name: a, metadata: {namespace: team}, data: [{key: p, value: secret.password}]}]`, nil,
@@ -296,11 +303,12 @@ seeded:
 	for name, c := range map[string]struct {
 		reason, input, objects, want string
 	}{
-		"DetailsSame":    {"the resource has the details of the Secret", own, details("{password: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
-		"DetailsChanged": {"its details are those of an older Secret", own, details("{password: canary-old}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed},
-		"DetailsRemoved": {"the Secret has lost a key", own, details("{password: canary, user: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed},
-		"DetailsEmpty":   {"an empty value is not a lost one", own, details("{password: canary, user: ''}", strings.Replace(stored("Secret", "conn", "2", "Y2FuYXJ5"), "data: {password", "data: {user: '', password", 1)), ""},
-		"DetailsUnused":  {"no expression reads them", strings.Replace(own, "secret.password", "resource.kind", 1), details("{password: canary-old}", stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
+		"DetailsSame":         {"the resource has the details of the Secret", own, details("{password: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
+		"DetailsChanged":      {"its details are those of an older Secret", own, details("{password: canary-old}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed},
+		"DetailsRemoved":      {"the Secret has lost a key", own, details("{password: canary, user: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed},
+		"DetailsEmpty":        {"an empty value is not a lost one", own, details("{password: canary, user: ''}", strings.Replace(stored("Secret", "conn", "2", "Y2FuYXJ5"), "data: {password", "data: {user: '', password", 1)), ""},
+		"DetailsEmptyRemoved": {"the Secret has lost a key without a value", own, details("{password: canary, user: ''}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed},
+		"DetailsUnused":       {"no expression reads them", strings.Replace(own, "secret.password", "resource.kind", 1), details("{password: canary-old}", stored("Secret", "conn", "2", "Y2FuYXJ5")), ""},
 		"DetailsOfOthers": {
 			"the Secret of another owner is not used in any version", own,
 			details("{password: canary-old}", strings.Replace(stored("Secret", "conn", "2", "Y2FuYXJ5"), "uid: u2", "uid: u3", 1)), "",
