@@ -230,7 +230,7 @@ func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []s
 	}
 	labels := ex.texts(e, m.Labels, m.LabelsExpression, m.LabelValues, &why)
 	annotations := ex.texts(e, m.Annotations, m.AnnotationsExpression, m.AnnotationValues, &why)
-	if ex.quota != nil && !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
+	if !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
 		why.failed = append(why.failed, e.Path.String()+": is too large: "+tooMuch)
 	}
 	if !why.empty() {

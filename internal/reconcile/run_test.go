@@ -350,6 +350,12 @@ func TestRunPlaces(t *testing.T) {
 			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: other.example.org/v1, kind: App, name: xr}]"),
 			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr" of "other.example.org/v1": set secrets[0].metadata.name to another name`},
 		},
+		"OtherKindOfComposite": {
+			reason:  "a composite of another kind can have the same name",
+			input:   url,
+			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v1, kind: Site, name: xr}]"),
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by Site "xr": set secrets[0].metadata.name to another name`},
+		},
 		"NeverStored": {
 			reason:  "a composite that was never stored has no previous one",
 			input:   url,
@@ -373,6 +379,18 @@ func TestRunPlaces(t *testing.T) {
 			input:   url,
 			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("generated/admin/1")),
 			want:    []string{available},
+		},
+		"NameOfAGenerationListedAndHeld": {
+			reason:  "and it is kept while an input is missing",
+			input:   `secrets: [{name: url, from: db, data: [{key: k, value: resource.status.later}]}]`,
+			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("generated/admin/1")),
+			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for resources.db.status.later (DB db-1 is not ready)`},
+		},
+		"NameOfAnotherListed": {
+			reason:  "the object of a former export is taken over once Crossplane observes it",
+			input:   url,
+			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("old")),
+			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: it waits for the composite to list Secret team/xr-url as its composed resource "old"`},
 		},
 		"NameOfAGenerationListedByLegacy": {
 			reason: "a legacy composite lists its objects in another field, and their namespaces",
@@ -519,6 +537,12 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 			input:   url,
 			objects: `desired: {a and b: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, c and d: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}, e: {apiVersion: v1, kind: Secret}}`,
 			want:    []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] compose the same Secret team/xr-url: give each a name of its own`},
+		},
+		"EarlierStepsWithoutNames": {
+			reason:  "Crossplane names the objects of earlier steps, so none of them is at an unknown place",
+			input:   `secrets: [{name: a, metadata: {nameExpression: composite.spec.empty}, data: [{key: k, value: "'v'"}]}]`,
+			objects: `desired: {b: {apiVersion: v1, kind: Secret}, c: {apiVersion: v1, kind: Secret, metadata: {namespace: team}}}`,
+			want:    []string{`Waiting nothing | Secret "a" is not created: secrets[0].metadata.nameExpression waits for a name that is not empty`},
 		},
 		"EarlierSteps": {
 			reason:  "several earlier steps compose the object, and others compose objects of other kinds and namespaces",
