@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -227,6 +228,36 @@ func TestCostOfExport(t *testing.T) {
 				if diff := cmp.Diff(object.Held(at.observed), out.Desired, protocmp.Transform()); out.State != Held || diff != "" {
 					t.Errorf("decide(...): %s: with %d of %d less, want state Held, got %s: -want, +got:\n%s", tc.reason, less, cost, out.State, diff)
 				}
+			}
+		})
+	}
+}
+
+// An export records the generations whose values it has, and only these.
+func TestGeneratedState(t *testing.T) {
+	three := generator.Reference{Generation: 3, UID: "g3"}
+	from := map[string]generatedFrom{
+		"admin": {Reference: three, Candidate: &generator.Reference{Generation: 4, UID: "g4"}},
+		"user":  {Reference: generator.Reference{Generation: 1, UID: "u1"}},
+		"new":   {Reference: generator.Reference{Generation: 1}}, // it is not stored yet
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		export plan.Export
+		want   string
+	}{
+		"None":        {"the export uses no generator", plan.Export{}, ""},
+		"Used":        {"a candidate is recorded only if the export uses it", plan.Export{Generators: []string{"admin"}}, `{"admin":{"generation":3,"uid":"g3"}}`},
+		"Two":         {"the export uses two generators", plan.Export{Generators: []string{"admin", "user"}}, `{"admin":{"generation":3,"uid":"g3"},"user":{"generation":1,"uid":"u1"}}`},
+		"Candidate":   {"the export uses only the candidate", plan.Export{Candidates: []string{"admin"}}, `{"admin":{"candidate":{"generation":4,"uid":"g4"}}}`},
+		"Both":        {"the export uses both", plan.Export{Generators: []string{"admin"}, Candidates: []string{"admin"}}, `{"admin":{"generation":3,"uid":"g3","candidate":{"generation":4,"uid":"g4"}}}`},
+		"NoCandidate": {"there is no candidate", plan.Export{Generators: []string{"user"}, Candidates: []string{"user"}}, `{"user":{"generation":1,"uid":"u1"}}`},
+		"NotStored":   {"a generation without a UID has no values yet", plan.Export{Generators: []string{"new"}, Candidates: []string{"new"}}, ""},
+		"Gone":        {"the generator has no generation", plan.Export{Generators: []string{"gone"}, Candidates: []string{"gone"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, generatedState(tc.export, from)); diff != "" {
+				t.Errorf("generatedState(...): %s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
