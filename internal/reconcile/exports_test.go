@@ -262,3 +262,14 @@ func TestGeneratedState(t *testing.T) {
 		})
 	}
 }
+
+// Only a Secret has a seal: its key would be in the data of a ConfigMap, which is not secret.
+func TestSealOfExport(t *testing.T) {
+	for kind, want := range map[object.Kind]bool{object.Secret: true, object.ConfigMap: false} {
+		data := map[string]sensitive.Bytes{"k": sensitive.FromString("made-up")}
+		state := stateOf(plan.Export{Name: "a", Kind: kind}, placement{resource: "a"}, nil, `{"admin":{"generation":1,"uid":"g1"}}`, data)
+		if _, sealed := state[generator.AnnotationSeal]; sealed != want || state[generator.AnnotationGenerated] == "" {
+			t.Errorf("stateOf(...): %s: want a seal: %v, got %v", kind, want, state)
+		}
+	}
+}

@@ -255,6 +255,12 @@ configMaps:
 			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
 			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
 		},
+		"ImmutableFalse": {
+			reason:  "nor if the input says so",
+			input:   `configMaps: [{name: c, immutable: false, data: [{key: k, value: "'old'"}]}]`,
+			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
+			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
+		},
 		"ConnectionDetails": {
 			reason: "those of an available Secret, and of a held one those that were published before",
 			input: `
