@@ -78,12 +78,9 @@ func (out *detailsRead) requireDesired(p *plan.Plan, req *request, used map[stri
 }
 
 // authorsDetails returns the inputs whose details the exports of the composite author use and are
-// allowed to use.
+// allowed to use. There are no such exports if composite authors must not request any.
 func authorsDetails(a *plan.Authors, wanted *plan.Authored) map[string]bool {
 	out := map[string]bool{}
-	if a == nil {
-		return out
-	}
 	for _, e := range wanted.Exports {
 		for _, d := range e.Data {
 			for _, r := range d.Value.References() {

@@ -44,7 +44,7 @@ func makeExports(s *session, req *request, placed placements, made generations) 
 			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", writersText(who), e.Kind, at)
 		}
 		o := ex.export(e, at)
-		if e.Item != nil && o.Warn {
+		if o.Warn {
 			warned[e.Path]++
 			o.Warn = warned[e.Path] <= limits.MessageItems
 		}
@@ -230,7 +230,7 @@ func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []s
 	}
 	labels := ex.texts(e, m.Labels, m.LabelsExpression, m.LabelValues, &why)
 	annotations := ex.texts(e, m.Annotations, m.AnnotationsExpression, m.AnnotationValues, &why)
-	if ex.quota != nil && !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
+	if !ex.quota.exceeded() && !ex.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
 		why.failed = append(why.failed, e.Path.String()+": is too large: "+tooMuch)
 	}
 	if !why.empty() {

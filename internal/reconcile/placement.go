@@ -205,9 +205,7 @@ func placeObserved(e plan.Export, want placement, composed string, observed wire
 func refuseSwapped(placed placements) {
 	wanted := map[target]*field.Path{}
 	for i, at := range placed.at {
-		if at.wants.name != "" {
-			wanted[at.wants] = placed.exports[i].Path
-		}
+		wanted[at.wants] = placed.exports[i].Path // the zero target is the place of no object
 	}
 	for i := range placed.at {
 		at := &placed.at[i]

@@ -96,9 +96,7 @@ func (s *successor) findFree() *freeObjects {
 		}
 		s.free.names[name] = object.Kind(kind)
 		s.free.byPlace[target{object.Kind(kind), ns, n}] = name
-		if export := tookOver(o); export != "" {
-			s.free.byExport[target{object.Kind(kind), ns, export}] = name
-		}
+		s.free.byExport[target{object.Kind(kind), ns, tookOver(o)}] = name // no export has an empty name
 	}
 	return s.free
 }
@@ -194,7 +192,7 @@ func isLeft(e plan.Export, at placement) func(key string) bool {
 	named := map[string]bool{}
 	for _, d := range e.Data {
 		named[d.Key] = true
-		if d.Key == "" && d.Value != nil {
+		if d.Key == "" {
 			spelled, _ := d.Value.Spelled()
 			for _, k := range spelled {
 				named[k.Name] = true
@@ -209,11 +207,10 @@ func isLeft(e plan.Export, at placement) func(key string) bool {
 // leftover returns the data of an object that an export takes over, without the keys that the export writes or prunes.
 // A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
 func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
-	held := object.Held(at.observed)
-	if held == nil || !at.isTakenOver(e) {
+	if !at.isTakenOver(e) {
 		return nil, nil
 	}
-	out, err := object.DataOf(wire.Of(held))
+	out, err := object.DataOf(wire.Of(object.Held(at.observed)))
 	left, text := isLeft(e, at), object.AppliedAsText(at.observed)
 	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || !left(key)) && !text(key) })
 	return out, err

@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,7 +56,7 @@ func urlWith(field string) string {
 // showNamed is show with the composition resource names of the objects.
 func showNamed(s *scene, t *testing.T) []string {
 	t.Helper()
-	s.req.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	s.req.Now, s.req.Random = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
 	r := s.run(t)
 	out := show(r)
 	for i, o := range r.Objects {
@@ -251,6 +252,18 @@ func TestTakeOver(t *testing.T) {
 			objects: "resources: {db: {object: {status: {endpoint: e}}, details: {username: canary-user}}, old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url, namespace: team, " + ownedByComposite + "}}}}",
 			want:    []string{"url: Available Secret team/xr-url {data: {host: e, user: canary-user}}"},
 		},
+		"OtherGroup": {
+			reason:  "and an object of another group, which may have the same kind",
+			input:   url,
+			objects: strings.Replace(formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret", "apiVersion: example.org/v1, kind: Secret", 1),
+			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
+		},
+		"InFile": {
+			reason:  "a file may omit the namespace of an object",
+			input:   url,
+			objects: formers(former{composed: "old", rest: formerData, metadata: "name: xr-url, " + ownedByComposite}),
+			want:    []string{written},
+		},
 		"OtherNamespace": {
 			reason:  "and so is one in another namespace",
 			input:   url,
@@ -291,6 +304,26 @@ func TestTakeOver(t *testing.T) {
 			want: []string{`generated/gone/1: Held! Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: true} | ` +
 				`Secret "url" (team/xr-url) is kept unchanged: secrets[0].immutable: its data changed, but the Secret is immutable: ` +
 				`delete Secret team/xr-url so that it is created again`},
+		},
+		"NameOfADeclaredGeneration": {
+			reason:  "only its annotation says that it is a generation of the input, and it stays the object of the export",
+			input:   url + "generators: [{name: admin, password: {}}]\n",
+			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
+			want: []string{
+				"generated/admin/1: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}",
+				`Waiting | generator "admin": its generation 1 is not stored yet`,
+			},
+		},
+		"NameOfADeclaredGenerationUnknown": {
+			reason:  "it is also kept while the name of the export is unknown",
+			input:   urlWith("metadata: {nameExpression: composite.spec.later}") + "generators: [{name: admin, password: {}}]\n",
+			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
+			want: []string{
+				"generated/admin/1: Held Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: false}",
+				`url: Waiting nothing | Secret "url" is not created: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "generated/admin/1"`,
+				`Waiting | generator "admin": its generation 1 is not stored yet`,
+			},
 		},
 		"AuthorOfThatName": {
 			reason:  "the object of a composite author is deleted first",
@@ -431,11 +464,27 @@ func TestUnknownNames(t *testing.T) {
 				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
 			},
 		},
+		"InvalidName": {
+			reason:  "also if the name is invalid",
+			input:   strings.Replace(later, "composite.spec.later", `"'A_b'"`, 1),
+			objects: formers(former{composed: "old", rest: formerData}),
+			want: []string{
+				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
+				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.nameExpression: returns an invalid name: cannot use name "A_b": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
+			},
+		},
 		"OtherKind": {
 			reason:  "a Secret is not the object of a ConfigMap",
 			input:   strings.Replace(later, "secrets:", "configMaps:", 1),
 			objects: formers(former{composed: "old", rest: formerData}),
 			want:    []string{strings.ReplaceAll(strings.Replace(waiting, "Secret", "ConfigMap", 1), "secrets[0]", "configMaps[0]")},
+		},
+		"OtherGroup": {
+			reason:  "an object of another group is not a Secret, even if its kind has the same name",
+			input:   later,
+			objects: strings.Replace(formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret", "apiVersion: example.org/v1, kind: Secret", 1),
+			want:    []string{waiting},
 		},
 		"NotFree": {
 			reason: "those of others are theirs",
@@ -491,6 +540,53 @@ func TestUnknownNames(t *testing.T) {
 			got := showNamed(newScene(t, plantest.Exports(c.input), c.objects), t)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// A later step knows which objects are only kept, and may take them over.
+func TestPossibleObjects(t *testing.T) {
+	const input = `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}, {name: b, data: [{key: k, value: "'v'"}]}]`
+	r := newScene(t, plantest.Exports(input), formers(former{composed: "old", rest: formerData})).run(t)
+	var got []string
+	for _, o := range r.Objects {
+		got = append(got, fmt.Sprintf("%s %s %v", o.Kind, o.Name, o.Possible))
+	}
+	if diff := cmp.Diff([]string{"Secret old true", "Secret a false", "Secret b false"}, got); diff != "" {
+		t.Errorf("Run(...): kinds, names, and whether the object is only kept: -want, +got:\n%s", diff)
+	}
+	if aside := r.Others[0]; !aside.Aside {
+		t.Errorf("Run(...): the composite is not ready because of %q", aside.Message)
+	}
+}
+
+// An earlier step may keep an object only because it may take the object over once it knows its names.
+func TestTakeOverFromEarlierStep(t *testing.T) {
+	const (
+		kept     = "{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: Opaque, data: {host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=}}"
+		conflict = `url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: set secrets[0].metadata.name to another name`
+		written  = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"
+	)
+	for name, tc := range map[string]struct {
+		reason, desired string
+		possible        string // the name of the resource that the earlier step may take over
+		want            string
+	}{
+		"Possible": {"the earlier step only keeps it", kept, "old", written},
+		"Composed": {"the earlier step composes it as it is observed", kept, "", conflict},
+		"Other":    {"the earlier step may take over another object", kept, "other", conflict},
+		"Changed":  {"a step in between has changed it, which then composes it", strings.Replace(kept, "b2xkLWhvc3Q=", "bmV3", 1), "old", conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			observed := former{composed: "old", rest: "type: Opaque, " + formerData}
+			s := newScene(t, plantest.Exports(url), formers(observed)+"desired: {old: "+tc.desired+"}\ncluster: ["+observed.object()+"]")
+			s.req.Possible = map[string]bool{tc.possible: true}
+			if diff := cmp.Diff([]string{tc.want}, showNamed(s, t)); diff != "" {
+				t.Errorf("Run(...): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if _, ok := s.req.Desired["old"]; !ok {
+				t.Errorf("Run(...): %s: it changed its request", tc.reason)
 			}
 		})
 	}
