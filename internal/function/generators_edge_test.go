@@ -7,7 +7,9 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
@@ -73,6 +75,50 @@ func TestConnectionDetailsThatComeLate(t *testing.T) {
 	c.Settle()
 	if c.Value("shop-aws", "username")+c.Value("shop-aws", "password") != "u2p2" || !strings.HasPrefix(c.Condition(), "Held") {
 		t.Errorf("what is exported shrinks when connection details are away: %s", c.Condition())
+	}
+}
+
+// A resource that has another UID after a restore from a backup keeps its state, so that its owner can accept it.
+func TestRestoredResourceKeepsItsState(t *testing.T) {
+	c := functiontest.NewControlPlane(t, accessKey("gracePeriod: 24h", "{fieldPath: spec.role, value: composite.spec.role}"))
+	c.Settle()
+	c.Ready("shop-key-1", map[string]string{"username": "u1"})
+	c.Settle()
+	want := c.AnnotationsOf("AccessKey", "shop-key-1")
+	functiontest.Set(c.Object("AccessKey", "shop-key-1"), "restored", "metadata", "uid")
+	c.Settle()
+	if !strings.HasPrefix(c.Condition(), "Conflict") {
+		t.Errorf("another object is used: %s", c.Condition())
+	}
+	if diff := cmp.Diff(want, c.AnnotationsOf("AccessKey", "shop-key-1"), protocmp.Transform()); diff != "" {
+		t.Errorf("the state of a resource in a conflict: -before, +after:\n%s", diff)
+	}
+	c.Annotate("export.fn.crossplane.io/accept-generation", "restored")
+	c.Settle()
+	if diff := cmp.Diff(want, c.AnnotationsOf("AccessKey", "shop-key-1"), protocmp.Transform()); diff != "" {
+		t.Errorf("the state of an accepted resource: -before, +after:\n%s", diff)
+	}
+}
+
+// Two names are enough if each generation is deleted before its name is used again. The one after next has the name of
+// the generation in use.
+func TestNamesThatAlternate(t *testing.T) {
+	c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange\n  gracePeriod: 24h",
+		"{fieldPath: metadata.name, value: \"['blue', 'green'][(generation.number - 1) % 2]\"}, {fieldPath: spec.role, value: composite.spec.role}"))
+	c.Settle()
+	for i, name := range []string{"blue", "green", "blue"} {
+		c.Ready(name, map[string]string{"username": fmt.Sprint(i)})
+		c.Settle()
+		if got := c.Value("shop-aws", "username"); got != fmt.Sprint(i) {
+			t.Fatalf("the export has the value of generation %s, not %d: %s", got, i, c.Condition())
+		}
+		c.Wait(25 * time.Hour)
+		c.Settle()
+		c.XR.GetFields()["spec"].GetStructValue().Fields["role"] = structpb.NewStringValue(fmt.Sprint(i))
+		c.Settle()
+		if c.Names() != "blue green shop-aws" {
+			t.Fatalf("generation %d does not exist: %s: %s", i+2, c.Names(), c.Condition())
+		}
 	}
 }
 

@@ -105,7 +105,8 @@ func (m *Generator) NamespacePath() *field.Path {
 
 // LacksNamespace reports whether its generations are in the namespace of the composite, which must have one.
 func (m *Generator) LacksNamespace() bool {
-	return m.Kind != KindResource && m.HasGenerations() && m.Namespace == ""
+	o := m.Makes.Object()
+	return HasData(o.APIVersion, o.Kind) && m.Namespace == ""
 }
 
 // HasGenerations reports whether its outputs are stored.

@@ -21,10 +21,27 @@ func (g *stepper) hold(t *trusted) {
 		}
 		desired := object.Held(k.object)
 		if desired == nil {
-			desired = g.manifestAsMade(k)
+			desired = withState(g.manifestAsMade(k), k.object)
 		}
 		g.compose(k, desired, false)
 	}
+}
+
+// withState returns a manifest with the observed state of its generation, which would otherwise be removed.
+func withState(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct {
+	more := map[string]*structpb.Value{}
+	for _, field := range []string{"labels", "annotations"} {
+		texts := plan.Texts(wire.OfValue(madeMetadata(manifest)[field]))
+		for name, text := range plan.Texts(plan.MetadataOf(observed).Get(field)) {
+			if strings.HasPrefix(name, object.StatePrefix) {
+				texts[name] = text
+			}
+		}
+		if len(texts) > 0 {
+			more[field] = textsValue(texts)
+		}
+	}
+	return withMetadata(manifest, more)
 }
 
 // manifestAsMade returns the manifest of a resource. The annotations of the resource can be changed.
@@ -32,9 +49,6 @@ func (g *stepper) hold(t *trusted) {
 // observed values.
 func (g *stepper) manifestAsMade(k *generation) *structpb.Struct {
 	apiVersion, kind, ns, name := object.Identity(k.object)
-	if plan.HasData(apiVersion, kind) && k.Kind != plan.KindResource {
-		return object.Held(k.object)
-	}
 	made := &structpb.Struct{}
 	if made.UnmarshalJSON(k.Resource) != nil {
 		made = &structpb.Struct{}
@@ -55,7 +69,6 @@ func (g *stepper) manifestAsMade(k *generation) *structpb.Struct {
 		delete(out.GetFields(), "status")
 		out.Fields["metadata"] = object.HeldMetadata(k.object)
 	}
-	out = copyOf(out)
 	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
 	return withName(out, ns, name)
 }

@@ -121,7 +121,8 @@ func (h *historyReader) lookUpCandidates() {
 	for _, name := range plan.SortedKeys(h.wanted) {
 		for _, c := range h.wanted[name].candidates {
 			h.lookUp(c.at, func(o wire.Struct) {
-				if h.mayBelong(name, o) {
+				// The input can give a new generation the name of another one, which was read before.
+				if !h.observed[resourceRef{c.at.Kind, c.at.Name}] && h.mayBelong(name, o) {
 					h.addFound(name, c.number, o, false)
 				}
 			})

@@ -239,6 +239,8 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
 	case !unlisted && s.isRenamed(p, req, found): // the export gets its own name again
 		at.observed = found
+	case composed == "":
+		at.conflict = fmt.Sprintf("%s %s of this composite has no composition resource name: delete it, or %s", e.Kind, at, rename)
 	case req.isTaken(composed) || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
 	case req.isAnother(e, composed, at.target):

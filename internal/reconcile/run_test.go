@@ -372,7 +372,7 @@ func TestRunPlaces(t *testing.T) {
 			reason:  "any client can create an object that the composite controls",
 			input:   url,
 			objects: found(owned),
-			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "" of this composite: set secrets[0].metadata.name to another name`},
+			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url of this composite has no composition resource name: delete it, or set secrets[0].metadata.name to another name`},
 		},
 		"NameOfAGeneration": {
 			reason:  "any client can create an object with the composition resource name of a generation",
@@ -806,11 +806,12 @@ secrets:
 			want:   []string{`generators[1].namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		},
 		"GeneratorNoNamespace": {
-			reason:  "a credential is in a Secret, which has a namespace; a resource of a generator may have none",
-			input:   "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}]",
+			reason:  "a Secret has a namespace; another resource of a generator may have none",
+			input:   "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}, {name: d, resource: {manifest: {apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token}, readyExpression: has(secret.token)}}]",
 			objects: cluster,
 			want: []string{
 				"generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
+				"generators[3].resource.manifest.metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
 			},
 		},
 		"GeneratorOfEarlierStep": {
