@@ -259,10 +259,10 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	}
 }
 
-// isTaken reports whether a composition resource name is that of a generation or of an earlier step, or is empty.
+// isTaken reports whether a composition resource name is that of a generation or of an earlier step.
 func (r *request) isTaken(composed string) bool {
 	_, earlier := r.Desired[composed]
-	return composed == "" || earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
+	return earlier || strings.HasPrefix(composed, plan.GenerationPrefix)
 }
 
 // isRenamed reports whether an object has the composition resource name of a generation only because its annotation was
