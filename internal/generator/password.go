@@ -191,7 +191,8 @@ func (c *passwordCompiler) counts() {
 		c.refuse(c.at.Child("length"), "%s and %s are %d characters, over the length of %d: "+
 			"use fewer of them, or a greater length", amount(digits, "digits", c.in.Digits),
 			amount(symbols, "symbols", c.in.Symbols), digits+symbols, length)
-	default: // at most the longest length
+	default:
+		//nolint:gosec // at most the longest length
 		c.out.digits, c.out.symbols, c.out.letters = int(digits), int(symbols), int(length-digits-symbols)
 	}
 }

@@ -62,7 +62,7 @@ func NewSalt(random io.Reader) (sensitive.Bytes, error) {
 // SourceHash returns a code over the source of a derived generation, keyed with the generation's data. Because of the salt
 // in the data, guesses of the source cannot be tested with the code and the outputs.
 func SourceHash(data Outputs, source Source) string {
-	texts := []string{string(source.Text.Reveal())}
+	texts := []string{string(source.Text.Reveal())} //nolint:prealloc // The other texts are few.
 	for _, key := range slices.Sorted(maps.Keys(source.Map)) {
 		texts = append(texts, key, string(source.Map[key].Reveal()))
 	}

@@ -222,25 +222,22 @@ func refuseSwapped(placed placements) {
 // An object with another composition resource name is taken over once the composite lists it. Until then it is
 // kept, so that the composite lists it.
 func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *placement, found wire.Struct) {
-	_, _, _, controlled := object.ControllerOf(found)
 	rename := "set " + e.NamePath().String() + " to another name"
 	if x := e.Metadata.NameExpr; x != nil {
 		rename = "make " + x.Source().Path + " return another name"
 	}
+	at.see = see(found)
+	if why := s.notComposed(found); why != "" {
+		at.conflict = fmt.Sprintf("%s %s %s%s", e.Kind, at, why, rename)
+		return
+	}
 	composed := object.CompositionResourceName(found)
 	unlisted := !lists(s.object, at.target)
-	at.see = see(found)
 	switch {
-	case !controlled:
-		at.conflict = fmt.Sprintf("%s %s exists and has no controller: delete it, or %s", e.Kind, at, rename)
-	case !s.controls(found):
-		at.conflict = fmt.Sprintf("%s %s exists and is controlled by %s%s", e.Kind, at, s.otherController(found), rename)
 	case plan.IsAuthors(composed) && !e.Author: // it is deleted
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
 	case !unlisted && s.isRenamed(p, req, found): // the export gets its own name again
 		at.observed = found
-	case composed == "":
-		at.conflict = fmt.Sprintf("%s %s of this composite has no composition resource name: delete it, or %s", e.Kind, at, rename)
 	case req.isTaken(composed) || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
 	case req.isAnother(e, composed, at.target):
@@ -257,6 +254,21 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	default:
 		at.observed, at.unlisted = found, unlisted
 	}
+}
+
+// notComposed returns why an object is not a composed resource of this composite, or nothing. The text ends before another
+// way to resolve that.
+func (s *session) notComposed(found wire.Struct) string {
+	_, _, _, controlled := object.ControllerOf(found)
+	switch {
+	case !controlled:
+		return "exists and has no controller: delete it, or "
+	case !s.controls(found):
+		return "exists and is controlled by " + s.otherController(found)
+	case object.CompositionResourceName(found) == "":
+		return "of this composite has no composition resource name: delete it, or "
+	}
+	return ""
 }
 
 // isTaken reports whether a composition resource name is that of a generation or of an earlier step.
