@@ -313,6 +313,16 @@ func TestRotateAnnotation(t *testing.T) {
 	}
 }
 
+func TestRotateOneOfTwoNames(t *testing.T) {
+	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword)
+	c.Settle()
+	c.Annotate(rotateKey, "root=1, admin=1") // there is no generator root
+	c.Settle()
+	if !strings.Contains(c.Names(), "shop-admin-2") {
+		t.Errorf("admin is not rotated: %s", c.Names())
+	}
+}
+
 // A certificate that must be renewed waits for a CA that must also be renewed.
 func TestCertificateAndItsCAAtOnce(t *testing.T) {
 	c := functiontest.NewControlPlane(t, `

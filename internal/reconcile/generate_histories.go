@@ -274,10 +274,15 @@ func isDeleted(o wire.Struct) bool {
 }
 
 // readTokens reads the composite's annotation: by generator, the token that requests another generation. The
-// result wrong is its first error.
+// result wrong is its first error. An error does not affect other generators.
 func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens map[string]string, wrong string) {
 	tokens = map[string]string{}
 	text := plan.MetadataOf(s.object).At("annotations", plan.RotateAnnotation).Text()
+	refuse := func(format string, args ...any) {
+		if wrong == "" {
+			wrong = fmt.Sprintf("the composite's annotation "+plan.RotateAnnotation+" "+format, args...)
+		}
+	}
 	for pair := range strings.FieldsFuncSeq(text, isSeparator) {
 		name, token, ok := strings.Cut(pair, "=")
 		m := p.Generator(name)
@@ -292,19 +297,15 @@ func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens ma
 			if len(p.Generators) > 0 {
 				example = p.Generators[0].Name
 			}
-			return tokens, fmt.Sprintf("the composite's annotation %s must be <generator>=<anything new>, for example %s=1",
-				plan.RotateAnnotation, example)
+			refuse("must be <generator>=<anything new>, for example %s=1", example)
 		case m != nil && !m.HasGenerations():
-			return tokens, fmt.Sprintf(
-				"the composite's annotation %s names %s, which is a totp generator and has no generations",
-				plan.RotateAnnotation, m)
+			refuse("names %s, which is a totp generator and has no generations", m)
 		case len(p.Generators) > 0 && !has(name):
-			return tokens, fmt.Sprintf("the composite's annotation %s names a generator that this step does not have. "+
-				"This step has: %s",
-				plan.RotateAnnotation, plan.Shorten(plan.NamesOf(p.Generators), ", "))
+			refuse("names a generator that this step does not have. This step has: %s",
+				plan.Shorten(plan.NamesOf(p.Generators), ", "))
 		}
 	}
-	return tokens, ""
+	return tokens, wrong
 }
 
 // salt returns the salt of hashes, which is the composite's name. It stays the same after a restore

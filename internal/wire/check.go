@@ -45,28 +45,11 @@ func longBody(b []byte, i, end int) (from, to int, ok bool) {
 // a key and a value.
 func keyOf(b []byte, i, end int) (value int, ok bool) {
 	from, to, ok := body(b, i, end, tagKey)
-	if !ok || !isText(b[from:to]) {
+	if !ok || !utf8.Valid(b[from:to]) {
 		return 0, false
 	}
 	value, to, ok = body(b, to, end, tagValue)
 	return value, ok && to == end
-}
-
-// isText reports whether b is UTF-8, which nearly always is ASCII.
-func isText(b []byte) bool {
-	for s := b; ; s = s[8:] {
-		if len(s) < 8 {
-			for _, c := range s {
-				if c >= utf8.RuneSelf {
-					return utf8.Valid(b)
-				}
-			}
-			return true
-		}
-		if binary.LittleEndian.Uint64(s)&0x8080808080808080 != 0 {
-			return utf8.Valid(b)
-		}
-	}
 }
 
 func isStruct(b []byte, i, end, depth int) bool {
@@ -106,7 +89,7 @@ func isValue(b []byte, i, end, depth int) bool {
 		case !ok || to != end:
 			return false
 		case tag == tagString:
-			return isText(b[from:to])
+			return utf8.Valid(b[from:to])
 		case depth == maxDepth:
 			return false
 		case tag == tagStruct:

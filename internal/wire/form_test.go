@@ -109,3 +109,9 @@ func TestTextsAreCopies(t *testing.T) {
 		t.Error("what protobuf decoded has changed with the bytes")
 	}
 }
+
+func TestTakeOfAnotherTag(t *testing.T) {
+	if field, rest := take([]byte{tagKey, 1, 'a'}, tagValue); field != nil || rest != nil {
+		t.Errorf("took %q and left %q, want nothing", field, rest)
+	}
+}
