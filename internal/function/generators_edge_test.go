@@ -2,6 +2,7 @@ package function_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,25 @@ func TestRestoredResourceKeepsItsState(t *testing.T) {
 	c.Settle()
 	if diff := cmp.Diff(want, c.AnnotationsOf("AccessKey", "shop-key-1"), protocmp.Transform()); diff != "" {
 		t.Errorf("the state of an accepted resource: -before, +after:\n%s", diff)
+	}
+}
+
+// A resource that the composite lists late is deleted, and the message says so.
+func TestResourceThatIsListedLate(t *testing.T) {
+	c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange\n  gracePeriod: 24h", "{fieldPath: spec.role, value: composite.spec.role}"))
+	c.Settle()
+	c.Ready("shop-key-1", map[string]string{"username": "u1"})
+	c.Settle()
+	c.XR.GetFields()["spec"].GetStructValue().Fields["role"] = structpb.NewStringValue("writer")
+	c.Settle()
+	c.Wait(time.Hour)
+	isNew := func(key string) bool { return strings.HasSuffix(key, "shop-key-2") }
+	c.ReconcileStale(slices.DeleteFunc(slices.Clone(c.Listed), isNew)...)
+	c.Reconcile()
+	want := `generator "key": AccessKey team-a/shop-key-2 with UID uid-3 is not used, because it does not prove that it is ` +
+		"generation 2: another client created or changed it. It is deleted;"
+	if strings.Contains(c.Names(), "shop-key-2") || !strings.Contains(c.Condition(), want) {
+		t.Errorf("there are %s, and the message is %q", c.Names(), c.Condition())
 	}
 }
 

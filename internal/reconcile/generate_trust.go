@@ -256,11 +256,14 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 
 // unprovenOutcome warns that the composite lists an object that is not proven to be a generation.
 func unprovenOutcome(k *generation) Outcome {
-	ref := k.reference()
+	ref, end := k.reference(), "It is kept for the grace period, and then deleted"
+	if k.Surplus {
+		end = "It is deleted"
+	}
 	return Outcome{Warn: true, Message: fmt.Sprintf(
 		"generator %q: %s %s/%s with UID %s is not used, because it does not prove that it is generation %d: "+
-			"another client created or changed it. It is kept for the grace period, and then deleted",
-		k.Generator, ref.Kind, ref.Namespace, ref.Name, ref.UID, k.Number)}
+			"another client created or changed it. %s",
+		k.Generator, ref.Kind, ref.Namespace, ref.Name, ref.UID, k.Number, end)}
 }
 
 // staleBefore returns the error for an object that the composite may list once Crossplane reads it again.
