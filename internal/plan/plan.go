@@ -317,6 +317,9 @@ const RotateAnnotation = object.StatePrefix + "rotate"
 // MetadataOf returns the metadata of an object.
 func MetadataOf(o wire.Struct) wire.Struct { return o.Get("metadata").Struct() }
 
+// UIDOf returns the UID of an object, or nothing for an object in a file that has none.
+func UIDOf(o wire.Struct) string { return MetadataOf(o).Get("uid").Text() }
+
 // Shorten lists the first items, and counts the rest.
 func Shorten(items []string, separator string) string {
 	if n := len(items) - limits.MessageItems; n > 0 {

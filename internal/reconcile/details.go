@@ -103,7 +103,7 @@ func authorsDetails(a *plan.Authors, wanted *plan.Authored) map[string]bool {
 // read reads the connection Secret of a resource: only its data are connection details. A resource without a
 // UID, as in a file, keeps its own details, because no Secret can refer to it.
 func (out *detailsRead) read(req *request, d detailsOwner, used bool) observation.Resource {
-	if plan.MetadataOf(d.Object).Get("uid").Text() == "" || !rulesRequire {
+	if plan.UIDOf(d.Object) == "" || !rulesRequire {
 		return d.Resource
 	}
 	res := observation.Resource{Object: d.Object}
@@ -171,7 +171,7 @@ func (d detailsOwner) cannotUse(cause string, args ...any) *expression.Failed {
 func (d detailsOwner) in(secret wire.Struct) (observation.Details, error) {
 	_, _, ns, name := object.Identity(secret)
 	uid, kind, by, controlled := object.ControllerOf(secret)
-	own := plan.MetadataOf(d.Object).Get("uid").Text()
+	own := plan.UIDOf(d.Object)
 	_, ownKind, _, ownName := object.Identity(d.Object)
 	switch {
 	case !controlled:

@@ -64,7 +64,7 @@ func (g *stepper) manifestAsMade(k *generation) *structpb.Struct {
 		}
 	}
 	out := made
-	if plan.MetadataOf(k.object).Get("uid").Text() != "" || len(made.GetFields()) == 0 { // a file may omit fields
+	if plan.UIDOf(k.object) != "" || len(made.GetFields()) == 0 { // a file may omit fields
 		out = observedOf(made, k.object)
 		delete(out.GetFields(), "status")
 		out.Fields["metadata"] = object.HeldMetadata(k.object)

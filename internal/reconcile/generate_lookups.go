@@ -68,7 +68,7 @@ func (h *historyReader) addFound(name string, number int, o wire.Struct, listed 
 	composed := object.CompositionResourceName(o)
 	shown, ok := h.req.Observation.Resources[composed]
 	// Crossplane keeps the name of the object that it shows.
-	taken := ok && plan.MetadataOf(shown.Object).Get("uid").Text() != k.id()
+	taken := ok && plan.UIDOf(shown.Object) != k.id()
 	if composed != "" && !taken && !h.composes(composed) {
 		k.composed = composed
 	}
@@ -89,7 +89,7 @@ func (h *historyReader) lookUpAccepted() {
 			continue
 		}
 		h.lookUp(at, func(o wire.Struct) {
-			if h.accepted[plan.MetadataOf(o).Get("uid").Text()] {
+			if h.accepted[plan.UIDOf(o)] {
 				h.addFound(name, ref.Generation, o, h.refs[resourceRef{ref.Kind, ref.Name}])
 			}
 		})
@@ -135,6 +135,6 @@ func (h *historyReader) mayBelong(name string, o wire.Struct) bool {
 	composed := object.CompositionResourceName(o)
 	other, _, ok := plan.ParseGeneration(composed)
 	label := labeledWith(o)
-	return (h.controls(o) || h.accepted[plan.MetadataOf(o).Get("uid").Text()]) &&
+	return (h.controls(o) || h.accepted[plan.UIDOf(o)]) &&
 		!plan.IsAuthors(composed) && (!ok || other == name) && (label == "" || label == name)
 }

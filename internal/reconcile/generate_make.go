@@ -73,7 +73,7 @@ func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct)
 	if w.Makes.Names() {
 		at = w.Path.Child(w.Kind, "set")
 	}
-	switch uid := plan.MetadataOf(o).Get("uid").Text(); {
+	switch uid := plan.UIDOf(o); {
 	case own && plan.IsAuthors(composed):
 		g.write(c.target(), plan.GenerationName(w.Name, c.number)) // so that the author's object is deleted
 		return waitingFor("%s, which a composite author requests, to be deleted", c.at)
@@ -95,7 +95,7 @@ func (c *candidate) target() target {
 
 // isGeneration reports whether an object is an existing generation.
 func (g *stepper) isGeneration(o wire.Struct) bool {
-	uid := plan.MetadataOf(o).Get("uid").Text()
+	uid := plan.UIDOf(o)
 	for _, t := range g.trusted {
 		if slices.ContainsFunc(t.proven, func(k *generation) bool { return k.id() == uid }) {
 			return true

@@ -36,7 +36,7 @@ type generation struct {
 
 // id returns the UID, which differs from that of an earlier object with the same name.
 func (k *generation) id() string {
-	if uid := plan.MetadataOf(k.object).Get("uid").Text(); uid != "" {
+	if uid := plan.UIDOf(k.object); uid != "" {
 		return uid
 	}
 	_, _, ns, name := object.Identity(k.object) // of a file
@@ -97,7 +97,7 @@ func (a verifier) claim(h *history, k *generation) generator.Claim {
 
 // complete reports whether an object has everything that a step creates.
 func (a verifier) complete(m *plan.Generator, k *generation) bool {
-	if isFile := plan.MetadataOf(k.object).Get("uid").Text() == ""; !a.controls(k.object) && !isFile || k.Surplus {
+	if isFile := plan.UIDOf(k.object) == ""; !a.controls(k.object) && !isFile || k.Surplus {
 		return false
 	}
 	if !isV1Secret(k.object) {

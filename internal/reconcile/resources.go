@@ -26,7 +26,7 @@ type composite struct {
 // has spec.crossplane, the composite author can write a claimRef.
 func compositeOf(xr wire.Struct) composite {
 	_, _, ns, name := object.Identity(xr)
-	out := composite{object: xr, name: name, uid: plan.MetadataOf(xr).Get("uid").Text(), namespace: ns, cluster: ns == ""}
+	out := composite{object: xr, name: name, uid: plan.UIDOf(xr), namespace: ns, cluster: ns == ""}
 	if isLegacy(xr) {
 		out.namespace = xr.At("spec", "claimRef", "namespace").Text()
 	}
