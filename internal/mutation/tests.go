@@ -105,7 +105,7 @@ func (b *binary) recordTest(t *test, slow time.Duration) error {
 }
 
 // longestWait is how long tests may wait for something that does not happen.
-const longestWait = 10 * time.Minute
+const longestWait = 2 * time.Minute
 
 // Fast tests run in the first process, and the next ones in the second one. Each other test runs in its own.
 const (
