@@ -101,7 +101,23 @@ func TestRestoredResourceKeepsItsState(t *testing.T) {
 	}
 }
 
-// A resource that the composite lists late is deleted, and the message says so.
+// Resources of two API groups can have one kind and name. Crossplane has not yet listed one of them.
+func TestNamesInTwoGroups(t *testing.T) {
+	one := `
+- name: %[1]s
+  resource:
+    manifest: {apiVersion: %[1]s.example.org/v1, kind: User}
+    set: [{fieldPath: metadata.name, value: "'u-' + string(generation.number)"}]`
+	c := functiontest.NewControlPlane(t, "generators:"+fmt.Sprintf(one, "a")+fmt.Sprintf(one, "b"))
+	c.Reconcile()
+	c.ReconcileStale("a.example.org/v1|User|team-a|u-1")
+	c.Reconcile()
+	if c.Names() != "u-1 u-1" {
+		t.Errorf("there are %s: %s", c.Names(), c.Condition())
+	}
+}
+
+// A resource that the composite lists late is deleted, and the message does not say that it is kept.
 func TestResourceThatIsListedLate(t *testing.T) {
 	c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange\n  gracePeriod: 24h", "{fieldPath: spec.role, value: composite.spec.role}"))
 	c.Settle()
@@ -114,7 +130,7 @@ func TestResourceThatIsListedLate(t *testing.T) {
 	c.ReconcileStale(slices.DeleteFunc(slices.Clone(c.Listed), isNew)...)
 	c.Reconcile()
 	want := `generator "key": AccessKey team-a/shop-key-2 with UID uid-3 is not used, because it does not prove that it is ` +
-		"generation 2: another client created or changed it. It is deleted;"
+		"generation 2: another client created or changed it. It is no longer desired;"
 	if strings.Contains(c.Names(), "shop-key-2") || !strings.Contains(c.Condition(), want) {
 		t.Errorf("there are %s, and the message is %q", c.Names(), c.Condition())
 	}

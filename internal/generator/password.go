@@ -70,8 +70,8 @@ type Password struct {
 	encode                   func([]byte) string
 }
 
-// CompilePassword compiles a section of the input at a path, or returns all diagnostics. Make always finds characters for
-// a password that compiles.
+// CompilePassword compiles a section of the input at a path, or returns all diagnostics. Make always finds characters
+// for a password that compiles.
 func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, field.ErrorList) {
 	p := &Password{noUpper: in.NoUpper, allowRepeat: ptr.Deref(in.AllowRepeat, false), encode: encodings[in.Encoding]}
 	c := &passwordCompiler{at: at, in: in, out: p}
@@ -171,7 +171,8 @@ type passwordCompiler struct {
 	out *Password
 }
 
-// counts computes the number of characters in each class. They stay zero if they do not fit into the length.
+// counts computes the number of characters in each class. Without a valid length, they stay zero. If they do not fit into
+// the length, only the number of symbols is set, whose characters are checked in any case.
 func (c *passwordCompiler) counts() {
 	length := ptr.Deref(c.in.Length, defaultLength)
 	digits, symbols := ptr.Deref(c.in.Digits, length/4), ptr.Deref(c.in.Symbols, length/4)
@@ -191,6 +192,7 @@ func (c *passwordCompiler) counts() {
 		c.refuse(c.at.Child("length"), "%s and %s are %d characters, over the length of %d: "+
 			"use fewer of them, or a greater length", amount(digits, "digits", c.in.Digits),
 			amount(symbols, "symbols", c.in.Symbols), digits+symbols, length)
+		c.out.symbols = int(symbols) //nolint:gosec // at most the longest length
 	default:
 		//nolint:gosec // at most the longest length
 		c.out.digits, c.out.symbols, c.out.letters = int(digits), int(symbols), int(length-digits-symbols)

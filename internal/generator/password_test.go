@@ -164,16 +164,16 @@ func TestCompilePasswordFaults(t *testing.T) {
 			want:   []string{"digits: 9 digits are over the length of 8", "symbols: 9 symbols are over the length of 8"},
 		},
 		"DigitsOverTheLength": {
-			reason: "the total is not reported as well", in: `{length: 8, digits: 9, symbols: 0}`,
+			reason: "the total is not reported", in: `{length: 8, digits: 9, symbols: 0}`,
 			want: []string{"digits: 9 digits are over the length of 8"},
 		},
 		"SymbolsOverTheLength": {
-			reason: "the total is not reported as well", in: `{length: 8, digits: 0, symbols: 9}`,
+			reason: "the total is not reported", in: `{length: 8, digits: 0, symbols: 9}`,
 			want: []string{"symbols: 9 symbols are over the length of 8"},
 		},
 		"OnlySymbols": {reason: "no letters at all are fine", in: `{length: 8, digits: 0, symbols: 8}`},
 		"OneSymbol": {
-			reason: "one symbol without a repeat is enough for one", in: `{symbols: 2, symbolCharacters: "!", allowRepeat: false}`,
+			reason: "one character is not enough for two symbols", in: `{symbols: 2, symbolCharacters: "!", allowRepeat: false}`,
 			want: []string{"symbols: 2 symbols without repeats need 2 different characters, and symbolCharacters has 1: set allowRepeat, or ask for at most 1 symbols"},
 		},
 		"TooFewValidSymbols": {
@@ -194,6 +194,13 @@ func TestCompilePasswordFaults(t *testing.T) {
 		"NoSymbolsWithoutRepeats": {
 			reason: "repeats would not help", in: `{length: 4, symbols: 1, symbolCharacters: "", allowRepeat: false}`,
 			want: []string{"symbolCharacters: is empty, but the password must have 1 symbol: set symbols to 0"},
+		},
+		"TooManyTogetherWithoutSymbols": {
+			reason: "both are reported", in: `{length: 8, digits: 5, symbols: 5, symbolCharacters: ""}`,
+			want: []string{
+				"length: 5 digits and 5 symbols are 10 characters, over the length of 8: use fewer of them, or a greater length",
+				"symbolCharacters: is empty, but the password must have 5 symbols: set symbols to 0",
+			},
 		},
 		"MostSymbols": {
 			reason: "the limit is allowed", in: fmt.Sprintf(`{symbolCharacters: %q}`, strings.Repeat("!", 256)),

@@ -129,7 +129,7 @@ func TestTrusted(t *testing.T) {
 			known: Known{Recorded: twenty},
 		},
 		"HighestInUse": {
-			reason: "lower numbers may be of other objects", want: []string{"b20"},
+			reason: "lower numbers may belong to other objects", want: []string{"b20"},
 			claims: []Claim{unchanged("x", 1), unchanged("b20", 20)}, known: Known{Recorded: twenty},
 		},
 		"Chain": {

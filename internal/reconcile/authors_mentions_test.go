@@ -59,7 +59,7 @@ func TestAuthorsMentions(t *testing.T) {
 		"ListOfSecretNames":   {"an item is text", "{spec: {pullSecrets: [x, shop-db]}}", only("Secret", "spec.pullSecrets[1]")},
 		"KindSecret":          {"the kind beside the name", "{spec: {from: [{kind: Secret, name: shop-db}]}}", only("Secret", "spec.from[0].name")},
 		"KindConfigMap":       {"the kind beside the name", "{spec: {from: [{kind: ConfigMap, name: shop-db}]}}", only("ConfigMap", "spec.from[0].name")},
-		"KindBeforeField":     {"the kind beside the name is more than the name of the field", "{spec: {secretRef: {kind: ConfigMap, name: shop-db}}}", only("ConfigMap", "spec.secretRef.name")},
+		"KindBeforeField":     {"the kind beside the name takes precedence over the name of the field", "{spec: {secretRef: {kind: ConfigMap, name: shop-db}}}", only("ConfigMap", "spec.secretRef.name")},
 		"OtherKind":           {"an object of another kind may create a Secret of its own name", "{spec: {secretRef: {kind: VaultSecret, name: shop-db}}}", both("spec.secretRef.name")},
 		"Manifest":            {"the name of a Secret", "{spec: {manifest: {apiVersion: v1, kind: Secret, metadata: {name: shop-db}}}}", only("Secret", "spec.manifest.metadata.name")},
 		"ManifestOfConfigMap": {"the name of a ConfigMap", "{spec: {manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: shop-db}}}}", only("ConfigMap", "spec.manifest.metadata.name")},
@@ -229,7 +229,7 @@ func TestAuthorsMentionsInFieldNames(t *testing.T) {
 	}
 }
 
-// What this input composes, and what it has composed, also refers to names. Objects of composite authors do not.
+// Resources that this input composes, or composed before, also refer to names. Objects of composite authors do not.
 func TestAuthorsMentionsInThisInput(t *testing.T) {
 	const name = "shop-db"
 	for test, c := range map[string]struct {

@@ -38,7 +38,7 @@ func asks(spec string) string {
 composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3, region: eu, %s}}`, spec)
 }
 
-// observedAuthors are two Secrets and a ConfigMap that the author asked for once.
+// observedAuthors are two Secrets and a ConfigMap that the author requested for once.
 const observedAuthors = `
 resources:
   db:
@@ -98,7 +98,7 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 			},
 		},
 		"Names": {
-			"an export cannot have the name of what an author asks for",
+			"an export cannot have the name of what an author requests",
 			"fromComposite: {fieldPath: spec.a}\nsecrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
 			[]string{"secrets[0].name: must not begin with fromComposite/, which is reserved for exports of composite authors"},
 		},
@@ -339,7 +339,7 @@ resources:
 			},
 		},
 		"Removed": {
-			reason:  "what is no longer asked for is no longer desired",
+			reason:  "what is no longer requested for is no longer desired",
 			objects: observedAuthors,
 			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}]}`,
 			want:    []string{"Available Secret team/a {data: {k: v}}"},
@@ -366,7 +366,7 @@ resources:
 			},
 		},
 		"NoList": {
-			reason:  "of this list it is not known what it asks for; the others go on",
+			reason:  "of this list it is not known what it requests; the others go on",
 			objects: observedAuthors,
 			spec:    `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
 			want: []string{
@@ -452,7 +452,7 @@ resources:
 			},
 		},
 		"EarlierStepKeepsItsObject": {
-			reason: "an existing object that an earlier step composes is left to that step, even if it is unclear who asks for it",
+			reason: "an existing object that an earlier step composes is left to that step, even if it is unclear who requests it",
 			objects: observedAuthors + `
 desired:
   fromComposite/Secret/a: {apiVersion: v1, kind: Secret, metadata: {name: a}}
@@ -552,7 +552,7 @@ resources:
 		want         []string
 	}{
 		"Holds": {
-			reason: "while it is asked for, it is let go of, so that Crossplane deletes it",
+			reason: "while it is requested for, it is let go of, so that Crossplane deletes it",
 			spec:   `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
 			want: []string{waits, `Conflict! nothing | ` +
 				`Secret "xr-own": the Composition itself composes Secret team/xr-own: choose another name in spec.operatorSpec.secretExpressions[0].name`},
@@ -609,15 +609,15 @@ resources:
 		"AnotherGroup":   {"the claim has a composite of another group that has the same name", composite(claim), fmt.Sprintf(other, "apiVersion: example.com/v1, kind: XApp, name: xr"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
 		"ClaimIsNew":     {"Crossplane has not written the reference yet", composite(claim), fmt.Sprintf(other, ""), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
 		"NoClaim":        {"there is no such claim", composite(claim), "", []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
-		"Half":           {"an object of another group is never asked for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
+		"Half":           {"an object of another group is never requested for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
 		"SimilarGroup":   {"a group that begins with the composite's is another one", composite("claimRef: {apiVersion: example.organization/v1, kind: AppClaim, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
 		"ClaimLacksKind": {"without a kind it is no reference", composite("claimRef: {apiVersion: example.org/v1, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
 		"ClaimLacksName": {"without a name any claim of the namespace would be read", composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"), fmt.Sprintf(other, its), []string{noClaim}, []string{lookUp}},
 		"None":           {"it has no claim", composite(""), "", []string{none}, nil},
 		"ClusterScoped":  {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{none}, nil},
 		"AsksNothing":    {"a namespace is needed only for an object", asksNothing, "", nil, nil},
-		"Existing":       {"objects stay, whether the author asks for them or not", composite(claim), existing, append(kept, notOwn), []string{"AppClaim theirs/app"}},
-		"Removed":        {"the author no longer asks for them", asksNothing, existing, nil, nil},
+		"Existing":       {"objects stay, whether the author requests them or not", composite(claim), existing, append(kept, notOwn), []string{"AppClaim theirs/app"}},
+		"Removed":        {"the author no longer requests them", asksNothing, existing, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newScene(t, plantest.Exports(input), c.composite, c.objects).run(t)
@@ -665,7 +665,7 @@ func allAuthors(t *testing.T, r *reconcile.Result) {
 	}
 }
 
-// authorsObject is an object in the cluster that a composite's author asked for.
+// authorsObject is an object in the cluster that a composite's author requested for.
 func authorsObject(kind, name, labels, data string) string {
 	return fmt.Sprintf(`{apiVersion: v1, kind: %s, metadata: {name: %s, namespace: team, labels: %s, annotations: {crossplane.io/composition-resource-name: fromComposite/%s/%s},
   ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}, data: {%s}}`, kind, name, labels, kind, name, data)
@@ -816,33 +816,33 @@ func TestAuthorsOfAnEarlierStep(t *testing.T) {
 func TestAuthorsDoNotBecomeMore(t *testing.T) {
 	const input, noName = "fromComposite: {fieldPath: spec.operatorSpec}", `{key: k, value: "'v'"}`
 	for name, c := range map[string]struct {
-		reason  string
-		exist   int      // objects that exist, named old0 and so on
-		asked   []string // names of objects
-		unknown bool     // another entry has no name
-		want    map[string]int
-		refused []string
+		reason    string
+		exist     int      // objects that exist, named old0 and so on
+		requested []string // names of objects
+		unknown   bool     // another entry has no name
+		want      map[string]int
+		refused   []string
 	}{
 		"UpToTheLimit": {
-			reason: "two more objects fit", exist: limits.AuthorEntries - 2, asked: []string{"new0", "new1", "new2"}, unknown: true,
+			reason: "two more objects fit", exist: limits.AuthorEntries - 2, requested: []string{"new0", "new1", "new2"}, unknown: true,
 			want:    map[string]int{"old kept": limits.AuthorEntries - 2, "new Available": 2, "new Held": 1},
 			refused: []string{`Held nothing | ConfigMap "new2" is not created: there are 62 objects, and it is unknown which of them are still requested`},
 		},
 		"OldOnes": {
-			reason: "an object that exists already is not created", exist: limits.AuthorEntries, asked: []string{"old0", "old1", "new0"}, unknown: true,
+			reason: "an object that exists already is not created", exist: limits.AuthorEntries, requested: []string{"old0", "old1", "new0"}, unknown: true,
 			want:    map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 2, "new Held": 1},
 			refused: []string{`Held nothing | ConfigMap "new0" is not created: there are 64 objects, and it is unknown which of them are still requested`},
 		},
 		"OldOnesBeforeNewOnes": {
-			reason: "objects that exist are counted once", exist: limits.AuthorEntries - 2, asked: []string{"old0", "old1", "xnew0", "xnew1"}, unknown: true,
+			reason: "objects that exist are counted once", exist: limits.AuthorEntries - 2, requested: []string{"old0", "old1", "xnew0", "xnew1"}, unknown: true,
 			want: map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 4, "xnew Available": 2},
 		},
 		"Conflicts": {
-			reason: "an object that is not created because of its name does not count", exist: limits.AuthorEntries - 2, asked: []string{"in-use", "new0", "new1"}, unknown: true,
+			reason: "an object that is not created because of its name does not count", exist: limits.AuthorEntries - 2, requested: []string{"in-use", "new0", "new1"}, unknown: true,
 			want: map[string]int{"old kept": limits.AuthorEntries - 2, "in-use Conflict": 1, "new Available": 2},
 		},
 		"Known": {
-			reason: "the objects that are no longer asked for are deleted", exist: limits.AuthorEntries, asked: []string{"new0"},
+			reason: "the objects that are no longer requested for are deleted", exist: limits.AuthorEntries, requested: []string{"new0"},
 			want: map[string]int{"new Available": 1},
 		},
 	} {
@@ -852,7 +852,7 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 				objects += fmt.Sprintf("  fromComposite/ConfigMap/old%d: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: old%d, namespace: team}}}\n", i, i)
 			}
 			var entries []string
-			for _, name := range c.asked {
+			for _, name := range c.requested {
 				entries = append(entries, fmt.Sprintf(`{name: %s, key: k, value: "'v'"}`, name))
 			}
 			if c.unknown {
@@ -904,7 +904,7 @@ func TestAuthorsShareNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkAuthors is a composite that asks for a Secret of three keys: with what is
+// BenchmarkAuthors is a composite that requests a Secret of three keys: with what is
 // kept compiled, and beside it as it would be without.
 func BenchmarkAuthors(b *testing.B) {
 	input := plantest.Exports(authorsInput)
@@ -926,14 +926,14 @@ func BenchmarkAuthors(b *testing.B) {
 	}
 }
 
-// BenchmarkAuthorsNames is a composite that asks for as many names as it may, beside
+// BenchmarkAuthorsNames is a composite that requests as many names as it may, beside
 // 3.5 MiB of texts that may have them: words that are as long as the names, and fields.
 func BenchmarkAuthorsNames(b *testing.B) {
-	var asked []string
+	var requested []string
 	for i := range limits.AuthorEntries {
-		asked = append(asked, fmt.Sprintf(`{name: name-%03d, key: k, value: "'v'"}`, i))
+		requested = append(requested, fmt.Sprintf(`{name: name-%03d, key: k, value: "'v'"}`, i))
 	}
-	spec := asks("operatorSpec: {secretExpressions: [" + strings.Join(asked, ", ") + "]}")
+	spec := asks("operatorSpec: {secretExpressions: [" + strings.Join(requested, ", ") + "]}")
 	words, fields := strings.Repeat("text-000 ", 350<<10), strings.Repeat("{k: text-000, name: x}, ", 100<<10)
 	for name, desired := range map[string]string{
 		"None":   "",

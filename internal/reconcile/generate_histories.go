@@ -48,6 +48,7 @@ type historyReader struct {
 	plan     *plan.Plan
 	asked    map[string]bool      // the keys of all requirements
 	observed map[resourceRef]bool // the objects of generations that Crossplane shows
+	shown    map[string]bool      // their UIDs
 	placed   map[string]bool      // the composition resource names of exports and of the objects that they take over
 }
 
@@ -61,7 +62,10 @@ func readHistories(
 		byGenerator: map[string]*history{}, wanted: map[string]*wantedGeneration{}, named: map[string]bool{},
 		refs: resourceRefs(s.object), accepted: accepted(s.object),
 	}
-	h := &historyReader{verifier: verifier{s, all, req}, plan: p, asked: map[string]bool{}, observed: map[resourceRef]bool{}, placed: placed.names()}
+	h := &historyReader{
+		verifier: verifier{s, all, req}, plan: p, asked: map[string]bool{}, observed: map[resourceRef]bool{},
+		shown: map[string]bool{}, placed: placed.names(),
+	}
 	for _, r := range asked {
 		h.asked[r.Key()] = true
 	}
@@ -211,7 +215,7 @@ func (h *historyReader) readObserved(composed string, id identified) {
 	}
 	k := readGeneration(h.plan.Generator(id.generator), id.generator, id.number, id.Resource, true)
 	_, kind, _, name := object.Identity(k.object)
-	h.observed[resourceRef{kind, name}] = true
+	h.observed[resourceRef{kind, name}], h.shown[k.id()] = true, true
 	if !h.composes(composed) {
 		k.composed = composed
 	} else if h.placed[composed] {

@@ -27,12 +27,12 @@ func (g *stepper) hold(t *trusted) {
 	}
 }
 
-// withState returns a manifest with the observed state of its generation, which would otherwise be removed.
+// withState returns a manifest with the state that Crossplane applied to its generation, which would otherwise be removed.
 func withState(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct {
-	more := map[string]*structpb.Value{}
+	more, meta := map[string]*structpb.Value{}, wire.OfValue(object.HeldMetadata(observed)).Struct()
 	for _, field := range []string{"labels", "annotations"} {
 		texts := plan.Texts(wire.OfValue(madeMetadata(manifest)[field]))
-		for name, text := range plan.Texts(plan.MetadataOf(observed).Get(field)) {
+		for name, text := range plan.Texts(meta.Get(field)) {
 			if strings.HasPrefix(name, object.StatePrefix) {
 				texts[name] = text
 			}

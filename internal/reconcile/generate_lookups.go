@@ -122,7 +122,7 @@ func (h *historyReader) lookUpCandidates() {
 		for _, c := range h.wanted[name].candidates {
 			h.lookUp(c.at, func(o wire.Struct) {
 				// The input can give a new generation the name of another one, which was read before.
-				if !h.observed[resourceRef{c.at.Kind, c.at.Name}] && h.mayBelong(name, o) {
+				if !h.shown[plan.UIDOf(o)] && h.mayBelong(name, o) {
 					h.addFound(name, c.number, o, false)
 				}
 			})

@@ -258,7 +258,7 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 func unprovenOutcome(k *generation) Outcome {
 	ref, end := k.reference(), "It is kept for the grace period, and then deleted"
 	if k.Surplus {
-		end = "It is deleted"
+		end = "It is no longer desired"
 	}
 	return Outcome{Warn: true, Message: fmt.Sprintf(
 		"generator %q: %s %s/%s with UID %s is not used, because it does not prove that it is generation %d: "+

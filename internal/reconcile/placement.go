@@ -205,7 +205,7 @@ func placeObserved(e plan.Export, want placement, composed string, observed wire
 func refuseSwapped(placed placements) {
 	wanted := map[target]*field.Path{}
 	for i, at := range placed.at {
-		wanted[at.wants] = placed.exports[i].Path // the zero target is the place of no object
+		wanted[at.wants] = placed.exports[i].Path // a target without a name is checked below
 	}
 	for i := range placed.at {
 		at := &placed.at[i]
@@ -256,8 +256,8 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	}
 }
 
-// notComposed returns why an object is not a composed resource of this composite, or nothing. The text ends before another
-// way to resolve that.
+// notComposed returns why an object is not a composed resource of this composite, or nothing. The text ends before
+// another way to resolve that.
 func (s *session) notComposed(found wire.Struct) string {
 	_, _, _, controlled := object.ControllerOf(found)
 	switch {
@@ -314,7 +314,7 @@ func findWriters(s *session, req *request, placed placements) (out writers, drop
 	authors := map[target]string{}
 	for name, o := range req.Desired {
 		v, kind, ns, n := object.Identity(o)
-		if v != "v1" || n == "" || kind != string(object.Secret) && kind != string(object.ConfigMap) {
+		if v != "v1" || n == "" {
 			continue
 		}
 		if ns == "" {

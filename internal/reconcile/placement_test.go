@@ -3,9 +3,13 @@ package reconcile
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // Crossplane would write to the observed object with a composition resource name, and not to another one whose annotation
@@ -58,5 +62,28 @@ func TestLists(t *testing.T) {
 				t.Errorf("lists(...): %s: want %v, got %v", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// Other clients can write annotations that look like state. Crossplane must not take them over.
+func TestWithStateOfCrossplaneOnly(t *testing.T) {
+	observed := structOf(t, `
+apiVersion: example.org/v1
+kind: User
+metadata:
+  name: u
+  annotations: {export.fn.crossplane.io/own: "1", export.fn.crossplane.io/forged: "2", other: "3"}
+  managedFields:
+  - manager: apiextensions.crossplane.io/composed/x
+    operation: Apply
+    fieldsV1: {"f:metadata": {"f:annotations": {"f:export.fn.crossplane.io/own": {}, "f:other": {}}}}
+  - manager: kubectl-edit
+    operation: Update
+    fieldsV1: {"f:metadata": {"f:annotations": {"f:export.fn.crossplane.io/forged": {}}}}
+`)
+	got := withState(&structpb.Struct{Fields: map[string]*structpb.Value{}}, observed)
+	want := map[string]string{"export.fn.crossplane.io/own": "1"}
+	if diff := cmp.Diff(want, plan.Texts(plan.MetadataOf(wire.Of(got)).Get("annotations"))); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -544,6 +544,15 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 			objects: `desired: {a and b: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, c and d: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: other}}, e: {apiVersion: v1, kind: Secret}}`,
 			want:    []string{`Conflict! nothing` + at + `composed resource "a and b" of an earlier step and secrets[0] compose the same Secret team/xr-url: give each a name of its own`},
 		},
+		"GenerationOfEarlierStep": {
+			reason: "an earlier step composes the object that a generator would create",
+			input: `generators: [{name: sa, resource: {manifest: {apiVersion: v1, kind: ServiceAccount}, ` +
+				`set: [{fieldPath: metadata.name, value: "'sa-' + string(generation.number)"}], readyExpression: "has(resource.metadata)"}}]`,
+			objects: `desired: {x: {apiVersion: v1, kind: ServiceAccount, metadata: {name: sa-1}}}`,
+			want: []string{
+				`Held! | generator "sa" creates no generation: generators[0].name: ServiceAccount team/sa-1 would also be composed by composed resource "x" of an earlier step: give one of them another name`,
+			},
+		},
 		"EarlierStepsWithoutNames": {
 			reason:  "Crossplane names the objects of earlier steps, so none of them is at an unknown place",
 			input:   `secrets: [{name: a, metadata: {nameExpression: composite.spec.empty}, data: [{key: k, value: "'v'"}]}]`,

@@ -115,3 +115,14 @@ func TestTakeOfAnotherTag(t *testing.T) {
 		t.Errorf("took %q and left %q, want nothing", field, rest)
 	}
 }
+
+// A field that ends after the field around it is not read.
+func TestFieldsThatEndTooLate(t *testing.T) {
+	for name, sent := range map[string][]byte{
+		"ElementAfterTheEnd": {tagInput, 10, tagEntry, 8, tagKey, 0, tagValue, 4, tagList, 2, tagEntry, 5},
+		"ElementInTheNext":   {tagInput, 10, tagEntry, 8, tagKey, 0, tagValue, 4, tagList, 2, tagEntry, 2, tagContext, 0},
+		"DetailsAfterTheEnd": {tagRequiredResources, 8, tagKey, 0, tagValue, 4, tagItems, 2, tagDetails, 5},
+	} {
+		t.Run(name, func(t *testing.T) { obeys(t, sent) })
+	}
+}

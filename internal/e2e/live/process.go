@@ -70,8 +70,8 @@ func (p *Process) start() error {
 	return nil
 }
 
-// StartChild starts a command that is killed when this process ends. Linux kills it when the thread ends that started it,
-// so it is started on a thread that never ends.
+// StartChild starts a command that is killed when this process ends. Linux kills it when the thread ends that started
+// it, so it is started on a thread that never ends.
 func StartChild(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

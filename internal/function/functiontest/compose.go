@@ -167,13 +167,13 @@ func (c *ControlPlane) ReconcileStale(listed ...string) {
 	c.T.Helper()
 	req := c.request(listed)
 	c.Response = c.Run(req)
-	_ = c.Compose(c.Response, req.GetObserved().GetResources()) // a fatal result, Before, or an object that has changed since ends it
+	_ = c.Compose(c.Response, req.GetObserved().GetResources()) // an error ends the reconcile
 }
 
-// Compose does what Crossplane's composer does with a response. First, it deletes objects that are no longer desired. Then,
-// the composite lists what is desired. Then, it applies that. Only if all of this succeeded, what the function requires is
-// remembered. An object that the API server refuses as invalid is left out. An error ends the reconcile: a fatal result, an
-// error of Before, or [ErrModified].
+// Compose does what Crossplane's composer does with a response. First, it deletes objects that are no longer desired.
+// Then, the composite lists what is desired. Then, it applies that. Only if all of this succeeded, what the function
+// requires is remembered. An object that the API server refuses as invalid is left out. An error ends the reconcile: a
+// fatal result, an error of Before, or [ErrModified].
 func (c *ControlPlane) Compose(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) error {
 	c.T.Helper()
 	if text := FatalOf(rsp); text != "" {
@@ -201,7 +201,8 @@ func (c *ControlPlane) Compose(rsp *fnv1.RunFunctionResponse, observed map[strin
 	}
 	c.Listed = listed
 	for _, name := range c.order(rsp.GetDesired().GetResources()) {
-		if err := c.applyDesired(Write{Verb: Applies, Name: name, Key: KeyOf(objects[name]), Object: objects[name]}); err != nil {
+		w := Write{Verb: Applies, Name: name, Key: KeyOf(objects[name]), Object: objects[name]}
+		if err := c.applyDesired(w); err != nil {
 			return err
 		}
 	}
