@@ -28,10 +28,8 @@ func body(b []byte, i, end int, tag byte) (from, to int, ok bool) {
 	if n >= 0x80 {
 		return longBody(b, i, end)
 	}
-	if from, to = i+2, i+2+int(n); to > end {
-		return 0, 0, false
-	}
-	return from, to, true
+	from, to = i+2, i+2+int(n)
+	return from, to, to <= end
 }
 
 // longBody is body for a length of several bytes.
