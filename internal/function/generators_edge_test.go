@@ -119,7 +119,10 @@ func TestNamesInTwoGroups(t *testing.T) {
 
 // A resource that the composite lists late is deleted, and the message does not say that it is kept.
 func TestResourceThatIsListedLate(t *testing.T) {
-	c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange\n  gracePeriod: 24h", "{fieldPath: spec.role, value: composite.spec.role}"))
+	c := functiontest.NewControlPlane(
+		t,
+		accessKey("refreshPolicy: OnChange\n  gracePeriod: 24h", "{fieldPath: spec.role, value: composite.spec.role}"),
+	)
 	c.Settle()
 	c.Ready("shop-key-1", map[string]string{"username": "u1"})
 	c.Settle()
@@ -140,7 +143,8 @@ func TestResourceThatIsListedLate(t *testing.T) {
 // the generation in use.
 func TestNamesThatAlternate(t *testing.T) {
 	c := functiontest.NewControlPlane(t, accessKey("refreshPolicy: OnChange\n  gracePeriod: 24h",
-		"{fieldPath: metadata.name, value: \"['blue', 'green'][(generation.number - 1) % 2]\"}, {fieldPath: spec.role, value: composite.spec.role}"))
+		"{fieldPath: metadata.name, value: \"['blue', 'green'][(generation.number - 1) % 2]\"}, {fieldPath: "+
+			"spec.role, value: composite.spec.role}"))
 	c.Settle()
 	for i, name := range []string{"blue", "green", "blue"} {
 		c.Ready(name, map[string]string{"username": fmt.Sprint(i)})

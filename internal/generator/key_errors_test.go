@@ -52,8 +52,9 @@ func TestMakesNothingWithoutAKey(t *testing.T) {
 			want: map[string]string{
 				"certificate": "cannot encode a private key: " + strange,
 				"jwk":         "cannot identify a key: go-jose/go-jose: unknown key type 'generator.strangeKey'",
-				"openssh":     "cannot encode a private key: cannot use the format of OpenSSH: ssh: unsupported key type generator.strangeKey",
-				"pkcs8":       "cannot encode a private key: " + strange,
+				"openssh": "cannot encode a private key: cannot use the format of OpenSSH: ssh: unsupported key " +
+					"type generator.strangeKey",
+				"pkcs8": "cannot encode a private key: " + strange,
 			},
 		},
 		"Silent": {

@@ -147,8 +147,14 @@ func TestKeystoreSources(t *testing.T) {
 		"Parameters": {"as OpenSSL also writes keys", with(in, "tls.key", "-----BEGIN EC PARAMETERS-----\nBgUrgQQAIg==\n-----END EC PARAMETERS-----\n"+inSEC1), chain},
 		"PKCS1":      {"as older programs write keys", with(byRSA.source(t), "tls.key", keyText(t, "RSA PRIVATE KEY", pkcs1, nil)), ders(byRSA.leaf, byRSA.sub, byRSA.mid)},
 		"Comments":   {"as openssl x509 -text writes it", with(in, "tls.crt", "Certificate:\n"+text(f.leaf)+"\nsub:\n"+text(f.sub, f.mid)+"# end"), chain},
-		"LongestCA":  {"the limit is allowed", with(in, "ca.crt", strings.Repeat("x", 256<<10-1-len(in["ca.crt"]))+"\n"+in["ca.crt"]), chain},
-		"LongestKey": {"the limit is allowed", with(in, "tls.key", strings.Repeat("x", 16<<10-1-len(in["tls.key"]))+"\n"+in["tls.key"]), chain},
+		"LongestCA": {
+			"the limit is allowed",
+			with(in, "ca.crt", strings.Repeat("x", 256<<10-1-len(in["ca.crt"]))+"\n"+in["ca.crt"]), chain,
+		},
+		"LongestKey": {
+			"the limit is allowed",
+			with(in, "tls.key", strings.Repeat("x", 16<<10-1-len(in["tls.key"]))+"\n"+in["tls.key"]), chain,
+		},
 		"MostBlocks": {"the limit is allowed", with(in, "tls.crt", strings.Repeat(text(f.leaf), 16)), ders(f.leaf)},
 		"LargestRSA": {"the limit is allowed", with(in, "ca.crt", text(largeRSA(t, f.root, 8192))), chain},
 		"Windows":    {"lines end in several ways", with(in, "tls.crt", strings.ReplaceAll(text(f.leaf, f.sub, f.mid), "\n", "\r\n")), chain},
@@ -248,15 +254,18 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		in     map[string]string
 		want   string
 	}{
-		"Nothing":     {"no map", nil, "the map of secretExpression has no tls.crt"},
-		"NoKey":       {"half of it", with(in, "tls.key", ""), "the map of secretExpression has no tls.key"},
-		"NoCA":        {"a truststore without a certificate is useless", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt, which truststore requires"},
-		"Text":        {"no PEM", with(in, "tls.crt", canary), noPEM},
-		"DER":         {"another encoding", with(in, "tls.crt", string(f.leaf.cert.Raw)), noPEM},
-		"Part":        {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), noPEM},
-		"Broken":      {"a broken block would be skipped", with(in, "tls.crt", strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), noPEM},
-		"Junk":        {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk), onlyCert},
-		"TypeOfCert":  {"PEM of another type", with(in, "tls.crt", strings.ReplaceAll(in["tls.crt"], "CERTIFICATE", "TRUSTED CERTIFICATE")), onlyCert},
+		"Nothing": {"no map", nil, "the map of secretExpression has no tls.crt"},
+		"NoKey":   {"half of it", with(in, "tls.key", ""), "the map of secretExpression has no tls.key"},
+		"NoCA":    {"a truststore without a certificate is useless", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt, which truststore requires"},
+		"Text":    {"no PEM", with(in, "tls.crt", canary), noPEM},
+		"DER":     {"another encoding", with(in, "tls.crt", string(f.leaf.cert.Raw)), noPEM},
+		"Part":    {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), noPEM},
+		"Broken":  {"a broken block would be skipped", with(in, "tls.crt", strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), noPEM},
+		"Junk":    {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk), onlyCert},
+		"TypeOfCert": {
+			"PEM of another type",
+			with(in, "tls.crt", strings.ReplaceAll(in["tls.crt"], "CERTIFICATE", "TRUSTED CERTIFICATE")), onlyCert,
+		},
 		"KeyInCert":   {"a key in a truststore would be shown", with(in, "tls.crt", in["tls.crt"]+in["tls.key"]), onlyCert},
 		"KeyInCA":     {"a key in a truststore would be shown", with(in, "ca.crt", in["ca.crt"]+in["tls.key"]), "ca.crt must only have certificates in PEM"},
 		"CAText":      {"no PEM", with(in, "ca.crt", canary), "ca.crt is not PEM, or a part of it is not: compare it with its origin"},
@@ -277,9 +286,12 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		"Same":        {"each may have signed each", with(in, "tls.crt", in["tls.crt"]+ofOneName(t, 12)), manySigners},
 		"Large":       {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
 		"LargeKey":    {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]), "tls.key has more than 16384 bytes"},
-		"LargeRSA":    {"each check of a signature would take long", with(in, "tls.crt", text(largeRSA(t, f.root, 8193))), "tls.crt has an RSA key of more than 8192 bits"},
-		"LongChain":   {"each signature may be checked with each key", with(in, "tls.crt", strings.Repeat(text(f.leaf), 17)), "tls.crt has more than 16 blocks of PEM"},
-		"Many":        {"more than any bundle", with(in, "ca.crt", strings.Repeat("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", 257)), "ca.crt has more than 256 blocks of PEM"},
+		"LargeRSA": {
+			"each check of a signature would take long", with(in, "tls.crt", text(largeRSA(t, f.root, 8193))),
+			"tls.crt has an RSA key of more than 8192 bits",
+		},
+		"LongChain": {"each signature may be checked with each key", with(in, "tls.crt", strings.Repeat(text(f.leaf), 17)), "tls.crt has more than 16 blocks of PEM"},
+		"Many":      {"more than any bundle", with(in, "ca.crt", strings.Repeat("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", 257)), "ca.crt has more than 256 blocks of PEM"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

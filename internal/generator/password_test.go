@@ -174,16 +174,23 @@ func TestCompilePasswordFaults(t *testing.T) {
 		"OnlySymbols": {reason: "no letters at all are fine", in: `{length: 8, digits: 0, symbols: 8}`},
 		"OneSymbol": {
 			reason: "one character is not enough for two symbols", in: `{symbols: 2, symbolCharacters: "!", allowRepeat: false}`,
-			want: []string{"symbols: 2 symbols without repeats need 2 different characters, and symbolCharacters has 1: set allowRepeat, or ask for at most 1 symbols"},
+			want: []string{
+				"symbols: 2 symbols without repeats need 2 different characters, and symbolCharacters has 1: set " +
+					"allowRepeat, or ask for at most 1 symbols",
+			},
 		},
 		"TooFewValidSymbols": {
 			reason: "it is unknown how many there will be", in: `{symbols: 8, symbolCharacters: "!a", allowRepeat: false}`,
-			want: []string{"symbolCharacters: has letters or digits, the first is 'a': leave them out, because a password has them in addition to its symbols"},
+			want: []string{
+				"symbolCharacters: has letters or digits, the first is 'a': leave them out, because a password has " +
+					"them in addition to its symbols",
+			},
 		},
 		"TooFewVisibleSymbols": {
 			reason: "it is unknown how many there will be", in: `{symbols: 8, symbolCharacters: "!a\u0007", allowRepeat: false}`,
 			want: []string{
-				"symbolCharacters: has letters or digits, the first is 'a': leave them out, because a password has them in addition to its symbols",
+				"symbolCharacters: has letters or digits, the first is 'a': leave them out, because a password has " +
+					"them in addition to its symbols",
 				"symbolCharacters: has invisible, combining or invalid characters, the first is U+0007: leave them out",
 			},
 		},

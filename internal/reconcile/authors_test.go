@@ -331,8 +331,9 @@ resources:
 		},
 		"EnvironmentWaits": {
 			reason: "the message names the field of the Composition that sets it",
-			input:  "environment: {set: [{fieldPath: zone, value: composite.status.zone}]}\nfromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
-			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.zone}]}`,
+			input: "environment: {set: [{fieldPath: zone, value: composite.status.zone}]}\nfromComposite: " +
+				"{fieldPath: spec.operatorSpec, allow: {environment: true}}",
+			spec: `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.zone}]}`,
 			want: []string{
 				`Waiting nothing | ConfigMap "a" is not created: key "k" waits for environment.zone (environment.set[0].value)`,
 				"Waiting | environment.zone is not set: it waits for composite.status",
@@ -459,7 +460,8 @@ desired:
   fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}`,
 			spec: `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {key: k, value: "'w'"}]}`,
 			want: []string{
-				`Conflict! nothing | Secret "a": an earlier step of the pipeline also composes it: choose another name in ` + at + `secretExpressions[0].name`,
+				`Conflict! nothing | Secret "a": an earlier step of the pipeline also composes it: choose ` +
+					`another name in ` + at + `secretExpressions[0].name`,
 				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
 			},
 		},
@@ -576,13 +578,14 @@ resources:
 // cannot export. That is not an error of the input. Until the claim is known, existing objects stay.
 func TestAuthorsNamespace(t *testing.T) {
 	const (
-		input    = "fromComposite: {fieldPath: spec.operatorSpec}"
-		nothing  = "spec.operatorSpec: nothing is exported: "
-		none     = "Held! | " + nothing + "the composite has no namespace of its own"
-		noClaim  = "Held! | " + nothing + "spec.claimRef does not name a claim of this composite"
-		notOwn   = "Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"
-		claim    = "claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs, name: app},"
-		other    = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, spec: {resourceRef: {%s}}}]"
+		input   = "fromComposite: {fieldPath: spec.operatorSpec}"
+		nothing = "spec.operatorSpec: nothing is exported: "
+		none    = "Held! | " + nothing + "the composite has no namespace of its own"
+		noClaim = "Held! | " + nothing + "spec.claimRef does not name a claim of this composite"
+		notOwn  = "Held! | " + nothing + "AppClaim theirs/app, which spec.claimRef names, is not its claim"
+		claim   = "claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs, name: app},"
+		other   = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: theirs, name: app}, " +
+			"spec: {resourceRef: {%s}}}]"
 		its      = "apiVersion: example.org/v2, kind: XApp, name: xr"
 		existing = `
 resources:
@@ -603,21 +606,58 @@ resources:
 		reason, composite, objects string
 		want, requires             []string
 	}{
-		"Claim":          {"the claim has the composite", composite(claim), fmt.Sprintf(other, its), []string{"Available ConfigMap theirs/a {data: {k: v}}"}, []string{"AppClaim theirs/app", lookUp}},
-		"AnothersClaim":  {"the claim has another composite", composite(claim), fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XApp, name: other"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
-		"AnotherKind":    {"the claim has a composite of another kind that has the same name", composite(claim), fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XCache, name: xr"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
-		"AnotherGroup":   {"the claim has a composite of another group that has the same name", composite(claim), fmt.Sprintf(other, "apiVersion: example.com/v1, kind: XApp, name: xr"), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
-		"ClaimIsNew":     {"Crossplane has not written the reference yet", composite(claim), fmt.Sprintf(other, ""), []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
-		"NoClaim":        {"there is no such claim", composite(claim), "", []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
-		"Half":           {"an object of another group is never requested for", composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
-		"SimilarGroup":   {"a group that begins with the composite's is another one", composite("claimRef: {apiVersion: example.organization/v1, kind: AppClaim, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
-		"ClaimLacksKind": {"without a kind it is no reference", composite("claimRef: {apiVersion: example.org/v1, namespace: theirs, name: app},"), "", []string{noClaim}, []string{lookUp}},
-		"ClaimLacksName": {"without a name any claim of the namespace would be read", composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"), fmt.Sprintf(other, its), []string{noClaim}, []string{lookUp}},
-		"None":           {"it has no claim", composite(""), "", []string{none}, nil},
-		"ClusterScoped":  {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{none}, nil},
-		"AsksNothing":    {"a namespace is needed only for an object", asksNothing, "", nil, nil},
-		"Existing":       {"objects stay, whether the author requests them or not", composite(claim), existing, append(kept, notOwn), []string{"AppClaim theirs/app"}},
-		"Removed":        {"the author no longer requests them", asksNothing, existing, nil, nil},
+		"Claim": {
+			"the claim has the composite", composite(claim), fmt.Sprintf(other, its),
+			[]string{"Available ConfigMap theirs/a {data: {k: v}}"}, []string{"AppClaim theirs/app", lookUp},
+		},
+		"AnothersClaim": {
+			"the claim has another composite", composite(claim),
+			fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XApp, name: other"), []string{notOwn},
+			[]string{"AppClaim theirs/app", lookUp},
+		},
+		"AnotherKind": {
+			"the claim has a composite of another kind that has the same name", composite(claim),
+			fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XCache, name: xr"), []string{notOwn},
+			[]string{"AppClaim theirs/app", lookUp},
+		},
+		"AnotherGroup": {
+			"the claim has a composite of another group that has the same name", composite(claim),
+			fmt.Sprintf(other, "apiVersion: example.com/v1, kind: XApp, name: xr"), []string{notOwn},
+			[]string{"AppClaim theirs/app", lookUp},
+		},
+		"ClaimIsNew": {
+			"Crossplane has not written the reference yet", composite(claim), fmt.Sprintf(other, ""), []string{notOwn},
+			[]string{"AppClaim theirs/app", lookUp},
+		},
+		"NoClaim": {"there is no such claim", composite(claim), "", []string{notOwn}, []string{"AppClaim theirs/app", lookUp}},
+		"Half": {
+			"an object of another group is never requested for",
+			composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim},
+			[]string{lookUp},
+		},
+		"SimilarGroup": {
+			"a group that begins with the composite's is another one",
+			composite("claimRef: {apiVersion: example.organization/v1, kind: AppClaim, namespace: theirs, name: app},"),
+			"", []string{noClaim}, []string{lookUp},
+		},
+		"ClaimLacksKind": {
+			"without a kind it is no reference",
+			composite("claimRef: {apiVersion: example.org/v1, namespace: theirs, name: app},"), "", []string{noClaim},
+			[]string{lookUp},
+		},
+		"ClaimLacksName": {
+			"without a name any claim of the namespace would be read",
+			composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"),
+			fmt.Sprintf(other, its), []string{noClaim}, []string{lookUp},
+		},
+		"None":          {"it has no claim", composite(""), "", []string{none}, nil},
+		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{none}, nil},
+		"AsksNothing":   {"a namespace is needed only for an object", asksNothing, "", nil, nil},
+		"Existing": {
+			"objects stay, whether the author requests them or not", composite(claim), existing, append(kept, notOwn),
+			[]string{"AppClaim theirs/app"},
+		},
+		"Removed": {"the author no longer requests them", asksNothing, existing, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newScene(t, plantest.Exports(input), c.composite, c.objects).run(t)
@@ -728,14 +768,38 @@ func TestAuthorsDoNotGrow(t *testing.T) {
 		objects += "  fromComposite/Secret/" + name + ": {object: " + object(name) + "}\n"
 	}
 	for name, c := range map[string]struct{ reason, asks, want string }{
-		"Held":     {"two objects exist, and are kept", `{name: a, key: k, value: "self.status.later"}, {name: b, key: k, value: "self.status.later"}, {name: c, key: k, value: "self.spec.text"}`, "Held Held Held"},
-		"Anew":     {"two objects exist, and are made again", `{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}`, "Available Available"},
-		"Others":   {"an object that is deleted does not count", `{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available"},
-		"GivesWay": {"nor does an object that is deleted because the Composition composes it", `{name: a, key: k, value: self.spec.text}, {name: taken, key: k, value: self.spec.text}, {name: z, key: k, value: self.spec.text}`, "Available Conflict Available"},
-		"Unlisted": {"an object that is not listed yet does not add to the limit", `{name: unlisted, key: k, value: self.spec.text}, {name: x, key: k, value: self.spec.text}, {name: z, key: k, value: self.spec.text}`, "Available Available Held"},
+		"Held": {
+			"two objects exist, and are kept",
+			`{name: a, key: k, value: "self.status.later"}, {name: b, key: k, value: "self.status.later"}, {name: c, ` +
+				`key: k, value: "self.spec.text"}`,
+			"Held Held Held",
+		},
+		"Anew": {
+			"two objects exist, and are made again",
+			`{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}`, "Available Available",
+		},
+		"Others": {
+			"an object that is deleted does not count",
+			`{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available",
+		},
+		"GivesWay": {
+			"nor does an object that is deleted because the Composition composes it",
+			`{name: a, key: k, value: self.spec.text}, {name: taken, key: k, value: self.spec.text}, {name: z, key: ` +
+				`k, value: self.spec.text}`,
+			"Available Conflict Available",
+		},
+		"Unlisted": {
+			"an object that is not listed yet does not add to the limit",
+			`{name: unlisted, key: k, value: self.spec.text}, {name: x, key: k, value: self.spec.text}, {name: z, ` +
+				`key: k, value: self.spec.text}`,
+			"Available Available Held",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"), asks(fmt.Sprintf(`operatorSpec: {secretExpressions: [%s]}`, c.asks)), objects)
+			s := newScene(
+				t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"),
+				asks(fmt.Sprintf(`operatorSpec: {secretExpressions: [%s]}`, c.asks)), objects,
+			)
 			setText(s.req.Observation.Composite.Object, half, "spec", "text")
 			for name, res := range s.req.Observation.Resources {
 				if plan.IsAuthors(name) {
@@ -763,13 +827,18 @@ func TestAuthorsSizes(t *testing.T) {
 		reason, kind, metadata, data string
 		bytes                        int
 	}{
-		"Data":           {"the key and the value", "ConfigMap", "", "data: {key: value, b: ''}", len("key" + "value" + "b")},
-		"BinaryData":     {"the bytes, and not the characters of their encoding", "ConfigMap", "", "binaryData: " + encoded, decoded},
-		"SecretData":     {"the data of a Secret is encoded", "Secret", "", "data: " + encoded, decoded},
-		"LooksEncoded":   {"the data of a ConfigMap is text", "ConfigMap", "", "data: {key: AA==}", len("key" + "AA==")},
-		"Labels":         {"an author can set some", "Secret", "labels: {a: label}", "", len("a" + "label")},
-		"Annotations":    {"an author can set some", "Secret", "annotations: {a: text}", "", len("a" + "text")},
-		"OfCrossplane":   {"the author does not set them", "Secret", "labels: {crossplane.io/composite: xr}, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/kept}", "", 0},
+		"Data":         {"the key and the value", "ConfigMap", "", "data: {key: value, b: ''}", len("key" + "value" + "b")},
+		"BinaryData":   {"the bytes, and not the characters of their encoding", "ConfigMap", "", "binaryData: " + encoded, decoded},
+		"SecretData":   {"the data of a Secret is encoded", "Secret", "", "data: " + encoded, decoded},
+		"LooksEncoded": {"the data of a ConfigMap is text", "ConfigMap", "", "data: {key: AA==}", len("key" + "AA==")},
+		"Labels":       {"an author can set some", "Secret", "labels: {a: label}", "", len("a" + "label")},
+		"Annotations":  {"an author can set some", "Secret", "annotations: {a: text}", "", len("a" + "text")},
+		"OfCrossplane": {
+			"the author does not set them", "Secret",
+			"labels: {crossplane.io/composite: xr}, annotations: {crossplane.io/composition-resource-name: " +
+				"fromComposite/Secret/kept}",
+			"", 0,
+		},
 		"OfThisFunction": {"the author does not set them", "Secret", "annotations: {export.fn.crossplane.io/revision: '4'}", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -825,20 +894,27 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 	}{
 		"UpToTheLimit": {
 			reason: "two more objects fit", exist: limits.AuthorEntries - 2, requested: []string{"new0", "new1", "new2"}, unknown: true,
-			want:    map[string]int{"old kept": limits.AuthorEntries - 2, "new Available": 2, "new Held": 1},
-			refused: []string{`Held nothing | ConfigMap "new2" is not created: there are 62 objects, and it is unknown which of them are still requested`},
+			want: map[string]int{"old kept": limits.AuthorEntries - 2, "new Available": 2, "new Held": 1},
+			refused: []string{
+				`Held nothing | ConfigMap "new2" is not created: there are 62 objects, and it is unknown which of ` +
+					`them are still requested`,
+			},
 		},
 		"OldOnes": {
 			reason: "an object that exists already is not created", exist: limits.AuthorEntries, requested: []string{"old0", "old1", "new0"}, unknown: true,
-			want:    map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 2, "new Held": 1},
-			refused: []string{`Held nothing | ConfigMap "new0" is not created: there are 64 objects, and it is unknown which of them are still requested`},
+			want: map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 2, "new Held": 1},
+			refused: []string{
+				`Held nothing | ConfigMap "new0" is not created: there are 64 objects, and it is unknown which of ` +
+					`them are still requested`,
+			},
 		},
 		"OldOnesBeforeNewOnes": {
 			reason: "objects that exist are counted once", exist: limits.AuthorEntries - 2, requested: []string{"old0", "old1", "xnew0", "xnew1"}, unknown: true,
 			want: map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 4, "xnew Available": 2},
 		},
 		"Conflicts": {
-			reason: "an object that is not created because of its name does not count", exist: limits.AuthorEntries - 2, requested: []string{"in-use", "new0", "new1"}, unknown: true,
+			reason: "an object that is not created because of its name " +
+				"does not count", exist: limits.AuthorEntries - 2, requested: []string{"in-use", "new0", "new1"}, unknown: true,
 			want: map[string]int{"old kept": limits.AuthorEntries - 2, "in-use Conflict": 1, "new Available": 2},
 		},
 		"Known": {
@@ -849,7 +925,11 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			objects := "desired: {x: {apiVersion: v1, kind: ConfigMap, metadata: {name: in-use}}}\nresources:\n"
 			for i := range c.exist {
-				objects += fmt.Sprintf("  fromComposite/ConfigMap/old%d: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: old%d, namespace: team}}}\n", i, i)
+				objects += fmt.Sprintf(
+					"  fromComposite/ConfigMap/old%d: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: "+
+						"old%d, namespace: team}}}\n",
+					i, i,
+				)
 			}
 			var entries []string
 			for _, name := range c.requested {
@@ -858,7 +938,10 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 			if c.unknown {
 				entries = append(entries, noName)
 			}
-			r := newScene(t, plantest.Exports(input), asks(`operatorSpec: {dynamicConfigMaps: [`+strings.Join(entries, ", ")+`]}`), objects).run(t)
+			r := newScene(
+				t, plantest.Exports(input),
+				asks(`operatorSpec: {dynamicConfigMaps: [`+strings.Join(entries, ", ")+`]}`), objects,
+			).run(t)
 			got := map[string]int{}
 			for _, o := range r.Objects {
 				_, name := plan.AuthorsKind(o.Name)

@@ -35,7 +35,8 @@ cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: c, ow
 resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: c-1, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}, status: {conditions: [{type: Ready, status: "True"}]}}}}
 `
 	const (
-		findable = "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team, labels: {env: prod}}, data: {k: Y2FuYXJ5LXM=, port: Y2FuYXJ5LXA=}}, " +
+		findable = "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team, labels: {env: " +
+			"prod}}, data: {k: Y2FuYXJ5LXM=, port: Y2FuYXJ5LXA=}}, " +
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: scm, namespace: team, labels: {env: prod}}, data: {port: '1'}}]\n"
 		findSources = "sources: [{name: s, apiVersion: v1, kind: Secret}, {name: scm, apiVersion: v1, kind: ConfigMap}]\n"
 	)
@@ -290,10 +291,13 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			want:    `Available | cache_port=canary-6379 db_port=canary-5432`,
 		},
 		"FindSeveralToCome": {
-			reason:  "all missing inputs are named, in the order of their names",
-			objects: "resources: {d: {object: {kind: D, spec: {writeConnectionSecretToRef: {name: d}}}}, b: {object: {kind: B, spec: {writeConnectionSecretToRef: {name: b}}}}}\ndesired: {c: {spec: {writeConnectionSecretToRef: {name: c}}}}",
-			input:   `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
-			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.b (B exists, and has no connection details), secrets.c (it does not exist yet), ` +
+			reason: "all missing inputs are named, in the order of their names",
+			objects: "resources: {d: {object: {kind: D, spec: {writeConnectionSecretToRef: {name: d}}}}, b: {object: " +
+				"{kind: B, spec: {writeConnectionSecretToRef: {name: b}}}}}\ndesired: {c: {spec: " +
+				"{writeConnectionSecretToRef: {name: c}}}}",
+			input: `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.b (B ` +
+				`exists, and has no connection details), secrets.c (it does not exist yet), ` +
 				`secrets.d (D exists, and has no connection details)`,
 		},
 		"FindTagsToCome": {
@@ -306,14 +310,17 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			reason:  "a find does not leave out a resource whose Secret belongs to another owner",
 			objects: strings.Replace(emptied, "uid: u-c, controller", "uid: u-x, controller", 1),
 			input:   `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: cannot use the connection details of resource "cache": Secret team/c is controlled by "Cache c-1" of UID "u-x", ` +
+			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: cannot use the connection ` +
+				`details of resource "cache": Secret team/c is controlled by "Cache c-1" of UID "u-x", ` +
 				`not by Cache "c-1" of UID "u-c": wait until Kubernetes deletes it, or delete it`,
 		},
 		"FindSecretGone": {
-			reason:  "nor one whose Secret does not exist anymore",
-			objects: `resources: {cache: {object: {kind: Cache, metadata: {name: c, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}}, details: {port: canary}}}`,
-			input:   `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for Secret team/c (connection details of resource "cache")`,
+			reason: "nor one whose Secret does not exist anymore",
+			objects: `resources: {cache: {object: {kind: Cache, metadata: {name: c, namespace: team, uid: u-c}, ` +
+				`spec: {writeConnectionSecretToRef: {name: c}}}, details: {port: canary}}}`,
+			input: `secrets: [{name: a, dataFrom: [{find: {path: ca}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for Secret ` +
+				`team/c (connection details of resource "cache")`,
 		},
 		"FindSource": {
 			reason:  "a find also reaches the sources of kind Secret, by their labels",
@@ -331,7 +338,8 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			reason:  "a source that does not exist is waited for",
 			objects: stores,
 			input:   findSources + `secrets: [{name: a, dataFrom: [{find: {path: s}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.s (Secret team/s does not exist)`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.s ` +
+				`(Secret team/s does not exist)`,
 		},
 		"FindSourceMissingElsewhere": {
 			reason: "but not one that the path leaves out",
@@ -340,20 +348,24 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 		},
 		"FindSourceOptional": {
 			reason: "nor one that is optional",
-			input:  strings.Replace(findSources, "kind: Secret", "kind: Secret, optional: true", 1) + `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
-			want:   `Available | cache_port=canary-6379 db_port=canary-5432`,
+			input: strings.Replace(
+				findSources, "kind: Secret", "kind: Secret, optional: true", 1,
+			) + `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
+			want: `Available | cache_port=canary-6379 db_port=canary-5432`,
 		},
 		"FindSourceFails": {
 			reason:  "a source that cannot be used is not left out",
 			objects: stores + strings.Replace(findable, "k: Y2FuYXJ5LXM=", "k: '!'", 1),
 			input:   findSources + `secrets: [{name: a, dataFrom: [{find: {path: s}}]}]`,
-			want:    `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: reads secrets.s, which cannot be used: cannot decode key "k": its value is not what the API server returns`,
+			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: reads secrets.s, which ` +
+				`cannot be used: cannot decode key "k": its value is not what the API server returns`,
 		},
 		"FindNoInputs": {
 			reason:  "there is no input with a name to show",
 			objects: "resources: {generated/x/1: {object: {apiVersion: v1, kind: Secret, metadata: {name: x}}}}",
 			input:   `secrets: [{name: a, dataFrom: [{find: {tags: {env: test}}}]}]`,
-			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for a key that find matches: write its path and its name.regexp for names such as <input>/<key>`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for a key that ` +
+				`find matches: write its path and its name.regexp for names such as <input>/<key>`,
 		},
 		"ExtractPropertyOfNoKey": {
 			reason: "the key of the property may still appear",
@@ -361,21 +373,25 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			want:   `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for "nope" of "db"`,
 		},
 		"ExtractBroken": {
-			reason:  "a ConfigMap is not what an API server returns",
-			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast}, binaryData: {bin: '!'}}]",
-			input:   "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
-			want:    `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: cannot decode key "bin": its value is not what the API server returns`,
+			reason: "a ConfigMap is not what an API server returns",
+			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, " +
+				"data: {mode: fast}, binaryData: {bin: '!'}}]",
+			input: "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: cannot decode key "bin": ` +
+				`its value is not what the API server returns`,
 		},
 		"ExtractEmptyValues": {
-			reason:  "an empty value has no name in the input, and is left out",
-			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, data: {mode: fast, none: ''}}]",
-			input:   "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
-			want:    `Available | mode=fast`,
+			reason: "an empty value has no name in the input, and is left out",
+			objects: stores + "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: cfg, namespace: team}, " +
+				"data: {mode: fast, none: ''}}]",
+			input: "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nsecrets: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
+			want:  `Available | mode=fast`,
 		},
 		"ValueMapEmptyValue": {
 			reason: "an empty value of an expression is waited for",
 			input:  `secrets: [{name: a, dataFrom: [{valueMap: "{'a': '', 'b': 'b'}"}]}]`,
-			want:   `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for a value of key "a" that is not empty`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for a value of ` +
+				`key "a" that is not empty`,
 		},
 		"ValueMapNone": {
 			reason: "no value map",
@@ -385,7 +401,8 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 		"DecodeFails": {
 			reason: "the message says which value cannot be decoded, and not the value",
 			input:  `secrets: [{name: a, dataFrom: [{extract: {key: db}, decodingStrategy: Base64}]}]`,
-			want:   `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0].decodingStrategy: the value of "config" of "db" is not Base64 with padding: use None or Auto, or export the key separately`,
+			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0].decodingStrategy: the ` +
+				`value of "config" of "db" is not Base64 with padding: use None or Auto, or export the key separately`,
 		},
 		"ValueMap": {
 			reason: "a value map, with the same steps after it",

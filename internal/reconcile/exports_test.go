@@ -69,20 +69,56 @@ func TestKeep(t *testing.T) {
 		excess  int
 		want    string // the objects that are kept
 	}{
-		"Fits":         {"nothing is kept without a reason", []change{{name: "a", bytes: 100}}, 0, ""},
-		"OneByte":      {"one byte is enough of a reason", []change{{name: "a", bytes: 100}}, 1, "a"},
-		"LargestFirst": {"as few objects as possible are kept", []change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}}, 250, "b"},
-		"Exactly":      {"one object saves all", []change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}}, 300, "b"},
-		"Two":          {"the second largest is the next one", []change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}}, 301, "b c"},
-		"All":          {"all together may be too few", []change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}}, 9999, "a b c"},
-		"SavesMost":    {"a large object that was as large before saves little", []change{{name: "a", bytes: 500, kept: 450}, {name: "b", bytes: 100}}, 10, "b"},
-		"SavesNothing": {"an object that was as large before saves nothing", []change{{name: "a", bytes: 500, kept: 500}, {name: "b", bytes: 400, kept: 401}}, 10, ""},
-		"SavesOne":     {"each saved byte counts", []change{{name: "a", bytes: 500, kept: 499}}, 10, "a"},
-		"Created":      {"an object that is not changed stays", []change{{name: "a", bytes: 500, created: true}, {name: "b", bytes: 100}}, 10, "b"},
-		"Same":         {"of equal objects, the first ones are changed", []change{{name: "a", bytes: 100}, {name: "b", bytes: 100}, {name: "c", bytes: 100}}, 150, "b c"},
-		"Author":       {"the objects of the composite author are kept first", []change{{name: "a", bytes: 500}, {name: "b", bytes: 10, author: true}, {name: "c", bytes: 500}}, 5, "b"},
-		"AuthorThen":   {"and then those of the input", []change{{name: "a", bytes: 500}, {name: "b", bytes: 10, author: true}, {name: "c", bytes: 600}}, 20, "b c"},
-		"Authors":      {"of the composite author, the largest is kept first", []change{{name: "a", bytes: 20, author: true}, {name: "b", bytes: 500}, {name: "c", bytes: 10, author: true}}, 5, "a"},
+		"Fits":    {"nothing is kept without a reason", []change{{name: "a", bytes: 100}}, 0, ""},
+		"OneByte": {"one byte is enough of a reason", []change{{name: "a", bytes: 100}}, 1, "a"},
+		"LargestFirst": {
+			"as few objects as possible are kept",
+			[]change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}}, 250, "b",
+		},
+		"Exactly": {
+			"one object saves all", []change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}},
+			300, "b",
+		},
+		"Two": {
+			"the second largest is the next one",
+			[]change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}}, 301, "b c",
+		},
+		"All": {
+			"all together may be too few",
+			[]change{{name: "a", bytes: 100}, {name: "b", bytes: 300}, {name: "c", bytes: 200}}, 9999, "a b c",
+		},
+		"SavesMost": {
+			"a large object that was as large before saves little",
+			[]change{{name: "a", bytes: 500, kept: 450}, {name: "b", bytes: 100}}, 10, "b",
+		},
+		"SavesNothing": {
+			"an object that was as large before saves nothing",
+			[]change{{name: "a", bytes: 500, kept: 500}, {name: "b", bytes: 400, kept: 401}}, 10, "",
+		},
+		"SavesOne": {"each saved byte counts", []change{{name: "a", bytes: 500, kept: 499}}, 10, "a"},
+		"Created": {
+			"an object that is not changed stays",
+			[]change{{name: "a", bytes: 500, created: true}, {name: "b", bytes: 100}}, 10, "b",
+		},
+		"Same": {
+			"of equal objects, the first ones are changed",
+			[]change{{name: "a", bytes: 100}, {name: "b", bytes: 100}, {name: "c", bytes: 100}}, 150, "b c",
+		},
+		"Author": {
+			"the objects of the composite author are kept first",
+			[]change{{name: "a", bytes: 500}, {name: "b", bytes: 10, author: true}, {name: "c", bytes: 500}}, 5, "b",
+		},
+		"AuthorThen": {
+			"and then those of the input",
+			[]change{{name: "a", bytes: 500}, {name: "b", bytes: 10, author: true}, {name: "c", bytes: 600}}, 20, "b c",
+		},
+		"Authors": {
+			"of the composite author, the largest is kept first",
+			[]change{
+				{name: "a", bytes: 20, author: true}, {name: "b", bytes: 500}, {name: "c", bytes: 10, author: true},
+			},
+			5, "a",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Result{}
@@ -95,7 +131,10 @@ func TestKeep(t *testing.T) {
 			}
 			for i, c := range tc.objects {
 				if o := r.Objects[i]; o.Name != c.name || o.Author != c.author {
-					t.Errorf("Keep(%d): %s: want the object %q of the composite author: %v, got %q, %v", tc.excess, tc.reason, c.name, c.author, o.Name, o.Author)
+					t.Errorf(
+						"Keep(%d): %s: want the object %q of the composite author: %v, got %q, %v", tc.excess,
+						tc.reason, c.name, c.author, o.Name, o.Author,
+					)
 				}
 			}
 		})
@@ -124,14 +163,35 @@ func TestAddObjects(t *testing.T) {
 		objects []change
 		want    string // the objects that are kept
 	}{
-		"Fit":        {"all objects together have as many bytes as a response can have", []change{{name: "a", bytes: most - 10}, {name: "b", bytes: 10}}, ""},
-		"Large":      {"an object that is larger than a response is never built", []change{{name: "a", bytes: most + 1}, {name: "b", bytes: 10}}, "a"},
+		"Fit": {
+			"all objects together have as many bytes as a response can have",
+			[]change{{name: "a", bytes: most - 10}, {name: "b", bytes: 10}}, "",
+		},
+		"Large": {
+			"an object that is larger than a response is never built",
+			[]change{{name: "a", bytes: most + 1}, {name: "b", bytes: 10}}, "a",
+		},
 		"LastLarger": {"the last object is the largest", []change{{name: "a", bytes: 11}, {name: "b", bytes: most - 10}}, "b"},
-		"LastSmall":  {"the last object does not fit, and another one saves more", []change{{name: "a", bytes: most - 10}, {name: "b", bytes: 11}}, "a"},
-		"Three":      {"all objects together do not fit", []change{{name: "a", bytes: most / 2}, {name: "b", bytes: most/2 - 1}, {name: "c", bytes: most / 2}}, "c"},
-		"Waits":      {"an object that waits is in the response as it was observed", []change{{name: "a", bytes: 1000, waits: true}, {name: "b", bytes: most - 999}}, "b"},
-		"WaitsFits":  {"another object has the bytes that are left", []change{{name: "a", bytes: 1000, waits: true}, {name: "b", bytes: most - 1000}}, ""},
-		"Kept":       {"what an object has while it is kept counts", []change{{name: "a", bytes: most + 1, kept: 1000}, {name: "b", bytes: most - 999, kept: 100}}, "a b"},
+		"LastSmall": {
+			"the last object does not fit, and another one saves more",
+			[]change{{name: "a", bytes: most - 10}, {name: "b", bytes: 11}}, "a",
+		},
+		"Three": {
+			"all objects together do not fit",
+			[]change{{name: "a", bytes: most / 2}, {name: "b", bytes: most/2 - 1}, {name: "c", bytes: most / 2}}, "c",
+		},
+		"Waits": {
+			"an object that waits is in the response as it was observed",
+			[]change{{name: "a", bytes: 1000, waits: true}, {name: "b", bytes: most - 999}}, "b",
+		},
+		"WaitsFits": {
+			"another object has the bytes that are left",
+			[]change{{name: "a", bytes: 1000, waits: true}, {name: "b", bytes: most - 1000}}, "",
+		},
+		"Kept": {
+			"what an object has while it is kept counts",
+			[]change{{name: "a", bytes: most + 1, kept: 1000}, {name: "b", bytes: most - 999, kept: 100}}, "a b",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var all objects
@@ -195,10 +255,18 @@ func TestCostOfExport(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, input, resource string
 	}{
-		"Own":      {"the object of the export", `secrets: [{name: url, data: [{key: host, value: "'h'"}]}]`, "url"},
-		"TakeOver": {"the keys that only the object has are also copied", `secrets: [{name: url, data: [{key: host, value: "'h'"}]}]`, "old"},
-		"Extract":  {"the keys of a ConfigMap are read", `{sources: [{name: cm, apiVersion: v1, kind: ConfigMap}], secrets: [{name: url, dataFrom: [{extract: {key: cm}}]}]}`, "url"},
-		"Find":     {"the keys of all inputs are compared", `secrets: [{name: url, dataFrom: [{find: {path: db}}]}]`, "url"},
+		"Own": {"the object of the export", `secrets: [{name: url, data: [{key: host, value: "'h'"}]}]`, "url"},
+		"TakeOver": {
+			"the keys that only the object has are also copied",
+			`secrets: [{name: url, data: [{key: host, value: "'h'"}]}]`, "old",
+		},
+		"Extract": {
+			"the keys of a ConfigMap are read",
+			`{sources: [{name: cm, apiVersion: v1, kind: ConfigMap}], secrets: [{name: url, dataFrom: [{extract: ` +
+				`{key: cm}}]}]}`,
+			"url",
+		},
+		"Find": {"the keys of all inputs are compared", `secrets: [{name: url, dataFrom: [{find: {path: db}}]}]`, "url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, diagnostics := plantest.Compile(t, plantest.Exports(tc.input))
@@ -206,8 +274,16 @@ func TestCostOfExport(t *testing.T) {
 				t.Fatal(diagnostics)
 			}
 			at := placement{target: target{object.Secret, "team", "xr-url"}, resource: tc.resource}
-			at.observed = structOf(t, "{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: Opaque, data: {"+strings.Join(keys, ", ")+"}}")
-			configMap := structOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: team}, data: {"+strings.Join(keys, ", ")+"}}")
+			at.observed = structOf(
+				t,
+				"{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: "+
+					"Opaque, data: {"+strings.Join(keys, ", ")+"}}",
+			)
+			configMap := structOf(
+				t,
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: "+
+					"team}, data: {"+strings.Join(keys, ", ")+"}}",
+			)
 			sees := &observation.Observation{
 				Resources: map[string]observation.Resource{"db": {Details: observation.Details{"a": []byte("made-up")}}},
 				Sources:   map[string]observation.Source{"cm": {Read: true, Objects: []wire.Struct{configMap}}},
@@ -226,7 +302,10 @@ func TestCostOfExport(t *testing.T) {
 			for _, less := range []int64{1, 2, cost - 1, cost} {
 				out, _ := decide(cost - less)
 				if diff := cmp.Diff(object.Held(at.observed), out.Desired, protocmp.Transform()); out.State != Held || diff != "" {
-					t.Errorf("decide(...): %s: with %d of %d less, want state Held, got %s: -want, +got:\n%s", tc.reason, less, cost, out.State, diff)
+					t.Errorf(
+						"decide(...): %s: with %d of %d less, want state Held, got %s: -want, +got:\n%s", tc.reason,
+						less, cost, out.State, diff,
+					)
 				}
 			}
 		})
@@ -246,14 +325,32 @@ func TestGeneratedState(t *testing.T) {
 		export plan.Export
 		want   string
 	}{
-		"None":        {"the export uses no generator", plan.Export{}, ""},
-		"Used":        {"a candidate is recorded only if the export uses it", plan.Export{Generators: []string{"admin"}}, `{"admin":{"generation":3,"uid":"g3"}}`},
-		"Two":         {"the export uses two generators", plan.Export{Generators: []string{"admin", "user"}}, `{"admin":{"generation":3,"uid":"g3"},"user":{"generation":1,"uid":"u1"}}`},
-		"Candidate":   {"the export uses only the candidate", plan.Export{Candidates: []string{"admin"}}, `{"admin":{"candidate":{"generation":4,"uid":"g4"}}}`},
-		"Both":        {"the export uses both", plan.Export{Generators: []string{"admin"}, Candidates: []string{"admin"}}, `{"admin":{"generation":3,"uid":"g3","candidate":{"generation":4,"uid":"g4"}}}`},
-		"NoCandidate": {"there is no candidate", plan.Export{Generators: []string{"user"}, Candidates: []string{"user"}}, `{"user":{"generation":1,"uid":"u1"}}`},
-		"NotStored":   {"a generation without a UID has no values yet", plan.Export{Generators: []string{"new"}, Candidates: []string{"new"}}, ""},
-		"Gone":        {"the generator has no generation", plan.Export{Generators: []string{"gone"}, Candidates: []string{"gone"}}, ""},
+		"None": {"the export uses no generator", plan.Export{}, ""},
+		"Used": {
+			"a candidate is recorded only if the export uses it", plan.Export{Generators: []string{"admin"}},
+			`{"admin":{"generation":3,"uid":"g3"}}`,
+		},
+		"Two": {
+			"the export uses two generators", plan.Export{Generators: []string{"admin", "user"}},
+			`{"admin":{"generation":3,"uid":"g3"},"user":{"generation":1,"uid":"u1"}}`,
+		},
+		"Candidate": {
+			"the export uses only the candidate", plan.Export{Candidates: []string{"admin"}},
+			`{"admin":{"candidate":{"generation":4,"uid":"g4"}}}`,
+		},
+		"Both": {
+			"the export uses both", plan.Export{Generators: []string{"admin"}, Candidates: []string{"admin"}},
+			`{"admin":{"generation":3,"uid":"g3","candidate":{"generation":4,"uid":"g4"}}}`,
+		},
+		"NoCandidate": {
+			"there is no candidate", plan.Export{Generators: []string{"user"}, Candidates: []string{"user"}},
+			`{"user":{"generation":1,"uid":"u1"}}`,
+		},
+		"NotStored": {
+			"a generation without a UID has no values yet",
+			plan.Export{Generators: []string{"new"}, Candidates: []string{"new"}}, "",
+		},
+		"Gone": {"the generator has no generation", plan.Export{Generators: []string{"gone"}, Candidates: []string{"gone"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, generatedState(tc.export, from)); diff != "" {

@@ -21,16 +21,38 @@ func TestIsAnother(t *testing.T) {
 		name, object     string // of the observed composed resource
 		want             bool
 	}{
-		"Same":           {"it is the object at the place", "old", "old", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}}", false},
-		"InFile":         {"a file may omit the namespace", "old", "old", "{apiVersion: v1, kind: Secret, metadata: {name: a}}", false},
-		"OtherName":      {"it has another name", "old", "old", "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}}", true},
-		"OtherNamespace": {"it is in another namespace", "old", "old", "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: other}}", true},
-		"OtherKind":      {"it has another kind", "old", "old", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team}}", true},
-		"NotObserved":    {"Crossplane observes no object with that name", "other", "old", "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}}", false},
-		"OwnName":        {"a generation with the name of the export gets its own name again", "url", "url", "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}}", false},
+		"Same": {
+			"it is the object at the place", "old", "old",
+			"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}}", false,
+		},
+		"InFile": {"a file may omit the namespace", "old", "old", "{apiVersion: v1, kind: Secret, metadata: {name: a}}", false},
+		"OtherName": {
+			"it has another name", "old", "old", "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}}",
+			true,
+		},
+		"OtherNamespace": {
+			"it is in another namespace", "old", "old",
+			"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: other}}", true,
+		},
+		"OtherKind": {
+			"it has another kind", "old", "old",
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: team}}", true,
+		},
+		"NotObserved": {
+			"Crossplane observes no object with that name", "other", "old",
+			"{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}}", false,
+		},
+		"OwnName": {
+			"a generation with the name of the export gets its own name again", "url", "url",
+			"{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: team}}", false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			req := newRequest(&Request{Observation: observation.Observation{Resources: map[string]observation.Resource{tc.name: {Object: structOf(t, tc.object)}}}})
+			req := newRequest(&Request{
+				Observation: observation.Observation{
+					Resources: map[string]observation.Resource{tc.name: {Object: structOf(t, tc.object)}},
+				},
+			})
 			if got := req.isAnother(plan.Export{Name: "url"}, tc.composed, at); got != tc.want {
 				t.Errorf("isAnother(...): %s: want %v, got %v", tc.reason, tc.want, got)
 			}
@@ -46,16 +68,39 @@ func TestLists(t *testing.T) {
 		reason, spec string
 		want         bool
 	}{
-		"Listed":         {"a namespaced composite lists it", "{crossplane: {resourceRefs: [{apiVersion: example.org/v1, kind: DB, name: a}, {apiVersion: v1, kind: Secret, name: a}]}}", true},
-		"Namespace":      {"a cluster-scoped composite also lists its namespace", "{crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: a, namespace: team}]}}", true},
-		"NoAPIVersion":   {"the reference has no API version", "{crossplane: {resourceRefs: [{kind: Secret, name: a}]}}", true},
-		"Legacy":         {"a legacy composite lists it in another field", "{resourceRefs: [{apiVersion: v1, kind: Secret, name: a}]}", true},
-		"Disguised":      {"the author of any other composite can write that field", "{crossplane: {}, resourceRefs: [{apiVersion: v1, kind: Secret, name: a}]}", false},
-		"OtherKind":      {"a ConfigMap of that name is listed", "{crossplane: {resourceRefs: [{apiVersion: v1, kind: ConfigMap, name: a}]}}", false},
-		"OtherGroup":     {"an object of another group is listed", "{crossplane: {resourceRefs: [{apiVersion: example.org/v1, kind: Secret, name: a}]}}", false},
-		"OtherName":      {"another Secret is listed", "{crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: b}]}}", false},
-		"OtherNamespace": {"a Secret of that name is listed in another namespace", "{crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: a, namespace: other}]}}", false},
-		"Nothing":        {"nothing is listed yet", "{}", false},
+		"Listed": {
+			"a namespaced composite lists it",
+			"{crossplane: {resourceRefs: [{apiVersion: example.org/v1, kind: DB, name: a}, {apiVersion: v1, kind: " +
+				"Secret, name: a}]}}",
+			true,
+		},
+		"Namespace": {
+			"a cluster-scoped composite also lists its namespace",
+			"{crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: a, namespace: team}]}}", true,
+		},
+		"NoAPIVersion": {"the reference has no API version", "{crossplane: {resourceRefs: [{kind: Secret, name: a}]}}", true},
+		"Legacy": {
+			"a legacy composite lists it in another field", "{resourceRefs: [{apiVersion: v1, kind: Secret, name: a}]}",
+			true,
+		},
+		"Disguised": {
+			"the author of any other composite can write that field",
+			"{crossplane: {}, resourceRefs: [{apiVersion: v1, kind: Secret, name: a}]}", false,
+		},
+		"OtherKind": {
+			"a ConfigMap of that name is listed",
+			"{crossplane: {resourceRefs: [{apiVersion: v1, kind: ConfigMap, name: a}]}}", false,
+		},
+		"OtherGroup": {
+			"an object of another group is listed",
+			"{crossplane: {resourceRefs: [{apiVersion: example.org/v1, kind: Secret, name: a}]}}", false,
+		},
+		"OtherName": {"another Secret is listed", "{crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: b}]}}", false},
+		"OtherNamespace": {
+			"a Secret of that name is listed in another namespace",
+			"{crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: a, namespace: other}]}}", false,
+		},
+		"Nothing": {"nothing is listed yet", "{}", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := lists(structOf(t, "{spec: "+tc.spec+"}"), at); got != tc.want {

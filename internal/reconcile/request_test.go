@@ -13,10 +13,26 @@ func TestRequirement(t *testing.T) {
 		required  Requirement
 		key, text string
 	}{
-		"Name":          {"an object in a namespace", Requirement{APIVersion: "v1", Kind: "Secret", Namespace: "team", Name: "a"}, "v1/Secret/team/name=a", "Secret team/a"},
-		"Cluster":       {"an object without a namespace", Requirement{APIVersion: "v1", Kind: "Node", Name: "a"}, "v1/Node//name=a", "Node a"},
-		"Labels":        {"labels are in the order of their names", Requirement{APIVersion: "v1", Kind: "Secret", Namespace: "team", Labels: map[string]string{"c": "d", "a": "b"}}, "v1/Secret/team/labels=a=b,c=d", "Secret with a=b,c=d in team"},
-		"ClusterLabels": {"labels of objects without a namespace", Requirement{APIVersion: "v1", Kind: "Node", Labels: map[string]string{"a": "b"}}, "v1/Node//labels=a=b", "Node with a=b"},
+		"Name": {
+			"an object in a namespace", Requirement{APIVersion: "v1", Kind: "Secret", Namespace: "team", Name: "a"},
+			"v1/Secret/team/name=a", "Secret team/a",
+		},
+		"Cluster": {
+			"an object without a namespace", Requirement{APIVersion: "v1", Kind: "Node", Name: "a"}, "v1/Node//name=a",
+			"Node a",
+		},
+		"Labels": {
+			"labels are in the order of their names",
+			Requirement{
+				APIVersion: "v1", Kind: "Secret", Namespace: "team", Labels: map[string]string{"c": "d", "a": "b"},
+			},
+			"v1/Secret/team/labels=a=b,c=d", "Secret with a=b,c=d in team",
+		},
+		"ClusterLabels": {
+			"labels of objects without a namespace",
+			Requirement{APIVersion: "v1", Kind: "Node", Labels: map[string]string{"a": "b"}}, "v1/Node//labels=a=b",
+			"Node with a=b",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := []string{tc.required.Key(), tc.required.String()}
@@ -38,15 +54,21 @@ func TestRequirementMatches(t *testing.T) {
 		change   func(*Requirement)
 		want     bool
 	}{
-		"Name":            {"the object has the name", byName, func(*Requirement) {}, true},
-		"Labels":          {"the object has the label, and another one", byLabels, func(*Requirement) {}, true},
-		"TwoLabels":       {"the object has both", byLabels, func(r *Requirement) { r.Labels = map[string]string{"a": "b", "c": "d"} }, true},
+		"Name":   {"the object has the name", byName, func(*Requirement) {}, true},
+		"Labels": {"the object has the label, and another one", byLabels, func(*Requirement) {}, true},
+		"TwoLabels": {
+			"the object has both", byLabels, func(r *Requirement) { r.Labels = map[string]string{"a": "b", "c": "d"} },
+			true,
+		},
 		"OtherName":       {"it has another name", byName, func(r *Requirement) { r.Name = "b" }, false},
 		"OtherNamespace":  {"it is in another namespace", byName, func(r *Requirement) { r.Namespace = "other" }, false},
 		"OtherKind":       {"it has another kind", byName, func(r *Requirement) { r.Kind = "ConfigMap" }, false},
 		"OtherAPIVersion": {"it has another group", byName, func(r *Requirement) { r.APIVersion = "example.org/v1" }, false},
-		"OtherLabel":      {"its label has another value", byLabels, func(r *Requirement) { r.Labels = map[string]string{"a": "d"} }, false},
-		"OneOfTwoLabels":  {"it lacks a label", byLabels, func(r *Requirement) { r.Labels = map[string]string{"a": "b", "x": "y"} }, false},
+		"OtherLabel": {
+			"its label has another value", byLabels, func(r *Requirement) { r.Labels = map[string]string{"a": "d"} },
+			false,
+		},
+		"OneOfTwoLabels": {"it lacks a label", byLabels, func(r *Requirement) { r.Labels = map[string]string{"a": "b", "x": "y"} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			required := tc.required

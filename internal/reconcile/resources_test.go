@@ -55,10 +55,21 @@ func TestNumberOf(t *testing.T) {
 
 func TestPausedAt(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, conditions, want string }{
-		"Paused":      {"Crossplane sets this condition when a composite is paused", "[{type: Ready}, {type: Synced, reason: ReconcilePaused, lastTransitionTime: '2026-01-02T03:04:05Z'}]", "2026-01-02T03:04:05Z"},
-		"Zone":        {"the time can have another zone", "[{type: Synced, reason: ReconcilePaused, lastTransitionTime: '2026-01-02T03:04:05+01:00'}]", "2026-01-02T02:04:05Z"},
-		"Synced":      {"it is not paused", "[{type: Synced, reason: ReconcileSuccess, lastTransitionTime: '2026-01-02T03:04:05Z'}]", ""},
-		"OtherType":   {"another condition says nothing about it", "[{type: Ready, reason: ReconcilePaused, lastTransitionTime: '2026-01-02T03:04:05Z'}]", ""},
+		"Paused": {
+			"Crossplane sets this condition when a composite is paused",
+			"[{type: Ready}, {type: Synced, reason: ReconcilePaused, lastTransitionTime: '2026-01-02T03:04:05Z'}]",
+			"2026-01-02T03:04:05Z",
+		},
+		"Zone": {
+			"the time can have another zone",
+			"[{type: Synced, reason: ReconcilePaused, lastTransitionTime: '2026-01-02T03:04:05+01:00'}]",
+			"2026-01-02T02:04:05Z",
+		},
+		"Synced": {"it is not paused", "[{type: Synced, reason: ReconcileSuccess, lastTransitionTime: '2026-01-02T03:04:05Z'}]", ""},
+		"OtherType": {
+			"another condition says nothing about it",
+			"[{type: Ready, reason: ReconcilePaused, lastTransitionTime: '2026-01-02T03:04:05Z'}]", "",
+		},
 		"NoTime":      {"the time is unknown", "[{type: Synced, reason: ReconcilePaused}]", ""},
 		"NoCondition": {"it was never reconciled", "[]", ""},
 	} {
@@ -80,12 +91,31 @@ func TestCompositeOf(t *testing.T) {
 		want           composite
 		legacy         bool
 	}{
-		"Namespaced":      {"its objects are in its namespace", "{metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {}}}", composite{name: "xr", uid: "u1", namespace: "team"}, false},
-		"NamespacedClaim": {"its author can write a claimRef, and has no claim", "{metadata: {name: xr, namespace: team}, spec: {claimRef: {namespace: victim}}}", composite{name: "xr", namespace: "team"}, false},
-		"Cluster":         {"it has no namespace", "{metadata: {name: xr}, spec: {crossplane: {}}}", composite{name: "xr", cluster: true}, false},
-		"ClusterClaim":    {"its author can write a claimRef, and has no claim", "{metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}", composite{name: "xr", cluster: true}, false},
-		"Legacy":          {"its objects are in the namespace of its claim", "{metadata: {name: xr}, spec: {claimRef: {namespace: claims}}}", composite{name: "xr", namespace: "claims", cluster: true}, true},
-		"LegacyNoClaim":   {"it has no claim, and no namespace", "{metadata: {name: xr}}", composite{name: "xr", cluster: true}, true},
+		"Namespaced": {
+			"its objects are in its namespace",
+			"{metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {}}}",
+			composite{name: "xr", uid: "u1", namespace: "team"}, false,
+		},
+		"NamespacedClaim": {
+			"its author can write a claimRef, and has no claim",
+			"{metadata: {name: xr, namespace: team}, spec: {claimRef: {namespace: victim}}}",
+			composite{name: "xr", namespace: "team"}, false,
+		},
+		"Cluster": {
+			"it has no namespace", "{metadata: {name: xr}, spec: {crossplane: {}}}",
+			composite{name: "xr", cluster: true}, false,
+		},
+		"ClusterClaim": {
+			"its author can write a claimRef, and has no claim",
+			"{metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}",
+			composite{name: "xr", cluster: true}, false,
+		},
+		"Legacy": {
+			"its objects are in the namespace of its claim",
+			"{metadata: {name: xr}, spec: {claimRef: {namespace: claims}}}",
+			composite{name: "xr", namespace: "claims", cluster: true}, true,
+		},
+		"LegacyNoClaim": {"it has no claim, and no namespace", "{metadata: {name: xr}}", composite{name: "xr", cluster: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			xr := structOf(t, tc.object)
@@ -117,25 +147,33 @@ func sealed(t *testing.T, kind, metadata string, annotations map[string]string) 
 	if kind == "ConfigMap" {
 		value = "made-up"
 	}
-	return structOf(t, "{apiVersion: v1, kind: "+kind+", metadata: {"+metadata+", annotations: {"+strings.Join(texts, ", ")+"}}, data: {k: "+value+"}}")
+	return structOf(
+		t,
+		"{apiVersion: v1, kind: "+kind+", metadata: {"+metadata+", annotations: {"+strings.Join(texts, ", ")+"}}, data: {k: "+value+"}}",
+	)
 }
 
 // Exports record which generations their values belong to.
 func TestReadRecords(t *testing.T) {
 	record := func(text string) map[string]string { return map[string]string{generator.AnnotationGenerated: text} }
-	one := record(`{"admin": {"generation": 3, "uid": "g3", "former": [{"generation": 1, "uid": "g1"}, {"generation": 2, "uid": "g2"}], "candidate": {"generation": 4, "uid": "g4"}, "highest": 5}}`)
+	one := record(`{"admin": {"generation": 3, "uid": "g3", "former": [{"generation": 1, "uid": "g1"}, ` +
+		`{"generation": 2, "uid": "g2"}], "candidate": {"generation": 4, "uid": "g4"}, "highest": 5}}`)
 	for name, tc := range map[string]struct {
 		reason  string
 		objects map[string]wire.Struct
 		want    map[string]string // by generator: the UIDs in use, former, candidates, the highest number, and the exports with data
 	}{
 		"One": {
-			"an export says which generation it uses, and which others must be kept", map[string]wire.Struct{"url": sealed(t, "Secret", "name: a", one)},
+			"an export says which generation it uses, and which others " +
+				"must be kept", map[string]wire.Struct{"url": sealed(t, "Secret", "name: a", one)},
 			map[string]string{"admin": "used g3=3 former g1=1 g2=2 g4=4 candidates g4 highest 5 data g3=1"},
 		},
 		"Two": {
 			"two exports can use different generations of one generator",
-			map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", one), "b": sealed(t, "Secret", "name: b", record(`{"admin": {"generation": 2, "uid": "g2"}}`))},
+			map[string]wire.Struct{
+				"a": sealed(t, "Secret", "name: a", one),
+				"b": sealed(t, "Secret", "name: b", record(`{"admin": {"generation": 2, "uid": "g2"}}`)),
+			},
 			map[string]string{"admin": "used g2=2 g3=3 former g1=1 g2=2 g4=4 candidates g4 highest 5 data g2=1 g3=1"},
 		},
 		"Same": {
@@ -147,25 +185,77 @@ func TestReadRecords(t *testing.T) {
 			map[string]string{"admin": "used g2=2 former candidates highest 9 data g2=2"},
 		},
 		"Generators": {
-			"one export can use several generators", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2"}, "user": {"generation": 1, "uid": "u1"}}`))},
-			map[string]string{"admin": "used g2=2 former candidates highest 0 data g2=1", "user": "used u1=1 former candidates highest 0 data u1=1"},
+			"one export can use several generators", map[string]wire.Struct{
+				"a": sealed(
+					t, "Secret", "name: a",
+					record(`{"admin": {"generation": 2, "uid": "g2"}, "user": {"generation": 1, "uid": "u1"}}`),
+				),
+			},
+			map[string]string{
+				"admin": "used g2=2 former candidates highest 0 data g2=1",
+				"user":  "used u1=1 former candidates highest 0 data u1=1",
+			},
 		},
 		"Candidate": {
-			"an export can use only a candidate", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {"candidate": {"generation": 4, "uid": "g4"}}}`))},
+			"an export can use only a candidate", map[string]wire.Struct{
+				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"candidate": {"generation": 4, "uid": "g4"}}}`)),
+			},
 			map[string]string{"admin": "used former g4=4 candidates g4 highest 0 data"},
 		},
 		"BadNumbers": {
-			"a generation has a number and a UID", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 0, "uid": "g0", "highest": 7, "former": [{"generation": -1, "uid": "g1"}, {"generation": 2}]}}`))},
+			"a generation has a number and a UID", map[string]wire.Struct{
+				"a": sealed(
+					t, "Secret", "name: a",
+					record(`{"admin": {"generation": 0, "uid": "g0", "highest": 7, "former": [{"generation": -1, `+
+						`"uid": "g1"}, {"generation": 2}]}}`),
+				),
+			},
 			map[string]string{"admin": "used former candidates highest 0 data"},
 		},
-		"NoUID":       {"a generation without a UID is not identified", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "highest": 7}}`))}, map[string]string{"admin": "used former candidates highest 0 data"}},
-		"BadHighest":  {"no generation has such a number", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "highest": 99999999999}}`))}, map[string]string{"admin": "used g2=2 former candidates highest 0 data g2=1"}},
-		"Author":      {"a composite author cannot record a generation", map[string]wire.Struct{"fromComposite/Secret/a": sealed(t, "Secret", "name: a", one)}, map[string]string{}},
-		"ConfigMap":   {"any client can seal a ConfigMap", map[string]wire.Struct{"a": sealed(t, "ConfigMap", "name: a", one)}, map[string]string{}},
-		"NoRecord":    {"the export uses no generator", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", nil)}, map[string]string{}},
-		"NotJSON":     {"the record cannot be read", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {`))}, map[string]string{}},
-		"BrokenSeal":  {"another client changed the record", map[string]wire.Struct{"a": changed(t, sealed(t, "Secret", "name: a", one), `"generation": 3`, `"generation": 2`)}, map[string]string{}},
-		"ChangedData": {"another client changed the data", map[string]wire.Struct{"a": changed(t, sealed(t, "Secret", "name: a", one), "bWFkZS11cA==", "b3RoZXI=")}, map[string]string{}},
+		"NoUID": {
+			"a generation without a UID is not identified",
+			map[string]wire.Struct{
+				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "highest": 7}}`)),
+			},
+			map[string]string{"admin": "used former candidates highest 0 data"},
+		},
+		"BadHighest": {
+			"no generation has such a number",
+			map[string]wire.Struct{
+				"a": sealed(
+					t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "highest": 99999999999}}`),
+				),
+			},
+			map[string]string{"admin": "used g2=2 former candidates highest 0 data g2=1"},
+		},
+		"Author": {
+			"a composite author cannot record a generation",
+			map[string]wire.Struct{"fromComposite/Secret/a": sealed(t, "Secret", "name: a", one)}, map[string]string{},
+		},
+		"ConfigMap": {
+			"any client can seal a ConfigMap", map[string]wire.Struct{"a": sealed(t, "ConfigMap", "name: a", one)},
+			map[string]string{},
+		},
+		"NoRecord": {
+			"the export uses no generator", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", nil)},
+			map[string]string{},
+		},
+		"NotJSON": {
+			"the record cannot be read",
+			map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {`))}, map[string]string{},
+		},
+		"BrokenSeal": {
+			"another client changed the record",
+			map[string]wire.Struct{
+				"a": changed(t, sealed(t, "Secret", "name: a", one), `"generation": 3`, `"generation": 2`),
+			},
+			map[string]string{},
+		},
+		"ChangedData": {
+			"another client changed the data",
+			map[string]wire.Struct{"a": changed(t, sealed(t, "Secret", "name: a", one), "bWFkZS11cA==", "b3RoZXI=")},
+			map[string]string{},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resources := map[string]observation.Resource{}
@@ -234,38 +324,134 @@ func TestSplit(t *testing.T) {
 		desired          bool // by an earlier step
 		want             string
 	}{
-		"Named":           {"the composition resource name and its own name say so", "generated/admin/1", secret("name: xr-admin-1, namespace: team", ""), false, "admin 1"},
-		"OtherNumber":     {"its own name is fixed, and its annotations can be changed", "generated/admin/2", secret("name: xr-admin-1, namespace: team", ""), false, "admin 1"},
-		"Labeled":         {"another client changed its composition resource name", "other", secret("name: xr-admin-1, namespace: team"+marked, ""), false, "admin 1"},
-		"Annotated":       {"also without its label", "other", secret("name: xr-admin-1, namespace: team, annotations: {export.fn.crossplane.io/generator: admin}", ""), false, "admin 1"},
-		"LabeledOther":    {"it is marked as another generator's", "other", secret("name: xr-admin-1, namespace: team, labels: {export.fn.crossplane.io/generator: x}", ""), false, "resource"},
-		"Bare":            {"another object can have such a name", "other", secret("name: xr-admin-1, namespace: team"+controlled, ""), false, "resource"},
-		"Immutable":       {"all marks were removed, and it is still immutable", "other", secret("name: xr-admin-1, namespace: team"+controlled, ", immutable: true"), false, "admin 1"},
-		"ImmutableOthers": {"another owner created it", "other", secret("name: xr-admin-1, namespace: team, ownerReferences: [{controller: true, uid: u9}]", ", immutable: true"), false, "resource"},
-		"ImmutableStep":   {"an earlier step composes it", "other", secret("name: xr-admin-1, namespace: team"+controlled, ", immutable: true"), true, "resource"},
-		"OtherNamespace":  {"the input may have named another namespace before", "other", secret("name: xr-admin-1, namespace: other"+marked, ""), false, "admin 1"},
-		"OtherKind":       {"the generation of a password is a Secret", "other", structOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-admin-1, namespace: team"+marked+"}}"), false, "resource"},
-		"Recorded":        {"an export recorded its UID", "other", secret("name: x, namespace: team, uid: g3", ""), false, "user 3"},
-		"RecordedFormer":  {"an export recorded the UID of a former one", "other", secret("name: x, namespace: team, uid: g2", ""), false, "user 2"},
-		"Sealed":          {"its seal is genuine, whatever its name is", "other", sealed(t, "Secret", "name: x, namespace: team", seal), false, "gone 4"},
-		"SealedConfigMap": {"a ConfigMap can also be a generation", "other", sealed(t, "ConfigMap", "name: x, namespace: team", seal), false, "gone 4"},
-		"SealedNoNumber":  {"its seal names no generation", "other", sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.LabelGenerator: "gone"}), false, "resource"},
-		"SealedNoName":    {"its seal names no generator", "other", sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.LabelGeneration: "4"}), false, "resource"},
-		"BrokenSeal":      {"another client set the annotations", "other", secret("name: x, namespace: team, annotations: {export.fn.crossplane.io/generator: gone, export.fn.crossplane.io/generation: '4', "+generator.AnnotationSeal+": x}", ", data: {k: bWFkZS11cA==}"), false, "resource"},
-		"BrokenData":      {"its data cannot be read", "other", secret("name: x, namespace: team, annotations: {export.fn.crossplane.io/generator: gone, export.fn.crossplane.io/generation: '4', "+generator.AnnotationSeal+": x}", ", data: {k: '!'}"), false, "resource"},
-		"Claimed":         {"only its composition resource name says so", "generated/admin/1", secret("name: x, namespace: team", ""), false, "admin 1 claimed"},
-		"ClaimedLabel":    {"its label also says so, and the generator is not in the input anymore", "generated/gone/1", secret("name: x, namespace: team, labels: {export.fn.crossplane.io/generator: gone}", ""), false, "gone 1 claimed"},
-		"NotClaimed":      {"its label names another generator", "generated/gone/1", secret("name: x, namespace: team"+marked, ""), false, "resource"},
-		"NoGeneration":    {"the name has no number", "generated/admin/x", secret("name: x, namespace: team", ""), false, "resource"},
-		"Author":          {"it belongs to the composite author", "fromComposite/Secret/x", secret("name: x, namespace: team"+marked, ""), false, "author"},
-		"Resource":        {"it is any resource", "db", structOf(t, "{apiVersion: example.org/v1, kind: DB, metadata: {name: xr-admin-1, namespace: team}}"), false, "resource"},
+		"Named": {
+			"the composition resource name and its own name say so", "generated/admin/1",
+			secret("name: xr-admin-1, namespace: team", ""), false, "admin 1",
+		},
+		"OtherNumber": {
+			"its own name is fixed, and its annotations can be changed", "generated/admin/2",
+			secret("name: xr-admin-1, namespace: team", ""), false, "admin 1",
+		},
+		"Labeled": {
+			"another client changed its composition resource name", "other",
+			secret("name: xr-admin-1, namespace: team"+marked, ""), false, "admin 1",
+		},
+		"Annotated": {
+			"also without its label", "other",
+			secret("name: xr-admin-1, namespace: team, annotations: {export.fn.crossplane.io/generator: admin}", ""),
+			false, "admin 1",
+		},
+		"LabeledOther": {
+			"it is marked as another generator's", "other",
+			secret("name: xr-admin-1, namespace: team, labels: {export.fn.crossplane.io/generator: x}", ""), false,
+			"resource",
+		},
+		"Bare": {
+			"another object can have such a name", "other", secret("name: xr-admin-1, namespace: team"+controlled, ""),
+			false, "resource",
+		},
+		"Immutable": {
+			"all marks were removed, and it is still immutable", "other",
+			secret("name: xr-admin-1, namespace: team"+controlled, ", immutable: true"), false, "admin 1",
+		},
+		"ImmutableOthers": {
+			"another owner created it", "other",
+			secret(
+				"name: xr-admin-1, namespace: team, ownerReferences: [{controller: true, uid: u9}]",
+				", immutable: true",
+			),
+			false, "resource",
+		},
+		"ImmutableStep": {
+			"an earlier step composes it", "other",
+			secret("name: xr-admin-1, namespace: team"+controlled, ", immutable: true"), true, "resource",
+		},
+		"OtherNamespace": {
+			"the input may have named another namespace before", "other",
+			secret("name: xr-admin-1, namespace: other"+marked, ""), false, "admin 1",
+		},
+		"OtherKind": {
+			"the generation of a password is a Secret", "other",
+			structOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-admin-1, namespace: team"+marked+"}}"),
+			false, "resource",
+		},
+		"Recorded": {"an export recorded its UID", "other", secret("name: x, namespace: team, uid: g3", ""), false, "user 3"},
+		"RecordedFormer": {
+			"an export recorded the UID of a former one", "other", secret("name: x, namespace: team, uid: g2", ""),
+			false, "user 2",
+		},
+		"Sealed": {
+			"its seal is genuine, whatever its name is", "other", sealed(t, "Secret", "name: x, namespace: team", seal),
+			false, "gone 4",
+		},
+		"SealedConfigMap": {
+			"a ConfigMap can also be a generation", "other", sealed(t, "ConfigMap", "name: x, namespace: team", seal),
+			false, "gone 4",
+		},
+		"SealedNoNumber": {
+			"its seal names no generation", "other",
+			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.LabelGenerator: "gone"}), false,
+			"resource",
+		},
+		"SealedNoName": {
+			"its seal names no generator", "other",
+			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.LabelGeneration: "4"}), false,
+			"resource",
+		},
+		"BrokenSeal": {
+			"another client set the annotations", "other",
+			secret(
+				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator: gone, "+
+					"export.fn.crossplane.io/generation: '4', "+generator.AnnotationSeal+": x}",
+				", data: {k: bWFkZS11cA==}",
+			),
+			false, "resource",
+		},
+		"BrokenData": {
+			"its data cannot be read", "other",
+			secret(
+				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator: gone, "+
+					"export.fn.crossplane.io/generation: '4', "+generator.AnnotationSeal+": x}",
+				", data: {k: '!'}",
+			),
+			false, "resource",
+		},
+		"Claimed": {
+			"only its composition resource name says so", "generated/admin/1", secret("name: x, namespace: team", ""),
+			false, "admin 1 claimed",
+		},
+		"ClaimedLabel": {
+			"its label also says so, and the generator is not in the input anymore", "generated/gone/1",
+			secret("name: x, namespace: team, labels: {export.fn.crossplane.io/generator: gone}", ""), false,
+			"gone 1 claimed",
+		},
+		"NotClaimed": {
+			"its label names another generator", "generated/gone/1", secret("name: x, namespace: team"+marked, ""),
+			false, "resource",
+		},
+		"NoGeneration": {"the name has no number", "generated/admin/x", secret("name: x, namespace: team", ""), false, "resource"},
+		"Author": {
+			"it belongs to the composite author", "fromComposite/Secret/x",
+			secret("name: x, namespace: team"+marked, ""), false, "author",
+		},
+		"Resource": {
+			"it is any resource", "db",
+			structOf(t, "{apiVersion: example.org/v1, kind: DB, metadata: {name: xr-admin-1, namespace: team}}"), false,
+			"resource",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, diagnostics := plantest.Compile(t, plantest.Exports("generators: [{name: other, uuid: {}}, {name: admin, password: {}}]"))
 			if diagnostics != nil {
 				t.Fatal(diagnostics)
 			}
-			export := sealed(t, "Secret", "name: url, namespace: team", map[string]string{generator.AnnotationGenerated: `{"user": {"generation": 3, "uid": "g3", "former": [{"generation": 2, "uid": "g2"}]}}`})
+			export := sealed(
+				t, "Secret", "name: url, namespace: team",
+				map[string]string{
+					generator.AnnotationGenerated: `{"user": {"generation": 3, "uid": "g3", "former": ` +
+						`[{"generation": 2, "uid": "g2"}]}}`,
+				},
+			)
 			req := newRequest(&Request{Observation: observation.Observation{Resources: map[string]observation.Resource{
 				tc.composed: {Object: tc.object}, "url": {Object: export},
 			}}})

@@ -39,11 +39,14 @@ func TestSeeComposition(t *testing.T) {
 		outcome Outcome
 		want    string
 	}{
-		"Wrong":     {"an expression is wrong", Outcome{State: Held, Wrong: true}, see},
-		"Conflict":  {"two exports compose one object", Outcome{State: Conflict, Wrong: true}, see},
-		"Waits":     {"the input is right, and something else is missing", Outcome{State: Waiting}, ""},
-		"Own":       {"another command shows more", Outcome{State: Held, Wrong: true, See: "kubectl describe"}, "kubectl describe"},
-		"Author":    {"the composite author can correct it, and may not see the Composition", Outcome{State: Held, Wrong: true, Author: true}, ""},
+		"Wrong":    {"an expression is wrong", Outcome{State: Held, Wrong: true}, see},
+		"Conflict": {"two exports compose one object", Outcome{State: Conflict, Wrong: true}, see},
+		"Waits":    {"the input is right, and something else is missing", Outcome{State: Waiting}, ""},
+		"Own":      {"another command shows more", Outcome{State: Held, Wrong: true, See: "kubectl describe"}, "kubectl describe"},
+		"Author": {
+			"the composite author can correct it, and may not see the Composition",
+			Outcome{State: Held, Wrong: true, Author: true}, "",
+		},
 		"Available": {"nothing is wrong", Outcome{Wrong: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,9 +63,16 @@ func TestSeeComposition(t *testing.T) {
 // A composite names its Composition in one of two fields.
 func TestCompositionOf(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, want string }{
-		"Own":     {"its own field", "{crossplane: {compositionRef: {name: apps.example.org}}}", "kubectl get composition apps.example.org --output yaml"},
-		"Legacy":  {"the field of a legacy composite", "{compositionRef: {name: apps}}", "kubectl get composition apps --output yaml"},
-		"Both":    {"the author of a composite can write the field of a legacy one", "{crossplane: {compositionRef: {name: apps}}, compositionRef: {name: other}}", "kubectl get composition apps --output yaml"},
+		"Own": {
+			"its own field", "{crossplane: {compositionRef: {name: apps.example.org}}}",
+			"kubectl get composition apps.example.org --output yaml",
+		},
+		"Legacy": {"the field of a legacy composite", "{compositionRef: {name: apps}}", "kubectl get composition apps --output yaml"},
+		"Both": {
+			"the author of a composite can write the field of a legacy one",
+			"{crossplane: {compositionRef: {name: apps}}, compositionRef: {name: other}}",
+			"kubectl get composition apps --output yaml",
+		},
 		"None":    {"it does not name it", "{}", ""},
 		"Command": {"a shell would run a part of the name", "{compositionRef: {name: 'apps; reboot'}}", ""},
 		"Flag":    {"kubectl would read the name as a flag", "{compositionRef: {name: --all}}", ""},

@@ -256,10 +256,15 @@ configMaps:
 			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
 		},
 		"ImmutableFalse": {
-			reason:  "nor if the input says so",
-			input:   `configMaps: [{name: c, immutable: false, data: [{key: k, value: "'old'"}]}]`,
-			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
+			reason: "nor if the input says so",
+			input:  `configMaps: [{name: c, immutable: false, data: [{key: k, value: "'old'"}]}]`,
+			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: ` +
+				`team}, immutable: true, data: {k: old}}}}}`,
+			want: []string{
+				`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept ` +
+					`unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, ` +
+					`which is fixed: delete ConfigMap team/xr-c so that it is created again`,
+			},
 		},
 		"ConnectionDetails": {
 			reason: "those of an available Secret, and of a held one those that were published before",
@@ -317,7 +322,8 @@ func TestRunPlaces(t *testing.T) {
 		return ", annotations: {crossplane.io/composition-resource-name: " + name + "}"
 	}
 	listed := func(refs string) string {
-		return "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {resourceRefs: [" + refs + "]}}}\n"
+		return "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, " +
+			"spec: {crossplane: {resourceRefs: [" + refs + "]}}}\n"
 	}
 	for name, c := range map[string]struct {
 		reason  string
@@ -347,38 +353,54 @@ func TestRunPlaces(t *testing.T) {
 			reason:  "a composite of the same name was deleted, and created again, maybe in another version",
 			input:   url,
 			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v2, kind: App, name: xr}]"),
-			want: []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by a previous App "xr" with the UID "u9", not by this one, whose UID is "u1": ` +
+			want: []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by a previous App ` +
+				`"xr" with the UID "u9", not by this one, whose UID is "u1": ` +
 				`wait until Kubernetes has deleted it, or delete it, or set secrets[0].metadata.name to another name`},
 		},
 		"OtherGroup": {
 			reason:  "a composite of the same name can have another group",
 			input:   url,
 			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: other.example.org/v1, kind: App, name: xr}]"),
-			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr" of "other.example.org/v1": set secrets[0].metadata.name to another name`},
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr" of ` +
+					`"other.example.org/v1": set secrets[0].metadata.name to another name`,
+			},
 		},
 		"OtherKindOfComposite": {
 			reason:  "a composite of another kind can have the same name",
 			input:   url,
 			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v1, kind: Site, name: xr}]"),
-			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by Site "xr": set secrets[0].metadata.name to another name`},
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by Site "xr": set ` +
+					`secrets[0].metadata.name to another name`,
+			},
 		},
 		"NeverStored": {
 			reason:  "a composite that was never stored has no previous one",
 			input:   url,
 			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}}\n" + found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v1, kind: App, name: xr}]"),
-			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr": set secrets[0].metadata.name to another name`},
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr": set ` +
+					`secrets[0].metadata.name to another name`,
+			},
 		},
 		"NoCompositionResourceName": {
 			reason:  "any client can create an object that the composite controls",
 			input:   url,
 			objects: found(owned),
-			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url of this composite has no composition resource name: delete it, or set secrets[0].metadata.name to another name`},
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url of this composite has no composition resource name: ` +
+					`delete it, or set secrets[0].metadata.name to another name`,
+			},
 		},
 		"NameOfAGeneration": {
 			reason:  "any client can create an object with the composition resource name of a generation",
 			input:   url,
 			objects: found(owned + composedAs("generated/admin/1")),
-			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`},
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this ` +
+					`composite: set secrets[0].metadata.name to another name`,
+			},
 		},
 		"NameOfAGenerationListed": {
 			reason:  "the composite lists it, so it was composed: only its annotation was changed",
@@ -390,59 +412,85 @@ func TestRunPlaces(t *testing.T) {
 			reason:  "and it is kept while an input is missing",
 			input:   `secrets: [{name: url, from: db, data: [{key: k, value: resource.status.later}]}]`,
 			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("generated/admin/1")),
-			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for resources.db.status.later (DB db-1 is not ready)`},
+			want: []string{
+				`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: key ` +
+					`"k" waits for resources.db.status.later (DB db-1 is not ready)`,
+			},
 		},
 		"NameOfAnotherListed": {
 			reason:  "the object of a former export is taken over once Crossplane observes it",
 			input:   url,
 			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("old")),
-			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: it waits for the composite to list Secret team/xr-url as its composed resource "old"`},
+			want: []string{
+				`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: it ` +
+					`waits for the composite to list Secret team/xr-url as its composed resource "old"`,
+			},
 		},
 		"NameOfAGenerationListedByLegacy": {
 			reason: "a legacy composite lists its objects in another field, and their namespaces",
 			input:  url,
-			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}, resourceRefs: [{kind: Secret, name: xr-url, namespace: team}]}}\n" +
+			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: " +
+				"{claimRef: {namespace: team}, resourceRefs: [{kind: Secret, name: xr-url, namespace: team}]}}\n" +
 				found(owned+composedAs("generated/admin/1")),
 			want: []string{available},
 		},
 		"NameOfAGenerationNotListed": {
 			reason: "the composite lists other objects",
 			input:  url,
-			objects: listed("{apiVersion: v1, kind: ConfigMap, name: xr-url}, {apiVersion: v1, kind: Secret, name: other}, {apiVersion: example.org/v1, kind: Secret, name: xr-url}, {apiVersion: v1, kind: Secret, name: xr-url, namespace: other}") +
+			objects: listed("{apiVersion: v1, kind: ConfigMap, name: xr-url}, {apiVersion: v1, kind: Secret, name: "+
+				"other}, {apiVersion: example.org/v1, kind: Secret, name: xr-url}, {apiVersion: v1, kind: Secret, "+
+				"name: xr-url, namespace: other}") +
 				found(owned+composedAs("generated/admin/1")),
-			want: []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`},
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this ` +
+					`composite: set secrets[0].metadata.name to another name`,
+			},
 		},
 		"NameOfAGenerationOfAnEarlierStep": {
-			reason:  "an earlier step composes a generation under that name",
-			input:   url,
-			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + "desired: {generated/admin/1: {apiVersion: v1, kind: Secret}}\n" + found(owned+composedAs("generated/admin/1")),
-			want:    []string{`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`},
+			reason: "an earlier step composes a generation under that name",
+			input:  url,
+			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + "desired: {generated/admin/1: " +
+				"{apiVersion: v1, kind: Secret}}\n" + found(owned+composedAs("generated/admin/1")),
+			want: []string{
+				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this ` +
+					`composite: set secrets[0].metadata.name to another name`,
+			},
 		},
 		"PlaceOfAGeneration": {
-			reason:  "the name of the object says that it is a generation, which needs a proof, and it is no export",
-			input:   `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
-			objects: listed("{apiVersion: v1, kind: Secret, name: xr-admin-1}") + strings.Replace(found(owned+composedAs("generated/admin/1")), "xr-url", "xr-admin-1", 1),
+			reason: "the name of the object says that it is a generation, which needs a proof, and it is no export",
+			input: `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: ` +
+				`xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
+			objects: listed("{apiVersion: v1, kind: Secret, name: xr-admin-1}") + strings.Replace(
+				found(owned+composedAs("generated/admin/1")), "xr-url", "xr-admin-1", 1,
+			),
 			want: []string{
-				`Conflict! nothing` + at + `Secret team/xr-admin-1 is the composed resource "generated/admin/1" of this composite: set secrets[0].metadata.name to another name`,
+				`Conflict! nothing` + at + `Secret team/xr-admin-1 is the composed resource "generated/admin/1" of ` +
+					`this composite: set secrets[0].metadata.name to another name`,
 				"Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation",
 				`Waiting | generator "admin": its generation 1 is not stored yet`,
 			},
 		},
 		"PlaceOfANewGeneration": {
 			reason: "the export has the name of a generation that this step does not create for that reason",
-			input:  `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
+			input: `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, ` +
+				`data: [{key: k, value: "'v'"}]}]}`,
 			want: []string{
 				`Available Secret team/xr-admin-1 {data: {k: v}}`,
-				`Held! | generator "admin" creates no generation: generators[0].name: Secret team/xr-admin-1 would also be composed by secrets[0]: give one of them another name`,
+				`Held! | generator "admin" creates no generation: generators[0].name: Secret team/xr-admin-1 would ` +
+					`also be composed by secrets[0]: give one of them another name`,
 			},
 		},
 		"PlaceOfAnObservedGeneration": {
-			reason:  "the export has the name of a generation that is kept",
-			input:   `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
+			reason: "the export has the name of a generation that is kept",
+			input: `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: ` +
+				`xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
 			objects: "resources:" + generationOf(1, ""),
 			want: []string{
-				`Conflict! nothing` + at + `secrets[0] and generation "admin/1" compose the same Secret team/xr-admin-1: give each a name of its own`,
-				`Available! | generator "admin": Secret team/xr-admin-1 with UID g1 is not used, because it does not prove that it is generation 1: another client created or changed it. It is kept for the grace period, and then deleted`,
+				`Conflict! nothing` + at + `secrets[0] and generation "admin/1" compose the same Secret ` +
+					`team/xr-admin-1: give each a name of its own`,
+				`Available! | generator "admin": Secret team/xr-admin-1 with UID g1 is not used, because it does not ` +
+					`prove that it is generation 1: another client created or changed it. It is kept for the grace ` +
+					`period, and then deleted`,
 				`Waiting | generator "admin": its generation 2 is not stored yet`,
 			},
 		},
@@ -504,10 +552,14 @@ func TestRunPlaces(t *testing.T) {
 			want:    []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name has the kind Secret: give the ConfigMap another name in configMaps[0].name`},
 		},
 		"OtherGroupOfThatName": {
-			reason:  "the name belonged to an object of another group, which no step composes anymore",
-			input:   "secrets: [{name: c, data: [{key: k, value: \"'v'\"}]}]",
-			objects: `{resources: {c: {object: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-c, namespace: team}, spec: {k: old}}}}}`,
-			want:    []string{`Conflict! nothing | Secret "c": the composed resource with that name has the kind Secret: give the Secret another name in secrets[0].name`},
+			reason: "the name belonged to an object of another group, which no step composes anymore",
+			input:  "secrets: [{name: c, data: [{key: k, value: \"'v'\"}]}]",
+			objects: `{resources: {c: {object: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-c, ` +
+				`namespace: team}, spec: {k: old}}}}}`,
+			want: []string{
+				`Conflict! nothing | Secret "c": the composed resource with that name has the kind Secret: give the ` +
+					`Secret another name in secrets[0].name`,
+			},
 		},
 		"OtherKindDetails": {
 			reason:  "what is not our Secret is not published",
@@ -547,25 +599,38 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 		"GenerationOfEarlierStep": {
 			reason: "an earlier step composes the object that a generator would create",
 			input: `generators: [{name: sa, resource: {manifest: {apiVersion: v1, kind: ServiceAccount}, ` +
-				`set: [{fieldPath: metadata.name, value: "'sa-' + string(generation.number)"}], readyExpression: "has(resource.metadata)"}}]`,
+				`set: [{fieldPath: metadata.name, value: "'sa-' + string(generation.number)"}], readyExpression: ` +
+				`"has(resource.metadata)"}}]`,
 			objects: `desired: {x: {apiVersion: v1, kind: ServiceAccount, metadata: {name: sa-1}}}`,
 			want: []string{
-				`Held! | generator "sa" creates no generation: generators[0].name: ServiceAccount team/sa-1 would also be composed by composed resource "x" of an earlier step: give one of them another name`,
+				`Held! | generator "sa" creates no generation: generators[0].name: ServiceAccount team/sa-1 would ` +
+					`also be composed by composed resource "x" of an earlier step: give one of them another name`,
 			},
 		},
 		"EarlierStepsWithoutNames": {
 			reason:  "Crossplane names the objects of earlier steps, so none of them is at an unknown place",
 			input:   `secrets: [{name: a, metadata: {nameExpression: composite.spec.empty}, data: [{key: k, value: "'v'"}]}]`,
 			objects: `desired: {b: {apiVersion: v1, kind: Secret}, c: {apiVersion: v1, kind: Secret, metadata: {namespace: team}}}`,
-			want:    []string{`Waiting nothing | Secret "a" is not created: secrets[0].metadata.nameExpression waits for a name that is not empty`},
+			want: []string{
+				`Waiting nothing | Secret "a" is not created: secrets[0].metadata.nameExpression waits for a name ` +
+					`that is not empty`,
+			},
 		},
 		"EarlierSteps": {
-			reason:  "several earlier steps compose the object, and others compose objects of other kinds and namespaces",
-			input:   `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]` + url,
-			objects: `desired: {z: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, b: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}}, d: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url}}, e: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-url}}, f: {apiVersion: v1, kind: Pod, metadata: {name: xr-url}}, a: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, c2: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}}`,
+			reason: "several earlier steps compose the object, and others compose objects of other kinds and namespaces",
+			input:  `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]` + url,
+			objects: `desired: {z: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, b: {apiVersion: v1, ` +
+				`kind: ConfigMap, metadata: {name: xr-c, namespace: team}}, d: {apiVersion: v1, kind: ConfigMap, ` +
+				`metadata: {name: xr-url}}, e: {apiVersion: example.org/v1, kind: Secret, metadata: {name: ` +
+				`xr-url}}, f: {apiVersion: v1, kind: Pod, metadata: {name: xr-url}}, a: {apiVersion: v1, ` +
+				`kind: ConfigMap, metadata: {name: xr-c}}, c2: {apiVersion: v1, kind: ConfigMap, ` +
+				`metadata: {name: xr-c}}}`,
 			want: []string{
 				available,
-				`Conflict! nothing | ConfigMap "c": composed resource "a" of an earlier step and composed resource "b" of an earlier step and composed resource "c2" of an earlier step and composed resource "z" of an earlier step and configMaps[0] compose the same ConfigMap team/xr-c: give each a name of its own`,
+				`Conflict! nothing | ConfigMap "c": composed resource "a" of an earlier step and composed resource ` +
+					`"b" of an earlier step and composed resource "c2" of an earlier step and composed resource "z" ` +
+					`of an earlier step and configMaps[0] compose the same ConfigMap team/xr-c: give each a name ` +
+					`of its own`,
 			},
 		},
 		"Names": {
@@ -653,11 +718,15 @@ func TestAside(t *testing.T) {
 
 // The outcome of a conflict has a command that shows the other object, or the Composition to change.
 func TestSeeConflict(t *testing.T) {
-	const two = `secrets: [{name: a, metadata: {name: x}, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: x}, data: [{key: k, value: "'v'"}]}]`
+	const two = `secrets: [{name: a, metadata: {name: x}, data: [{key: k, value: "'v'"}]}, {name: b, metadata: ` +
+		`{name: x}, data: [{key: k, value: "'v'"}]}]`
 	for name, c := range map[string]struct{ reason, input, objects, want string }{
-		"Other":     {"another object is at the place", url, found(""), "kubectl describe secret xr-url --namespace team"},
-		"TwoWrite":  {"the Composition has two exports of one object", two, "", "kubectl get composition apps.example.org --output yaml"},
-		"Failed":    {"the Composition has a wrong expression", strings.Replace(url, "secret.username", "resource.spec.port", 1), "", "kubectl get composition apps.example.org --output yaml"},
+		"Other":    {"another object is at the place", url, found(""), "kubectl describe secret xr-url --namespace team"},
+		"TwoWrite": {"the Composition has two exports of one object", two, "", "kubectl get composition apps.example.org --output yaml"},
+		"Failed": {
+			"the Composition has a wrong expression", strings.Replace(url, "secret.username", "resource.spec.port", 1),
+			"", "kubectl get composition apps.example.org --output yaml",
+		},
 		"Available": {"nothing is wrong", url, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -670,8 +739,10 @@ func TestSeeConflict(t *testing.T) {
 
 // Each object can be kept as it was observed if the response is too large. Connection details count a second time.
 func TestKeepObjects(t *testing.T) {
-	const why = "bytes the response is larger than the 4194304 that Crossplane accepts: export fewer keys, or export it in another composite"
-	s := newScene(t, plantest.Exports(url+"- {name: b, from: db, connectionDetails: true, data: [{key: k, value: resource.status.endpoint}]}"),
+	const why = "bytes the response is larger than the 4194304 that Crossplane accepts: export fewer keys, or export " +
+		"it in another composite"
+	s := newScene(t, plantest.Exports(url+"- {name: b, from: db, connectionDetails: true, data: [{key: k, value: "+
+		"resource.status.endpoint}]}"),
 		observedURL+db("{endpoint: "+strings.Repeat("x", 1000)+"}", "{username: canary-new}"))
 	r := s.run(t)
 	if !r.Keep(1 << 20) {
@@ -722,8 +793,10 @@ func TestRunLookUpFirst(t *testing.T) {
 // Nothing is looked up whose name is unknown.
 func TestRunLooksUpNothing(t *testing.T) {
 	for reason, input := range map[string]string{
-		"the name waits":               `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}]`,
-		"the namespace waits":          `secrets: [{name: a, metadata: {namespaceExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}]`,
+		"the name waits": `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: ` +
+			`[{key: k, value: "'v'"}]}]`,
+		"the namespace waits": `secrets: [{name: a, metadata: {namespaceExpression: composite.spec.later}, ` +
+			`data: [{key: k, value: "'v'"}]}]`,
 		"the default name is too long": `secrets: [{name: ` + strings.Repeat("b", 251) + `, data: [{key: k, value: "'v'"}]}]`,
 	} {
 		if r := newScene(t, plantest.Exports(input)).run(t); len(r.Requirements) > 0 {
@@ -812,15 +885,23 @@ secrets:
 		"GeneratorOtherNamespace": {
 			reason: "a generation is composed like any other object",
 			input:  "generators: [{name: a, uuid: {}, namespace: team}, {name: b, uuid: {}, namespace: other}]",
-			want:   []string{`generators[1].namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
+			want: []string{
+				`generators[1].namespace: is "other", but a composite in namespace "team" can compose only into its ` +
+					`own namespace: leave it out`,
+			},
 		},
 		"GeneratorNoNamespace": {
-			reason:  "a Secret has a namespace; another resource of a generator may have none",
-			input:   "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}, {name: d, resource: {manifest: {apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token}, readyExpression: has(secret.token)}}]",
+			reason: "a Secret has a namespace; another resource of a generator may have none",
+			input: "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: " +
+				"{manifest: {apiVersion: example.org/v1, kind: User}}}, {name: d, resource: {manifest: {apiVersion: " +
+				"v1, kind: Secret, type: kubernetes.io/service-account-token}, readyExpression: " +
+				"has(secret.token)}}]",
 			objects: cluster,
 			want: []string{
-				"generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
-				"generators[3].resource.manifest.metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
+				"generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: " +
+					"write the namespace of the object, for example namespace: default",
+				"generators[3].resource.manifest.metadata.namespace: must be set, because the composite is cluster " +
+					"scoped and has no claim: write the namespace of the object, for example namespace: default",
 			},
 		},
 		"GeneratorOfEarlierStep": {
@@ -830,8 +911,9 @@ secrets:
 		},
 		"GeneratorListOfEarlierStep": {
 			reason: "also if the earlier step has an item of a list",
-			input:  `generators: [{name: list, forEachExpression: "['a']", keyExpression: item, uuid: {}}, {name: lis, forEachExpression: "['a']", keyExpression: item, uuid: {}}]`,
-			want:   []string{`generators[0].name: an earlier step of the pipeline also has a generator "list": rename one of them`},
+			input: `generators: [{name: list, forEachExpression: "['a']", keyExpression: item, uuid: {}}, {name: ` +
+				`lis, forEachExpression: "['a']", keyExpression: item, uuid: {}}]`,
+			want: []string{`generators[0].name: an earlier step of the pipeline also has a generator "list": rename one of them`},
 		},
 		"NameOfEarlierStep": {
 			reason:  "a composition resource name has one writer",

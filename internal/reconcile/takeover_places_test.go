@@ -39,8 +39,12 @@ func TestWantedPlaces(t *testing.T) {
 			objects: formers(named("url", "xr-url"), named("old", "wanted")),
 			want: []string{
 				"old: Held Secret team/wanted {data: {host: old-host, user: old-user}}",
-				`url: Held! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/wanted; until then, the composed resource "old" is kept unchanged there`,
-				`later: Waiting nothing | Secret "later" is not created: secrets[1].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
+				`url: Held! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | Secret "url" ` +
+					`keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it ` +
+					`created as team/wanted; until then, the composed resource "old" is kept unchanged there`,
+				`later: Waiting nothing | Secret "later" is not created: secrets[1].metadata.nameExpression waits ` +
+					`for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for ` +
+					`a default)`,
 			},
 		},
 		"TwoWantIt": {
@@ -49,8 +53,11 @@ func TestWantedPlaces(t *testing.T) {
 			objects: formers(named("url", "xr-url"), named("other", "xr-other"), named("old", "wanted")),
 			want: []string{
 				"old: Held Secret team/wanted {data: {host: old-host, user: old-user}}",
-				`url: Held! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/wanted; until then, the composed resource "old" is kept unchanged there`,
-				`other: Held! Secret team/xr-other {data: {k: v}} | Secret "other" keeps the name team/xr-other, because a composed resource cannot be renamed: delete it to have it created as team/wanted`,
+				`url: Held! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | Secret "url" ` +
+					`keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it ` +
+					`created as team/wanted; until then, the composed resource "old" is kept unchanged there`,
+				`other: Held! Secret team/xr-other {data: {k: v}} | Secret "other" keeps the name team/xr-other, ` +
+					`because a composed resource cannot be renamed: delete it to have it created as team/wanted`,
 			},
 		},
 		"OneObject": {

@@ -253,10 +253,13 @@ func TestTakeOver(t *testing.T) {
 			want:    []string{"url: Available Secret team/xr-url {data: {host: e, user: canary-user}}"},
 		},
 		"OtherGroup": {
-			reason:  "and an object of another group, which may have the same kind",
-			input:   url,
-			objects: strings.Replace(formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret", "apiVersion: example.org/v1, kind: Secret", 1),
-			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
+			reason: "and an object of another group, which may have the same kind",
+			input:  url,
+			objects: strings.Replace(
+				formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret",
+				"apiVersion: example.org/v1, kind: Secret", 1,
+			),
+			want: []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
 		},
 		"InFile": {
 			reason:  "a file may omit the namespace of an object",
@@ -320,8 +323,11 @@ func TestTakeOver(t *testing.T) {
 			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
 			want: []string{
 				"generated/admin/1: Held Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: false}",
-				`url: Waiting nothing | Secret "url" is not created: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
-				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "generated/admin/1"`,
+				`url: Waiting nothing | Secret "url" is not created: secrets[0].metadata.nameExpression waits for ` +
+					`composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for ` +
+					`a default)`,
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: ` +
+					`composed resource "generated/admin/1"`,
 				`Waiting | generator "admin": its generation 1 is not stored yet`,
 			},
 		},
@@ -470,8 +476,11 @@ func TestUnknownNames(t *testing.T) {
 			objects: formers(former{composed: "old", rest: formerData}),
 			want: []string{
 				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
-				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.nameExpression: returns an invalid name: cannot use name "A_b": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
-				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
+				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.nameExpression: returns an ` +
+					`invalid name: cannot use name "A_b": use lower-case letters, digits, '-' and '.', and start and ` +
+					`end each part between dots with a letter or a digit`,
+				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: ` +
+					`composed resource "old"`,
 			},
 		},
 		"OtherKind": {
@@ -481,10 +490,13 @@ func TestUnknownNames(t *testing.T) {
 			want:    []string{strings.ReplaceAll(strings.Replace(waiting, "Secret", "ConfigMap", 1), "secrets[0]", "configMaps[0]")},
 		},
 		"OtherGroup": {
-			reason:  "an object of another group is not a Secret, even if its kind has the same name",
-			input:   later,
-			objects: strings.Replace(formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret", "apiVersion: example.org/v1, kind: Secret", 1),
-			want:    []string{waiting},
+			reason: "an object of another group is not a Secret, even if its kind has the same name",
+			input:  later,
+			objects: strings.Replace(
+				formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret",
+				"apiVersion: example.org/v1, kind: Secret", 1,
+			),
+			want: []string{waiting},
 		},
 		"NotFree": {
 			reason: "those of others are theirs",
@@ -547,7 +559,8 @@ func TestUnknownNames(t *testing.T) {
 
 // A later step knows which objects are only kept, and may take them over.
 func TestPossibleObjects(t *testing.T) {
-	const input = `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}, {name: b, data: [{key: k, value: "'v'"}]}]`
+	const input = `secrets: [{name: a, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: ` +
+		`"'v'"}]}, {name: b, data: [{key: k, value: "'v'"}]}]`
 	r := newScene(t, plantest.Exports(input), formers(former{composed: "old", rest: formerData})).run(t)
 	var got []string
 	for _, o := range r.Objects {
@@ -564,9 +577,12 @@ func TestPossibleObjects(t *testing.T) {
 // An earlier step may keep an object only because it may take the object over once it knows its names.
 func TestTakeOverFromEarlierStep(t *testing.T) {
 	const (
-		kept     = "{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: Opaque, data: {host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=}}"
-		conflict = `url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: set secrets[0].metadata.name to another name`
-		written  = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"
+		kept = "{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: Opaque, data: " +
+			"{host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=}}"
+		conflict = `url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this ` +
+			`composite: set secrets[0].metadata.name to another name`
+		written = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: " +
+			"{annotations: {export.fn.crossplane.io/export: url}}}"
 	)
 	for name, tc := range map[string]struct {
 		reason, desired string
@@ -576,7 +592,10 @@ func TestTakeOverFromEarlierStep(t *testing.T) {
 		"Possible": {"the earlier step only keeps it", kept, "old", written},
 		"Composed": {"the earlier step composes it as it is observed", kept, "", conflict},
 		"Other":    {"the earlier step may take over another object", kept, "other", conflict},
-		"Changed":  {"a step in between has changed it, which then composes it", strings.Replace(kept, "b2xkLWhvc3Q=", "bmV3", 1), "old", conflict},
+		"Changed": {
+			"a step in between has changed it, which then composes it",
+			strings.Replace(kept, "b2xkLWhvc3Q=", "bmV3", 1), "old", conflict,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := former{composed: "old", rest: "type: Opaque, " + formerData}

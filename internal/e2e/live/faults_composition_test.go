@@ -124,7 +124,10 @@ func (w *world) create(ctx context.Context) error {
 		return err
 	}
 
-	definition := live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "shops.faults.example.org"}
+	definition := live.Ref{
+		APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition",
+		Name: "shops.faults.example.org",
+	}
 	if err := plane.WaitForCondition(ctx, time.Minute, definition, "Established"); err != nil {
 		return err
 	}
@@ -136,7 +139,8 @@ func (w *world) create(ctx context.Context) error {
 			w.write(ctx, s)
 		}
 
-		if err := plane.Apply(ctx, "{apiVersion: faults.example.org/v1alpha1, kind: Shop, metadata: {name: "+c+", namespace: faults}, spec: {}}"); err != nil {
+		if err := plane.Apply(ctx, "{apiVersion: faults.example.org/v1alpha1, kind: Shop, "+
+			"metadata: {name: "+c+", namespace: faults}, spec: {}}"); err != nil {
 			return err
 		}
 	}
@@ -162,8 +166,19 @@ func (w *world) remove(ctx context.Context) {
 	})
 	w.insist(ctx, "delete the definition", func(ctx context.Context) error {
 		return errors.Join(
-			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: "shops.faults.example.org"}),
-			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "shops.faults.example.org"}),
+			plane.Delete(
+				ctx,
+				live.Ref{
+					APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: "shops.faults.example.org",
+				},
+			),
+			plane.Delete(
+				ctx,
+				live.Ref{
+					APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition",
+					Name: "shops.faults.example.org",
+				},
+			),
 			plane.Delete(ctx, live.Ref{APIVersion: "v1", Kind: "Namespace", Name: faultsNamespace}))
 	})
 }

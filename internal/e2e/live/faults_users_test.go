@@ -117,6 +117,9 @@ func (w *world) request(ctx context.Context, composite string, generators ...str
 	}
 
 	w.insist(ctx, "ask for a rotation", func(ctx context.Context) error {
-		return plane.Patch(ctx, compositeRef(composite), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, laws.Annotations+"rotate", strings.Join(asks, ",")))
+		return plane.Patch(
+			ctx, compositeRef(composite),
+			fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, laws.Annotations+"rotate", strings.Join(asks, ",")),
+		)
 	})
 }
