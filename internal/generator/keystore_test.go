@@ -256,12 +256,15 @@ func TestKeystoreSourceErrors(t *testing.T) {
 	}{
 		"Nothing": {"no map", nil, "the map of secretExpression has no tls.crt"},
 		"NoKey":   {"half of it", with(in, "tls.key", ""), "the map of secretExpression has no tls.key"},
-		"NoCA":    {"a truststore without a certificate is useless", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt, which truststore requires"},
-		"Text":    {"no PEM", with(in, "tls.crt", canary), noPEM},
-		"DER":     {"another encoding", with(in, "tls.crt", string(f.leaf.cert.Raw)), noPEM},
-		"Part":    {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), noPEM},
-		"Broken":  {"a broken block would be skipped", with(in, "tls.crt", strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), noPEM},
-		"Junk":    {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk), onlyCert},
+		"NoCA": {
+			"a truststore without a certificate is useless", with(in, "ca.crt", ""),
+			"the map of secretExpression has no ca.crt, which truststore requires",
+		},
+		"Text":   {"no PEM", with(in, "tls.crt", canary), noPEM},
+		"DER":    {"another encoding", with(in, "tls.crt", string(f.leaf.cert.Raw)), noPEM},
+		"Part":   {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), noPEM},
+		"Broken": {"a broken block would be skipped", with(in, "tls.crt", strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), noPEM},
+		"Junk":   {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk), onlyCert},
 		"TypeOfCert": {
 			"PEM of another type",
 			with(in, "tls.crt", strings.ReplaceAll(in["tls.crt"], "CERTIFICATE", "TRUSTED CERTIFICATE")), onlyCert,
@@ -290,8 +293,15 @@ func TestKeystoreSourceErrors(t *testing.T) {
 			"each check of a signature would take long", with(in, "tls.crt", text(largeRSA(t, f.root, 8193))),
 			"tls.crt has an RSA key of more than 8192 bits",
 		},
-		"LongChain": {"each signature may be checked with each key", with(in, "tls.crt", strings.Repeat(text(f.leaf), 17)), "tls.crt has more than 16 blocks of PEM"},
-		"Many":      {"more than any bundle", with(in, "ca.crt", strings.Repeat("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", 257)), "ca.crt has more than 256 blocks of PEM"},
+		"LongChain": {
+			"each signature may be checked with each key", with(in, "tls.crt", strings.Repeat(text(f.leaf), 17)),
+			"tls.crt has more than 16 blocks of PEM",
+		},
+		"Many": {
+			"more than any bundle",
+			with(in, "ca.crt", strings.Repeat("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", 257)),
+			"ca.crt has more than 256 blocks of PEM",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -203,7 +203,8 @@ func TestTOTPSecret(t *testing.T) {
 	}
 	for name, secret := range map[string]string{
 		"Empty": "", "Blank": " \n", "Padding": "====", "Hyphen": "-", "One": "A", "Three": "ABC", "Six": "ABCDEF",
-		"Digit": "GEZD1NBV", "Zero": "GEZD0NBV", "Inside": "GE=ZDGNBV", "End": "GEZDGNBVGY3TQOJ1", "Wide": "ＧＥＺＤ", "LongS": "ſſſſ", "URI": "otpauth://totp/x?secret=GEZDGNBV", "Bytes": "\xff\xfe",
+		"Digit": "GEZD1NBV", "Zero": "GEZD0NBV", "Inside": "GE=ZDGNBV", "End": "GEZDGNBVGY3TQOJ1",
+		"Wide": "ＧＥＺＤ", "LongS": "ſſſſ", "URI": "otpauth://totp/x?secret=GEZDGNBV", "Bytes": "\xff\xfe",
 	} {
 		t.Run("Wrong"+name, func(t *testing.T) {
 			o, left, err := totp(t, &v1beta1.TOTPGenerator{}).Make(secret, now)

@@ -855,7 +855,8 @@ resources:
 				s := newScene(t, input, spec, objects)
 				setText(s.req.Observation.Composite.Object, strings.Repeat("a", size), "spec", "text")
 				want := map[string]reconcile.State{
-					"fromComposite/" + c.kind + "/kept": reconcile.Held, "fromComposite/Secret/empty": reconcile.Held, "fromComposite/ConfigMap/new": state,
+					"fromComposite/" + c.kind + "/kept": reconcile.Held, "fromComposite/Secret/empty": reconcile.Held,
+					"fromComposite/ConfigMap/new": state,
 				}
 				got := map[string]reconcile.State{}
 				for _, o := range s.run(t).Objects {
@@ -901,7 +902,8 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 			},
 		},
 		"OldOnes": {
-			reason: "an object that exists already is not created", exist: limits.AuthorEntries, requested: []string{"old0", "old1", "new0"}, unknown: true,
+			reason: "an object that exists already is not created", exist: limits.AuthorEntries,
+			requested: []string{"old0", "old1", "new0"}, unknown: true,
 			want: map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 2, "new Held": 1},
 			refused: []string{
 				`Held nothing | ConfigMap "new0" is not created: there are 64 objects, and it is unknown which of ` +
@@ -909,7 +911,8 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 			},
 		},
 		"OldOnesBeforeNewOnes": {
-			reason: "objects that exist are counted once", exist: limits.AuthorEntries - 2, requested: []string{"old0", "old1", "xnew0", "xnew1"}, unknown: true,
+			reason: "objects that exist are counted once", exist: limits.AuthorEntries - 2,
+			requested: []string{"old0", "old1", "xnew0", "xnew1"}, unknown: true,
 			want: map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 4, "xnew Available": 2},
 		},
 		"Conflicts": {

@@ -216,7 +216,8 @@ func TestAddObjects(t *testing.T) {
 					t.Errorf("add(...): %s: want %q to be built or kept, got %v", tc.reason, o.Name, o.Desired)
 				}
 			}
-			if last := tc.objects[len(tc.objects)-1]; strings.Contains(strings.Join(built, " "), last.name) == strings.Contains(tc.want, last.name) {
+			last := tc.objects[len(tc.objects)-1].name
+			if strings.Contains(strings.Join(built, " "), last) == strings.Contains(tc.want, last) {
 				t.Errorf("add(...): %s: built %q, and kept %q", tc.reason, built, tc.want)
 			}
 		})
