@@ -120,7 +120,7 @@ func TestAbandonedRotation(t *testing.T) {
 	d.wants("marked", "shop-admin-1 shop-admin-2 shop-app shop-setter", second, first, `Waiting generator "admin": generation 2 is abandoned`)
 	d.Settle()
 	d.wants("abandoned", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Held generator "admin": generation 2 was abandoned`)
-	if got, want := d.Condition(), "it waited for readyExpression to be true, which reads secrets.applied.password;"; !strings.Contains(got, want) {
+	if got, want := d.Condition(), "it waits for readyExpression to be true, which reads secrets.applied.password;"; !strings.Contains(got, want) {
 		t.Errorf("the condition is %s, want %s in it", got, want)
 	}
 	d.Wait(30 * time.Minute)

@@ -43,7 +43,7 @@ func generate(
 	s *session, all itemGenerators, req *request, seen composedResources, placed placements, asked []Requirement,
 ) (generations, *session, error) {
 	if placed.stale != nil {
-		return generations{}, s, placed.stale
+		return generations{}, nil, placed.stale
 	}
 	p := all.plan
 	unlisted := slices.ContainsFunc(placed.at, func(l placement) bool { return l.unlisted })
@@ -54,7 +54,7 @@ func generate(
 	a := verifier{s, known, req}
 	judged, told, err := a.trust()
 	if err != nil {
-		return generations{}, s, err
+		return generations{}, nil, err
 	}
 	g := newStepper(a, p, judged, placed)
 	g.lists = all.unknown
@@ -63,19 +63,15 @@ func generate(
 	for _, m := range independent {
 		g.step(known.wanted[m.Name])
 	}
-	if len(derived) > 0 {
-		sees := s.withGenerations(g.generations)
-		// The first hash of one generator comes before the next hash of another one, whose source may change at any time.
-		made := func(m *plan.Generator) int { return min(1, len(g.trustedOf(m.Name).proven)) }
-		slices.SortStableFunc(derived, func(a, b *plan.Generator) int { return made(a) - made(b) })
-		for _, m := range derived {
-			g.step(known.wanted[m.Name].withSource(sees.forItem(m.Item)))
-		}
-	}
-	for _, name := range plan.SortedKeys(known.wanted) {
-		g.saveState(name, p.ID(), g.steps[name])
+	sees := s.withGenerations(g.generations)
+	// The first hash of one generator comes before the next hash of another one, whose source may change at any time.
+	made := func(m *plan.Generator) int { return len(g.trusted[m.Name].proven) }
+	slices.SortStableFunc(derived, func(a, b *plan.Generator) int { return made(a) - made(b) })
+	for _, m := range derived {
+		g.step(known.wanted[m.Name].withSource(sees.forItem(m.Item)))
 	}
 	g.retire()
+	g.saveStates()
 	g.recordCurrent()
 	s = s.withGenerations(g.generations)
 	g.addTokens(s)
@@ -138,7 +134,7 @@ func inOrder(generators []plan.Generator) (independent, derived []*plan.Generato
 }
 
 func (g *stepper) step(w *wantedGeneration) {
-	t := g.trustedOf(w.Name)
+	t := g.trusted[w.Name]
 	known := slices.ContainsFunc(t.proven, func(k *generation) bool { return k.listed || g.accepted[k.id()] })
 	switch {
 	case w.Unknown:
@@ -160,28 +156,20 @@ func (g *stepper) step(w *wantedGeneration) {
 	g.changing[w.Name], g.steps[w.Name] = step.Pending > 0, step
 	g.keep(t, step)
 	why := g.make(w, t, step)
-	if k := findGeneration(t.generations, step.Current); step.Current > 0 && k != nil {
+	if k := findGeneration(t.generations, step.Current); k != nil {
 		g.current[w.Name] = k
 	}
 	g.publish(w, t, step, unready, why)
-}
-
-func (g *stepper) trustedOf(name string) *trusted {
-	if t := g.trusted[name]; t != nil {
-		return t
-	}
-	return &trusted{history: &history{name: name, generator: g.plan.Generator(name)}}
 }
 
 // withReadiness returns the trusted generations with their present state, and why some are not ready.
 func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, map[int]reasons) {
 	t, ca := *was, g.current[w.Makes.SignedBy()]
 	t.generations = make([]*generation, len(was.generations))
-	byNumber := make(map[int]*generation, len(was.generations))
 	for i, k := range was.generations {
 		now := *k
 		now.Generation = g.stateOf(w, k, ca)
-		t.generations[i], byNumber[k.Number] = &now, &now
+		t.generations[i] = &now
 	}
 	unready := map[int]reasons{}
 	for _, k := range t.generations {
@@ -196,13 +184,6 @@ func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, ma
 			k.Exported = g.exported(k)
 		}
 	}
-	t.proven = slices.Clone(was.proven)
-	for i, k := range t.proven {
-		if now := byNumber[k.Number]; now != nil {
-			t.proven[i] = now
-		}
-	}
-	g.trusted[w.Name] = &t
 	return &t, unready
 }
 
@@ -266,7 +247,7 @@ func (g *stepper) schedule(t time.Time) {
 // recordCurrent sets the generations that exports record: those in use, those before them, and the candidates.
 func (g *stepper) recordCurrent() {
 	for name, step := range g.steps {
-		if k := findGeneration(g.trusted[name].generations, step.Candidate); step.Candidate > 0 && k != nil {
+		if k := findGeneration(g.trusted[name].generations, step.Candidate); k != nil {
 			ref := k.reference()
 			g.inUse[name] = generatedFrom{Candidate: &ref}
 		}

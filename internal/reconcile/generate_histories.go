@@ -53,8 +53,8 @@ type historyReader struct {
 }
 
 // readHistories finds the generations that the composite lists. It looks up generations that Crossplane
-// does not return, and objects that have the name of a next generation. The requirements depend only on
-// observed objects, so they are the same on each call of a reconcile.
+// does not return, and objects that have the name of a next generation. The requirements depend only on observed objects,
+// and on exports that are looked up. So they are the same from the second call of a reconcile.
 func readHistories(
 	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
 ) *histories {

@@ -120,8 +120,14 @@ func observedOf(manifest *structpb.Struct, observed wire.Struct) *structpb.Struc
 
 func (g *stepper) compose(k *generation, desired *structpb.Struct, ready bool) {
 	g.write(targetOf(object.Identity(k.object)), k.composed)
-	own := plan.GenerationName(k.Generator, k.Number)
-	g.add(Composed{own: own, Name: k.composed, Hides: k.hides, Desired: desired, Ready: ready})
+	g.add(Composed{own: g.ownName(k.Generator, k.Number), Name: k.composed, Hides: k.hides, Desired: desired, Ready: ready})
+}
+
+// ownName returns the composition resource name that a generation has unless another client changed it, or the name of
+// the export whose object has that name.
+func (g *stepper) ownName(name string, number int) string {
+	own := plan.GenerationName(name, number)
+	return cmp.Or(g.renamed[own], own)
 }
 
 func (g *stepper) write(t target, composed string) {
@@ -140,7 +146,7 @@ func targetOf(apiVersion, kind, namespace, name string) target {
 // that one is composed under its own name again. If the object of an export has the name of a generation, that generation
 // gets the name of the export, because Crossplane writes to the object that has a name.
 func (g *stepper) add(c Composed) {
-	c.own, c.Name = cmp.Or(g.renamed[c.own], c.own), cmp.Or(g.renamed[c.Name], c.Name)
+	c.Name = cmp.Or(g.renamed[c.Name], c.Name)
 	if i, ok := g.names[c.Name]; ok {
 		if c.Name == c.own {
 			other := &g.composed[i]

@@ -30,7 +30,7 @@ func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) re
 	if err != nil {
 		return because("", err)
 	}
-	composed := plan.GenerationName(w.Name, c.number)
+	composed := g.ownName(w.Name, c.number)
 	g.write(c.target(), composed)
 	g.changing[w.Name] = true
 	g.add(Composed{own: composed, Name: composed, Desired: o, Ready: w.IsComputed() || step.Current > 0})

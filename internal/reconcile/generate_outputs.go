@@ -23,11 +23,11 @@ func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, 
 		g.inputs.shows(w.Name, not.see)
 	}
 	g.candidates[w.Name] = observation.Generated{Waits: waits(step, nil, why)}
-	if k := findGeneration(t.generations, step.Candidate); step.Candidate > 0 && k != nil {
+	if k := findGeneration(t.generations, step.Candidate); k != nil {
 		g.candidates[w.Name] = g.fitting(w, k)
 	}
 	g.missing[w.Spelled(expression.Previous)] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
-	if k := findGeneration(t.generations, step.Previous); step.Previous > 0 && k != nil {
+	if k := findGeneration(t.generations, step.Previous); k != nil {
 		g.previous[w.Name] = g.generated(w.Generator, k)
 	}
 	g.reportStep(w, step, unready, why)
@@ -249,7 +249,7 @@ func waits(step generator.Step, unready map[int]reasons, why reasons) string {
 	case step.Make > 0:
 		return fmt.Sprintf("its generation %d is not stored yet", step.Make)
 	case !pending.empty():
-		return fmt.Sprintf("its generation %d is not ready: it waits for %s", step.Pending, pending.text())
+		return fmt.Sprintf("its generation %d is not ready: %s", step.Pending, pending.sentence())
 	case step.Pending > 0:
 		return fmt.Sprintf("its generation %d is not adopted yet", step.Pending)
 	}
@@ -266,9 +266,9 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 		o = why.outcome(s.String(), "creates no generation", false)
 		o.Message += stays
 	case step.Abandoned > 0 && step.Abandoned == pending:
-		o.Warn, o.Message = true, fmt.Sprintf("%s: generation %d is abandoned: it waits for %s%s", s, pending, not.text(), stays)
+		o.Warn, o.Message = true, fmt.Sprintf("%s: generation %d is abandoned: %s%s", s, pending, not.sentence(), stays)
 	case pending > 0 && !not.empty():
-		o.Message = fmt.Sprintf("%s: generation %d is not ready: it waits for %s%s%s", s, pending, not.text(), stays, abandonedAt(s, step))
+		o.Message = fmt.Sprintf("%s: generation %d is not ready: %s%s%s", s, pending, not.sentence(), stays, abandonedAt(s, step))
 	case !step.Retry.IsZero():
 		o = failedBefore(s, step, unready)
 	case step.Current == 0:
@@ -312,14 +312,14 @@ func abandonedAt(s *wantedGeneration, step generator.Step) string {
 // failedBefore says that the same rotation was abandoned, and when it starts again.
 func failedBefore(s *wantedGeneration, step generator.Step, unready map[int]reasons) Outcome {
 	f := step.Keep[keptAt(step)[step.Current]].Failure
-	not, waited := unready[f.Number], ""
+	not, still := unready[f.Number], ""
 	if !not.empty() {
-		waited = ": it waited for " + not.text()
+		still = ": " + not.sentence()
 	}
 	return Outcome{State: Held, Warn: true, See: not.see, Message: fmt.Sprintf(
 		"%s: generation %d was abandoned at %s, because it was not ready in time%s; generation %d stays in use. "+
 			"The rotation starts again at %s. To start it at once, set the composite's annotation %s: %s=<anything new>",
-		s, f.Number, timeText(f.At), waited, step.Current, timeText(step.Retry), plan.RotateAnnotation, s.Name)}
+		s, f.Number, timeText(f.At), still, step.Current, timeText(step.Retry), plan.RotateAnnotation, s.Name)}
 }
 
 // checkCurrent warns about the generation in use if no other generation is pending.

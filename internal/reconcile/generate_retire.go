@@ -11,27 +11,45 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// saveState saves the state of a generator for later steps: latest is the generation in use, and pending
+// saveStates saves the state of all generators for later steps, after all composed resources have their names.
+func (g *stepper) saveStates() {
+	names := make(map[string]string, len(g.composed))
+	for _, c := range g.composed {
+		names[c.own] = c.Name
+	}
+	for name := range g.steps {
+		g.saveState(name, "", names)
+	}
+	for name := range g.wanted {
+		g.saveState(name, g.plan.ID(), names)
+	}
+}
+
+// saveState saves the state of a generator: latest is the generation in use, and pending
 // the next one. If latest were absent, a step that refers to it would leave out its resource, and
 // Crossplane would delete that resource. So latest stays while its generation is missing, until another
 // generation is in use.
-func (g *stepper) saveState(name, input string, step generator.Step) {
+func (g *stepper) saveState(name, input string, names map[string]string) {
 	fields := map[string]*structpb.Value{}
 	if input != "" {
 		fields["input"] = structpb.NewStringValue(input)
 	}
 	gc := map[string]*structpb.Value{}
-	kept, t := keptAt(step), g.trustedOf(name)
+	step := g.steps[name]
+	kept, t := keptAt(step), g.trusted[name]
 	for _, k := range t.generations {
 		i, ok := kept[k.Number]
-		switch {
-		case !ok:
-		case k.Number == step.Current:
-			fields["latest"] = stateEntry(k, step.Keep[i])
-		case k.Number == step.Pending:
-			fields["pending"] = stateEntry(k, step.Keep[i])
+		if !ok {
+			continue
+		}
+		entry := stateEntry(names[g.ownName(name, k.Number)], k, step.Keep[i])
+		switch k.Number {
+		case step.Current:
+			fields["latest"] = entry
+		case step.Pending:
+			fields["pending"] = entry
 		default:
-			gc[k.Key()] = stateEntry(k, step.Keep[i])
+			gc[k.Key()] = entry
 		}
 	}
 	if len(gc) > 0 {
@@ -46,8 +64,8 @@ func (g *stepper) saveState(name, input string, step generator.Step) {
 }
 
 // stateEntry returns the names, hashes and times of a generation.
-func stateEntry(k *generation, now generator.Generation) *structpb.Value {
-	return stateReference(k.composed, k.reference(), map[string]string{
+func stateEntry(composed string, k *generation, now generator.Generation) *structpb.Value {
+	return stateReference(composed, k.reference(), map[string]string{
 		"generatedAt": timeText(now.Made), "specHash": now.SpecHash, "keepersHash": now.KeepersHash,
 		"flaggedForGCTime": timeText(now.Flagged),
 	})
@@ -100,14 +118,14 @@ func (g *stepper) retire() {
 			g.schedule(step.Due)
 		}
 		g.keep(&now, step)
-		g.saveState(name, "", step)
+		g.steps[name] = step
 	}
 }
 
 // replaced returns the generation of a generator that left the input, which a new generator names as its latest.
 func (g *stepper) replaced() *generation {
 	for name := range g.wanted {
-		if k := g.replacedBy(name); k != nil && g.lastKnown(g.trustedOf(name)).UID == k.id() {
+		if k := g.replacedBy(name); k != nil && g.lastKnown(g.trusted[name]).UID == k.id() {
 			return k
 		}
 	}

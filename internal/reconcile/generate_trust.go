@@ -180,6 +180,7 @@ func (r *recorded) known(accepted map[string]bool) generator.Known {
 	return out
 }
 
+// findGeneration returns the generation with a number, or nil. Numbers start at 1, so 0 means none.
 func findGeneration(list []*generation, number int) *generation {
 	i := slices.IndexFunc(list, func(k *generation) bool { return k.Number == number })
 	if i < 0 {
