@@ -57,6 +57,7 @@ type round struct {
 type history struct {
 	xr      map[string]any
 	objects map[string]map[string]any // composed resources
+	refs    map[string]map[string]any // the references that the composite lists, by composition resource name
 	others  []map[string]any          // objects that the composite does not list
 	details map[string]map[string]string
 	desired map[string]any // the resources of earlier steps
@@ -133,7 +134,7 @@ func newHistory(t *testing.T, first round) *history {
 	t.Helper()
 	h := &history{
 		xr: first.Composite, others: first.Cluster, desired: first.Desired, objects: map[string]map[string]any{},
-		details: map[string]map[string]string{}, now: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
+		refs: map[string]map[string]any{}, details: map[string]map[string]string{}, now: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
 	}
 	if h.xr == nil {
 		h.xr = map[string]any{
@@ -220,14 +221,14 @@ func (h *history) reconcile(t *testing.T, r round) []string {
 // scene is the request of a round.
 func (h *history) scene(t *testing.T, r round) *scene {
 	t.Helper()
+	for name, o := range h.objects {
+		h.refs[name] = referenceTo(o)
+	}
 	refs := []any{}
-	for _, name := range slices.Sorted(maps.Keys(h.objects)) {
-		if slices.Contains(r.Unlist, name) {
-			continue
+	for _, name := range slices.Sorted(maps.Keys(h.refs)) {
+		if !slices.Contains(r.Unlist, name) {
+			refs = append(refs, h.refs[name])
 		}
-		o := h.objects[name]
-		meta, _ := o["metadata"].(map[string]any)
-		refs = append(refs, map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "name": meta["name"]})
 	}
 	patch(h.xr, map[string]any{"spec": map[string]any{"crossplane": map[string]any{"resourceRefs": refs}}})
 	overlay, err := yaml.Marshal(map[string]any{
@@ -258,6 +259,11 @@ func (h *history) scene(t *testing.T, r round) *scene {
 	return out
 }
 
+func referenceTo(o map[string]any) map[string]any {
+	meta, _ := o["metadata"].(map[string]any)
+	return map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "name": meta["name"]}
+}
+
 // connectionSecret is the Secret with the connection details of an object that names one, or nil.
 func connectionSecret(o map[string]any, details map[string]string) map[string]any {
 	spec, _ := o["spec"].(map[string]any)
@@ -276,7 +282,8 @@ func connectionSecret(o map[string]any, details map[string]string) map[string]an
 	}}
 }
 
-// store applies what a round desires, as Crossplane does, and deletes everything else. Lost writes change nothing.
+// store applies what a round desires, as Crossplane does: it lists everything first, and deletes everything else. Lost
+// writes change nothing.
 func (h *history) store(r round, result *reconcile.Result) {
 	desired := map[string]*structpb.Struct{}
 	for _, g := range result.Generations {
@@ -286,6 +293,10 @@ func (h *history) store(r round, result *reconcile.Result) {
 		if o.Desired != nil {
 			desired[o.Name] = o.Desired
 		}
+	}
+	clear(h.refs)
+	for name, o := range desired {
+		h.refs[name] = referenceTo(o.AsMap())
 	}
 	maps.DeleteFunc(h.objects, func(name string, _ map[string]any) bool {
 		return desired[name] == nil && !slices.Contains(r.Unlist, name)
@@ -491,8 +502,12 @@ func showGeneration(c reconcile.Composed) string {
 	line += fmt.Sprintf(" %v %v/%v", m["kind"], meta["namespace"], meta["name"])
 	annotations, _ := meta["annotations"].(map[string]any)
 	line += showGenerationState(c.Desired, annotations)
-	if labels, _ := meta["labels"].(map[string]any); labels[generator.LabelGeneration] != annotations[generator.LabelGeneration] {
+	number, _ := annotations[generator.LabelGeneration].(string)
+	if labels, _ := meta["labels"].(map[string]any); labels[generator.LabelGeneration] != number {
 		line += " without its label"
+	}
+	if number == "" || !strings.HasSuffix(c.Name, "/"+number) {
+		line += " number " + number
 	}
 	for _, fields := range []any{annotations, meta["labels"]} {
 		if fields, ok := fields.(map[string]any); ok {
@@ -520,8 +535,12 @@ func showGeneration(c reconcile.Composed) string {
 // showGenerationState is the state in the annotations of a generation, and whether its seal is right.
 func showGenerationState(desired *structpb.Struct, annotations map[string]any) string {
 	var record struct {
-		State   map[string]any             `json:"state"`
-		Follows []struct{ Codes []string } `json:"follows"`
+		State   map[string]any `json:"state"`
+		Follows []struct {
+			Generation int      `json:"generation"`
+			UID        string   `json:"uid"`
+			Codes      []string `json:"codes"`
+		} `json:"follows"`
 	}
 	text, _ := annotations[object.StatePrefix+"generator-state"].(string)
 	if json.Unmarshal([]byte(text), &record) != nil {
@@ -539,8 +558,13 @@ func showGenerationState(desired *structpb.Struct, annotations map[string]any) s
 			line += " with a wrong seal"
 		}
 	}
+	for _, hash := range []string{"keepers-hash", "source-hash"} {
+		if annotations[object.StatePrefix+hash] != nil {
+			line += " " + hash
+		}
+	}
 	for _, f := range record.Follows {
-		line += fmt.Sprintf(" follows with %d codes", len(f.Codes))
+		line += fmt.Sprintf(" follows %d %s with %d codes", f.Generation, f.UID, len(f.Codes))
 	}
 	return line
 }
