@@ -106,9 +106,7 @@ func (s *session) notTrue(x *expression.Expression) error {
 		if all := s.observed.Sources[in.name].Objects; in.source && len(all) == 1 {
 			o = all[0]
 		}
-		if o.Exists() {
-			command = cmp.Or(command, s.inputs.about(in, o).see)
-		}
+		command = cmp.Or(command, s.inputs.about(in, o).see)
 	}
 	text := "readyExpression to be true"
 	if len(reads) > 0 {

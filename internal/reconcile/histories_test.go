@@ -299,7 +299,7 @@ func (h *history) store(r round, result *reconcile.Result) {
 		h.refs[name] = referenceTo(o.AsMap())
 	}
 	maps.DeleteFunc(h.objects, func(name string, _ map[string]any) bool {
-		return desired[name] == nil && !slices.Contains(r.Unlist, name)
+		return desired[name] == nil && h.desired[name] == nil && !slices.Contains(r.Unlist, name)
 	})
 	maps.DeleteFunc(desired, func(name string, _ *structpb.Struct) bool { return slices.Contains(r.Lose, name) })
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
@@ -364,10 +364,15 @@ func (s *scene) lines(t *testing.T, firstCall bool) ([]string, *reconcile.Result
 	if err != nil {
 		return []string{"error: " + err.Error()}, nil
 	}
-	lines := show(result)
-	others := lines[len(lines)-len(result.Others):]
-	for i, o := range result.Others {
-		others[i] += showMarks(o)
+	lines, outcomes := show(result), make([]reconcile.Outcome, 0, len(result.Objects))
+	for _, o := range result.Objects {
+		outcomes = append(outcomes, o.Outcome)
+	}
+	for _, f := range result.Status {
+		outcomes = append(outcomes, f.Outcome)
+	}
+	for i, o := range slices.Concat(outcomes, result.Others) {
+		lines[i] += showMarks(o)
 	}
 	for _, o := range result.Objects {
 		lines = append(lines, showRecord(o)...)
