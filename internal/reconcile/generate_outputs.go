@@ -154,8 +154,7 @@ func missingDetails(m *plan.Generator, of *trusted, k *generation) []string {
 			used = other
 		}
 	}
-	r := resourceOf(m) // a readyExpression may not need them
-	if r == nil || m.Ready != nil || used.Kind != plan.KindResource || k.Kind != plan.KindResource {
+	if m.Ready != nil || used.Kind != plan.KindResource || k.Kind != plan.KindResource { // m.Ready may not need them
 		return nil
 	}
 	var out []string
@@ -177,7 +176,7 @@ func (g *stepper) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 		return nil, k.withheld
 	}
 	r := resourceOf(m)
-	if r == nil || len(r.Outputs) == 0 || k.Kind != "" && k.Kind != plan.KindResource {
+	if r == nil || k.Kind != "" && k.Kind != plan.KindResource {
 		return k.details, nil
 	}
 	out, s := observation.Details{}, g.forItem(m.Item)
@@ -187,7 +186,7 @@ func (g *stepper) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 		switch {
 		case err != nil:
 			return nil, err
-		case ok && text.Len() > 0:
+		case text.Len() > 0:
 			out[o.Key] = text.Reveal()
 		case ok:
 			return nil, expression.NewWaiting(o.Value.Source().Path + " that is not empty")
