@@ -80,6 +80,8 @@ func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct)
 	case own && g.isGeneration(o):
 		return failing("%s: returns the name that generation %s has: use generation.number or generation.id, "+
 			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
+	case isDeleted(o):
+		return failing("%s: %s is being deleted, so the next generation has another name", at, c.at)
 	case own || labeledWith(o) == w.Name:
 		return failing("%s: %s looks like a generation, but the composite does not list it, so it is left unchanged. "+
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it",

@@ -264,7 +264,7 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 		o.Message += stays
 	case step.Abandoned > 0 && step.Abandoned == pending:
 		o.Warn, o.Message = true, fmt.Sprintf("%s: generation %d is abandoned: %s%s", s, pending, not.sentence(), stays)
-	case pending > 0 && !not.empty():
+	case !not.empty():
 		o.Message = fmt.Sprintf("%s: generation %d is not ready: %s%s%s", s, pending, not.sentence(), stays, abandonedAt(s, step))
 	case !step.Retry.IsZero():
 		o = failedBefore(s, step, unready)
@@ -295,15 +295,12 @@ func (g *stepper) stays(s *wantedGeneration, step generator.Step) string {
 
 // abandonedAt says when a pending generation is abandoned, or returns an empty text.
 func abandonedAt(s *wantedGeneration, step generator.Step) string {
-	i, ok := keptAt(step)[step.Pending]
-	if !ok || step.Current == 0 || s.AbandonAfter == 0 {
-		return ""
+	for _, k := range step.Keep {
+		if k.Number == step.Pending && step.Current > 0 && !k.OfferedAt.IsZero() {
+			return fmt.Sprintf(", and generation %d is abandoned at %s", k.Number, timeText(k.OfferedAt.Add(s.AbandonAfter-k.Waited)))
+		}
 	}
-	k := step.Keep[i]
-	if k.OfferedAt.IsZero() {
-		return ""
-	}
-	return ", and generation " + fmt.Sprint(k.Number) + " is abandoned at " + timeText(k.OfferedAt.Add(s.AbandonAfter-k.Waited))
+	return ""
 }
 
 // failedBefore says that the same rotation was abandoned, and when it starts again.

@@ -108,7 +108,7 @@ func (a verifier) complete(m *plan.Generator, k *generation) bool {
 		return true
 	case !object.IsImmutable(k.object) || len(k.details) == 0:
 		return false
-	case !k.lost && k.Kind != m.Kind: // it has the outputs of another kind
+	case !k.lost: // it has the outputs of its input, which may have changed
 		return true
 	}
 	return len(k.details) == len(m.Keys) && !lacksKeys(k, m.Keys) && (k.salt != nil) == (m.Source() != nil)
