@@ -61,22 +61,22 @@ type history struct {
 	others  []map[string]any          // objects that the composite does not list
 	details map[string]map[string]string
 	desired map[string]any // the resources of earlier steps
-	input   map[string]any
+	plan    *plan.Plan
 	now     time.Time
 	created int // objects
 	rounds  int
 }
 
-// TestHistories runs the histories in testdata. Each has its rounds as documents of YAML. To write what each round now
-// composes and says, set UPDATE_HISTORIES, and read the difference line by line.
-func TestHistories(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join("testdata", "histories", "*", "*.yaml"))
+// The histories are in testdata. Each has its rounds as documents of YAML. To write what each round now composes and
+// says, set UPDATE_HISTORIES, and read the difference line by line.
+func runHistories(t *testing.T, folder string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", "histories", folder, "*.yaml"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("cannot find the histories: %v", err)
 	}
 	for _, path := range paths {
-		name, _ := filepath.Rel(filepath.Join("testdata", "histories"), strings.TrimSuffix(path, ".yaml"))
-		t.Run(name, func(t *testing.T) {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
 			content, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -94,6 +94,21 @@ func TestHistories(t *testing.T) {
 		})
 	}
 }
+
+// This function computes the outputs of these generations.
+func TestHistoriesOfComputed(t *testing.T) { runHistories(t, "computed") }
+
+// Another controller creates the outputs of these generations.
+func TestHistoriesOfResources(t *testing.T) { runHistories(t, "resources") }
+
+// Crossplane does not return some objects, or another client changed them.
+func TestHistoriesOfFound(t *testing.T) { runHistories(t, "found") }
+
+// These generations are in use only once they are verified.
+func TestHistoriesOfVerified(t *testing.T) { runHistories(t, "verified") }
+
+// The composite or the input requests something that is refused.
+func TestHistoriesOfRefused(t *testing.T) { runHistories(t, "refused") }
 
 // The documents of a history are separated by betweenRounds, and each ends with a text after beforeWant.
 const (
@@ -176,7 +191,11 @@ func (h *history) begin(t *testing.T, r round) {
 		h.now = h.now.Add(after)
 	}
 	if r.Input != nil {
-		h.input = r.Input
+		input, err := yaml.Marshal(r.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.plan = compile(t, plantest.Exports(string(input)))
 	}
 	for name, v := range r.Change {
 		fields, ok := v.(map[string]any)
@@ -237,11 +256,7 @@ func (h *history) scene(t *testing.T, r round) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	input, err := yaml.Marshal(h.input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := newScene(t, plantest.Exports(string(input)), string(overlay))
+	out := sceneOf(t, h.plan, string(overlay))
 	for _, name := range slices.Sorted(maps.Keys(h.objects)) {
 		o := h.objects[name]
 		if secret := connectionSecret(o, h.details[name]); secret != nil {

@@ -70,10 +70,21 @@ type scene struct {
 // newScene compiles an input. Each overlay replaces top-level fields of the base.
 func newScene(t testing.TB, input string, overlays ...string) *scene {
 	t.Helper()
-	p, faults := plantest.Compile(t, input)
-	if faults != nil {
-		t.Fatalf("Compile(...): %s", strings.Join(faults, "\n"))
+	return sceneOf(t, compile(t, input), overlays...)
+}
+
+func compile(t testing.TB, input string) *plan.Plan {
+	t.Helper()
+	p, diagnostics := plantest.Compile(t, input)
+	if diagnostics != nil {
+		t.Fatalf("Compile(...): %s", strings.Join(diagnostics, "\n"))
 	}
+	return p
+}
+
+// sceneOf returns a scene of a plan. Each overlay replaces top-level fields of the base.
+func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
+	t.Helper()
 	fields := map[string]any{}
 	for _, text := range append([]string{base}, overlays...) {
 		over := map[string]any{}
