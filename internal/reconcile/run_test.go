@@ -488,10 +488,6 @@ func TestRunPlaces(t *testing.T) {
 			want: []string{
 				`Conflict! nothing` + at + `secrets[0] and generation "admin/1" compose the same Secret ` +
 					`team/xr-admin-1: give each a name of its own`,
-				`Available! | generator "admin": Secret team/xr-admin-1 with UID g1 is not used, because it does not ` +
-					`prove that it is generation 1: another client created or changed it. It is kept for the grace ` +
-					`period, and then deleted`,
-				`Waiting | generator "admin": its generation 2 is not stored yet`,
 			},
 		},
 		"StaleCache": {
