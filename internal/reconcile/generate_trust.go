@@ -52,7 +52,7 @@ func (k *generation) reference() generator.Reference {
 
 // data returns the whole data of a generation: its outputs, and its salt if it has one.
 func (k *generation) data() generator.Outputs {
-	out := make(generator.Outputs, len(k.details)+1)
+	out := generator.Outputs{}
 	for key, v := range k.details {
 		out[key] = sensitive.New(v)
 	}
@@ -126,15 +126,11 @@ func lacksKeys(k *generation, keys []string) bool {
 
 // proves reports whether a generation carries a code keyed with the value of a former one.
 func (h *history) proves(k *generation, former string) bool {
-	for _, f := range k.Follows {
-		if f.UID != former {
-			continue
-		}
-		for _, key := range h.keysOf(former) {
-			code := generator.Code(key, k.Number, codedData(k))
-			if slices.ContainsFunc(f.Codes, func(c string) bool { return generator.Equal(c, code) }) {
-				return true
-			}
+	for _, key := range h.keysOf(former) {
+		code := generator.Code(key, k.Number, codedData(k))
+		isCode := func(c string) bool { return generator.Equal(c, code) }
+		if slices.ContainsFunc(k.Follows, func(f generator.Followed) bool { return slices.ContainsFunc(f.Codes, isCode) }) {
+			return true
 		}
 	}
 	return false

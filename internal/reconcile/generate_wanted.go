@@ -330,7 +330,7 @@ func renewal(c *generator.Certificate, k, ca *generation, now time.Time) (at, en
 
 // withMetadata returns a copy of an object with more metadata.
 func withMetadata(o *structpb.Struct, more map[string]*structpb.Value) *structpb.Struct {
-	meta := make(map[string]*structpb.Value, len(madeMetadata(o))+len(more))
+	meta := map[string]*structpb.Value{}
 	maps.Copy(meta, madeMetadata(o))
 	maps.Copy(meta, more)
 	out := copyOf(o)

@@ -352,7 +352,7 @@ func (all *inputs) read() {
 	if all.named != nil {
 		return
 	}
-	all.named = make(map[string]input, 2*len(all.plan.Inputs)+len(all.plan.Sources))
+	all.named = map[string]input{}
 	for _, name := range all.plan.Inputs {
 		all.add(name)
 	}

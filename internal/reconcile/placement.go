@@ -48,7 +48,7 @@ type placements struct {
 
 // names are the composition resource names that these objects need.
 func (p *placements) names() map[string]bool {
-	out := make(map[string]bool, len(p.at)+len(p.possible))
+	out := map[string]bool{}
 	for _, at := range p.at {
 		out[at.resource] = true
 	}

@@ -45,12 +45,9 @@ func newSession(
 func (s *session) next(missing map[string]string, see func(*observation.Observation)) *session {
 	out, sees := *s, *s.observed
 	see(&sees)
-	out.observed = &sees
-	if len(missing) > 0 {
-		out.missing = make(map[string]string, len(s.missing)+len(missing))
-		maps.Copy(out.missing, s.missing)
-		maps.Copy(out.missing, missing)
-	}
+	out.observed, out.missing = &sees, map[string]string{}
+	maps.Copy(out.missing, s.missing)
+	maps.Copy(out.missing, missing)
 	out.variables = s.variables.in(&out)
 	return &out
 }
