@@ -179,7 +179,7 @@ func (g *stepper) withReadiness(w *wantedGeneration, was *trusted) (*trusted, ma
 		}
 		why.see = cmp.Or(why.see, see(k.object))
 		unready[k.Number] = why
-		if t.record != nil && k.Number > t.record.highest().Generation && !k.sealed {
+		if t.record != nil && k.Number > t.record.highest().Generation {
 			k.Adopted = false // the mark of a resource has no seal: any client can have written it
 			k.Exported = g.exported(k)
 		}
@@ -258,10 +258,8 @@ func (g *stepper) recordCurrent() {
 		if i, ok := kept[k.Number]; ok {
 			from.Highest = g.steps[name].Keep[i].Highest
 		}
-		t := g.trusted[name]
-		for _, former := range t.proven {
-			_, keeps := kept[former.Number]
-			if dropped := !keeps && slices.Contains(t.generations, former); former.Number < k.Number && !dropped {
+		for _, former := range g.trusted[name].proven {
+			if _, keeps := kept[former.Number]; keeps && former.Number < k.Number {
 				from.Former = append(from.Former, former.reference())
 			}
 		}

@@ -232,6 +232,9 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 	for _, k := range h.generations {
 		switch {
 		case trust.Proven[k.id()]:
+			now := *k
+			now.Surplus = false // another client may have written it
+			k = &now
 			out.proven = append(out.proven, k)
 		case !k.listed && unknown && a.complete(h.generator, k) && recentlyCreated(k.object, a.req.Now):
 			stale = k.object
