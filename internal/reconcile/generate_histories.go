@@ -136,7 +136,7 @@ func (h *historyReader) readExport(e plan.Export, at placement) {
 		for _, name := range e.Generators {
 			if f, ok := said[name]; !ok && !at.unlisted {
 				h.history(name).unrecorded = true
-			} else if f.UID != "" { // also while the composite does not list the export
+			} else { // also while the composite does not list the export
 				h.named[f.UID] = true
 			}
 		}
@@ -183,7 +183,7 @@ func (r *recorded) clone() *recorded {
 // highest is the used generation with the highest number.
 func (r *recorded) highest() (out generator.Reference) {
 	if r == nil {
-		return out
+		return generator.Reference{}
 	}
 	for _, uid := range plan.SortedKeys(r.used) {
 		if ref := r.used[uid]; ref.Generation > out.Generation {
@@ -241,15 +241,14 @@ func readGeneration(m *plan.Generator, name string, number int, res observation.
 	if apiVersion, kind, _, _ := object.Identity(res.Object); plan.HasData(apiVersion, kind) {
 		data, _ := object.DataOf(res.Object) // an API server returns no invalid object
 		k.details = revealed(data)
-		if k.salt = k.details[generator.SaltKey]; k.salt != nil {
-			delete(k.details, generator.SaltKey)
-		}
+		k.salt = k.details[generator.SaltKey]
+		delete(k.details, generator.SaltKey)
 		if (k.sealed || k.Kind != plan.KindResource) && !generator.Sealed(data, annotations) {
-			k.Record, k.lost = generator.Record{}, true
+			k.Record = generator.Record{}
 		}
 	}
 	k.Generator, k.Number, k.Unlisted = name, number, !listed
-	k.lost, k.madeFrom = k.lost || k.Made.IsZero(), k.SpecHash
+	k.lost, k.madeFrom = k.Made.IsZero(), k.SpecHash
 	return k
 }
 
@@ -288,7 +287,7 @@ func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens ma
 		}
 	}
 	for pair := range strings.FieldsFuncSeq(text, isSeparator) {
-		name, token, ok := strings.Cut(pair, "=")
+		name, token, _ := strings.Cut(pair, "=")
 		m := p.Generator(name)
 		if m == nil && !isItem(name) {
 			m = p.List(name)
@@ -296,13 +295,13 @@ func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens ma
 		switch {
 		case m != nil && m.HasGenerations() && token != "":
 			tokens[name] = generator.Hash(s.salt(), name, token)
-		case !ok || token == "":
+		case token == "":
 			example := "admin"
 			if len(p.Generators) > 0 {
 				example = p.Generators[0].Name
 			}
 			refuse("must be <generator>=<anything new>, for example %s=1", example)
-		case m != nil && !m.HasGenerations():
+		case m != nil:
 			refuse("names %s, which is a totp generator and has no generations", m)
 		case len(p.Generators) > 0 && !has(name):
 			refuse("names a generator that this step does not have. This step has: %s",

@@ -83,7 +83,8 @@ func (s *session) observedKeys(m *plan.Generator, seen composedResources) []stri
 		add(name)
 	}
 	for ref := range resourceRefs(s.object) {
-		if name, _, ok := s.generationNamed(m, ref.name); ok && ref.kind == m.Makes.Object().Kind {
+		if ref.kind == m.Makes.Object().Kind {
+			name, _, _ := s.generationNamed(m, ref.name)
 			add(name)
 		}
 	}

@@ -37,9 +37,7 @@ func withState(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct
 				texts[name] = text
 			}
 		}
-		if len(texts) > 0 {
-			more[field] = textsValue(texts)
-		}
+		more[field] = textsValue(texts)
 	}
 	return withMetadata(manifest, more)
 }
