@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -71,11 +70,11 @@ func generate(
 		g.step(known.wanted[m.Name].withSource(sees.forItem(m.Item)))
 	}
 	g.retire()
+	g.nameComposed()
 	g.saveStates()
 	g.recordCurrent()
 	s = s.withGenerations(g.generations)
 	g.addTokens(s)
-	slices.SortFunc(g.composed, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
 	return g.generations, s.withGenerations(g.generations), nil
 }
 
@@ -99,14 +98,13 @@ type stepper struct {
 	changing map[string]bool        // generators whose next generation must be adopted
 	steps    map[string]generator.Step
 	slow     int               // slow generations that were created
-	names    map[string]int    // the index of each in composed, by name
 	renamed  map[string]string // the names of exports whose objects have the composition resource name of a generation
 }
 
 func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed placements) *stepper {
 	return &stepper{
 		verifier: a, plan: p, exports: placed.exports, trusted: judged, current: map[string]*generation{}, changing: map[string]bool{},
-		steps: map[string]generator.Step{}, names: map[string]int{}, renamed: placed.renamed(),
+		steps: map[string]generator.Step{}, renamed: placed.renamed(),
 		generations: generations{
 			writers: maps.Clone(placed.writers), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
 			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},

@@ -89,7 +89,7 @@ func union(all ...*structpb.Struct) *structpb.Struct {
 			switch {
 			case !ok:
 				out.Fields[name] = v
-			case was.GetStructValue() != nil && v.GetStructValue() != nil:
+			case was.GetStructValue() != nil:
 				out.Fields[name] = structpb.NewStructValue(union(was.GetStructValue(), v.GetStructValue()))
 			}
 		}
@@ -104,11 +104,10 @@ func observedOf(manifest *structpb.Struct, observed wire.Struct) *structpb.Struc
 	}
 	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	for name, v := range manifest.GetFields() {
-		is := observed.Get(name)
-		switch below := v.GetStructValue(); {
+		switch is := observed.Get(name); {
 		case !is.Exists():
-		case len(below.GetFields()) > 0 && is.Kind() == wire.Object:
-			out.Fields[name] = structpb.NewStructValue(observedOf(below, is.Struct()))
+		case is.Kind() == wire.Object:
+			out.Fields[name] = structpb.NewStructValue(observedOf(v.GetStructValue(), is.Struct()))
 		default:
 			out.Fields[name] = is.Proto()
 		}
@@ -118,7 +117,8 @@ func observedOf(manifest *structpb.Struct, observed wire.Struct) *structpb.Struc
 
 func (g *stepper) compose(k *generation, desired *structpb.Struct, ready bool) {
 	g.write(targetOf(object.Identity(k.object)), k.composed)
-	g.add(Composed{own: g.ownName(k.Generator, k.Number), Name: k.composed, Hides: k.hides, Desired: desired, Ready: ready})
+	own := g.ownName(k.Generator, k.Number)
+	g.composed = append(g.composed, Composed{own: own, Name: k.composed, Hides: k.hides, Desired: desired, Ready: ready})
 }
 
 // ownName returns the composition resource name that a generation has unless another client changed it, or the name of
@@ -140,22 +140,24 @@ func targetOf(apiVersion, kind, namespace, name string) target {
 	return target{object.Kind(kind), namespace, name}
 }
 
-// add adds a composed resource. If two have the same composition resource name because one was changed,
-// that one is composed under its own name again. If the object of an export has the name of a generation, that generation
-// gets the name of the export, because Crossplane writes to the object that has a name.
-func (g *stepper) add(c Composed) {
-	c.Name = cmp.Or(g.renamed[c.Name], c.Name)
-	if i, ok := g.names[c.Name]; ok {
-		if c.Name == c.own {
-			other := &g.composed[i]
-			other.Name = other.own
-			g.names[other.Name] = i
-		} else {
+// nameComposed sets the names of the composed resources. If two have the same composition resource name because one was
+// changed, that one is composed under its own name again. If the object of an export has the name of a generation, that
+// generation gets the name of the export, because Crossplane writes to the object that has a name.
+func (g *stepper) nameComposed() {
+	taken := map[string]bool{}
+	for i := range g.composed {
+		c := &g.composed[i]
+		c.Name = cmp.Or(g.renamed[c.Name], c.Name)
+		taken[c.Name] = taken[c.Name] || c.Name == c.own
+	}
+	for i := range g.composed {
+		c := &g.composed[i]
+		if c.Name != c.own && taken[c.Name] {
 			c.Name = c.own
 		}
+		taken[c.Name] = true
 	}
-	g.names[c.Name] = len(g.composed)
-	g.composed = append(g.composed, c)
+	slices.SortFunc(g.composed, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // keep desires the generations that a step keeps. A composite with a generation in use is ready even if

@@ -33,7 +33,8 @@ func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) re
 	composed := g.ownName(w.Name, c.number)
 	g.write(c.target(), composed)
 	g.changing[w.Name] = true
-	g.add(Composed{own: composed, Name: composed, Desired: o, Ready: w.IsComputed() || step.Current > 0})
+	ready := w.IsComputed() || step.Current > 0
+	g.composed = append(g.composed, Composed{own: composed, Name: composed, Desired: o, Ready: ready})
 	g.fresh = g.fresh || w.IsComputed() && !g.refs[resourceRef{c.at.Kind, c.at.Name}]
 	return reasons{}
 }
