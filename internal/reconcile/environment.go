@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/environment"
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -24,15 +23,15 @@ type environmentRead struct {
 
 // readEnvironment merges the environment, once all of its parts were read.
 func readEnvironment(s *session, p *plan.Plan, req *request) (environmentRead, *session, error) {
-	var out environmentRead
 	if p.Lookup == nil {
-		return out, s, nil
+		return environmentRead{}, s, nil
 	}
 	before := s.observed.Environment
 	selectors, errs := p.Lookup.Selectors(s.object, before)
 	if len(errs) > 0 {
-		return out, s, errs.Error()
+		return environmentRead{}, nil, errs.Error()
 	}
+	var out environmentRead
 	found := make([][]wire.Struct, len(selectors))
 	for i, sel := range selectors {
 		if sel == nil {
@@ -53,7 +52,8 @@ func readEnvironment(s *session, p *plan.Plan, req *request) (environmentRead, *
 		return out, s.next(nil, func(o *observation.Observation) { o.EnvironmentWaits = out.waits }), nil
 	}
 	if err := s.budget.Decode(before.Size()); err != nil {
-		return out, s, &diagnostic.Diagnostic{Path: plan.EnvironmentPath().String(), Message: "was stopped: " + err.Error()}
+		why := &diagnostic.Diagnostic{Path: plan.EnvironmentPath().String(), Message: "was stopped: " + err.Error()}
+		return environmentRead{}, nil, why
 	}
 	out.value, errs = p.Lookup.Merge(s.budget, before.Proto(), selectors, found)
 	return out, s.withEnvironment(out.value, nil), errs.Error()
@@ -79,10 +79,10 @@ func (v variables) withoutEnvironment() variables {
 // setEnvironment writes the fields in their order. A field without a value is removed, so that
 // expressions that read it wait and do not use a default.
 func setEnvironment(s *session, p *plan.Plan, read environmentRead) (environmentRead, *session) {
-	out := environmentRead{value: read.value}
 	if len(read.waits) > 0 {
-		return out, s
+		return environmentRead{}, s
 	}
+	out := environmentRead{value: read.value}
 	for _, f := range p.Set {
 		env, why := s.environmentField(f)
 		var missing map[string]string
@@ -101,11 +101,11 @@ const fieldsPerUnit = 4
 
 func (s *session) environmentField(f plan.EnvironmentField) (*structpb.Struct, reasons) {
 	before := s.observed.Environment.Proto()
-	if err := s.budget.Spend(budget.Counted(len(before.GetFields())/fieldsPerUnit, 0)); err != nil { // which are copied
+	if err := s.budget.Spend(int64(len(before.GetFields()) / fieldsPerUnit)); err != nil { // which are copied
 		return before, failing("%s: was stopped: %s", f.Path, err.Error())
 	}
 	value, err := s.json(f.Value, s.scope(""))
-	if err == nil && value != nil {
+	if value != nil {
 		var env *structpb.Struct
 		if env, err = environment.Set(before, f.At, value); err == nil {
 			return env, reasons{}

@@ -267,9 +267,9 @@ func (ex exporter) texts(
 		}
 	}
 	for _, k := range plan.SortedKeys(each) {
-		text, ok, err := valueOf(ex.session, each[k], ex.scope(""), each[k].Name)
+		text, ok, err := valueOf(ex.session, each[k], ex.scope(e.From), each[k].Name)
 		why.add(each[k].Source().Path, err)
-		if err == nil && ok {
+		if ok {
 			out[k] = text
 		}
 	}
@@ -280,13 +280,13 @@ func (ex exporter) texts(
 func generatedState(e plan.Export, from map[string]generatedFrom) string {
 	all := map[string]generatedFrom{}
 	for _, name := range e.Generators {
-		if f, ok := from[name]; ok && f.UID != "" {
+		if f := from[name]; f.UID != "" {
 			f.Candidate = nil
 			all[name] = f
 		}
 	}
 	for _, name := range e.Candidates {
-		if f, ok := from[name]; ok && f.Candidate != nil {
+		if f := from[name]; f.Candidate != nil {
 			one := all[name]
 			one.Candidate = f.Candidate
 			all[name] = one

@@ -81,18 +81,15 @@ func (ex exporter) collectFrom(c *collect.Collection, d plan.DataFrom, from stri
 		keys, err = ex.find(d)
 	}
 	// An object must not lose keys while an input is incomplete.
-	in := collect.Entry{Path: d.Path, Optional: d.Optional && err == nil}
+	in := collect.Entry{Path: d.Path, Optional: d.Optional && err == nil, Lacks: ex.missingKeys(d)}
 	if d.Find == nil && err == nil {
 		keys, ok, err = ex.extract(d, from)
 	}
 	if d.Input != "" || d.Find != nil { // an empty value has no name
 		keys = slices.DeleteFunc(keys, func(k rewrite.Key) bool { return k.Value.Len() == 0 })
 	}
-	if err == nil && ok && len(keys) > 0 {
+	if len(keys) > 0 { // there are none with an error
 		keys, err = d.Rewriter.Apply(ex.budget, keys)
-	}
-	if len(keys) == 0 {
-		in.Lacks = ex.missingKeys(d)
 	}
 	c.Map(in, collectKeys(keys), ok, withPath(d, err))
 }
@@ -139,7 +136,7 @@ type finder struct {
 // resources whose connection details are missing.
 func (ex exporter) find(d plan.DataFrom) ([]rewrite.Key, error) {
 	f := &finder{exporter: ex, DataFrom: d}
-	if err := ex.budget.Spend(budget.Counted(len(ex.observed.Resources)+len(ex.desired), 0)); err != nil {
+	if err := ex.budget.Spend(int64(len(ex.observed.Resources) + len(ex.desired))); err != nil {
 		return nil, stopped(d, err)
 	}
 	if err := f.resources(); err != nil {
@@ -163,23 +160,22 @@ func stopped(d plan.DataFrom, err error) error {
 }
 
 func (f *finder) resources() error {
-	var observed, desired []string
+	var names []string
 	for name := range f.observed.Resources {
 		if f.DataFrom.Find.Reaches(name) {
-			observed = append(observed, name)
+			names = append(names, name)
 		}
 	}
 	for name := range f.desired {
 		_, exists := f.observed.Resources[name]
 		if _, _, generation := plan.ParseGeneration(name); !exists && !generation && f.DataFrom.Find.Reaches(name) {
-			desired = append(desired, name) // by an earlier step
+			names = append(names, name) // by an earlier step
 		}
 	}
-	slices.Sort(observed)
-	slices.Sort(desired)
-	for _, name := range slices.Concat(observed, desired) {
+	slices.Sort(names)
+	for _, name := range names {
 		o := f.composed(name)
-		if !f.reaches(name, o.Object) {
+		if !f.tagged(o.Object) {
 			continue
 		}
 		f.take(name, o.Details)
@@ -194,10 +190,9 @@ func (f *finder) resources() error {
 	return nil
 }
 
-// reaches reports whether the find can select a key of an object, by its path and by the object's labels.
-func (f *finder) reaches(input string, o wire.Struct) bool {
-	labels := plan.MetadataOf(o).Get("labels").Struct()
-	return f.DataFrom.Find.Reaches(input) && f.DataFrom.Find.Tagged(labels)
+// tagged reports whether the find can select a key of an object by the object's labels.
+func (f *finder) tagged(o wire.Struct) bool {
+	return f.DataFrom.Find.Tagged(plan.MetadataOf(o).Get("labels").Struct())
 }
 
 // findCost is the cost of an input, in keys, because its labels and conditions are read.
@@ -206,7 +201,7 @@ const findCost = 4
 // take adds the keys of an input that the find selects.
 func (f *finder) take(input string, d observation.Details) {
 	if f.stopped == nil {
-		f.stopped = f.budget.Spend(budget.Counted(findCost+2*len(d), 0))
+		f.stopped = f.budget.Spend(int64(findCost + 2*len(d)))
 	}
 	if f.stopped != nil {
 		return
@@ -268,12 +263,11 @@ func (ex exporter) complete(path, name string) error {
 
 func (f *finder) generators() {
 	for _, name := range f.DataFrom.Find.Generators {
-		g := f.observed.Generated[name]
-		if g.Outputs == nil {
+		if g := f.observed.Generated[name]; g.Outputs == nil {
 			f.waiting = append(f.waiting, expression.PathText(expression.Generated, name)+" ("+g.Waits+")")
-			continue
+		} else {
+			f.take(expression.Generated+"."+name, g.Outputs)
 		}
-		f.take(expression.Generated+"."+name, g.Outputs)
 	}
 }
 
@@ -287,7 +281,7 @@ func (f *finder) sources() error {
 			return failed(f.Path, "reads %s, which cannot be used: %s", spelled, s.Failed)
 		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
 			f.waiting = append(f.waiting, spelled)
-		case len(s.Objects) > 0 && f.reaches(name, s.Objects[0]):
+		case len(s.Objects) > 0 && f.tagged(s.Objects[0]):
 			f.take(name, s.Details)
 		}
 	}
@@ -310,7 +304,7 @@ func (ex exporter) extract(d plan.DataFrom, from string) ([]rewrite.Key, bool, e
 		}
 		return d.Value.TextMap(v, b)
 	})
-	if err != nil || !ok || len(d.Property) == 0 {
+	if err != nil || len(d.Property) == 0 {
 		return rewriteKeys(d, m), ok, err
 	}
 	keys, err := openProperty(ex.budget, d, m)
@@ -350,7 +344,7 @@ func openProperty(b *budget.Budget, d plan.DataFrom, m map[string]sensitive.Byte
 	if !ok {
 		return nil, &rewrite.Failed{Reason: origin.String(), Missing: true}
 	}
-	return rewrite.Open(b, rewrite.Key{Name: origin.Key, Value: v, Origins: []rewrite.Origin{origin}}, d.Property[1:])
+	return rewrite.Open(b, rewrite.Key{Value: v, Origins: []rewrite.Origin{origin}}, d.Property[1:])
 }
 
 func collectKeys(keys []rewrite.Key) []collect.Key {
@@ -385,23 +379,21 @@ func tooMuchOf(d plan.Entry) error { return failed(d.Path, "returns too much dat
 // values evaluates an entry that produces several keys.
 func (ex exporter) values(d plan.Entry, from string) (map[string]sensitive.Bytes, bool, error) {
 	type data = map[string]sensitive.Bytes
-	return valueOf(ex.session, d.Value, ex.scope(from), func(v ref.Val, b *budget.Budget) (m data, ok bool, err error) {
+	m, ok, err := valueOf(ex.session, d.Value, ex.scope(from), func(v ref.Val, b *budget.Budget) (data, bool, error) {
 		if ex.quota != nil && d.Value.Entries(v) > ex.quota.keys {
 			ex.quota.keys = -1 // reading all of them takes too long
-			return nil, false, tooMuchOf(d)
+			return nil, false, nil
 		}
-		if m, ok, err = d.Value.TextMap(v, b); err != nil {
-			return nil, false, err
-		}
-		bytes := 0
-		for k, v := range m {
-			bytes += len(k) + v.Len()
-		}
-		if !ex.quota.spend(len(m), bytes) {
-			return m, ok, tooMuchOf(d)
-		}
-		return m, ok, nil
+		return d.Value.TextMap(v, b)
 	})
+	bytes := 0
+	for k, v := range m {
+		bytes += len(k) + v.Len()
+	}
+	if !ex.quota.spend(len(m), bytes) {
+		err = tooMuchOf(d)
+	}
+	return m, ok, err
 }
 
 // keysOf returns the keys of a map of values. Messages may show keys that are literals in the expression.
