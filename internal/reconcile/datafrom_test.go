@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -40,6 +41,12 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: scm, namespace: team, labels: {env: prod}}, data: {port: '1'}}]\n"
 		findSources = "sources: [{name: s, apiVersion: v1, kind: Secret}, {name: scm, apiVersion: v1, kind: ConfigMap}]\n"
 	)
+	unreadable := "resources:\n"
+	for i := range 100 {
+		unreadable += fmt.Sprintf(
+			"  c%02[1]d: {object: {kind: Cache, metadata: {name: c, namespace: team, uid: u}}, details: {port: canary}}\n", i,
+		)
+	}
 	// want is the state and the data, or the message.
 	cases := map[string]struct {
 		reason  string
@@ -116,6 +123,19 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			input:  "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: cfg}}]}]",
 			want:   `Waiting | ConfigMap "a" (team/xr-a) is not created: configMaps[0].dataFrom[0] waits for sources.cfg (ConfigMap team/cfg does not exist)`,
 		},
+		"ExtractSourcePropertyAbsent": {
+			reason: "a member of a source that is not there waits for the source",
+			input: "sources: [{name: cfg, apiVersion: v1, kind: ConfigMap}]\n" +
+				"configMaps: [{name: a, dataFrom: [{extract: {key: cfg, property: app}}]}]",
+			want: `Waiting | ConfigMap "a" (team/xr-a) is not created: configMaps[0].dataFrom[0] waits for ` +
+				`sources.cfg (ConfigMap team/cfg does not exist)`,
+		},
+		"ExtractComposite": {
+			reason:  "the composite's own connection details, whatever resource the export is from",
+			objects: stores + "details: {password: canary-composite}",
+			input:   `secrets: [{name: a, from: db, dataFrom: [{extract: {key: composite}}]}]`,
+			want:    `Available | password=canary-composite`,
+		},
 		"ExtractNull": {
 			reason:  "a key without a value is left out, because the input does not name it",
 			objects: stores + "environment: {deep: {a: x, z: null}}",
@@ -128,6 +148,12 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			input:   "sources: [{name: s, apiVersion: v1, kind: Secret}]\nsecrets: [{name: a, dataFrom: [{extract: {key: s}}]}]",
 			want:    `Available | k=canary-s`,
 		},
+		"ExtractBytes": {
+			reason:  "a value of a Secret that is not text stays as it is",
+			objects: stores + "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team}, data: {k: /wE=}}]",
+			input:   "sources: [{name: s, apiVersion: v1, kind: Secret}]\nsecrets: [{name: a, dataFrom: [{extract: {key: s}}]}]",
+			want:    "Available | k=\xff\x01",
+		},
 		"Find": {
 			reason: "all inputs whose keys match path, name and tags, by their path",
 			input:  `secrets: [{name: a, dataFrom: [{find: {path: cache/, name: {regexp: 'port|host'}, tags: {env: dev}}, rewrite: [{regexp: {source: 'cache/(.*)', target: 'REDIS_$1'}}]}]}]`,
@@ -137,6 +163,24 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			reason: "the name is matched anywhere below the path",
 			input:  `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
 			want:   `Available | cache_port=canary-6379 db_port=canary-5432`,
+		},
+		"FindByPathAndName": {
+			reason: "the name is matched only in keys that have the path",
+			input:  `secrets: [{name: a, dataFrom: [{find: {path: db/p, name: {regexp: o}}}]}]`,
+			want:   `Available | db_port=canary-5432`,
+		},
+		"FindEmptyValue": {
+			reason:  "an empty value has no name in the input, and is left out",
+			objects: `resources: {db: {object: {kind: DB}, details: {port: canary-5432, none: ""}}}`,
+			input:   `secrets: [{name: a, dataFrom: [{find: {path: db/}}]}]`,
+			want:    `Available | db_port=canary-5432`,
+		},
+		"FindSameOrder": {
+			reason:  "of several resources that cannot be read, the message always names the first",
+			objects: unreadable,
+			input:   `secrets: [{name: a, dataFrom: [{find: {path: c}}]}]`,
+			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0]: cannot use the connection ` +
+				`details of resource "c00": it names no Secret for them: set its spec.writeConnectionSecretToRef`,
 		},
 		"FindNothing": {
 			reason: "nothing waits",
@@ -172,6 +216,13 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}}`,
 			input:   `secrets: [{name: b, dataFrom: [{find: {path: ca}}]}]`,
 			want:    `Waiting | Secret "b" (team/xr-b) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
+		},
+		"ExtractWithoutReadiness": {
+			reason: "a resource without the condition Ready and with connection details is not waited for",
+			objects: `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}}, ` +
+				`details: {port: canary}}}`,
+			input: `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}]`,
+			want:  `Available | port=canary`,
 		},
 		"ExtractReady": {
 			reason:  "and then it has",
@@ -328,6 +379,12 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			input:   findSources + `secrets: [{name: a, dataFrom: [{find: {path: s, tags: {env: prod}}}]}]`,
 			want:    `Available | s_k=canary-s s_port=canary-p`,
 		},
+		"FindSourceOtherTags": {
+			reason:  "a source without the tags is not found",
+			objects: stores + strings.Replace(findable, "env: prod", "env: test", 1),
+			input:   findSources + `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}, tags: {env: prod}}}]}]`,
+			want:    `Available | db_port=canary-5432`,
+		},
 		"FindSourceByName": {
 			reason:  "and by the names of their keys",
 			objects: stores + findable,
@@ -335,16 +392,19 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			want:    `Available | s_port=canary-p`,
 		},
 		"FindSourceMissing": {
-			reason:  "a source that does not exist is waited for",
+			reason:  "a Secret source that does not exist is waited for, and a ConfigMap source is not: a find never reads it",
 			objects: stores,
-			input:   findSources + `secrets: [{name: a, dataFrom: [{find: {path: s}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			input: findSources + `
+secrets: [{name: a, dataFrom: [{find: {path: s}, optional: true}], data: [{key: k, value: "'v'"}]}]
+configMaps: [{name: b, data: [{key: k, value: sources.scm.data.port}]}]`,
 			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.s ` +
 				`(Secret team/s does not exist)`,
 		},
 		"FindSourceMissingElsewhere": {
 			reason: "but not one that the path leaves out",
-			input:  findSources + `secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}]`,
-			want:   `Available | db_port=canary-5432`,
+			input: findSources + `
+secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}, {name: b, data: [{key: k, value: secrets.s.k}]}]`,
+			want: `Available | db_port=canary-5432`,
 		},
 		"FindSourceOptional": {
 			reason: "nor one that is optional",
@@ -397,6 +457,33 @@ resources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, t
 			reason: "no value map",
 			input:  `secrets: [{name: a, dataFrom: [{valueMap: "optional.none()", rewrite: [{merge: {}}]}, {valueMap: "{'b': 'b'}"}]}]`,
 			want:   `Available | b=b`,
+		},
+		"ValueMapNoKey": {
+			reason: "a value map whose keys are all left out is waited for",
+			input:  `secrets: [{name: a, dataFrom: [{valueMap: "{?'a': composite.spec.?nope}"}]}]`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for its expression ` +
+				`to return a key`,
+		},
+		"ValueMapSecretLiteral": {
+			reason: "a key that is a literal is shown, even if the value map also reads a secret",
+			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{'a': '', 'b': secret.port}"}]}]`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for a value of ` +
+				`key "a" that is not empty`,
+		},
+		"MergeNoKey": {
+			reason:  "a rule does not make a key of no keys",
+			objects: `resources: {cache: {object: {kind: Cache}}}`,
+			input: `secrets: [{name: a, dataFrom: [{extract: {key: cache}, ` +
+				`rewrite: [{merge: {into: all, strategy: JSON}}]}]}]`,
+			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for "cache" to have a key`,
+		},
+		"TransformFails": {
+			reason: "the message says why a key cannot be renamed",
+			input: `secrets: [{name: a, dataFrom: [{extract: {key: cache}, ` +
+				`rewrite: [{transform: {keyExpression: "string(1 / (key.size() - 4))"}}]}]}]`,
+			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0].rewrite[0].transform: cannot ` +
+				`rename "host" of "cache": secrets[0].dataFrom[0].rewrite[0].transform.keyExpression:1:10: / failed on ` +
+				`int and int: the divisor is zero, or an operand is not a number`,
 		},
 		"DecodeFails": {
 			reason: "the message says which value cannot be decoded, and not the value",
