@@ -434,6 +434,12 @@ resources:
 				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: returns too much data: all exports of the composite's author together can have at most 1024 keys and 1048576 bytes`,
 			},
 		},
+		"LabelLeftOut": {
+			reason: "a label or an annotation whose expression returns no value is left out",
+			spec: `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'", ` +
+				`labels: {a: "self.spec.?nope", b: x}, annotations: {a: "optional.none()"}}]}`,
+			want: []string{"Available Secret team/a {data: {k: v}, metadata: {labels: {b: x}}}"},
+		},
 		"TheCompositionsName": {
 			reason:  "the input's own object has priority, and is created; no message says to delete it",
 			objects: "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-own}}]",

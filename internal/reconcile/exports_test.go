@@ -119,6 +119,16 @@ func TestKeep(t *testing.T) {
 			},
 			5, "a",
 		},
+		"AuthorsLarger": {
+			"also if it is the last one", []change{
+				{name: "a", bytes: 10, author: true}, {name: "b", bytes: 500}, {name: "c", bytes: 20, author: true},
+			},
+			5, "c",
+		},
+		"AuthorLast": {
+			"a larger object of the input stays, also if it is before that of the composite author",
+			[]change{{name: "a", bytes: 500}, {name: "b", bytes: 10, author: true}}, 5, "b",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Result{}
