@@ -464,6 +464,13 @@ secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}, {name: b, data: [{key: k,
 			want: `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for its expression ` +
 				`to return a key`,
 		},
+		"ValueMapObject": {
+			reason: "a value that is an object is not a text, and is not encoded",
+			input:  `secrets: [{name: a, dataFrom: [{valueMap: "{'a': composite.spec}"}]}]`,
+			want: `Held | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0].valueMap: the value of key "a" ` +
+				`must be a string, but is map: select one of its keys, use valueMap for several keys, or encode it as ` +
+				`one text with json.encode(...)`,
+		},
 		"ValueMapSecretLiteral": {
 			reason: "a key that is a literal is shown, even if the value map also reads a secret",
 			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{'a': '', 'b': secret.port}"}]}]`,
@@ -543,6 +550,24 @@ secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}, {name: b, data: [{key: k,
 				t.Errorf("Run(...): %s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// Before Crossplane has looked, an optional source may exist: an existing Secret keeps its keys.
+func TestFindUnread(t *testing.T) {
+	s := newScene(t, plantest.Exports(`
+sources: [{name: s, apiVersion: v1, kind: Secret, optional: true}]
+secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`), `
+resources:
+  a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a, namespace: team}, data: {s_port: Y2FuYXJ5}}}
+  db: {object: {kind: DB}, details: {port: canary}}`)
+	r, err := s.call(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `Held | Secret "a" (team/xr-a) is kept unchanged: secrets[0].dataFrom[0] waits for secrets.s (Secret team/s)`
+	if diff := cmp.Diff(want, bulkText(r.Objects[0])); diff != "" {
+		t.Errorf("Run(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -217,6 +217,24 @@ environment:
 			},
 			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, text: t}`,
 		},
+		"NoLabel": {
+			reason: "a selector none of whose labels has a value finds nothing",
+			input: `
+environment:
+  defaultData: {a: d}
+  environmentConfigs:
+  - type: Selector
+    selector: {matchLabels: [{key: region, valueFromFieldPath: spec.nope, fromFieldPathPolicy: Optional}]}
+  - {ref: {name: base}}`,
+			objects: configs,
+			env: `{a: d, apiVersion: internal.crossplane.io/v1alpha1, app: {name: base}, kind: Environment, list: [1], ` +
+				`region: base}`,
+		},
+		"OfComposite": {
+			reason: "a field has no resource that it is from: it reads the composite",
+			input:  "environment: {set: [{fieldPath: size, value: resource.spec.size}]}",
+			env:    `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, size: 3}`,
+		},
 		"Variables": {
 			reason: "a variable sees the environment as it is when it is used",
 			input: `
@@ -255,7 +273,10 @@ const notAnObject = `cannot set "text.deep": "text" is not an object`
 // an expression would do without, and later steps get none.
 func TestRunEnvironmentUnread(t *testing.T) {
 	s := newScene(t, plantest.Exports(`
-environment: {defaultData: {a: d}, environmentConfigs: [{ref: {name: base}}], set: [{fieldPath: b, value: "'x'"}]}
+environment:
+  defaultData: {a: d}
+  environmentConfigs: [{ref: {name: base}}, {ref: {name: eu}}]
+  set: [{fieldPath: b, value: "'x'"}]
 configMaps:
 - {name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}
 - {name: b, data: [{key: k, value: "'v'"}]}`), configs)
@@ -266,7 +287,7 @@ configMaps:
 	want := []string{
 		`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: it waits for the lookup of ConfigMap team/xr-a`,
 		`Waiting nothing | ConfigMap "b" (team/xr-b) is not created: it waits for the lookup of ConfigMap team/xr-b`,
-		"Waiting | environment waits for the lookup of EnvironmentConfig base",
+		"Waiting | environment waits for the lookup of EnvironmentConfig base, EnvironmentConfig eu",
 	}
 	if diff := cmp.Diff(want, show(r)); diff != "" || r.Environment != nil {
 		t.Errorf("-want, +got:\n%s\nenvironment: %v", diff, r.Environment)

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -53,7 +56,8 @@ func configMap(t *testing.T, texts, binary []string) observation.Source {
 	t.Helper()
 	o := structOf(t, fmt.Sprintf(
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: cm}, data: {%s}, binaryData: {%s}}",
-		strings.Join(texts, ": made-up, ")+": made-up", strings.Join(append(binary, "z"), ": bWFkZS11cA==, ")+": bWFkZS11cA==",
+		strings.Join(texts, ": made-up, ")+": made-up",
+		strings.Join(append(binary, "z"), ": bWFkZS11cA==, ")+": bWFkZS11cA==",
 	))
 	return observation.Source{Read: true, Objects: []wire.Struct{o}}
 }
@@ -192,5 +196,49 @@ func TestCostOfInputs(t *testing.T) {
 				t.Errorf("decide(...): %s: want %d units more, got %d", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// The environment is not merged without a budget: later steps do not get a part of it.
+func TestStoppedEnvironment(t *testing.T) {
+	l := newLimited(t, `
+environment: {defaultData: {a: b}, set: [{fieldPath: size, value: "'made-up'"}]}
+secrets: [{name: url, data: [{key: k, value: "'made-up'"}]}]`, nil)
+	req := newRequest(&Request{})
+	s := newSession(t.Context(), l.plan, req, composite{name: "xr", namespace: "team"}, l.sees)
+	s.budget.Take(s.budget.Left())
+	_, _, err := readEnvironment(s, l.plan, req)
+	const why = "was stopped: it exceeds the limit of work for one request"
+	if got, want := fmt.Sprint(err), "environment: "+why; got != want {
+		t.Errorf("readEnvironment(...): want the error %q, got %q", want, got)
+	}
+	// A field that is not set stays as it is.
+	before := structOf(t, "{a: b, c: d, e: f, size: before}")
+	s = s.next(nil, func(o *observation.Observation) { o.Environment = before })
+	out, _ := setEnvironment(s, l.plan, environmentRead{})
+	want := environmentRead{value: before.Proto()}
+	want.report(Outcome{State: Held, Warn: true, Wrong: true, Message: "environment.size is not set: environment.set[0]: " + why})
+	if diff := cmp.Diff(want.others, out.others); diff != "" {
+		t.Errorf("setEnvironment(...): -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(want.value, out.value, protocmp.Transform()); diff != "" {
+		t.Errorf("setEnvironment(...): -want, +got:\n%s", diff)
+	}
+}
+
+// Each session sees its own environment, also through variables, in whatever order they are evaluated.
+func TestEnvironmentOfSession(t *testing.T) {
+	l := newLimited(t, `
+variables: [{name: region, value: environment.region}]
+secrets: [{name: url, data: [{key: k, value: variables.region}]}]`, nil)
+	first := newSession(t.Context(), l.plan, newRequest(&Request{}), composite{name: "xr", namespace: "team"}, l.sees)
+	first = first.withEnvironment(structOf(t, "{region: first}").Proto(), nil)
+	second := first.withEnvironment(structOf(t, "{region: second}").Proto(), nil)
+	x := l.plan.Exports[0].Data[0].Value
+	for i, s := range []*session{first, second, first, second} {
+		got, err := s.name(x, "")
+		if want := []string{"first", "second"}[i%2]; got != want || err != nil {
+			t.Errorf("name(...): evaluation %d: want %q, got %q, %v", i, want, got, err)
+		}
 	}
 }
