@@ -217,6 +217,15 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 			input:   `secrets: [{name: b, dataFrom: [{find: {path: ca}}]}]`,
 			want:    `Waiting | Secret "b" (team/xr-b) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
 		},
+		"FindNotReadyElsewhere": {
+			reason: "a resource that the path leaves out need not be ready",
+			objects: `
+resources:
+  cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}
+  db: {object: {kind: DB}, details: {port: canary-5432}}`,
+			input: `secrets: [{name: a, dataFrom: [{find: {path: db/}}]}]`,
+			want:  `Available | db_port=canary-5432`,
+		},
 		"ExtractWithoutReadiness": {
 			reason: "a resource without the condition Ready and with connection details is not waited for",
 			objects: `resources: {cache: {object: {kind: Cache, spec: {writeConnectionSecretToRef: {name: c}}}, ` +

@@ -331,7 +331,7 @@ func refuse(e plan.Export, at placement, o *object.Object) []string {
 		return failed
 	}
 	anew := fmt.Sprintf("delete %s %s so that it is created again", e.Kind, at)
-	if have := object.TypeOf(at.observed); e.Kind == object.Secret && have != o.Type {
+	if have := object.TypeOf(at.observed); have != o.Type { // both are empty for a ConfigMap
 		failed = append(failed, fmt.Sprintf("%s: is %q, but the Secret was created as %q, which is fixed: %s",
 			e.At("type"), o.Type, have, anew))
 	}

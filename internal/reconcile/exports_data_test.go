@@ -104,6 +104,11 @@ func TestAuthorsQuota(t *testing.T) {
 			"then no expression is evaluated", keys("a", most+1), one("b", "self.spec.nope"), 0,
 			[]string{"dynamicConfigMaps[0].valueMap: " + tooMuch, "configMapExpressions[0].value: " + tooMuch},
 		},
+		"NotRead": {
+			"the values of an object with too many keys are not read",
+			strings.Replace(keys("a", most+1), ": 'v'}", ": self.spec}", 1), one("b", "'v'"), 0,
+			[]string{"dynamicConfigMaps[0].valueMap: " + tooMuch, "configMapExpressions[0].value: " + tooMuch},
+		},
 		"AllBytes": {
 			"names and values count", "{name: a, valueMap: \"{'key': self.spec.text}\"}", one("b", "self.spec.text"),
 			limits.AuthorBytes/2 - 2, []string{"Available", "Available"},
