@@ -273,10 +273,7 @@ const notAnObject = `cannot set "text.deep": "text" is not an object`
 // an expression would do without, and later steps get none.
 func TestRunEnvironmentUnread(t *testing.T) {
 	s := newScene(t, plantest.Exports(`
-environment:
-  defaultData: {a: d}
-  environmentConfigs: [{ref: {name: base}}, {ref: {name: eu}}]
-  set: [{fieldPath: b, value: "'x'"}]
+environment: {defaultData: {a: d}, environmentConfigs: [{ref: {name: base}}], set: [{fieldPath: b, value: "'x'"}]}
 configMaps:
 - {name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}
 - {name: b, data: [{key: k, value: "'v'"}]}`), configs)
@@ -287,22 +284,23 @@ configMaps:
 	want := []string{
 		`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: it waits for the lookup of ConfigMap team/xr-a`,
 		`Waiting nothing | ConfigMap "b" (team/xr-b) is not created: it waits for the lookup of ConfigMap team/xr-b`,
-		"Waiting | environment waits for the lookup of EnvironmentConfig base, EnvironmentConfig eu",
+		"Waiting | environment waits for the lookup of EnvironmentConfig base",
 	}
 	if diff := cmp.Diff(want, show(r)); diff != "" || r.Environment != nil {
 		t.Errorf("-want, +got:\n%s\nenvironment: %v", diff, r.Environment)
 	}
 	// The values of an existing object are also compared.
 	s = newScene(t, plantest.Exports(`
-environment: {environmentConfigs: [{ref: {name: base}}]}
+environment: {environmentConfigs: [{ref: {name: base}}, {ref: {name: eu}}]}
 configMaps: [{name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}]`),
 		"resources: {a: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-a, namespace: team}, data: {k: old}}}}")
 	if r, err = s.call(t); err != nil {
 		t.Fatal(err)
 	}
 	want = []string{
-		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" (team/xr-a) is kept unchanged: key "k" waits for EnvironmentConfig base`,
-		"Waiting | environment waits for the lookup of EnvironmentConfig base",
+		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" (team/xr-a) is kept unchanged: key "k" waits for ` +
+			`EnvironmentConfig base, EnvironmentConfig eu`,
+		"Waiting | environment waits for the lookup of EnvironmentConfig base, EnvironmentConfig eu",
 	}
 	if diff := cmp.Diff(want, show(r)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

@@ -212,16 +212,16 @@ secrets: [{name: url, data: [{key: k, value: "'made-up'"}]}]`, nil)
 	if got, want := fmt.Sprint(err), "environment: "+why; got != want {
 		t.Errorf("readEnvironment(...): want the error %q, got %q", want, got)
 	}
-	// A field that is not set stays as it is.
-	before := structOf(t, "{a: b, c: d, e: f, size: before}")
+	// The other fields stay as they are.
+	before := structOf(t, "{a: b, c: d, e: f, g: h}")
 	s = s.next(nil, func(o *observation.Observation) { o.Environment = before })
 	out, _ := setEnvironment(s, l.plan, environmentRead{})
-	want := environmentRead{value: before.Proto()}
-	want.report(Outcome{State: Held, Warn: true, Wrong: true, Message: "environment.size is not set: environment.set[0]: " + why})
-	if diff := cmp.Diff(want.others, out.others); diff != "" {
+	message := "environment.size is not set: environment.set[0]: " + why
+	want := []Outcome{{State: Held, Warn: true, Wrong: true, Message: message}}
+	if diff := cmp.Diff(want, out.others); diff != "" {
 		t.Errorf("setEnvironment(...): -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(want.value, out.value, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(before.Proto(), out.value, protocmp.Transform()); diff != "" {
 		t.Errorf("setEnvironment(...): -want, +got:\n%s", diff)
 	}
 }
