@@ -15,9 +15,9 @@ import (
 func TestRunDataMessages(t *testing.T) {
 	// fails is a list of entries that fail, with the names of their keys, and then an entry that waits.
 	fails := func(entry, last string) string {
-		entries := make([]string, 12)
-		for i := range entries {
-			entries[i] = fmt.Sprintf(entry, i)
+		var entries []string
+		for i := range 12 {
+			entries = append(entries, fmt.Sprintf(entry, i))
 		}
 		return strings.Join(append(entries, last), ", ")
 	}
