@@ -102,7 +102,7 @@ const fieldsPerUnit = 4
 func (s *session) environmentField(f plan.EnvironmentField) (*structpb.Struct, reasons) {
 	before := s.observed.Environment.Proto()
 	if err := s.budget.Spend(int64(len(before.GetFields()) / fieldsPerUnit)); err != nil { // which are copied
-		return before, failing("%s: was stopped: %s", f.Path, err.Error())
+		return environment.Remove(before, f.At), failing("%s: was stopped: %s", f.Path, err.Error())
 	}
 	value, err := s.json(f.Value, s.scope(""))
 	if value != nil {

@@ -212,8 +212,8 @@ secrets: [{name: url, data: [{key: k, value: "'made-up'"}]}]`, nil)
 	if got, want := fmt.Sprint(err), "environment: "+why; got != want {
 		t.Errorf("readEnvironment(...): want the error %q, got %q", want, got)
 	}
-	// The other fields stay as they are.
-	before := structOf(t, "{a: b, c: d, e: f, g: h}")
+	// No default is used for the field, and the other fields stay as they are.
+	before := structOf(t, "{a: b, c: d, e: f, g: h, size: default}")
 	s = s.next(nil, func(o *observation.Observation) { o.Environment = before })
 	out, _ := setEnvironment(s, l.plan, environmentRead{})
 	message := "environment.size is not set: environment.set[0]: " + why
@@ -221,7 +221,8 @@ secrets: [{name: url, data: [{key: k, value: "'made-up'"}]}]`, nil)
 	if diff := cmp.Diff(want, out.others); diff != "" {
 		t.Errorf("setEnvironment(...): -want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(before.Proto(), out.value, protocmp.Transform()); diff != "" {
+	after := structOf(t, "{a: b, c: d, e: f, g: h}").Proto()
+	if diff := cmp.Diff(after, out.value, protocmp.Transform()); diff != "" {
 		t.Errorf("setEnvironment(...): -want, +got:\n%s", diff)
 	}
 }
