@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -57,7 +58,11 @@ func (g *stepper) saveState(name, input string, names map[string]string) {
 	}
 	if fields["latest"] == nil && input != "" {
 		if ref := g.lastKnown(t); ref.Name != "" {
-			fields["latest"] = stateReference(plan.GenerationName(name, ref.Generation), ref, nil)
+			own := g.ownName(name, ref.Generation)
+			if k := g.replacedBy(name); k != nil && k.id() == ref.UID {
+				own = g.ownName(k.Generator, k.Number)
+			}
+			fields["latest"] = stateReference(cmp.Or(names[own], own), ref, nil)
 		}
 	}
 	g.state[name] = structpb.NewStructValue(&structpb.Struct{Fields: fields})

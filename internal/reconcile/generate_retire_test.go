@@ -87,7 +87,7 @@ func TestRunSavesState(t *testing.T) {
 		"Renamed": {
 			reason: "a renamed generator has the generation that it replaces, which is not flagged in the meantime",
 			input:  renamed, objects: generationOf(1, ""),
-			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\nroot: {input: ID, latest: " + missing("root", 1, "xr-admin-1") + "}\ngenerated/admin/1\ngenerated/root/1",
+			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\nroot: {input: ID, latest: " + missing("admin", 1, "xr-admin-1") + "}\ngenerated/admin/1\ngenerated/root/1",
 		},
 		"Retired": {
 			reason: "a generation whose generator left the input is flagged",

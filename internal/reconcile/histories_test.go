@@ -110,6 +110,9 @@ func TestHistoriesOfVerified(t *testing.T) { runHistories(t, "verified") }
 // The composite or the input requests something that is refused.
 func TestHistoriesOfRefused(t *testing.T) { runHistories(t, "refused") }
 
+// plans compiles inputs as the function does. Their IDs are in the state for later steps.
+var plans = plan.NewCache(plantest.Env)
+
 // The documents of a history are separated by betweenRounds, and each ends with a text after beforeWant.
 const (
 	betweenRounds = "\n---\n"
@@ -195,7 +198,11 @@ func (h *history) begin(t *testing.T, r round) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.plan = compile(t, plantest.Exports(string(input)))
+		p, diagnostics, _ := plans.Get(wire.Of(plantest.Parse(t, plantest.Exports(string(input)))))
+		if p == nil {
+			t.Fatalf("Get(...): %v", diagnostics)
+		}
+		h.plan = p
 	}
 	for name, v := range r.Change {
 		fields, ok := v.(map[string]any)
@@ -555,8 +562,9 @@ func showGeneration(c reconcile.Composed) string {
 // showGenerationState is the state in the annotations of a generation, and whether its seal is right.
 func showGenerationState(desired *structpb.Struct, annotations map[string]any) string {
 	var record struct {
-		State   map[string]any `json:"state"`
-		Follows []struct {
+		Resource map[string]any `json:"resource"`
+		State    map[string]any `json:"state"`
+		Follows  []struct {
 			Generation int      `json:"generation"`
 			UID        string   `json:"uid"`
 			Codes      []string `json:"codes"`
@@ -567,6 +575,9 @@ func showGenerationState(desired *structpb.Struct, annotations map[string]any) s
 		return ""
 	}
 	line := " " + flow1(record.State)
+	if record.Resource == nil {
+		line += " without the input of its resource"
+	}
 	if at, ok := annotations[object.StatePrefix+"flagged-for-gc-time"]; ok {
 		line += fmt.Sprintf(" flagged %v", at)
 	}
