@@ -44,19 +44,20 @@ want: |
 		},
 		"TooLargeManifest": {
 			"a manifest over the limit is refused", withCount("64"),
-			`Held! | generator "user" creates no generation: generators[0].resource.set: creates a manifest over the limit of 65536 bytes`,
+			`Held! | generator "user" creates no generation: generators[0].resource.set: ` +
+				`creates a manifest over the limit of 65536 bytes`,
 		},
 		"LongName": {
 			"the name of the composite is part of the names of generations",
-			"input:\n  generators: [{name: " + strings.Repeat("a", 60) + ", uuid: {}}]\ncomposite: {apiVersion: example.org/v1, " +
-				"kind: App, metadata: {name: " + strings.Repeat("x", 200) + ", namespace: team, uid: u1}}\nwant: |\n",
+			"input:\n  generators: [{name: " + strings.Repeat("a", 60) + ", uuid: {}}]\n" +
+				"composite: {apiVersion: example.org/v1, kind: App, metadata: {name: " + strings.Repeat("x", 200) + ", namespace: team, uid: u1}}\nwant: |\n",
 			`creates no generation: generators[0].name: cannot use name "` + strings.Repeat("x", 80) +
 				`"…: it has 263 characters; use at most 253`,
 		},
 		"ManyGenerations": {
 			"no more than 16 generations exist at once", rotations,
-			`Waiting | generator "admin" creates no generation: it waits for one of its 16 generations to be deleted (no more are kept at once): ` +
-				"wait for the end of a gracePeriod, or delete a previous one; generation 16 stays in use",
+			`Waiting | generator "admin" creates no generation: it waits for one of its 16 generations to be deleted ` +
+				"(no more are kept at once): wait for the end of a gracePeriod, or delete a previous one; generation 16 stays in use",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
