@@ -281,9 +281,6 @@ func (g *stepper) addTokens(s *session) {
 		if !ok {
 			continue
 		}
-		if m.Unknown {
-			continue
-		}
 		token, err := g.token(s.forItem(m.Item), t)
 		outputs[m.Name] = observation.Generated{Outputs: token}
 		if err != nil {

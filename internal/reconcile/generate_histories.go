@@ -120,9 +120,20 @@ func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\n' }
 
 func (h *historyReader) history(name string) *history {
 	if h.byGenerator[name] == nil {
-		h.byGenerator[name] = &history{name: name, generator: h.plan.Generator(name), numbers: map[int]bool{}, offered: map[string]int{}}
+		h.byGenerator[name] = &history{
+			name: name, generator: h.generatorOf(name), numbers: map[int]bool{}, offered: map[string]int{},
+		}
 	}
 	return h.byGenerator[name]
+}
+
+// generatorOf returns the generator of generations, or nil if the input does not have it, or if it has no generations
+// anymore.
+func (h *historyReader) generatorOf(name string) *plan.Generator {
+	if m := h.plan.Generator(name); m != nil && m.HasGenerations() {
+		return m
+	}
+	return nil
 }
 
 // readExport reads which generations an export has values of.
@@ -134,9 +145,11 @@ func (h *historyReader) readExport(e plan.Export, at placement) {
 			said = parseGenerated(at.observed)
 		}
 		for _, name := range e.Generators {
-			if f, ok := said[name]; !ok && !at.unlisted {
+			switch f, ok := said[name]; {
+			case h.generatorOf(name) == nil: // a token is not recorded
+			case !ok && !at.unlisted:
 				h.history(name).unrecorded = true
-			} else { // also while the composite does not list the export
+			default: // also while the composite does not list the export
 				h.named[f.UID] = true
 			}
 		}
@@ -213,7 +226,7 @@ func (h *historyReader) readObserved(composed string, id identified) {
 	if h.elsewhere(id.generator) || id.claimed && h.placed[composed] { // it is the object of an export
 		return
 	}
-	k := readGeneration(h.plan.Generator(id.generator), id.generator, id.number, id.Resource, true)
+	k := readGeneration(h.generatorOf(id.generator), id.generator, id.number, id.Resource, true)
 	_, kind, _, name := object.Identity(k.object)
 	h.observed[resourceRef{kind, name}], h.shown[k.id()] = true, true
 	if !h.composes(composed) {
