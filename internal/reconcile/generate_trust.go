@@ -228,7 +228,7 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 		return out, stale, nil
 	}
 	out.generations = nil
-	unknown := len(trust.Proven) == 0 && len(known.Recorded) == 0
+	unknown := len(trust.Proven)+len(known.Recorded) == 0
 	for _, k := range h.generations {
 		switch {
 		case trust.Proven[k.id()]:
