@@ -14,15 +14,17 @@ import (
 
 // saveStates saves the state of all generators for later steps, after all composed resources have their names.
 func (g *stepper) saveStates() {
-	names := make(map[string]string, len(g.composed))
+	names := map[string]string{} // by own name
 	for _, c := range g.composed {
 		names[c.own] = c.Name
 	}
-	for name := range g.steps {
-		g.saveState(name, "", names)
-	}
 	for name := range g.wanted {
 		g.saveState(name, g.plan.ID(), names)
+	}
+	for name := range g.steps {
+		if g.wanted[name] == nil { // its generator left the input
+			g.saveState(name, "", names)
+		}
 	}
 }
 
