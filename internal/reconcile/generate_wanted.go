@@ -308,7 +308,7 @@ func (a verifier) stateOf(w *wantedGeneration, k, ca *generation) generator.Gene
 	if k.Kind == "" && lacksKeys(k, w.Keys) {
 		out.Kind = "lost" // the generator does not make it
 	}
-	if c := w.Certificate(); c != nil && k.Kind == plan.KindCertificate {
+	if c := w.Certificate(); c != nil {
 		out.RenewAt, out.Ends = renewal(c, k, ca, a.req.Now)
 	}
 	return out
