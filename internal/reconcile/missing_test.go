@@ -29,6 +29,7 @@ func TestMissingInputs(t *testing.T) {
 	input := func(from, value string) string {
 		return `secrets: [{name: own, from: ` + from + `, data: [{key: k, value: "` + value + `"}]}]`
 	}
+	own := func(value string) string { return `secrets: [{name: own, data: [{key: k, value: "` + value + `"}]}]` }
 	many := func(n int, format string) string {
 		var items []string
 		for i := range n {
@@ -137,6 +138,115 @@ resources: {}`,
 			"and no other", `sources: [{name: ca, apiVersion: v1, kind: Secret}]
 ` + input("app-db", "secrets.ca.password"), `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, data: {tls.crt: Y2FuYXJ5, zzz: Y2FuYXJ5}}]`,
 			"secrets.ca.password (Secret ca exists, and has no similar key)", "kubectl describe secret ca --namespace team",
+		},
+		"EnvironmentEmpty": {
+			"no EnvironmentConfig was merged", own("environment.region"), "environment: {}",
+			"environment.region (the environment is empty: add it to an EnvironmentConfig, and select this " +
+				"with environment.environmentConfigs)",
+			composition,
+		},
+		"EnvironmentOfType": {
+			"the type of the environment is not a field of it", own("environment.region"),
+			"environment: {apiVersion: internal.crossplane.io/v1alpha1, kind: Environment}",
+			"environment.region (the environment is empty: add it to an EnvironmentConfig, and select this " +
+				"with environment.environmentConfigs)",
+			composition,
+		},
+		"EnvironmentMisspelled": {
+			"a similar field is suggested", own("environment.region"), "environment: {regoin: eu, kind: Environment}",
+			"environment.region (the environment has no such field: did you mean regoin?)", composition,
+		},
+		"EnvironmentOther": {
+			"its fields are not listed, and the type is not suggested", own("environment.kinds"),
+			"environment: {apiVersion: v1, kind: Environment, zone: eu}",
+			"environment.kinds (add it to an EnvironmentConfig)", composition,
+		},
+		"EnvironmentVersion": {
+			"the version of the type is not suggested", own("environment.apiVersions"),
+			"environment: {apiVersion: v1, kind: Environment, zone: eu}",
+			"environment.apiVersions (add it to an EnvironmentConfig)", composition,
+		},
+		"EnvironmentData": {
+			"the environment is the data", own("environment.data.region"), "environment: {region: eu}",
+			"environment.data (leave data out, because the environment is the data of the EnvironmentConfigs)",
+			composition,
+		},
+		"EnvironmentField": {
+			"the field exists, and lacks another one",
+			own("environment.region.name"),
+			"environment: {region: {zone: eu}}",
+			"environment.region.name", "",
+		},
+		"OwnSecret": {
+			"the data of an export is not its connection details",
+			input("app-db", "secrets.own.k"),
+			instance(ready, "{}"),
+			"secrets.own (an export of this step, whose data cannot be read: move the expression of the key " +
+				"to variables, and use the variable in both places)",
+			composition,
+		},
+		"ObjectName": {
+			"an object has another name than its resource",
+			input("app-db", "resources['db-1'].status.x"),
+			instance(ready, "{}"),
+			"resources['db-1'] (no earlier step composes it: did you mean app-db? Its object is named db-1)",
+			composition,
+		},
+		"CompositeDetails": {
+			"a composite of v2 has no connection details", own("secret.password"), "details: {}",
+			"secret.password (the composite never has connection details: set from: db)", composition,
+		},
+		"ReadyWithoutDetails": {
+			"a ready resource writes none", input("app-db", "secret.password"), instance(ready, "{}"),
+			"secrets['app-db'].password (Instance db-1 is ready, and has no connection details: select a " +
+				"field of resources['app-db'])",
+			describe,
+		},
+		"SecretOfAnotherGroup": {
+			"only a v1 Secret has data", input("app-db", "secret.password"),
+			strings.NewReplacer("kind: Instance", "kind: Secret", "{writeConnectionSecretToRef: {name: c}}", "{}").Replace(instance(ready, "{}")),
+			"secrets['app-db'].password (Secret db-1 is ready, and has no spec.writeConnectionSecretToRef: " +
+				"add it to app-db in the Composition)",
+			"kubectl describe secret.rds.example.org db-1 --namespace team",
+		},
+		"CoreConfigMap": {
+			"and no other object of the core group", input("app-db", "secret.password"),
+			strings.NewReplacer("rds.example.org/v1, kind: Instance", "v1, kind: ConfigMap",
+				"{writeConnectionSecretToRef: {name: c}}", "{}").Replace(instance(ready, "{}")),
+			"secrets['app-db'].password (ConfigMap db-1 is ready, and has no " +
+				"spec.writeConnectionSecretToRef: add it to app-db in the Composition)",
+			"kubectl describe configmap db-1 --namespace team",
+		},
+		"SourceWithoutKeys": {
+			"a source without data", `sources: [{name: ca, apiVersion: v1, kind: Secret}]
+` + input("app-db", "secrets.ca.password"),
+			"cluster: [{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, status: " +
+				"{conditions: [{type: Ready, status: 'True'}]}}]",
+			"secrets.ca.password (Secret ca is ready, and has no key: add it)",
+			"kubectl describe secret ca --namespace team",
+		},
+		"OptionalField": {
+			"the expression already reads a field that may be missing",
+			input("app-db", "resource.status.address.?name.orValue('x')"),
+			instance(ready, "{}"),
+			"resources['app-db'].status.address (Instance db-1 is ready, and lacks it: select another " +
+				"field, or write .?address for a field that may be missing)",
+			describe,
+		},
+		"ItemOfList": {
+			"an item of an export that does not exist yet", `secrets:
+- {name: own, data: [{key: k, value: "resources['users/anna'].metadata.uid"}]}
+- {name: users, forEachExpression: "['bert']", keyExpression: item, data: [{key: k, value: "'v'"}]}`, instance(ready, "{}"),
+			"resources['users/anna'] (an export of this step, which does not exist yet)", "",
+		},
+		"ListOfSource": {
+			"a source with several objects",
+			`sources: [{name: all, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b}}]
+` + own("sources.all[0].data.x"),
+			"cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: team, labels: {a: " +
+				"b}}, data: {y: z}}, " +
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: y, namespace: team, labels: {a: b}}}]",
+			"sources.all[0].data", "",
 		},
 	}
 	for name, c := range cases {
