@@ -86,6 +86,14 @@ resources: {}`,
 			"a long list of keys is cut", input("app-db", "secret.x"), instance(ready, "{"+many(40, "password-%02d: canary")+"}"),
 			"secrets['app-db'].x (Instance db-1 is ready, and has the keys " + many(12, "password-%02d") + " and 28 more: select another key)", describe,
 		},
+		"OnlyKey": {
+			"there is only one key", input("app-db", "secret.password"), instance(ready, "{port: canary}"),
+			"secrets['app-db'].password (Instance db-1 is ready, and has only the key port: select another key)", describe,
+		},
+		"KeyEscaped": {
+			"a key that is escaped in the expression", input("app-db", `secret['it\\'s-a-\\\\key']`), instance(ready, `{'it''s-a-\kez': canary}`),
+			`secrets['app-db']['it\'s-a-\\key'] (Instance db-1 is ready: did you mean it's-a-\kez?)`, describe,
+		},
 		"NoDetails": {
 			"the provider has written none", input("app-db", "secret.password"), instance(unready, "{}"),
 			"secrets['app-db'].password (Instance db-1 is not ready, and has no connection details)", describe,
