@@ -131,11 +131,7 @@ func readGenerated(o wire.Struct) map[string]generatedFrom {
 
 // ownData returns the data of a Secret as this function wrote it, without keys that others added.
 func ownData(o wire.Struct) generator.Outputs {
-	held := object.Held(o)
-	if held == nil {
-		return nil
-	}
-	data, _ := object.DataOf(wire.Of(held)) // nil on an error
+	data, _ := object.DataOf(wire.Of(object.Held(o))) // nil on an error
 	return data
 }
 
@@ -237,15 +233,15 @@ func labeledWith(o wire.Struct) string {
 // sealedGeneration returns the generation that a Secret names, if its seal matches.
 func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
 	annotations := plan.Texts(plan.MetadataOf(o).Get("annotations"))
-	name = annotations[generator.LabelGenerator]
-	if apiVersion, kind, _, _ := object.Identity(o); !plan.HasData(apiVersion, kind) || name == "" {
+	if apiVersion, kind, _, _ := object.Identity(o); !plan.HasData(apiVersion, kind) {
 		return "", 0, false
 	}
 	data, err := object.DataOf(o)
 	if err != nil || !generator.Sealed(data, annotations) {
 		return "", 0, false
 	}
-	return plan.ParseGeneration(plan.GenerationPrefix + name + "/" + annotations[generator.LabelGeneration])
+	return plan.ParseGeneration(plan.GenerationPrefix + annotations[generator.LabelGenerator] + "/" +
+		annotations[generator.LabelGeneration])
 }
 
 // requirement returns the requirement for the generation of a generator that has a name.
@@ -269,8 +265,8 @@ func (c composite) pausedAt() time.Time {
 }
 
 func (c composite) controls(o wire.Struct) bool {
-	uid, _, _, controlled := object.ControllerOf(o)
-	return controlled && uid == c.uid && uid != ""
+	uid, _, _, _ := object.ControllerOf(o) // empty without a controller
+	return uid == c.uid && uid != ""
 }
 
 // namePrefix returns the prefix of the names of generations. It is empty if the input chooses their names.
@@ -291,8 +287,8 @@ func numberOf(prefix, name string) (int, bool) {
 		return 0, false
 	}
 	text, suffix, suffixed := strings.Cut(rest, "-")
-	number, err := strconv.Atoi(text)
-	return number, err == nil && plan.IsNumber(number) && text == strconv.Itoa(number) &&
+	number, _ := strconv.Atoi(text) // 0 or too large on an error
+	return number, plan.IsNumber(number) && text == strconv.Itoa(number) &&
 		(!suffixed || len(suffix) == idDigits && !strings.Contains(suffix, "-")) // the key of an item can contain '-'
 }
 
