@@ -50,7 +50,15 @@ properties:
   spec: {type: object, properties: {port: {type: integer}}}
   status: {type: object, properties: {endpoint: {type: string}, address: {type: string}}}
 `
+	const appSchema = `
+type: object
+properties:
+  spec: {type: object, properties: {zone: {type: string}}}
+  status: {type: object, properties: {endpoint: {type: string}, zone: {type: string}}}
+`
 	const (
+		lacksStatus = "Held! | status[0].fieldPath: App of example.org/v1 has no field status.enpoint: did you mean endpoint?"
+
 		lacks    = "secrets[0].data[0].value:1:16: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"
 		waits    = `Waiting nothing | Secret "out" (team/xr-out) is not created: key "k" waits for `
 		misspelt = "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont}]}]"
@@ -122,6 +130,32 @@ properties:
 			input:   "secrets: [{name: out, data: [{key: k, value: composite.spec.regoin}]}]",
 			schemas: map[plan.Kind]string{plantest.App: "{type: object, properties: {spec: {type: object, properties: {region: {type: string}}}}}"},
 			want:    want{[]plan.Kind{plantest.App}, []string{waits + "composite.spec.regoin (correct it, set it in App xr, or write .?regoin.orValue('none') for a default)", "Waiting! | secrets[0].data[0].value:1:15: App of example.org/v1 has no field spec.regoin: did you mean region?"}, ""},
+		},
+		"StatusOfComposite": {
+			reason:  "Crossplane cannot write a status field that the composite does not have",
+			input:   "status: [{fieldPath: enpoint, value: resources.db.status.endpoint}]",
+			schemas: map[plan.Kind]string{plantest.App: appSchema},
+			want:    want{[]plan.Kind{plantest.App}, []string{"Available enpoint=db.example.org", lacksStatus}, ""},
+		},
+		"StatusObserved": {
+			reason:   "the composite has the field, so no schema is needed",
+			input:    "status: [{fieldPath: endpoint, value: resources.db.status.endpoint}]",
+			overlays: []string{
+				"composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}, status: {endpoint: x}}",
+			},
+			want:     want{nil, []string{"Available endpoint=db.example.org"}, ""},
+		},
+		"StatusOfCompositeAndWaiting": {
+			reason: "the schema of the composite is required once",
+			input: "status: [{fieldPath: enpoint, value: resources.db.status.endpoint}, " +
+				"{fieldPath: zone, value: composite.spec.zone}]",
+			schemas: map[plan.Kind]string{plantest.App: appSchema},
+			want: want{[]plan.Kind{plantest.App}, []string{
+				"Available enpoint=db.example.org",
+				"Waiting zone=nothing | status.zone is not written: it waits for composite.spec.zone " +
+					"(correct it, set it in App xr, or write .?zone.orValue('none') for a default)",
+				lacksStatus,
+			}, ""},
 		},
 		"NoSchema": {
 			reason: "a kind that the API server has no schema of is not known",
