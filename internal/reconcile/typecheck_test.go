@@ -138,12 +138,12 @@ properties:
 			want:    want{[]plan.Kind{plantest.App}, []string{"Available enpoint=db.example.org", lacksStatus}, ""},
 		},
 		"StatusObserved": {
-			reason:   "the composite has the field, so no schema is needed",
-			input:    "status: [{fieldPath: endpoint, value: resources.db.status.endpoint}]",
+			reason: "the composite has the field, so no schema is needed",
+			input:  "status: [{fieldPath: endpoint, value: resources.db.status.endpoint}]",
 			overlays: []string{
 				"composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}, status: {endpoint: x}}",
 			},
-			want:     want{nil, []string{"Available endpoint=db.example.org"}, ""},
+			want: want{nil, []string{"Available endpoint=db.example.org"}, ""},
 		},
 		"StatusOfCompositeAndWaiting": {
 			reason: "the schema of the composite is required once",
