@@ -23,7 +23,7 @@ type limited struct {
 	desired map[string]wire.Struct
 }
 
-// newLimited compiles an input. Each resource has the connection details with these names, and so has the source cm.
+// newLimited compiles an input. Each resource has the connection details with these names. The source cm also has them.
 func newLimited(t *testing.T, input string, resources map[string][]string) *limited {
 	t.Helper()
 	p, diagnostics := plantest.Compile(t, plantest.Exports(input))
