@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // A requirement has a key for Crossplane, and a text for messages.
@@ -77,5 +79,42 @@ func TestRequirementMatches(t *testing.T) {
 				t.Errorf("matches(...): %s: want %v, got %v", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// Two requirements are for the same object only if all of their fields are the same.
+func TestRequirementSameAs(t *testing.T) {
+	one := Requirement{APIVersion: "v1", Kind: "Secret", Namespace: "team", Name: "a"}
+	for _, other := range []Requirement{
+		{APIVersion: "v2", Kind: "Secret", Namespace: "team", Name: "a"},
+		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "a"},
+		{APIVersion: "v1", Kind: "Secret", Namespace: "other", Name: "a"},
+		{APIVersion: "v1", Kind: "Secret", Namespace: "team", Name: "b"},
+		{},
+	} {
+		if one.sameAs(other) {
+			t.Errorf("%v.sameAs(%v): want false", one, other)
+		}
+	}
+	if !one.sameAs(one) {
+		t.Errorf("%v.sameAs(itself): want true", one)
+	}
+}
+
+// Objects are in the order of namespace and name.
+func TestRequirementFind(t *testing.T) {
+	object := func(ns, name string) wire.Struct {
+		return structOf(t, "{apiVersion: v1, kind: Secret, metadata: {namespace: "+ns+", name: "+name+", labels: {a: b}}}")
+	}
+	found := []wire.Struct{object("b", "a"), object("a", "c"), object("a", "b"), object("a-b", "a")}
+	var got []string
+	for _, ns := range []string{"a", "b", "a-b"} {
+		all := Requirement{APIVersion: "v1", Kind: "Secret", Namespace: ns, Labels: map[string]string{"a": "b"}}
+		for _, o := range all.find(found) {
+			got = append(got, ns+" "+o.At("metadata", "name").Text())
+		}
+	}
+	if diff := cmp.Diff([]string{"a b", "a c", "b a", "a-b a"}, got); diff != "" {
+		t.Errorf("find(...): -want, +got:\n%s", diff)
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
+	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -199,5 +201,45 @@ func TestRevisionSeal(t *testing.T) {
 	state[annotationRevision] = "7"
 	if generator.Sealed(data, state) {
 		t.Error("a changed revision is believed")
+	}
+}
+
+// Each export has a revision, or a revision for each item. Only an object of the export counts.
+func TestRevisionsOfExports(t *testing.T) {
+	observed := func(apiVersion, kind, revision string) wire.Struct {
+		return structOf(t, "{apiVersion: "+apiVersion+", kind: "+kind+", metadata: {name: x, annotations: "+
+			"{export.fn.crossplane.io/revision: '"+revision+"'}}}")
+	}
+	secret := target{kind: object.Secret}
+	p := &plan.Plan{Exports: []plan.Export{{Name: "list", ForEach: &plan.ForEach{}}, {Name: "unknown"}, {Name: "one"}}}
+	placed := placements{
+		exports: []plan.Export{
+			{Kind: object.Secret, Name: "list/anna", Item: &observation.Item{Key: "anna"}},
+			{Kind: object.Secret, Name: "one"},
+			{Kind: object.Secret, Name: "with/slash"},
+			{Kind: object.Secret, Name: "unlisted"},
+			{Kind: object.Secret, Name: "group"},
+			{Kind: object.Secret, Name: "zero"},
+			{Kind: object.Secret, Name: "absent"},
+		},
+		at: []placement{
+			{target: secret, observed: observed("v1", "Secret", "7")},
+			{target: secret, observed: observed("v1", "Secret", "8")},
+			{target: secret, observed: observed("v1", "Secret", "9")},
+			{target: secret, observed: observed("v1", "Secret", "7"), unlisted: true},
+			{target: secret, observed: observed("example.org/v1", "Secret", "7")},
+			{target: secret, observed: observed("v1", "Secret", "0")},
+			{target: secret},
+		},
+	}
+	want := map[string]observation.Revision{
+		"list": {Items: map[string]int64{"anna": 7}}, "unknown": {}, "one": {Number: 8}, "with/slash": {Number: 9},
+		"unlisted": {}, "group": {}, "zero": {Number: 1}, "absent": {},
+	}
+	if diff := gocmp.Diff(want, revisions(p, placed)); diff != "" {
+		t.Errorf("revisions(...): -want, +got:\n%s", diff)
+	}
+	if got := nextRevision(plan.Export{}, placement{}, nil); got != 1 {
+		t.Errorf("nextRevision(...) of a new object without data: want 1, got %d", got)
 	}
 }

@@ -243,3 +243,20 @@ secrets: [{name: url, data: [{key: k, value: variables.region}]}]`, nil)
 		}
 	}
 }
+
+// A strict type check that is stopped refuses the input, because it is unknown whether its types are right.
+func TestStoppedTypeCheck(t *testing.T) {
+	l := newLimited(t, `{typeChecking: Strict, secrets: [{name: url, data: [{key: k, value: composite.spec.name}]}]}`, nil)
+	xr := structOf(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}}")
+	kind := plan.Kind{APIVersion: "example.org/v1", Kind: "App"}
+	schemas := map[plan.Kind]wire.Struct{kind: structOf(t, "{type: object, properties: {spec: {type: object}}}")}
+	req := newRequest(&Request{HasSchemas: true, Schemas: schemas})
+	s := newSession(t.Context(), l.plan, req, compositeOf(xr), l.sees)
+	s.budget.Take(s.budget.Left())
+	_, err := checkStrictly(s, l.plan, req)
+	const want = "typeChecking: was stopped: it exceeds the limit of work for one request: " +
+		"check the input with function-export check, and set it to Warn"
+	if got := fmt.Sprint(err); got != want {
+		t.Errorf("checkStrictly(...): want the error %q, got %q", want, got)
+	}
+}
