@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"os"
+	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -24,7 +25,9 @@ var (
 
 // seen also returns the generation that the step made, before it is stored.
 func (g *stepper) seen(w *wantedGeneration, step generator.Step, waits string) observation.Generated {
-	if i, made := g.names[plan.GenerationName(w.Name, step.Make)]; made && broken == "write-ahead" {
+	own := plan.GenerationName(w.Name, step.Make)
+	i := slices.IndexFunc(g.composed, func(c Composed) bool { return c.own == own })
+	if i >= 0 && broken == "write-ahead" {
 		o := observation.Resource{Object: wire.Of(g.composed[i].Desired)}
 		return g.generated(w.Generator, readGeneration(w.Generator, w.Name, step.Make, o, true))
 	}
