@@ -43,7 +43,8 @@ func TestAnswerForSource(t *testing.T) {
 		},
 		"AnotherGroup": {
 			"a Secret of another API group has none", Requirement{APIVersion: "example.org/v1", Kind: "Secret", Name: "a"},
-			[]string{"{apiVersion: example.org/v1, kind: Secret, metadata: {name: a}, data: {k: bWFkZS11cA==}}"}, nil, want{nil, 1, false},
+			[]string{"{apiVersion: example.org/v1, kind: Secret, metadata: {name: a}, data: {k: bWFkZS11cA==}}"}, nil,
+			want{nil, 1, false},
 		},
 		"ConfigMap": {
 			"a ConfigMap has none", Requirement{APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "a"},
@@ -63,7 +64,8 @@ func TestAnswerForSource(t *testing.T) {
 			[]string{"{apiVersion: example.org/v1, kind: Check, metadata: {name: a}}"}, want{nil, 0, false},
 		},
 		"Namespaced": {
-			"the object has another namespace", Requirement{APIVersion: "example.org/v1", Kind: "Check", Namespace: "team", Name: "a"},
+			"the object has another namespace",
+			Requirement{APIVersion: "example.org/v1", Kind: "Check", Namespace: "team", Name: "a"},
 			nil, []string{"{apiVersion: example.org/v1, kind: Check, metadata: {name: a, namespace: other}}"}, want{nil, 0, false},
 		},
 		"AnotherKind": {
@@ -138,5 +140,21 @@ secrets:
 	}
 	if len(s.observed.Sources) != len(want) {
 		t.Errorf("readSources(...): want %d sources in the session, got %d", len(want), len(s.observed.Sources))
+	}
+}
+
+// A source that Crossplane finds without its namespace says which field of the input must be changed.
+func TestSourceInAnotherScope(t *testing.T) {
+	l := newLimited(t, `
+sources: [{name: check, apiVersion: example.org/v1, kind: Check}]
+secrets: [{name: url, data: [{key: k, value: sources.check.status.x}]}]`, nil)
+	found := structOf(t, "{apiVersion: example.org/v1, kind: Check, metadata: {name: check}}")
+	key := RequirementPrefix + "example.org/v1/Check/team/name=check"
+	req := newRequest(&Request{Found: map[string][]wire.Struct{key: {found}}})
+	s := newSession(t.Context(), l.plan, req, composite{name: "xr", namespace: "team"}, l.sees)
+	out, _ := readSources(s, l.plan, req)
+	const want = "Check is cluster scoped: set sources[0].scope to Cluster"
+	if got := out.sources["check"].Failed; got != want {
+		t.Errorf("readSources(...): want the error %q, got %q", want, got)
 	}
 }
