@@ -31,7 +31,7 @@ func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) re
 		return because("", err)
 	}
 	composed := g.ownName(w.Name, c.number)
-	g.write(c.target(), composed)
+	g.write(c.target(), plan.GenerationName(w.Name, c.number))
 	g.changing[w.Name] = true
 	ready := w.IsComputed() || step.Current > 0
 	g.composed = append(g.composed, Composed{own: composed, Name: composed, Desired: o, Ready: ready})
