@@ -150,31 +150,19 @@ var mayImport = map[string]imports{
 	},
 	"internal/pages":            {other: "os"}, // for tests
 	"internal/proof":            {other: "os"}, // for tests
-	"internal/e2e":              {other: "github.com/rogpeppe/go-internal/lockedfile"},
-	"internal/e2e/build":        {own: "e2e"},
-	"internal/e2e/laws":         {own: "e2e/live", other: "k8s.io/apimachinery"}, // for tests
-	"internal/e2e/live":         {own: "e2e", other: "golang.org/x/sys k8s.io/api k8s.io/apimachinery k8s.io/client-go"},
-	"internal/e2e/live/compose": {own: "e2e/standin", other: "github.com/crossplane/function-sdk-go google.golang.org/protobuf"},
-	"internal/e2e/standin": { // for tests
-		other: "github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath github.com/crossplane/function-sdk-go/proto " +
-			"google.golang.org/protobuf k8s.io/apimachinery",
-	},
 }
 
 // Nested modules are not on the map: no package imports them, and they keep what they need out of
 // the product's go.mod. Each one needs a reason, so that no package leaves the map with a go.mod.
 var modules = map[string]string{
-	"internal/e2e/tools":         "the real Crossplane and what it runs on",
-	"internal/format/readers":    "the parsers of all formats",
-	"internal/kubernetes/agrees": "Kubernetes' own CEL functions, which import the typed API",
-	"internal/lint":              "golangci-lint and govulncheck, which need two hundred modules",
-	"internal/mutation":          "mutation testing, which takes too long for go test ./...",
-	"internal/release":           "images, registries and SBOMs",
+	"internal/e2e":     "the real Crossplane, Kubernetes and etcd, and the readers of other languages",
+	"internal/lint":    "golangci-lint and govulncheck, which need two hundred modules",
+	"internal/release": "images, registries and SBOMs",
 }
 
 // The packages that meet the outside, with those below them. All others see only what they are
 // handed: what they do depends on no file, no connection, no flag and no log.
-var outermost = []string{"fn", "internal/cli", "internal/server", "internal/e2e"}
+var outermost = []string{"fn", "internal/cli", "internal/server"}
 
 // Only the outermost packages may import these, and a package that names them on the map.
 var onlyOutermost = []string{"log", "log/slog", "flag", "os", "net", "net/http"}

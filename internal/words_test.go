@@ -360,7 +360,7 @@ func goPassages(file string, data []byte) (out []passage, err error) {
 
 func forTests(file string) bool {
 	for _, dir := range []string{"internal/e2e/", "internal/testdata/", "internal/function/functiontest/",
-		"internal/plan/plantest/", "internal/wire/wiretest/", "internal/release/", "internal/format/readers/"} {
+		"internal/plan/plantest/", "internal/wire/wiretest/", "internal/release/"} {
 		if strings.HasPrefix(file, dir) {
 			return true
 		}

@@ -60,7 +60,7 @@ type program struct {
 // The first build takes minutes and downloads a gigabyte. It calls progress with what is built, and
 // how long that takes on two idle cores. If the context ends it returns an error, and the next
 // build continues where this one stopped. If several processes build at the same time, one builds
-// and the others wait. It must run inside this repository.
+// and the others wait. It must run inside this module.
 func BuildPeers(ctx context.Context, progress func(text string)) (Peers, error) {
 	var p Peers
 
@@ -234,7 +234,7 @@ func toolsDir(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	return filepath.Join(filepath.Dir(mod), "internal", "e2e", "tools"), nil
+	return filepath.Join(filepath.Dir(mod), "tools"), nil
 }
 
 // goTool runs the go command, always with the same settings, because other settings would compile

@@ -260,7 +260,7 @@ func TestBuildEndsWithItsTimeLimit(t *testing.T) {
 		t.Errorf("want the end of the time limit, got %v", err)
 	}
 
-	for _, want := range []string{"Raise -timeout", "go run ./internal/e2e/build"} {
+	for _, want := range []string{"Raise -timeout", "go -C internal/e2e run ./build"} {
 		if !strings.Contains(hint(err), want) {
 			t.Errorf("want a hint with %q, got %q", want, hint(err))
 		}

@@ -11,7 +11,7 @@ import (
 
 // The program with Crossplane's reconciler: its sources in this repository, and its package in Crossplane's module.
 const (
-	reconcilerSource  = "internal/e2e/testdata/reconciler"
+	reconcilerSource  = "testdata/reconciler"
 	reconcilerFolder  = "cmd/reconciler"
 	crossplaneModule  = "github.com/crossplane/crossplane/v2"
 	reconcilerPackage = crossplaneModule + "/" + reconcilerFolder
@@ -25,7 +25,7 @@ func BuildReconciler(ctx context.Context, progress func(text string)) (string, e
 	if err != nil {
 		return "", err
 	}
-	source := filepath.Join(tools, "..", "..", "..", reconcilerSource)
+	source := filepath.Join(tools, "..", reconcilerSource)
 	files, err := filepath.Glob(filepath.Join(source, "*.go"))
 	if err != nil {
 		return "", err

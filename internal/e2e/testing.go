@@ -41,6 +41,6 @@ func hint(err error) string {
 		return ""
 	}
 
-	return "\nThe time limit of the test is too short to build it. Raise -timeout, as the README does, or run" +
-		" go run ./internal/e2e/build first. Both continue where this test stopped."
+	return "\nThe time limit of the test is too short to build it. Raise -timeout, or run" +
+		" go -C internal/e2e run ./build first. Both continue where this test stopped."
 }

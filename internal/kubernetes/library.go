@@ -3,7 +3,7 @@
 //
 // Kubernetes' own package k8s.io/apiserver/pkg/cel/library also authorizes requests. Therefore, it imports the typed API,
 // which is large and registers itself at start. The functions here have the same names, signatures and results, and use
-// the same packages below. internal/kubernetes/agrees compares them with the original. They differ in three ways: an
+// the same packages below. internal/e2e/cel compares them with the original. They differ in three ways: an
 // error contains no part of an operand, a quantity has a limited length and exponent, and neither a sum nor a comparison
 // of quantities depends on how the operands were computed.
 //

@@ -98,7 +98,7 @@ func run(ctx context.Context, dir string, env []string, program string, args ...
 // builds it, which takes minutes.
 func (w *workspace) crossplane(ctx context.Context) (string, error) {
 	fmt.Fprintln(w.stderr, "building the Crossplane CLI, unless that was done before")
-	peers, err := run(ctx, w.root, nil, "go", "run", "./internal/e2e/build")
+	peers, err := run(ctx, w.root, nil, "go", "-C", "internal/e2e", "run", "./build")
 	if err != nil {
 		return "", err
 	}

@@ -1,5 +1,5 @@
 // Command build builds the programs that the end-to-end tests run the function with, and prints
-// where they are. If the tests have a time limit, run it before them: go run ./internal/e2e/build.
+// where they are. If the tests have a time limit, run it before them: go -C internal/e2e run ./build.
 // With the argument live it also builds the programs of a control plane.
 package main
 

@@ -91,7 +91,7 @@ var stage = sync.OnceValue(func() error {
 	}
 
 	program := state("function-compose")
-	if err := command(ctx, root, "go", "build", "-o", program, "./internal/e2e/live/compose"); err != nil {
+	if err := command(ctx, ".", "go", "build", "-o", program, "./compose"); err != nil {
 		return err
 	}
 

@@ -17,15 +17,15 @@ func Indented(text string, by int) string {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", by))
 }
 
-// ModuleRoot returns the relative path of the folder with the go.mod.
+// ModuleRoot returns the relative path of the folder with the Dockerfile, which is the root of the repository.
 func ModuleRoot(t testing.TB) string {
 	t.Helper()
 	for dir := "."; len(dir) < 100; dir = filepath.Join(dir, "..") {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "Dockerfile")); err == nil {
 			return dir
 		}
 	}
-	t.Fatal("no go.mod")
+	t.Fatal("no Dockerfile")
 	return ""
 }
 

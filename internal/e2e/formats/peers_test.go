@@ -3,8 +3,8 @@
 // Tests that read what is written with a shell, Python and Java. Not every machine has them, so these tests have a
 // build tag instead of passing without them:
 //
-//	go -C internal/format/readers test -tags peers ./...
-package readers
+//	go -C internal/e2e/formats test -tags peers ./...
+package formats
 
 import (
 	"encoding/base64"

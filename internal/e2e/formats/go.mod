@@ -1,4 +1,4 @@
-module github.com/crossplane-contrib/function-export/internal/format/readers
+module github.com/crossplane-contrib/function-export/internal/e2e/formats
 
 go 1.26.0
 

@@ -1,6 +1,6 @@
-// Package readers holds the law of package format: real parsers read exactly what was written. It is a module of its
+// Package formats holds the law of package format: real parsers read exactly what was written. It is a module of its
 // own, so that the product depends on none of them.
-package readers
+package formats
 
 import (
 	"flag"

@@ -1,6 +1,6 @@
-// Package agrees compares the CEL functions of internal/kubernetes with the original, k8s.io/apiserver/pkg/cel/library. It
+// Package cel compares the CEL functions of internal/kubernetes with the original, k8s.io/apiserver/pkg/cel/library. It
 // is a module of its own, because the original imports the typed API and hundreds of packages.
-package agrees
+package cel
 
 import (
 	"context"

@@ -1,3 +1,4 @@
+// Package render compares fn render with Crossplane's own command.
 package render
 
 import (
@@ -23,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/document"
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
@@ -44,6 +47,31 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	return r.fn.RunFunction(ctx, req)
 }
 
+// A script is a function that answers as it says.
+type script struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	answer func(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error)
+}
+
+func (s *script) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return s.answer(req)
+}
+
+func saysNothing(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return &fnv1.RunFunctionResponse{Desired: req.GetDesired(), Context: req.GetContext()}, nil
+}
+
+// rendered runs our command, and returns what it prints and its error.
+func rendered(t *testing.T, c render.Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if err := c.RunWith(t.Context(), fn, &out, &errs); err != nil {
+		failure = err.Error()
+	}
+	return out.String(), errs.String(), failure
+}
+
 // TestRenderLikeCrossplane: for the same files, render and `crossplane composition render` send the
 // same requests to the function and print the same objects, except fields that only Crossplane
 // keeps in them.
@@ -54,9 +82,9 @@ func TestRenderLikeCrossplane(t *testing.T) {
 		fn  fnv1.FunctionRunnerServiceServer
 	}
 	cases := map[string]example{
-		"Selectors": {dir: selectorsExample(t), fn: &fakeFunction{script: asksForAll}},
-		"Flags":     {dir: flagsExample(t), fn: &fakeFunction{script: asksForSchemas}},
-		"Legacy":    {dir: legacyExample(t), fn: &fakeFunction{script: asksForSchemas}},
+		"Selectors": {dir: selectorsExample(t), fn: &script{answer: asksForAll}},
+		"Flags":     {dir: flagsExample(t), fn: &script{answer: asksForSchemas}},
+		"Legacy":    {dir: legacyExample(t), fn: &script{answer: asksForSchemas}},
 	}
 	for _, dir := range functiontest.ExampleDirs(t) {
 		cases[strings.TrimPrefix(dir, filepath.Join(functiontest.ModuleRoot(t), "example")+"/")] = example{dir: dir, fn: functiontest.ExampleFunction(t, dir)}
@@ -66,7 +94,7 @@ func TestRenderLikeCrossplane(t *testing.T) {
 			dir := exportStepsOnly(t, tc.dir)
 			ours, theirs := &recorder{fn: tc.fn}, &recorder{fn: tc.fn}
 
-			c := Command{Paths: []string{dir}, ShowSecrets: true, IncludeContext: true, IncludeFullXR: true}
+			c := render.Command{Paths: []string{dir}, ShowSecrets: true, IncludeContext: true, IncludeFullXR: true}
 			if f := filepath.Join(dir, "credentials.yaml"); exists(f) {
 				c.FunctionCredentials = f
 			}
@@ -112,7 +140,7 @@ func TestRenderAcceptsMore(t *testing.T) {
 		},
 		"List": {
 			reason: "Crossplane's render reads a List as one object.",
-			files:  functiontest.Files{"observed.yaml": listOf(db), "required.yaml": secret},
+			files:  functiontest.Files{"observed.yaml": "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n- " + functiontest.Indented(strings.TrimSpace(db), 2) + "\n", "required.yaml": secret},
 			theirs: "not in the same namespace",
 		},
 		"StringData": {
@@ -122,8 +150,8 @@ func TestRenderAcceptsMore(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir, ours, theirs := functiontest.Folder(t, tc.files), &recorder{fn: &fakeFunction{}}, &recorder{fn: &fakeFunction{}}
-			if _, _, failure := rendered(t, Command{Paths: []string{dir}}, ours); failure != "" {
+			dir, ours, theirs := functiontest.Folder(t, tc.files), &recorder{fn: &script{answer: saysNothing}}, &recorder{fn: &script{answer: saysNothing}}
+			if _, _, failure := rendered(t, render.Command{Paths: []string{dir}}, ours); failure != "" {
 				t.Fatal(failure)
 			}
 			details := func(r *recorder) string {
@@ -155,7 +183,7 @@ func TestRenderFlagsOfCrossplane(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^ +(?:-(\w), +)?--([-a-z]+)`).FindAllStringSubmatch(list, -1) {
 		theirs[m[2]] = m[1]
 	}
-	parser, err := kong.New(&Command{})
+	parser, err := kong.New(&render.Command{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +217,59 @@ func TestRenderFlagsOfCrossplane(t *testing.T) {
 	}
 }
 
+// parsed returns the value of each document of a text.
+func parsed(t *testing.T, text string) []any {
+	t.Helper()
+	docs, err := document.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []any
+	for _, d := range docs {
+		out = append(out, d.Value())
+	}
+	return out
+}
+
+// environmentKey is where Crossplane's functions keep the environment in the context.
+const environmentKey = "apiextensions.crossplane.io/environment"
+
+// xrd is the definition of functiontest.XR.
+const xrd = `apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: apps.example.org}
+spec:
+  group: example.org
+  names: {kind: App, plural: apps}
+  versions:
+  - {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+      size: {type: integer}, region: {type: string, default: eu}, nested: {type: object, default: {}, properties: {enabled: {type: boolean, default: true}}},
+      zones: {type: array, items: {type: object, properties: {weight: {type: integer, default: 1}}}}}}}}}}
+`
+
+// required has the objects that asksForAll asks for.
+const required = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: two, labels: {app: x, tier: web}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: one, labels: {app: x}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: two, labels: {app: y}}
+---
+apiVersion: example.org/v1
+kind: Region
+metadata: {name: eu, labels: {app: x}}
+---
+apiVersion: example.org/v2
+kind: Region
+metadata: {name: eu2}
+`
+
 // selectorsExample has one of every way to ask for a resource.
 func selectorsExample(t *testing.T) string {
 	t.Helper()
@@ -205,7 +286,7 @@ kind: Secret
 metadata: {name: own, namespace: default, annotations: {crossplane.io/composition-resource-name: own}}
 data: {a: b2xk}
 `,
-		"required.yaml": requiredObjects + "---" + functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
+		"required.yaml": required + "---" + functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
 		// Crossplane's render invents a UID, and this function does the same.
 		"xr.yaml":          strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
 		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, null]}}",
@@ -241,7 +322,7 @@ func legacyExample(t *testing.T) string {
 }
 
 // asksForSchemas asks for a kind with a schema, and for one without.
-func asksForSchemas(_ int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func asksForSchemas(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	return &fnv1.RunFunctionResponse{Context: req.GetContext(), Desired: &fnv1.State{}, Requirements: &fnv1.Requirements{Schemas: map[string]*fnv1.SchemaSelector{
 		"known":   {ApiVersion: "example.org/v1", Kind: "Database"},
 		"unknown": {ApiVersion: "example.org/v2", Kind: "Database"},
@@ -253,7 +334,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func asksForAll(_ int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func asksForAll(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	ns, two := "default", "two"
 	name := func(n string) *fnv1.ResourceSelector_MatchName { return &fnv1.ResourceSelector_MatchName{MatchName: n} }
 	rsp := &fnv1.RunFunctionResponse{Context: req.GetContext(), Desired: &fnv1.State{}, Requirements: &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
@@ -281,16 +362,18 @@ func exportStepsOnly(t *testing.T, from string) string {
 	if out, err := exec.Command("cp", "-rL", from+"/.", dir).CombinedOutput(); err != nil {
 		t.Fatalf("cannot copy %s: %v: %s", from, err, out)
 	}
-	docs, err := readObjects(filepath.Join(dir, "composition.yaml"))
+	file := filepath.Join(dir, "composition.yaml")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := docs[0].Object["spec"].(map[string]any)
+	composition := parsed(t, string(text))[0].(map[string]any)
+	spec := composition["spec"].(map[string]any)
 	spec["pipeline"] = slices.DeleteFunc(spec["pipeline"].([]any), func(s any) bool {
 		input, _ := s.(map[string]any)["input"].(map[string]any)
 		return input["kind"] != "Exports"
 	})
-	writeYAML(t, filepath.Join(dir, "composition.yaml"), docs[0].Object)
+	writeYAML(t, file, composition)
 	return dir
 }
 
@@ -405,7 +488,7 @@ func withoutBookkeeping(s *structpb.Struct) {
 func sameDocs(t *testing.T, text string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
-	for _, d := range parseRendered(t, text) {
+	for _, d := range parsed(t, text) {
 		s, err := structpb.NewStruct(d.(map[string]any))
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-module github.com/crossplane-contrib/function-export/internal/kubernetes/agrees
+module github.com/crossplane-contrib/function-export/internal/e2e/cel
 
 go 1.26.0
 
