@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 	"github.com/crossplane-contrib/function-export/internal/server"
 )
 
@@ -47,9 +50,6 @@ func crowd(t *testing.T, n int, req *fnv1.RunFunctionRequest, conn func(i int) *
 // The memory of a replica in example/runtime is enough for 200 simultaneous requests of 3.5 MiB, over one
 // connection or over 200. Small requests are answered during that time.
 func TestCrowdsFitIntoMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	const (
 		requests = 200
 		limit    = 256 << 20
@@ -78,7 +78,8 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 			return req
 		}()},
 	}
-	for name, tc := range cases {
+	for _, name := range proof.Part(slices.Sorted(maps.Keys(cases)), len(cases)) {
+		tc := cases[name]
 		functiontest.LookedUp(t, tc.req)
 		if name != "Detail" {
 			resize(t, tc.req)
@@ -173,9 +174,6 @@ func TestMemoryLimit(t *testing.T) {
 
 // The memory that one request of at most 4 MiB may use, in addition to the memory of the server at rest.
 func TestOneRequestFitsIntoMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	const most = 120 << 20
 	status := functiontest.FitRequest(t, functiontest.FitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
 	status.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(

@@ -52,9 +52,6 @@ var notRun = map[string]string{
 // TestPages runs the code blocks of each page of the documentation. With -update, it writes the output of
 // commands into the pages.
 func TestPages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

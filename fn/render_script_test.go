@@ -15,13 +15,7 @@ import (
 
 // TestRenderProgram runs the program itself, with a command line, an exit code and the real function.
 func TestRenderProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	bin := filepath.Join(t.TempDir(), "fn")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the program: %v\n%s", err, out)
-	}
+	bin := filepath.Join(programFolder(t), "fn")
 	step := func(exports string) string {
 		return strings.Replace(functiontest.TwoSteps[:strings.Index(functiontest.TwoSteps, "  - step: first")]+functiontest.Composition[strings.Index(functiontest.Composition, "  - step: export"):],
 			"kind: Exports}", "kind: Exports, "+exports+"}", 1)

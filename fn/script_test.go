@@ -15,9 +15,6 @@ import (
 // TestScripts runs the scripts in testdata/script with the program itself. Each script is a text that is
 // followed by its files. `exits 1 fn check a.yaml` says that the exit code must be 1.
 func TestScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	runScripts(t, filepath.Join("testdata", "script"))
 }
 
@@ -44,19 +41,14 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// programFolder builds the program, and returns the folder with it under both of its names. The version of the program
-// is devel, also in a checkout from which Go would take another one.
+// programFolder returns a folder with the program under both of its names.
 func programFolder(t *testing.T) string {
 	t.Helper()
-	bin := t.TempDir()
-	fn := filepath.Join(bin, "fn")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", fn, ".").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the program: %v\n%s", err, out)
-	}
-	if err := os.Symlink(fn, filepath.Join(bin, "function-export")); err != nil {
+	fn, err := builtFunction.path()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return bin
+	return filepath.Dir(fn)
 }
 
 // exits runs a program that must end with an exit code. The built-in exec of scripts only checks whether the

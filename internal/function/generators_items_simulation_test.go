@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // An itemSimulation is a history of a list: items are added, removed, reordered, duplicated, rotated, and the list
@@ -30,10 +31,7 @@ type itemSimulation struct {
 
 // TestSimulationOfItems looks for a history that breaks a promise.
 func TestSimulationOfItems(t *testing.T) {
-	n := uint64(40)
-	if testing.Short() {
-		n = 10
-	}
+	n := proof.Count("SIM_HISTORIES", 10, 40)
 	for seed := range n {
 		s := &itemSimulation{
 			ControlPlane: functiontest.NewControlPlane(t, itemPasswords), rng: rand.New(rand.NewPCG(seed, 1)),

@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function"
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // The simulation: the function itself goes through many histories of one composite, on
@@ -300,16 +301,7 @@ var simulatedHappenings = []struct {
 // TestSimulation looks for a history that breaks a law.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	n := uint64(simulations)
-	if testing.Short() {
-		n = shortSimulations
-	}
-	if text := os.Getenv("SIM_HISTORIES"); text != "" {
-		var err error
-		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := proof.Count("SIM_HISTORIES", shortSimulations, simulations)
 	was := debug.SetGCPercent(400) // otherwise a third of the time
 	t.Cleanup(func() { debug.SetGCPercent(was) })
 	first, _ := strconv.ParseUint(os.Getenv("SIM_FIRST"), 10, 64)

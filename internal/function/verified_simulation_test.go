@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // noPassword is verifiedPassword without the generator, and without its exports.
@@ -222,13 +223,7 @@ func (s *verifiedSimulation) calm() {
 }
 
 func TestVerifiedSimulation(t *testing.T) {
-	n := uint64(verifiedSimulations)
-	if text := os.Getenv("SIM_HISTORIES"); text != "" {
-		var err error
-		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := proof.Count("SIM_HISTORIES", verifiedSimulations/10, verifiedSimulations)
 	d := database{functiontest.NewControlPlane(t, verifiedPassword)}
 	first, _ := strconv.ParseUint(os.Getenv("SIM_FIRST"), 10, 64)
 	for seed := first; seed < first+n; seed++ {

@@ -1,20 +1,20 @@
 package generator_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // TestExhaustiveFindsMistakes proves that the laws of the exhaustive model can fail, also with the smallest bounds.
 func TestExhaustiveFindsMistakes(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		return
+	if !proof.Whole() {
+		t.Skip("takes half a minute")
 	}
 	notModelled := map[string]string{
 		"CreatedOnceFollowsTheSpec": "the policy is OnChange", "PeriodicIsImpatient": "the policy is OnChange",
@@ -56,11 +56,11 @@ func rare() function {
 }
 
 // TestExhaustiveFindsWhatIsRare shows a mistake that the exhaustive model finds, and thousands of random histories do
-// not: a hundred thousand, if MODEL_STATES is "long".
+// not.
 func TestExhaustiveFindsWhatIsRare(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		return
+	if !proof.Whole() {
+		t.Skip("takes half a minute")
 	}
 	x := configurations(usual)[slices.IndexFunc(configurations(usual), func(x exhaustive) bool { return x.name == "clocks" })]
 	x.fn, x.faults, x.most = rare(), 3, 4
@@ -69,11 +69,7 @@ func TestExhaustiveFindsWhatIsRare(t *testing.T) {
 		t.Errorf("no state breaks the law %q: %s", law, broken)
 	}
 	t.Log(broken)
-	n := uint64(shortHistories)
-	if os.Getenv(states) == "long" {
-		n = histories
-	}
-	for seed := range n {
+	for seed := range proof.Count("MODEL_HISTORIES", shortHistories, shortHistories) {
 		if broken := run(rare(), seed, history(seed), nil); broken != "" {
 			t.Fatalf("the random history of seed %d finds it: %s", seed, broken)
 		}

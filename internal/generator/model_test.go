@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // The model: a small Crossplane, in which the machine goes through many histories.
@@ -224,16 +224,7 @@ func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
 // TestModel looks for a history that breaks a law.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	n := uint64(histories)
-	if testing.Short() {
-		n = shortHistories
-	}
-	if s := os.Getenv("MODEL_HISTORIES"); s != "" {
-		var err error
-		if n, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := proof.Count("MODEL_HISTORIES", shortHistories, histories)
 	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // A second model: a database, and consumers that an export gives its password. With a single user, another export sets
@@ -404,16 +403,7 @@ func runRotation(next nextFunc, seed uint64) []string {
 // TestVerifiedModel looks for a history with a database that breaks a law.
 func TestVerifiedModel(t *testing.T) {
 	t.Parallel()
-	n := uint64(8000)
-	if testing.Short() {
-		n = 800
-	}
-	if s := os.Getenv("MODEL_HISTORIES"); s != "" {
-		var err error
-		if n, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := proof.Count("MODEL_HISTORIES", 800, 8000)
 	for seed := range n {
 		if broken := runRotation(generator.Next, seed); len(broken) > 0 {
 			t.Fatalf("seed %d: %s", seed, strings.Join(broken, "; "))
