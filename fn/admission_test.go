@@ -64,11 +64,6 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 			req.Observed.Resources["db"].Resource.Fields["filler"] = functiontest.Filler(functiontest.LargeMessage)
 			return req
 		}()},
-		"Hashes": {"all of them need the memory of a hash at once", func() *fnv1.RunFunctionRequest {
-			req := functiontest.FitRequest(t, functiontest.FitInput(1, "  generators: [{name: hash, argon2id: {secretExpression: secrets.db.large, memory: 19Mi, iterations: 1}}]\n"), 10)
-			req.Observed.Resources["db"].Resource.Fields["filler"] = functiontest.Filler(functiontest.LargeMessage)
-			return req
-		}()},
 		"Desired": {"what is carried on is answered", functiontest.Earlier(base(), functiontest.LargeMessage)},
 		"Detail":  {"what all exports have", functiontest.FitRequest(t, functiontest.FitInput(64, ""), 1_000_000)},
 		"Status": {"the composite is decoded, to write its status", func() *fnv1.RunFunctionRequest {

@@ -122,9 +122,9 @@ var mayImport = map[string]imports{
 	},
 	"internal/generator": {
 		own: "input/v1beta1 limits object pem sensitive",
-		other: "github.com/go-jose/go-jose/v4 github.com/google/uuid github.com/pavlo-v-chernykh/keystore-go/v4 " +
-			"github.com/robfig/cron/v3 golang.org/x/crypto/argon2 golang.org/x/crypto/bcrypt golang.org/x/crypto/ssh " +
-			"golang.org/x/sync/semaphore k8s.io/apimachinery k8s.io/utils/ptr software.sslmate.com/src/go-pkcs12",
+		other: "github.com/google/uuid github.com/pavlo-v-chernykh/keystore-go/v4 " +
+			"github.com/robfig/cron/v3 golang.org/x/crypto/bcrypt golang.org/x/crypto/ssh " +
+			"k8s.io/apimachinery k8s.io/utils/ptr software.sslmate.com/src/go-pkcs12",
 	},
 	"internal/collect": {own: "expression limits object sensitive"},
 	"internal/rewrite": {own: "budget diagnostic limits sensitive suggest"},

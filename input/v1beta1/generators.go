@@ -28,13 +28,8 @@ const (
 // resource. Expressions read the generation in use as `generated.<name>`, and the generation before it, until
 // its grace period ends, as `previous.<name>`.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.jwk), has(self.wireGuard), has(self.bcrypt), has(self.htpasswd), has(self.argon2id), has(self.pkcs12), has(self.jks), has(self.totp), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, jwk, wireGuard, bcrypt, htpasswd, argon2id, pkcs12, jks, totp and resource must be set"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.gracePeriod))",fieldPath=".gracePeriod",message="must not be set for totp, which creates no generations"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set for totp, which creates no generations"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshInterval))",fieldPath=".refreshInterval",message="must not be set for totp, which creates no generations"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.keepersExpression))",fieldPath=".keepersExpression",message="must not be set for totp, which creates no generations"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce')",fieldPath=".refreshPolicy",message="must not be set for totp, which creates no generations"
-// +kubebuilder:validation:XValidation:rule="has(self.totp) || !(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
+// +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.bcrypt), has(self.htpasswd), has(self.pkcs12), has(self.jks), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks and resource must be set"
+// +kubebuilder:validation:XValidation:rule="!(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshInterval)",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !has(self.keepersExpression)",fieldPath=".keepersExpression",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && has(self.certificate.renewBefore))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
@@ -44,9 +39,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
 // +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.resource.manifest) && has(self.resource.manifest.apiVersion) && has(self.resource.manifest.kind) && self.resource.manifest.apiVersion == 'v1' && self.resource.manifest.kind in ['Secret', 'ConfigMap']) || has(self.resource.readyExpression) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!(has(self.readyExpression) && has(self.resource) && has(self.resource.readyExpression))",fieldPath=".readyExpression",message="must not also be set below resource: keep one of them"
-// +kubebuilder:validation:XValidation:rule="!(has(self.totp) && has(self.readyExpression))",fieldPath=".readyExpression",message="must not be set for totp, which creates no generations"
 // +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || has(self.readyExpression) || has(self.resource)",fieldPath=".abandonAfter",message="has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"
-// +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || !(has(self.bcrypt) || has(self.htpasswd) || has(self.argon2id) || has(self.pkcs12) || has(self.jks))",fieldPath=".abandonAfter",message="must not be set with secretExpression: the generation before belongs to another source, so it cannot be used again: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || !(has(self.bcrypt) || has(self.htpasswd) || has(self.pkcs12) || has(self.jks))",fieldPath=".abandonAfter",message="must not be set with secretExpression: the generation before belongs to another source, so it cannot be used again: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.rotationWindow) || (has(self.refreshPolicy) && self.refreshPolicy == 'Periodic')",fieldPath=".rotationWindow",message="has no effect without refreshPolicy Periodic: set it, or leave the window out"
 type Generator struct {
 	// The name of the generator in expressions. It is also part of the names of its generations.
@@ -96,16 +90,6 @@ type Generator struct {
 	// +optional
 	Certificate *CertificateGenerator `json:"certificate,omitempty"`
 
-	// Creates a key that signs JSON Web Tokens. The outputs are `jwk`, the private key in JSON, `jwks`, the public key as
-	// a key set, `kid`, its key ID, and `privateKey` and `publicKey`, the same keys in PEM.
-	// +optional
-	JWK *JWKGenerator `json:"jwk,omitempty"`
-
-	// Creates a key pair for WireGuard. The outputs are `privateKey`, `publicKey` and `presharedKey`. For example,
-	// `wireGuard: {}`.
-	// +optional
-	WireGuard *WireGuardGenerator `json:"wireGuard,omitempty"`
-
 	// Hashes a password with bcrypt. The output is `hash`. When the password changes, a new generation is created.
 	// +optional
 	Bcrypt *BcryptGenerator `json:"bcrypt,omitempty"`
@@ -114,10 +98,6 @@ type Generator struct {
 	// When a user or a password changes, a new generation is created.
 	// +optional
 	Htpasswd *HtpasswdGenerator `json:"htpasswd,omitempty"`
-
-	// Hashes a password with Argon2id. The output is `hash`. When the password changes, a new generation is created.
-	// +optional
-	Argon2id *Argon2idGenerator `json:"argon2id,omitempty"`
 
 	// Puts a certificate and its key into a PKCS #12 keystore. The outputs are `keystore.p12` and `password`, and
 	// `truststore.p12` if `truststore` is true. When the certificate or the key changes, a new generation is created.
@@ -129,11 +109,6 @@ type Generator struct {
 	// created. Java 8u301 and later also reads PKCS #12, which protects the key better.
 	// +optional
 	JKS *JKSGenerator `json:"jks,omitempty"`
-
-	// Computes a one-time password from a shared secret, as in RFC 6238. The outputs are `token`, and
-	// `validUntil`, the time when the next token replaces it. It creates no generations.
-	// +optional
-	TOTP *TOTPGenerator `json:"totp,omitempty"`
 
 	// Composes a resource that creates the credential. The outputs are its connection details and `outputs`.
 	// +optional
@@ -397,54 +372,6 @@ type CertificateSubject struct {
 	Organizations []string `json:"organizations,omitempty"`
 }
 
-// A TOTPGenerator computes one-time passwords.
-type TOTPGenerator struct {
-	// Returns the shared secret in base32, as authenticator apps accept it. For example, `secrets.db.otp`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	// +kubebuilder:example="secrets.db.otp"
-	SecretExpression string `json:"secretExpression"`
-
-	// The number of digits of a token. If it is not set, it is 6.
-	// +optional
-	// +kubebuilder:default=6
-	// +kubebuilder:validation:Minimum=6
-	// +kubebuilder:validation:Maximum=8
-	Digits *uint64 `json:"digits,omitempty"`
-
-	// How long a token is valid. If it is not set, it is `30s`.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h') && duration(self).getMilliseconds() % 1000 == 0",message="must be whole seconds, from 5s to 1h"
-	Period *metav1.Duration `json:"period,omitempty"`
-
-	// The hash algorithm. If it is not set, it is `SHA1`.
-	// +optional
-	// +kubebuilder:default=SHA1
-	// +kubebuilder:validation:Enum=SHA1;SHA256;SHA512
-	Algorithm string `json:"algorithm,omitempty"`
-}
-
-// A JWKGenerator creates a key that signs JSON Web Tokens.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.bits) || (has(self.algorithm) && (self.algorithm.startsWith('RS') || self.algorithm.startsWith('PS')))",fieldPath=".bits",message="must not be set for this algorithm, which has one size: leave it out, or set algorithm to RS256"
-type JWKGenerator struct {
-	// The algorithm of the signatures. It also decides the type of the key: an elliptic curve for `ES256`, `ES384` and
-	// `ES512`, Ed25519 for `EdDSA`, and RSA for the others. If it is not set, it is `ES256`.
-	// +optional
-	// +kubebuilder:default=ES256
-	// +kubebuilder:validation:Enum=ES256;ES384;ES512;EdDSA;RS256;RS384;RS512;PS256;PS384;PS512
-	Algorithm string `json:"algorithm,omitempty"`
-
-	// The size of an RSA key: 2048, 3072 or 4096. If it is not set, it is 3072.
-	// +optional
-	// +kubebuilder:validation:Enum=2048;3072;4096
-	Bits *uint64 `json:"bits,omitempty"`
-}
-
-// A WireGuardGenerator creates a key pair for WireGuard. The outputs are `privateKey`, `publicKey` and `presharedKey`.
-type WireGuardGenerator struct{}
-
 // A BcryptGenerator hashes a password with bcrypt.
 type BcryptGenerator struct {
 	// Returns the password. It has at most 72 bytes, because bcrypt ignores the rest. For example,
@@ -478,36 +405,6 @@ type HtpasswdGenerator struct {
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=12
 	Cost *uint64 `json:"cost,omitempty"`
-}
-
-// An Argon2idGenerator hashes a password with Argon2id.
-type Argon2idGenerator struct {
-	// Returns the password. For example, `generated.admin.password`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	// +kubebuilder:example="generated.admin.password"
-	SecretExpression string `json:"secretExpression"`
-
-	// The memory of each check of a password, from `7Mi` to `19Mi`. With less memory, set more iterations. If it is not
-	// set, it is `19Mi`.
-	// +optional
-	// +kubebuilder:default="19Mi"
-	// +kubebuilder:validation:Pattern=`^([7-9]|1[0-9])Mi$`
-	Memory string `json:"memory,omitempty"`
-
-	// How often each check of a password reads all of the memory. If it is not set, it is 2.
-	// +optional
-	// +kubebuilder:default=2
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10
-	Iterations *uint64 `json:"iterations,omitempty"`
-
-	// How many threads may check a password at the same time. If it is not set, it is 1.
-	// +optional
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=4
-	Parallelism *uint64 `json:"parallelism,omitempty"`
 }
 
 // A PKCS12Generator puts a certificate and its key into a PKCS #12 keystore.

@@ -463,29 +463,6 @@ secrets:
 	}
 }
 
-func TestTOTP(t *testing.T) {
-	c := functiontest.NewControlPlane(t, `
-generators:
-- {name: otp, totp: {secretExpression: generated.seed.seed, digits: 8}}
-- {name: seed, password: {length: 20, digits: 0, symbols: 0, noUpper: true, allowRepeat: true, encoding: base32, secretKeys: [seed]}}
-secrets:
-- name: login
-  data: [{key: token, value: generated.otp.token}]
-`)
-	c.Now = c.Now.Add(7 * time.Second)
-	c.Settle()
-	c.Wants("given", "shop-login shop-seed-1", "Available")
-	was := c.Value("shop-login", "token")
-	if len(was) != 8 || c.TTL() < 20*time.Second || c.TTL() > 22*time.Second {
-		t.Errorf("a token of %d digits, TTL %s", len(was), c.TTL())
-	}
-	c.Wait(30 * time.Second)
-	c.Settle()
-	if c.Value("shop-login", "token") == was {
-		t.Error("the token does not change")
-	}
-}
-
 // A pipeline can have several steps with this function.
 func TestGeneratorsOfSeveralSteps(t *testing.T) {
 	const uuid = `

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// hashKey is the only output of a Bcrypt, and of an Argon2id.
+// hashKey is the only output of a Bcrypt.
 const hashKey = "hash"
 
 // Limits of the cost of bcrypt. The minimum is bcrypt's own. A server with basic authentication checks the password in
@@ -30,7 +30,7 @@ const maxBcryptPassword = 72
 var (
 	errNoPassword   = errors.New("a password is empty: check the value of secretExpression")
 	errLongPassword = fmt.Errorf("a password has more than %d bytes, of which bcrypt would ignore the rest: "+
-		"use a shorter password, or argon2id", maxBcryptPassword)
+		"use a shorter password", maxBcryptPassword)
 	errZeroByte = errors.New("a password contains a zero byte, where many programs end it: use a password of text")
 )
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -473,9 +474,9 @@ func FuzzCompileCertificateMakesWhatParses(f *testing.F) {
 	f.Add("a\x00b", "\xff", "*", "fe80::1%x", int64(-1), int64(-1), true, true, int64(-1))
 	root := certificate(f, rootInput)
 	f.Fuzz(func(t *testing.T, commonName, organization, dns, ip string, duration, renewBefore int64, isCA, signed bool, now int64) {
-		in := &v1beta1.CertificateGenerator{IsCA: isCA, Duration: every(time.Duration(duration)), KeyType: "ed25519", Subject: &v1beta1.CertificateSubject{CommonName: commonName}}
+		in := &v1beta1.CertificateGenerator{IsCA: isCA, Duration: &metav1.Duration{Duration: time.Duration(duration)}, KeyType: "ed25519", Subject: &v1beta1.CertificateSubject{CommonName: commonName}}
 		if renewBefore != 0 {
-			in.RenewBefore = every(time.Duration(renewBefore))
+			in.RenewBefore = &metav1.Duration{Duration: time.Duration(renewBefore)}
 		}
 		if organization != "" {
 			in.Subject.Organizations = []string{organization, "b"}

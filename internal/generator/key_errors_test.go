@@ -31,7 +31,6 @@ func TestMakesNothingWithoutAKey(t *testing.T) {
 			c.newKey = newKey
 			return c
 		},
-		"jwk":     func(newKey keyFunc) Kind { return &JWK{newKey: newKey, algorithm: "EdDSA"} },
 		"openssh": func(newKey keyFunc) Kind { return &SSHKey{newKey: newKey, format: openSSH} },
 		"pkcs8":   func(newKey keyFunc) Kind { return &SSHKey{newKey: newKey, format: pkcs8Format} },
 	}
@@ -43,15 +42,14 @@ func TestMakesNothingWithoutAKey(t *testing.T) {
 		"None": {
 			reason: "there is no randomness",
 			want: map[string]string{
-				"certificate": "cannot generate a key: no entropy", "jwk": "cannot generate a key: no entropy",
-				"openssh": "cannot generate a key: no entropy", "pkcs8": "cannot generate a key: no entropy",
+				"certificate": "cannot generate a key: no entropy",
+				"openssh":     "cannot generate a key: no entropy", "pkcs8": "cannot generate a key: no entropy",
 			},
 		},
 		"Strange": {
 			reason: "the key cannot be encoded", key: strangeKey{own},
 			want: map[string]string{
 				"certificate": "cannot encode a private key: " + strange,
-				"jwk":         "cannot identify a key: go-jose/go-jose: unknown key type 'generator.strangeKey'",
 				"openssh": "cannot encode a private key: cannot use the format of OpenSSH: ssh: unsupported key " +
 					"type generator.strangeKey",
 				"pkcs8": "cannot encode a private key: " + strange,

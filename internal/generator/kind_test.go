@@ -74,35 +74,11 @@ func TestFromContext(t *testing.T) {
 	}
 }
 
-// A request that has ended waits for no memory and hashes nothing.
+// A request that has ended hashes nothing.
 func TestHashesEndWithTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if !hashingMemory.TryAcquire(19 << 10) {
-		t.Fatal("all of the memory is free at first, and it is 19 MiB")
-	}
-	defer hashingMemory.Release(19 << 10)
-	if hashingMemory.TryAcquire(1) {
-		hashingMemory.Release(1)
-		t.Error("there is more than 19 MiB")
-	}
-	hash := ofText("made-up")
-	hash.Context = ctx
-	fails(t, &Argon2id{memory: 7168, iterations: 1, threads: 1}, hash, "cannot wait for memory: context canceled")
 	users := ofMap(map[string]string{"ann": "made-up"})
 	users.Context = ctx
 	fails(t, &Htpasswd{cost: 4}, users, "cannot hash all passwords: context canceled")
-}
-
-func TestIsRSA(t *testing.T) {
-	for _, algorithm := range []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"} {
-		if !IsRSA(algorithm) {
-			t.Errorf("%s has an RSA key", algorithm)
-		}
-	}
-	for _, algorithm := range []string{"ES256", "EdDSA", ""} {
-		if IsRSA(algorithm) {
-			t.Errorf("%q has no RSA key", algorithm)
-		}
-	}
 }

@@ -1,14 +1,13 @@
 //go:build peers
 
-// Tests that read what is generated back with OpenSSH, OpenSSL, Java, Apache, Argon2 and WireGuard. Not every machine
-// has them, so these tests have a build tag instead of passing without them:
+// Tests that read what is generated back with OpenSSH, OpenSSL, Java and Apache. Not every machine has them, so
+// these tests have a build tag instead of passing without them:
 //
 //	go test -tags peers ./internal/generator
 package generator
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/pem"
 	"fmt"
 	"os"
@@ -140,17 +139,6 @@ func TestHashesByPeers(t *testing.T) {
 	command(t, "htpasswd", "-vb", file, "admin", password)
 	command(t, "htpasswd", "-vb", file, "zo\xc3\xab b", "other")
 	refused(t, "htpasswd", "-vb", file, "admin", password+"x")
-
-	k := argon2id(t, &v1beta1.Argon2idGenerator{Memory: "8Mi", Iterations: ptr.To[uint64](3), Parallelism: ptr.To[uint64](2)})
-	from := ofText(password)
-	from.Random = strings.NewReader("0123456789abcdef")
-	if o, err = k.Make(from); err != nil {
-		t.Fatal(err)
-	}
-	want := commandWith(t, password, "argon2", "0123456789abcdef", "-id", "-t", "3", "-k", "8192", "-p", "2", "-l", "32", "-e")
-	if diff := cmp.Diff(strings.TrimSpace(want), string(o[hashKey].Reveal())); diff != "" {
-		t.Errorf("hash -argon2's +ours:\n%s", diff)
-	}
 }
 
 func TestKeystoresByKeytool(t *testing.T) {
@@ -254,24 +242,5 @@ func TestKeyFormatsByOpenSSL(t *testing.T) {
 	command(t, "openssl", "rsa", "-check", "-noout", "-in", path)
 	if derived := command(t, "ssh-keygen", "-y", "-f", path); strings.TrimSpace(derived) != string(o[publicKey].Reveal()) {
 		t.Error("OpenSSH reads another key")
-	}
-	if o, err = jwk(t, v1beta1.JWKGenerator{}).Make(From{}); err != nil {
-		t.Fatal(err)
-	}
-	if public := command(t, "openssl", "pkey", "-pubout", "-in", written(t, o, privateKey)); public != string(o[publicKey].Reveal()) {
-		t.Error("OpenSSL reads another public key of a JWK")
-	}
-}
-
-func TestWireGuardByWg(t *testing.T) {
-	for range 20 {
-		o, err := (&WireGuard{}).Make(From{Random: rand.Reader})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := commandWith(t, string(o[privateKey].Reveal())+"\n", "wg", "pubkey")
-		if diff := cmp.Diff(string(o[publicKey].Reveal())+"\n", got); diff != "" {
-			t.Errorf("public key -ours +wg's:\n%s", diff)
-		}
 	}
 }

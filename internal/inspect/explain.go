@@ -155,8 +155,8 @@ type ExplainedGenerator struct {
 	// Type is the field of the generator that is set, for example password.
 	Type string `json:"type"`
 
-	// Makes is the kind of a generation. It is empty if generations are not stored.
-	Makes string `json:"makes,omitempty"`
+	// Makes is the kind of a generation.
+	Makes string `json:"makes"`
 
 	// Outputs that are known before the first generation. Others describes the rest.
 	Outputs []string `json:"outputs,omitempty"`

@@ -313,7 +313,7 @@ generators:
   resource:
     manifest: {apiVersion: example.org/v1, kind: Token}
     set: [{fieldPath: metadata.name, value: "composite.metadata.name + '-' + generation.id"}]
-- {name: otp, totp: {secretExpression: secret.seed}}
+- {name: hash, bcrypt: {secretExpression: secret.seed}}
 - {name: second, uuid: {}, namespace: vault}
 secrets: [{name: s, data: [{key: a, value: generated.admin.password}]}]`,
 			want: []string{
@@ -322,6 +322,7 @@ secrets: [{name: s, data: [{key: a, value: generated.admin.password}]}]`,
 				"secrets[0]: v1 Secret " + own + "/<composite.metadata.name + '-s'> (optional)",
 				"generators[0]: v1 Secret vault/<composite.metadata.name + '-admin-' + string(generation.number)> (optional)",
 				"generators[1]: example.org/v1 Token " + own + "/<composite.metadata.name + '-' + generation.id> (optional)",
+				"generators[2]: v1 Secret " + own + "/<composite.metadata.name + '-hash-' + string(generation.number)> (optional)",
 				"generators[3]: v1 Secret vault/<composite.metadata.name + '-second-' + string(generation.number)> (optional)",
 			},
 		},
@@ -434,7 +435,7 @@ generators:
    rotationWindow: {schedule: 0 2 * * 6, duration: 2h, timeZone: Europe/Berlin}}
 - {name: ca, certificate: {isCA: true, subject: {commonName: ca}}}
 - {name: tls, certificate: {ca: ca, dnsNames: [a.example.org]}, refreshPolicy: OnChange}
-- {name: otp, totp: {secretExpression: secrets.db.seed}}
+- {name: hash, bcrypt: {secretExpression: secrets.db.seed}}
 - name: token
   resource:
     manifest: {apiVersion: example.org/v1, kind: Token}
@@ -442,7 +443,7 @@ generators:
     outputs: {token: secret.token}
     readyExpression: resource.status.ok
 - {name: users, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}
-secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token.token}]}]`)
+secrets: [{name: s, data: [{key: a, value: generated.hash.hash + generated.token.token}]}]`)
 	type generated struct {
 		Text, Makes, Others, Grace, SignedBy string
 		Outputs, Renewed, Expressions        []string
@@ -471,8 +472,9 @@ secrets: [{name: s, data: [{key: a, value: generated.otp.token + generated.token
 			Renewed: []string{"the generator in the input changes", "the certificate expires soon", "its CA has another generation", asked},
 		},
 		{
-			Text: "otp totp", Outputs: []string{"token", "validUntil"},
-			Expressions: []string{"generators[3].totp.secretExpression: secretExpression+ = secrets.db.seed required secret"},
+			Text: "hash bcrypt", Makes: "Secret", Outputs: []string{"hash"},
+			Renewed:     []string{"the value of secretExpression changes", asked},
+			Expressions: []string{"generators[3].bcrypt.secretExpression: secretExpression+ = secrets.db.seed required secret"},
 		},
 		{
 			Text: "token resource", Makes: "Token", Others: "its connection details", Outputs: []string{"token"}, Renewed: []string{asked},

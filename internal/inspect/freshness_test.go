@@ -167,12 +167,13 @@ configMaps: [{name: m, metadata: {name: m, namespace: team}, data: [{key: a, val
 			input: `
 generators:
 - {name: admin, password: {}, namespace: team, refreshPolicy: OnChange, keepersExpression: resources.db.status.version}
-- {name: otp, totp: {secretExpression: generated.admin.password}}
-secrets: [{name: s, metadata: {name: s, namespace: team}, data: [{key: a, value: generated.otp.token}]}]`,
+- {name: hash, bcrypt: {secretExpression: generated.admin.password}, namespace: team}
+secrets: [{name: s, metadata: {name: s, namespace: team}, data: [{key: a, value: generated.hash.hash}]}]`,
 			want: []string{
 				composite, db, "Secret team/s: required 0s 60s",
 				"Secret team/<composite.metadata.name + '-admin-' + string(generation.number)>: required 0s 60s",
-				"generated.admin: scheduled 0s", "generated.otp: scheduled 0s", "again: 10m, generators",
+				"Secret team/<composite.metadata.name + '-hash-' + string(generation.number)>: required 0s 60s",
+				"generated.admin: scheduled 0s", "generated.hash: scheduled 0s", "again: 10m, generators",
 			},
 		},
 		"OwnGeneration": {

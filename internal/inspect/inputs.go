@@ -284,8 +284,6 @@ func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 	add(m.Source(), "secretExpression")
 	out.Makes = m.Makes.Object().Kind
 	switch kind := m.Makes.(type) {
-	case *plan.OneTime:
-		add(kind.Secret, "secretExpression")
 	case *plan.Manifest:
 		out.Others = "its connection details"
 		for _, f := range kind.Set {
@@ -303,11 +301,8 @@ func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 	return out
 }
 
-// renewed says when another generation is created. A totp has no generations.
+// renewed says when another generation is created.
 func renewed(m *plan.Generator) []string {
-	if !m.HasGenerations() {
-		return nil
-	}
 	var out []string
 	if m.Source() != nil {
 		out = append(out, "the value of secretExpression changes")

@@ -60,9 +60,8 @@ func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) str
 		}
 	}
 	for i := range generators {
-		if m := &generators[i]; m.HasGenerations() {
-			add(m.Makes.Object().APIVersion, m.Makes.Object().Kind, composeVerbs, m.Path.String())
-		}
+		m := &generators[i]
+		add(m.Makes.Object().APIVersion, m.Makes.Object().Kind, composeVerbs, m.Path.String())
 	}
 	out := make([]Rule, 0, len(by))
 	for _, k := range plan.SortedKeys(by) {

@@ -77,9 +77,7 @@ func (x *explainer) ask(out *Explanation) {
 		})
 	}
 	for i := range x.plan.Generators {
-		if m := &x.plan.Generators[i]; m.HasGenerations() {
-			out.Asks = addAsks(out.Asks, generationAsks(m))
-		}
+		out.Asks = addAsks(out.Asks, generationAsks(&x.plan.Generators[i]))
 	}
 	if x.plan.Authors != nil {
 		for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {

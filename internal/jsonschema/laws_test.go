@@ -131,7 +131,7 @@ var beyond = regexp.MustCompile(strings.Join([]string{
 	"must be set for the environment", "over the length of", "the password must have 4 symbols", "must be an object whose values are strings",
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
 	// Rules that compare several fields:
-	"for type rsa", "only RSA keys have that format", "for algorithm ES256", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "for totp", "together with valueMap", "together with the nameExpression",
+	"for type rsa", "only RSA keys have that format", "for algorithm ES256", "for a CA", "with dnsNames or ipAddresses", "refreshPolicy", "together with valueMap", "together with the nameExpression",
 	"an empty string removes", "has no effect without readyExpression", "must not also be set below resource", "with forEachExpression", "unless dataFrom is set", "for each item",
 }, "|"))
 
@@ -280,7 +280,6 @@ func TestRulesAreEnforced(t *testing.T) {
 		"generators: [{name: a, uuid: {}, gracePeriod: -1s}]",
 		"generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {schedule: 0 2 * * 6, duration: 59s}}]",
 		"generators: [{name: a, certificate: {subject: {commonName: a}, duration: 59m, renewBefore: 4m}}]",
-		"generators: [{name: a, totp: {secretExpression: \"'x'\", period: 1500ms}}]",
 		"secrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
 		"secrets: [{name: a, data: [{key: k, value: \"'v'\"}]}]\nconfigMaps: [{name: a, data: [{key: k, value: \"'v'\"}]}]",
 	} {

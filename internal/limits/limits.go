@@ -120,10 +120,6 @@ const (
 	// HtpasswdWork is the number of users of an htpasswd, times 2 to the power of the cost. All hashes together take a
 	// second of CPU, for 16 users with a cost of 10.
 	HtpasswdWork = 1 << 14
-
-	// HashingMemory is the memory that all requests together use for Argon2id, of the 256Mi that a replica has. Further
-	// hashes wait.
-	HashingMemory = 19 << 20
 )
 
 // Limits of the text of an expression. The time of a check grows faster than linearly with the text, and a check

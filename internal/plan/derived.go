@@ -11,7 +11,7 @@ import (
 )
 
 // derivedKinds are the kinds of generators whose outputs are made from a source.
-var derivedKinds = []string{kindBcrypt, kindHtpasswd, kindArgon2id, kindPKCS12, kindJKS} //nolint:gochecknoglobals // a table
+var derivedKinds = []string{kindBcrypt, kindHtpasswd, kindPKCS12, kindJKS} //nolint:gochecknoglobals // a table
 
 // Source returns the expression for the source of a derived generator, or nil.
 func (m *Generator) Source() *expression.Expression {
@@ -50,9 +50,6 @@ func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.Er
 	case kindHtpasswd:
 		k, diagnostics := generator.CompileHtpasswd(at, g.Htpasswd)
 		return m.computed(diagnostics, k, g.Htpasswd, Computed{Slow: true})
-	case kindArgon2id:
-		k, diagnostics := generator.CompileArgon2id(at, g.Argon2id)
-		return m.computed(diagnostics, k, g.Argon2id, Computed{Slow: true})
 	case kindPKCS12:
 		k, diagnostics := generator.CompilePKCS12(at, g.PKCS12)
 		return m.computed(diagnostics, k, g.PKCS12, Computed{})
@@ -68,8 +65,6 @@ func derivation(g v1beta1.Generator) (text string, want expression.Want) {
 	switch {
 	case g.Bcrypt != nil:
 		return g.Bcrypt.SecretExpression, expression.WantText
-	case g.Argon2id != nil:
-		return g.Argon2id.SecretExpression, expression.WantText
 	case g.Htpasswd != nil:
 		return g.Htpasswd.SecretExpression, expression.WantTextMap
 	case g.PKCS12 != nil:
@@ -89,7 +84,6 @@ func (c *compiler) derive(m *Generator, g v1beta1.Generator) {
 	}
 	m.Late = true
 	x := c.output(source(m.Path.Child(m.Kind, "secretExpression"), text, want))
-	c.refuseTOTP(x)
 	c.refuseDerived(x)
 	if k, ok := m.Makes.(*Computed); ok {
 		k.Source = x
@@ -98,10 +92,16 @@ func (c *compiler) derive(m *Generator, g v1beta1.Generator) {
 
 // refuseDerived refuses the outputs of other derived generators, which are not known when a source is evaluated.
 func (c *compiler) refuseDerived(x *expression.Expression) {
-	c.refuseKinds(x, func(kind string) string {
-		if slices.Contains(derivedKinds, kind) {
-			return "it has a secretExpression itself: use what that reads"
+	if x == nil {
+		return
+	}
+	for _, u := range c.reading(x).uses {
+		switch m := c.generator(u.input); {
+		case u.variable == "":
+		case m == nil:
+			c.reportAt(u.place, "may not use %s: write the name of one generator", u)
+		case slices.Contains(derivedKinds, m.Kind):
+			c.reportAt(u.place, "may not use %s: it has a secretExpression itself: use what that reads", u)
 		}
-		return ""
-	})
+	}
 }

@@ -14,32 +14,21 @@ func TestSourcesOfGenerators(t *testing.T) {
 	const generators = `
 generators:
 - {name: admin, password: {}}
-- {name: otp, totp: {secretExpression: secrets.otp.seed}}
 - {name: hash, bcrypt: {secretExpression: secrets.hash.password + generated.admin.password}}
 `
 	const (
-		at       = "generators[3]."
-		noTOTP   = ": use a generator that is not a totp"
+		at       = "generators[2]."
 		noHash   = ": it has a secretExpression itself: use what that reads"
 		nameOne  = ": write the name of one generator"
 		noSource = `there is no variable nope: write text in its own quotes, as in "'some text'"`
 	)
-	totp := func(secret string) string {
-		return generators + "- {name: x, totp: {secretExpression: " + secret + "}}"
-	}
 	bcrypt := func(secret string) string {
 		return generators + "- {name: x, bcrypt: {secretExpression: " + secret + "}}"
 	}
 	checkCompiled(t, map[string]compiled{
-		"Secret":         {"a connection detail, also of a resource with the name of a generator", totp("secrets.otp.seed + secrets.hash.seed"), nil},
-		"Password":       {"a password is stored", totp("generated.admin.password"), nil},
-		"Hash":           {"a hash is stored", totp("generated.hash.hash"), nil},
-		"Token":          {"a token changes every 30 seconds", totp("generated.otp.token"), []string{at + "totp.secretExpression:1:14: may not use generated.otp.token" + noTOTP}},
-		"AnyGenerator":   {"it could be a token", totp(`"generated[composite.spec.x].seed"`), []string{at + "totp.secretExpression:1:28: may not use all of generated" + nameOne}},
-		"Wrong":          {"one diagnostic is enough", totp("nope"), []string{at + "totp.secretExpression:1:1: " + noSource}},
-		"HashOfSecret":   {"a connection detail, also of a resource with the name of a generator", bcrypt("secrets.otp.seed + secrets.hash.seed"), nil},
+		"HashOfSecret":   {"a connection detail, also of a resource with the name of a generator", bcrypt("secrets.admin.seed + secrets.hash.seed"), nil},
 		"HashOfPassword": {"a password is stored", bcrypt("generated.admin.password"), nil},
-		"HashOfToken":    {"a token changes every 30 seconds", bcrypt("generated.otp.token"), []string{at + "bcrypt.secretExpression:1:14: may not use generated.otp.token" + noTOTP}},
+		"AnyGenerator":   {"it could be a hash", bcrypt(`"generated[composite.spec.x].seed"`), []string{at + "bcrypt.secretExpression:1:28: may not use all of generated" + nameOne}},
 		"HashOfHash":     {"both are made at the same time", bcrypt("generated.hash.hash"), []string{at + "bcrypt.secretExpression:1:15: may not use generated.hash.hash" + noHash}},
 		"WrongHash":      {"one diagnostic is enough", bcrypt("nope"), []string{at + "bcrypt.secretExpression:1:1: " + noSource}},
 	})

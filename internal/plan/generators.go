@@ -32,14 +32,10 @@ const (
 	kindUUID        = "uuid"
 	kindSSHKey      = "sshKey"
 	KindCertificate = "certificate"
-	kindJWK         = "jwk"
-	kindWireGuard   = "wireGuard"
 	kindBcrypt      = "bcrypt"
 	kindHtpasswd    = "htpasswd"
-	kindArgon2id    = "argon2id"
 	kindPKCS12      = "pkcs12"
 	kindJKS         = "jks"
-	kindTOTP        = "totp"
 	KindResource    = "resource"
 )
 
@@ -109,9 +105,6 @@ func (m *Generator) LacksNamespace() bool {
 	return HasData(o.APIVersion, o.Kind) && m.Namespace == ""
 }
 
-// HasGenerations reports whether its outputs are stored.
-func (m *Generator) HasGenerations() bool { return m.Makes.Object() != Kind{} }
-
 // IsComputed reports whether the function itself generates the outputs.
 func (m *Generator) IsComputed() bool {
 	_, ok := m.Makes.(*Computed)
@@ -128,10 +121,10 @@ func (m *Generator) Certificate() *generator.Certificate {
 	return k
 }
 
-// A GeneratorKind is how a generator gets its outputs: a *Computed, a *Manifest, or a *OneTime. It is
-// chosen once, when the input is compiled.
+// A GeneratorKind is how a generator gets its outputs: a *Computed or a *Manifest. It is chosen once, when
+// the input is compiled.
 type GeneratorKind interface {
-	// Object returns the kind of a generation, or zero if there are no generations.
+	// Object returns the kind of a generation.
 	Object() Kind
 
 	// SignedBy returns the generator of the CA that signs a certificate, or an empty text.
@@ -165,14 +158,6 @@ func (*Computed) Object() Kind { return Kind{APIVersion: "v1", Kind: string(obje
 
 // SignedBy returns the generator of the CA, or an empty text.
 func (c *Computed) SignedBy() string { return c.ca }
-
-// A OneTime is a kind that returns one-time passwords, which are never stored.
-type OneTime struct {
-	noKind
-	*generator.TOTP
-
-	Secret *expression.Expression
-}
 
 func generatorsPath(i int) *field.Path { return field.NewPath("generators").Index(i) }
 
@@ -219,17 +204,6 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 		slow := g.Certificate.KeyType == "rsa"
 		return m.computed(diagnostics, k, g.Certificate,
 			Computed{Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"})
-	case kindJWK:
-		k, diagnostics := generator.CompileJWK(at, g.JWK)
-		return m.computed(diagnostics, k, g.JWK, Computed{Slow: generator.IsRSA(g.JWK.Algorithm)})
-	case kindWireGuard:
-		return m.computed(nil, &generator.WireGuard{}, g.WireGuard, Computed{})
-	case kindTOTP:
-		t, diagnostics := generator.CompileTOTP(at, g.TOTP)
-		if t != nil {
-			m.Makes, m.Keys = &OneTime{TOTP: t}, t.Keys()
-		}
-		return diagnostics
 	case KindResource:
 		base := &structpb.Struct{}
 		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // otherwise validate refuses it
@@ -322,13 +296,6 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 			c.refuseAllSecrets(m.Keepers)
 			m.Late = m.Late || c.isLate(m.Keepers)
 		}
-		if g.TOTP != nil {
-			x := c.output(source(m.Path.Child(kindTOTP, "secretExpression"), g.TOTP.SecretExpression, expression.WantText))
-			c.refuseTOTP(x)
-			if t, ok := m.Makes.(*OneTime); ok {
-				t.Secret = x
-			}
-		}
 		c.derive(m, g)
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
@@ -367,35 +334,6 @@ func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 	}
 }
 
-// refuseTOTP refuses a one-time password, which changes with time.
-func (c *compiler) refuseTOTP(x *expression.Expression) {
-	c.refuseKinds(x, func(kind string) string {
-		if kind == kindTOTP {
-			return "use a generator that is not a totp"
-		}
-		return ""
-	})
-}
-
-// refuseKinds refuses the outputs of generators of some kinds.
-func (c *compiler) refuseKinds(x *expression.Expression, refused func(kind string) (why string)) {
-	if x == nil {
-		return
-	}
-	for _, u := range c.reading(x).uses {
-		if u.variable == "" {
-			continue
-		}
-		why := "write the name of one generator"
-		if m := c.generator(u.input); m != nil {
-			why = refused(m.Kind)
-		}
-		if why != "" {
-			c.reportAt(u.place, "may not use %s: %s", u, why)
-		}
-	}
-}
-
 // checkGenerated refuses a generator that does not exist, and an output that it does not have.
 func (c *compiler) checkGenerated(x *expression.Expression) bool {
 	ok := true
@@ -410,9 +348,6 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 			ok = false
 			c.reportAt(Place(x, r), "there is no generator %q%s", name,
 				suggest.ThereAre(name, c.generatorNames(), noGenerators))
-		case m.Kind == kindTOTP && r.Variable != expression.Generated:
-			ok = false
-			c.reportAt(Place(x, r), "generator %q is a totp, which has no %s generation", name, r.Variable)
 		case m.ForEach != nil:
 			ok = c.checkItem(x, r, m) && ok
 		case r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):

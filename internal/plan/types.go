@@ -91,9 +91,6 @@ func (p *Plan) neededExpressions() []*expression.Expression { //nolint:gocyclo /
 	for _, m := range p.Generators {
 		add(m.ForEach.expressions()...)
 		add(m.Keepers)
-		if t, ok := m.Makes.(*OneTime); ok {
-			add(t.Secret)
-		}
 		add(m.Source())
 	}
 	return out

@@ -20,9 +20,8 @@ func kindsOf(g v1beta1.Generator) []string {
 	var out []string
 	for kind, set := range map[string]bool{
 		kindPassword: g.Password != nil, kindUUID: g.UUID != nil, kindSSHKey: g.SSHKey != nil,
-		KindCertificate: g.Certificate != nil, kindJWK: g.JWK != nil, kindWireGuard: g.WireGuard != nil,
-		kindBcrypt: g.Bcrypt != nil, kindHtpasswd: g.Htpasswd != nil, kindArgon2id: g.Argon2id != nil,
-		kindPKCS12: g.PKCS12 != nil, kindJKS: g.JKS != nil, kindTOTP: g.TOTP != nil, KindResource: g.Resource != nil,
+		KindCertificate: g.Certificate != nil, kindBcrypt: g.Bcrypt != nil, kindHtpasswd: g.Htpasswd != nil,
+		kindPKCS12: g.PKCS12 != nil, kindJKS: g.JKS != nil, KindResource: g.Resource != nil,
 	} {
 		if set {
 			out = append(out, kind)

@@ -68,13 +68,6 @@ func TestCompileVerification(t *testing.T) {
 			"one of them would have no effect", generator("resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: resource.ok}, readyExpression: resource.ok"),
 			[]string{at + "readyExpression: must not also be set below resource: keep one of them"},
 		},
-		"TOTP": {
-			"a token is not stored", generator("totp: {secretExpression: secrets.db.seed}, readyExpression: generation.number == 1"),
-			[]string{
-				`variables[0].value:1:16: generator "admin" is a totp, which has no candidate generation`,
-				at + "readyExpression: must not be set for totp, which creates no generations",
-			},
-		},
 		"AbandonsNothing": {
 			"each generation is in use at once", password("abandonAfter: 15m"),
 			[]string{at + "abandonAfter: has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"},

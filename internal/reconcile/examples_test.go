@@ -161,9 +161,6 @@ func expressionsOf(p *plan.Plan) []*expression.Expression {
 	}
 	for _, m := range p.Generators {
 		out = append(out, m.Keepers)
-		if t, ok := m.Makes.(*plan.OneTime); ok {
-			out = append(out, t.Secret)
-		}
 	}
 	for _, e := range p.Exports {
 		out = append(out, e.Metadata.NameExpr, e.Metadata.NamespaceExpr, e.Metadata.LabelsExpression, e.Metadata.AnnotationsExpression)

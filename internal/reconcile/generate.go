@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -73,8 +72,6 @@ func generate(
 	g.nameComposed()
 	g.saveStates()
 	g.recordCurrent()
-	s = s.withGenerations(g.generations)
-	g.addTokens(s)
 	return g.generations, s.withGenerations(g.generations), nil
 }
 
@@ -113,13 +110,12 @@ func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed pla
 	}
 }
 
-// inOrder returns the generators that have generations. A generator that signs comes before the generators that it
+// inOrder returns the generators in the order of their steps. A generator that signs comes before the generators that it
 // signs. Derived generators come last: their sources read the outputs of the others.
 func inOrder(generators []plan.Generator) (independent, derived []*plan.Generator) {
 	var signed []*plan.Generator
 	for i := range generators {
 		switch m := &generators[i]; {
-		case !m.HasGenerations():
 		case m.Source() != nil:
 			derived = append(derived, m)
 		case m.Makes.SignedBy() != "":
@@ -270,41 +266,4 @@ func (s *session) withGenerations(made generations) *session {
 		o.Generated, o.Previous = withItems(made.outputs, made.lists), withItems(made.previous, made.lists)
 		o.Candidate = withItems(made.candidates, made.lists)
 	})
-}
-
-// addTokens adds the current one-time passwords to the outputs. They are never stored.
-func (g *stepper) addTokens(s *session) {
-	outputs := maps.Clone(g.outputs)
-	for i := range g.plan.Generators {
-		m := &g.plan.Generators[i]
-		t, ok := m.Makes.(*plan.OneTime)
-		if !ok {
-			continue
-		}
-		token, err := g.token(s.forItem(m.Item), t)
-		outputs[m.Name] = observation.Generated{Outputs: token}
-		if err != nil {
-			why := because("", err)
-			outputs[m.Name] = observation.Generated{Waits: why.text()}
-			g.report(why.outcome(m.String(), "produces no token", false))
-		}
-	}
-	g.outputs = outputs
-}
-
-func (g *stepper) token(s *session, t *plan.OneTime) (observation.Details, error) {
-	path := t.Secret.Source().Path
-	secret, ok, err := valueOf(s, t.Secret, s.scope(""), t.Secret.Name)
-	if err == nil && !ok {
-		err = expression.NewWaiting(path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	outputs, left, err := t.Make(secret, g.req.Now)
-	if err != nil {
-		return nil, failed(path, "%s", err.Error())
-	}
-	g.schedule(g.req.Now.Add(left))
-	return revealed(outputs), nil
 }

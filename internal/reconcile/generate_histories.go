@@ -34,7 +34,7 @@ type histories struct {
 	reply
 
 	byGenerator    map[string]*history
-	wanted         map[string]*wantedGeneration // by generator in the input, without totp generators
+	wanted         map[string]*wantedGeneration // by generator in the input
 	missingLookUps []string                     // lookups that every step needs
 	named          map[string]bool              // UIDs of the generations that exports name
 	accepted       map[string]bool              // UIDs that the owner of the composite accepts
@@ -95,10 +95,9 @@ func readHistories(
 		h.report(Outcome{Message: wrong, Warn: true, Author: true})
 	}
 	for i := range p.Generators {
-		if m := &p.Generators[i]; m.HasGenerations() {
-			list, _, _ := plan.SplitItem(m.Name)
-			h.wanted[m.Name] = h.wantedOf(m, cmp.Or(tokens[m.Name], tokens[list]))
-		}
+		m := &p.Generators[i]
+		list, _, _ := plan.SplitItem(m.Name)
+		h.wanted[m.Name] = h.wantedOf(m, cmp.Or(tokens[m.Name], tokens[list]))
 	}
 	h.lookUpRecorded()
 	h.lookUpAccepted()
@@ -121,19 +120,10 @@ func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\n' }
 func (h *historyReader) history(name string) *history {
 	if h.byGenerator[name] == nil {
 		h.byGenerator[name] = &history{
-			name: name, generator: h.generatorOf(name), numbers: map[int]bool{}, offered: map[string]int{},
+			name: name, generator: h.plan.Generator(name), numbers: map[int]bool{}, offered: map[string]int{},
 		}
 	}
 	return h.byGenerator[name]
-}
-
-// generatorOf returns the generator of generations, or nil if the input does not have it, or if it has no generations
-// anymore.
-func (h *historyReader) generatorOf(name string) *plan.Generator {
-	if m := h.plan.Generator(name); m != nil && m.HasGenerations() {
-		return m
-	}
-	return nil
 }
 
 // readExport reads which generations an export has values of.
@@ -146,7 +136,7 @@ func (h *historyReader) readExport(e plan.Export, at placement) {
 		}
 		for _, name := range e.Generators {
 			switch f, ok := said[name]; {
-			case h.generatorOf(name) == nil: // a token is not recorded
+			case h.plan.Generator(name) == nil: // an item that its list does not have
 			case !ok && !at.unlisted:
 				h.history(name).unrecorded = true
 			default: // also while the composite does not list the export
@@ -226,7 +216,7 @@ func (h *historyReader) readObserved(composed string, id identified) {
 	if h.elsewhere(id.generator) || id.claimed && h.placed[composed] { // it is the object of an export
 		return
 	}
-	k := readGeneration(h.generatorOf(id.generator), id.generator, id.number, id.Resource, true)
+	k := readGeneration(h.plan.Generator(id.generator), id.generator, id.number, id.Resource, true)
 	_, kind, _, name := object.Identity(k.object)
 	h.observed[resourceRef{kind, name}], h.shown[k.id()] = true, true
 	if !h.composes(composed) {
@@ -306,7 +296,7 @@ func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens ma
 			m = p.List(name)
 		}
 		switch {
-		case m != nil && m.HasGenerations() && token != "":
+		case m != nil && token != "":
 			tokens[name] = generator.Hash(s.salt(), name, token)
 		case token == "":
 			example := "admin"
@@ -314,8 +304,6 @@ func readTokens(s *session, p *plan.Plan, has func(name string) bool) (tokens ma
 				example = p.Generators[0].Name
 			}
 			refuse("must be <generator>=<anything new>, for example %s=1", example)
-		case m != nil:
-			refuse("names %s, which is a totp generator and has no generations", m)
 		case len(p.Generators) > 0 && !has(name):
 			refuse("names a generator that this step does not have. This step has: %s",
 				plan.Shorten(plan.NamesOf(p.Generators), ", "))

@@ -70,9 +70,6 @@ func keptItems(m *plan.Generator, why *reasons, kept []string) Outcome {
 // observedKeys returns the keys of the items of a list that may have generations: those that are observed, that exports
 // recorded, or that the composite lists.
 func (s *session) observedKeys(m *plan.Generator, seen composedResources) []string {
-	if !m.HasGenerations() {
-		return nil
-	}
 	keys := map[string]bool{}
 	add := func(name string) {
 		if list, key, ok := plan.SplitItem(name); ok && list == m.Name {

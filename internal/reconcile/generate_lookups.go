@@ -64,7 +64,7 @@ func requirementOf(ref generator.Reference) Requirement {
 
 // addFound adds an object that was looked up.
 func (h *historyReader) addFound(name string, number int, o wire.Struct, listed bool) {
-	k := readGeneration(h.generatorOf(name), name, number, observation.Resource{Object: o}, listed)
+	k := readGeneration(h.plan.Generator(name), name, number, observation.Resource{Object: o}, listed)
 	composed := object.CompositionResourceName(o)
 	shown, ok := h.req.Observation.Resources[composed]
 	// Crossplane keeps the name of the object that it shows.

@@ -38,7 +38,6 @@ func TestCompileGenerators(t *testing.T) {
 		badName  = "must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
 		once     = "has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 		without  = "has no effect without refreshPolicy Periodic: set it, or leave the interval out"
-		totp     = "must not be set for totp, which creates no generations"
 		interval = "must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
 	)
 	refusals{
@@ -69,9 +68,9 @@ func TestCompileGenerators(t *testing.T) {
 		},
 		"Kinds": {
 			reason: "just one of them",
-			input:  `generators: [{name: a}, {name: b, password: {}, uuid: {}}, {name: c, totp: {secretExpression: "'x'"}, sshKey: {}, certificate: {subject: {commonName: x}}}]`,
+			input:  `generators: [{name: a}, {name: b, password: {}, uuid: {}}, {name: c, sshKey: {}, certificate: {subject: {commonName: x}}}]`,
 			want: []string{
-				"generators[0]: must have password, uuid, sshKey, certificate, jwk, wireGuard, bcrypt, htpasswd, argon2id, pkcs12, jks, totp or resource",
+				"generators[0]: must have password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks or resource",
 				"generators[1].uuid: must not be set together with password: keep one of them",
 				"generators[2].sshKey: must not be set together with certificate: keep one of them",
 			},
@@ -185,32 +184,11 @@ generators:
 		},
 		"KindsOwnFaults": {
 			reason: "those of each kind have its path",
-			input:  `generators: [{name: a, password: {length: 0}}, {name: b, sshKey: {bits: 1}}, {name: c, certificate: {}}, {name: d, totp: {secretExpression: "'x'", digits: 5}}]`,
+			input:  `generators: [{name: a, password: {length: 0}}, {name: b, sshKey: {bits: 1}}, {name: c, certificate: {}}]`,
 			want: []string{
 				"generators[0].password.length: is 0: must be 1 to 1024",
 				"generators[1].sshKey.bits: must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa",
 				"generators[2].certificate.subject: must be set for a self-signed certificate, because it is also the issuer: set commonName",
-				"generators[3].totp.digits: is 5: must be 6, 7 or 8",
-			},
-		},
-		"TOTP": {
-			reason: "it creates no generation that could be refreshed, kept or lie somewhere",
-			input: `
-generators:
-- {name: a, totp: {}}
-- {name: b, totp: {secretExpression: "'x'"}, refreshPolicy: OnChange}
-- {name: c, totp: {secretExpression: "'x'"}, refreshPolicy: Periodic, refreshInterval: 1h}
-- {name: d, totp: {secretExpression: "'x'"}, gracePeriod: 0s, namespace: x}
-- {name: e, totp: {secretExpression: "'x'"}, refreshInterval: 1h, keepersExpression: "1"}`,
-			want: []string{
-				"generators[0].totp.secretExpression: must be set, for example secrets.db.otp",
-				"generators[1].refreshPolicy: " + totp,
-				"generators[2].refreshPolicy: " + totp,
-				"generators[2].refreshInterval: " + totp,
-				"generators[3].namespace: " + totp,
-				"generators[3].gracePeriod: " + totp,
-				"generators[4].refreshInterval: " + totp,
-				"generators[4].keepersExpression: " + totp,
 			},
 		},
 	}.run(t)
@@ -394,7 +372,7 @@ func TestCompileGeneratorExpressions(t *testing.T) {
 	const (
 		secretly = ", but secret data may flow only into the data of Secrets: leave it out"
 		unknown  = ": its outputs are not known yet: use them where they are exported"
-		gens     = "generators:\n- {name: word, password: {}}\n- {name: key, sshKey: {}}\n- {name: otp, totp: {secretExpression: \"'x'\"}}\n- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}\n"
+		gens     = "generators:\n- {name: word, password: {}}\n- {name: key, sshKey: {}}\n- {name: otp, uuid: {}}\n- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}\n"
 	)
 	refusals{
 		"Keepers": {
@@ -486,39 +464,21 @@ generators:
 				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: only candidate.d is the generation to verify",
 			},
 		},
-		"Token": {
-			reason: "of another token there would be an order, or none; an unnamed generator may be one",
-			input: gens + `
-- {name: a, totp: {secretExpression: generated.otp.token}}
-- {name: b, totp: {secretExpression: generated.b.token}}
-- {name: c, totp: {secretExpression: variables.v}}
-- {name: d, totp: {secretExpression: "generated[composite.spec.x].token"}}
-- {name: e, totp: {secretExpression: "5"}}
-variables: [{name: v, value: generated.otp.token}]`,
-			want: []string{
-				"generators[4].totp.secretExpression:1:14: may not use generated.otp.token: use a generator that is not a totp",
-				"generators[5].totp.secretExpression:1:12: may not use generated.b.token: use a generator that is not a totp",
-				"generators[6].totp.secretExpression:1:10: may not use generated.otp.token: use a generator that is not a totp",
-				"generators[7].totp.secretExpression:1:28: may not use all of generated: write the name of one generator",
-				"generators[8].totp.secretExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
-			},
-		},
 		"Derived": {
-			reason: "derived generators are stepped after all others, and a token changes without end",
+			reason: "derived generators are stepped after all others",
 			input: gens + `
 - {name: a, bcrypt: {secretExpression: generated.word.password}}
-- {name: b, argon2id: {secretExpression: generated.a.hash}}
+- {name: b, bcrypt: {secretExpression: generated.a.hash}}
 - {name: c, htpasswd: {secretExpression: "{'me': generated.c.auth}"}}
 - {name: d, jks: {secretExpression: generated.word.password}}
 - {name: e, pkcs12: {secretExpression: variables.v}}
 - {name: f, bcrypt: {secretExpression: "{'a': 'b'}", cost: 99}}
-- {name: g, totp: {secretExpression: generated.a.hash}}
-variables: [{name: v, value: "{'tls.crt': generated.otp.token, 'tls.key': generated.word.password}"}]`,
+variables: [{name: v, value: "{'tls.crt': generated.a.hash, 'tls.key': generated.word.password}"}]`,
 			want: []string{
-				"generators[5].argon2id.secretExpression:1:12: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
+				"generators[5].bcrypt.secretExpression:1:12: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
 				"generators[6].htpasswd.secretExpression:1:19: may not use generated.c.auth: it has a secretExpression itself: use what that reads",
 				"generators[7].jks.secretExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
-				"generators[8].pkcs12.secretExpression:1:10: may not use generated.otp.token: use a generator that is not a totp",
+				"generators[8].pkcs12.secretExpression:1:10: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
 				"generators[9].bcrypt.secretExpression:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
 				"generators[9].bcrypt.cost: is 99: must be from 4 to 12",
 			},
@@ -528,7 +488,7 @@ variables: [{name: v, value: "{'tls.crt': generated.otp.token, 'tls.key': genera
 			input: `
 generators:
 - {name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: generation.number}
-- {name: b, totp: {secretExpression: generation.id}}
+- {name: b, bcrypt: {secretExpression: generation.id}}
 - {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {a: generation.id}}}
 variables: [{name: v, value: generation}]
 secrets: [{name: s, metadata: {nameExpression: generation.id}, data: [{key: k, value: generation.id}]}]
@@ -537,7 +497,7 @@ status: [{fieldPath: a, value: generation.number}]`,
 			want: []string{
 				"variables[0].value:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
 				"generators[0].keepersExpression:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
-				"generators[1].totp.secretExpression:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
+				"generators[1].bcrypt.secretExpression:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
 				"generators[2].resource.outputs[a]:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
 				"secrets[0].metadata.nameExpression:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
 				"secrets[0].data[0].value:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
@@ -557,8 +517,7 @@ secrets:
   - {key: c, value: "generated.?wrod.?password"}
   - {key: d, value: generated.word.pasword}
   - {key: e, value: generated.key.public}
-  - {key: f, value: "has(generated.otp.tokne) ? 'a' : 'b'"}
-  - {key: g, value: previous.otp.token}
+  - {key: f, value: "has(generated.otp.uid) ? 'a' : 'b'"}
   - {key: h, value: generated.user.anything}`,
 			want: []string{
 				`variables[0].value:1:14: there is no generator "wrd": did you mean word?`,
@@ -567,8 +526,7 @@ secrets:
 				`secrets[0].data[2].value:1:16: there is no generator "wrod": did you mean word?`,
 				`secrets[0].data[3].value:1:15: generator "word" has no output "pasword": did you mean password?`,
 				`secrets[0].data[4].value:1:14: generator "key" has no output "public": there are privateKey, publicKey`,
-				`secrets[0].data[5].value:1:4: generator "otp" has no output "tokne": did you mean token?`,
-				`secrets[0].data[6].value:1:13: generator "otp" is a totp, which has no previous generation`,
+				`secrets[0].data[5].value:1:4: generator "otp" has no output "uid": did you mean uuid?`,
 			},
 		},
 		"UnknownAtAll": {
@@ -615,11 +573,6 @@ secrets:
 				`secrets[0].data[0].value:1:7: "generated/word/1" is a generation: read it as generated.word`,
 				`secrets[1].dataFrom[0].extract.key: "generated/word/2" is a generation: read it as generated.word`,
 			},
-		},
-		"ExtractOfTOTP": {
-			reason: "a token has none before it",
-			input:  gens + "secrets: [{name: s, dataFrom: [{extract: {key: previous.otp}}]}]",
-			want:   []string{`secrets[0].dataFrom[0].extract.key: generator "otp" is a totp, which has no previous generation`},
 		},
 		"Names": {
 			reason: "generations have them",
@@ -759,8 +712,8 @@ generators:
 - {name: e, sshKey: {type: rsa, bits: 2048, comment: c}}
 - {name: f, certificate: {ca: g, dnsNames: [a.b], ipAddresses: [10.0.0.1], duration: 240h, keyType: rsa}}
 - {name: g, certificate: {isCA: true, subject: {commonName: x, organizations: [o]}}}
-- {name: h, totp: {secretExpression: secret.seed, digits: 8, period: 1m, algorithm: SHA512}}
-- {name: i, totp: {secretExpression: generated.a.password}, refreshPolicy: CreatedOnce}
+- {name: h, bcrypt: {secretExpression: secret.password, cost: 12}}
+- {name: i, bcrypt: {secretExpression: generated.a.password}, refreshPolicy: CreatedOnce}
 - {name: j, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}`),
 		},
 		"Names": {
@@ -1266,7 +1219,6 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default"},
 		"ClusterSet":    {"and any will do", "namespace: other, uuid: {}", cluster, ""},
 		"ClusterWide":   {"a resource may also be cluster-scoped", "resource: {manifest: {apiVersion: example.org/v1, kind: User}}", cluster, ""},
-		"ClusterTOTP":   {"a token is stored nowhere", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", cluster, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.objects).call(t)
@@ -1300,7 +1252,6 @@ func TestRunLooksUpGenerations(t *testing.T) {
 		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
 		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "User xr-a-1, User xr-a-2-62a3c32dc9"},
 		"File":          {"nothing refers to a composite without a UID", "uuid: {}", file, "Secret team/xr-a-1, Secret team/xr-a-2-e9eb02ac82"},
-		"TOTP":          {"no generation is made of it", "totp: {secretExpression: \"'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'\"}", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.objects)

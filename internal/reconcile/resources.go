@@ -271,7 +271,7 @@ func (c composite) controls(o wire.Struct) bool {
 
 // namePrefix returns the prefix of the names of generations. It is empty if the input chooses their names.
 func (c composite) namePrefix(m *plan.Generator) string {
-	if !m.HasGenerations() || m.Makes.Names() {
+	if m.Makes.Names() {
 		return ""
 	}
 	return c.name + "-" + plan.ObjectName(m.Name) + "-"

@@ -102,7 +102,7 @@ func TestExplainGraphSecrets(t *testing.T) {
 		"variables.host -> variables.url":                          false,
 		"resources.db.status.atProvider.address -> variables.host": false,
 		"generator admin -> generated.admin.password":              true,
-		"generated.admin.password -> generator otp":                true,
+		"generated.admin.password -> generator hash":               true,
 		"secrets.db.username -> user":                              false, // nonSensitive says so
 		"user -> ConfigMap settings":                               false,
 		"environment.region -> region":                             false,

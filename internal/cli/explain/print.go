@@ -175,11 +175,7 @@ func costText(c expression.Cost) string {
 }
 
 func (p *printer) generator(g inspect.ExplainedGenerator) {
-	makes := "computed again in each period, and not stored"
-	if g.Makes != "" {
-		makes = "each generation of which is a " + g.Makes
-	}
-	p.section("Generator %q (%s), of type %s, %s", g.Name, g.Path, g.Type, makes)
+	p.section("Generator %q (%s), of type %s, each generation of which is a %s", g.Name, g.Path, g.Type, g.Makes)
 	if g.ForEach != "" {
 		p.line(1, "there is one for each item of %s", g.ForEach)
 	}

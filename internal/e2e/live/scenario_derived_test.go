@@ -20,12 +20,9 @@ generators:
 - {name: admin, password: {length: 24, symbols: 0, prefix: hush-}}
 - {name: hash, bcrypt: {secretExpression: generated.admin.password}}
 - {name: users, htpasswd: {secretExpression: "{'app': secrets.login.password}"}}
-- {name: argon, argon2id: {secretExpression: secrets.login.password}}
 - {name: server, certificate: {subject: {commonName: app.example.org}, dnsNames: [app.example.org]}, refreshPolicy: CreatedOnce}
 - {name: p12, pkcs12: {secretExpression: generated.server}}
 - {name: jks, jks: {secretExpression: generated.server}}
-- {name: signer, jwk: {algorithm: ES256}}
-- {name: tunnel, wireGuard: {}}
 secrets:
 - name: connection
   data:
@@ -34,17 +31,16 @@ secrets:
 - name: proxy
   data:
   - {key: password, value: secrets.login.password}
-  - valueMap: "{'auth': generated.users.auth, 'argon': generated.argon.hash}"
+  - {key: auth, value: generated.users.auth}
 - name: keystores
   data:
   - {key: tls.crt, value: "generated.server['tls.crt']"}
   - valueMap: generated.p12
   - {key: keystore.jks, value: "generated.jks['keystore.jks']"}
-  - valueMap: "{'jwk': generated.signer.jwk, 'jwks': generated.signer.jwks, 'wg': generated.tunnel.privateKey}"
 `
 
 // derivedSecrets is the number of the generators and exports of derivedOutputs.
-const derivedSecrets = 9 + 3
+const derivedSecrets = 6 + 3
 
 // Outputs that are made from a secret are stored, and are made again only when the secret changes. A Secret never has a
 // password beside the hash of another one.
