@@ -265,7 +265,7 @@ func (r runner) run(t *testing.T, page string, c pages.Command) (string, bool) {
 func (r runner) checkGo(t *testing.T, place, text string) {
 	t.Helper()
 	var folders, names []string
-	flag := ""
+	flag, module := "", ""
 	for _, word := range strings.Fields(strings.ReplaceAll(text, "'", "")) {
 		name, value, assigned := strings.Cut(word, "=")
 		switch {
@@ -273,8 +273,10 @@ func (r runner) checkGo(t *testing.T, place, text string) {
 			names = append(names, value)
 		case flag == "-run" || flag == "-bench":
 			names = append(names, word)
-		case flag == "-C" || strings.HasPrefix(word, "./"):
-			folders = append(folders, strings.TrimSuffix(word, "..."))
+		case flag == "-C":
+			module = word
+		case strings.HasPrefix(word, "./") || word == ".":
+			folders = append(folders, filepath.Join(module, strings.TrimSuffix(word, "...")))
 		}
 		flag = word
 	}

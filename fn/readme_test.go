@@ -79,8 +79,8 @@ func TestReadmeTestCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := regexp.MustCompile(`(?m)^\s*(go|apt-get) .*$`).FindString(string(ci))
-	if diff := cmp.Diff(shown[1], first); diff != "" {
+	first := regexp.MustCompile(`(?m)^\s*(?:go|apt-get) .*$`).FindString(string(ci))
+	if diff := cmp.Diff(shown[1], strings.TrimSpace(first)); diff != "" {
 		t.Errorf("-README, +first command of .ci/run:\n%s", diff)
 	}
 	before, _, _ := strings.Cut(string(ci), first)

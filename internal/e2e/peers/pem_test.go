@@ -1,10 +1,4 @@
-//go:build peers
-
-// Tests that compare the results with OpenSSL. Not every machine has it, so these tests have a build tag instead of
-// passing without it:
-//
-//	go test -tags peers ./internal/pem
-package pem_test
+package peers
 
 import (
 	"os"
