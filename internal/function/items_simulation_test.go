@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // itemsInput has an export with a list. The composite has the list.
@@ -64,7 +65,7 @@ type itemsHistory struct {
 // that Crossplane read are known, and no item has the object's key. In the end, each item with a good key has its
 // object, and there are no others once all keys are known.
 func TestItemsSimulation(t *testing.T) {
-	for seed := range uint64(itemHistories) {
+	for seed := range proof.Count("SIM_HISTORIES", itemHistories/4, itemHistories) {
 		h := &itemsHistory{ControlPlane: functiontest.NewControlPlane(t, itemsInput), rng: rand.New(rand.NewPCG(seed, 7))}
 		h.input = functiontest.Parse(t, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+itemsInput)
 		h.versions, h.stops, h.Rand, h.Foreground = []itemsVersion{{}}, true, h.rng, true

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/definition"
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // A mutation of an input, made in place.
@@ -182,7 +183,7 @@ func TestSchemaAgreesWithFunction(t *testing.T) {
 	if len(all) < 1000 {
 		t.Fatalf("want at least 1000 mutations, got %d", len(all))
 	}
-	for i := range all {
+	for i := 0; i < len(all); i += proof.Step(8) {
 		input, all := m.input(t)
 		all[i].make()
 		m.agree(t, input, all[i].name)
@@ -258,7 +259,7 @@ func TestRulesAreEnforced(t *testing.T) {
 		maps.Copy(told, found)
 	}
 	_, all := m.input(t)
-	for i := range all {
+	for i := 0; i < len(all); i += proof.Step(8) {
 		input, all := m.input(t)
 		all[i].make()
 		try(all[i].name, input)
@@ -286,7 +287,7 @@ func TestRulesAreEnforced(t *testing.T) {
 		try(body, documents(t, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+body)[0])
 	}
 	for _, rule := range texts(t) {
-		if !told[rule] {
+		if !told[rule] && proof.Whole() {
 			t.Errorf("no input breaks rule %q", rule)
 		}
 	}

@@ -11,14 +11,19 @@ func Whole() bool { return os.Getenv("FUNCTION_EXPORT_TESTS") == "whole" }
 
 // Part returns all cases if the tests run as a whole, and otherwise the first one and each nth one after it.
 func Part[T any](all []T, nth int) []T {
-	if Whole() {
-		return all
-	}
 	var out []T
-	for i := 0; i < len(all); i += nth {
+	for i := 0; i < len(all); i += Step(nth) {
 		out = append(out, all[i])
 	}
 	return out
+}
+
+// Step returns 1 if the tests run as a whole, and otherwise nth.
+func Step(nth int) int {
+	if Whole() {
+		return 1
+	}
+	return nth
 }
 
 // Count returns how many histories a test plays: the number in the environment variable if it is set, and otherwise
