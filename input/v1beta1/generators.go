@@ -201,8 +201,6 @@ type RotationWindow struct {
 }
 
 // A PasswordGenerator creates a password.
-//
-// +kubebuilder:validation:XValidation:rule="(has(self.length) ? self.length : 24) >= (has(self.digits) ? self.digits : 0) + (has(self.symbols) ? self.symbols : 0)",message="length must be at least the sum of digits and symbols"
 type PasswordGenerator struct {
 	// The length of the password without prefix and suffix. If it is not set, it is 24.
 	// +optional
@@ -269,8 +267,6 @@ type UUIDGenerator struct{}
 // An SSHKeyGenerator creates an SSH key pair. The outputs are `privateKey` and `publicKey`.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'ed25519') || !has(self.bits)",fieldPath=".bits",message="must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa"
-// +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'rsa') || self.bits in [2048, 3072, 4096]",fieldPath=".bits",message="must be 2048, 3072 or 4096 for type rsa"
-// +kubebuilder:validation:XValidation:rule="!(has(self.bits) && has(self.type) && self.type == 'ecdsa') || self.bits in [256, 384, 521]",fieldPath=".bits",message="must be 256, 384 or 521 for type ecdsa"
 // +kubebuilder:validation:XValidation:rule="!(has(self.format) && self.format == 'PKCS1') || (has(self.type) && self.type == 'rsa')",fieldPath=".format",message="must not be PKCS1 for this type, because only RSA keys have that format: set type to rsa, or format to PKCS8"
 type SSHKeyGenerator struct {
 	// The type of the key. If it is not set, it is `ed25519`.
@@ -282,6 +278,7 @@ type SSHKeyGenerator struct {
 	// The size of the key: 2048, 3072 or 4096 for `rsa`, and 256, 384 or 521 for `ecdsa`. If it is not set, it
 	// is 3072 for `rsa` and 256 for `ecdsa`.
 	// +optional
+	// +kubebuilder:validation:Enum=256;384;521;2048;3072;4096
 	Bits *uint64 `json:"bits,omitempty"`
 
 	// The comment of the public key. If it is not set, the key has no comment.

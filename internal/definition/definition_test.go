@@ -1,6 +1,9 @@
 package definition
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +34,37 @@ func TestExports(t *testing.T) {
 		}
 	}
 	walk("", Exports())
+}
+
+// The CLI of Crossplane reads the numbers of an input in a Composition as floats. A rule that reads an integer then fails,
+// because Kubernetes declares it as an int.
+func TestRulesReadNoNumbers(t *testing.T) {
+	presence := regexp.MustCompile(`has\([^)]*\)`)
+	var walk func(at string, s *Schema) (numbers []string)
+	walk = func(at string, s *Schema) (numbers []string) {
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			below := walk(at+"."+name, s.Properties[name])
+			if s.Properties[name].Type == "integer" {
+				below = append(below, name)
+			}
+			numbers = append(numbers, below...)
+		}
+		if s.Items != nil {
+			numbers = append(numbers, walk(at+"[]", s.Items)...)
+		}
+		for _, r := range s.Rules {
+			text := presence.ReplaceAllString(r.Text, "")
+			for _, name := range numbers {
+				if regexp.MustCompile(`\.` + name + `\b`).MatchString(text) {
+					t.Errorf("%s: a rule reads the number %s: check it in the plan: %s", at, name, r.Text)
+				}
+			}
+		}
+		return numbers
+	}
+	if numbers := walk("", Exports()); len(numbers) < 5 {
+		t.Errorf("want the integers of the input, got %v", numbers)
+	}
 }
 
 func TestParse(t *testing.T) {

@@ -40,6 +40,34 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestValidateCompositions validates the Compositions themselves. The CLI also validates the inputs in them, and reads
+// their numbers as floats, so a rule of the schema that reads an integer fails there.
+func TestValidateCompositions(t *testing.T) {
+	p := PeersForTest(t)
+
+	for name, dir := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			inputs := 0
+
+			for _, r := range report(t, p, schema, filepath.Join(dir, "composition.yaml")) {
+				if r.Kind != "Exports" { // without a schema
+					continue
+				}
+
+				inputs++
+
+				if diff := cmp.Diff([]string(nil), r.faults()); diff != "" {
+					t.Errorf("-want, +got:\n%s", diff)
+				}
+			}
+
+			if inputs == 0 {
+				t.Error("no input is validated")
+			}
+		})
+	}
+}
+
 // TestValidateRefuses guards TestValidate: a validation that never finds an error would pass it.
 func TestValidateRefuses(t *testing.T) {
 	p := PeersForTest(t)
@@ -170,10 +198,23 @@ func validated(t *testing.T, p Peers, schemas string, objects []*unstructured.Un
 	path := filepath.Join(t.TempDir(), "objects.yaml")
 	writeObjects(t, path, objects)
 
+	out := report(t, p, schemas, path, "--error-on-missing-schemas")
+	if len(out) != len(objects) {
+		t.Fatalf("the report is about %d objects, not %d", len(out), len(objects))
+	}
+
+	return out
+}
+
+// report runs crossplane resource validate on a file.
+func report(t *testing.T, p Peers, schemas, path string, flags ...string) []validation {
+	t.Helper()
+
 	// An empty image keeps it from downloading the schemas of Crossplane itself.
 	// Its exit code says no more than its report.
-	out, _ := run(t, p.CLI, "resource", "validate", schemas, path, "--output=json",
-		"--error-on-missing-schemas", "--crossplane-image=", "--cache-dir="+t.TempDir())
+	out, _ := run(t, p.CLI, append([]string{
+		"resource", "validate", schemas, path, "--output=json", "--crossplane-image=", "--cache-dir=" + t.TempDir(),
+	}, flags...)...)
 
 	var report struct {
 		Resources []validation `json:"resources"`
@@ -181,10 +222,6 @@ func validated(t *testing.T, p Peers, schemas string, objects []*unstructured.Un
 
 	if err := json.Unmarshal([]byte(out.stdout), &report); err != nil {
 		t.Fatalf("cannot read the report: %v\n%s%s", err, out.stdout, out.stderr)
-	}
-
-	if len(report.Resources) != len(objects) {
-		t.Fatalf("the report is about %d objects, not %d:\n%s", len(report.Resources), len(objects), out.stdout)
 	}
 
 	return report.Resources

@@ -12,11 +12,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
-	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // Known describes the objects that an input reads. All fields are optional: the check does not refuse
@@ -77,9 +75,6 @@ func KindsRead(p *plan.Plan) []plan.Kind {
 // the types of the valid parts of an invalid input. If both have a diagnostic at one position, Check returns only
 // that of CheckTypes, which knows more. known returns what is known about a plan, which may be partial.
 func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known) diagnostic.List {
-	if _, size := plan.DigestOf(wire.Of(input)); size > limits.InputBytes {
-		return plan.TooLarge(size)
-	}
 	p, diagnostics := plan.CompilePartly(ctx, env, input)
 	if p == nil {
 		return diagnostics

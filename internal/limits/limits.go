@@ -290,3 +290,12 @@ const (
 	// MessageItems is how many items one message lists. Further items are only counted.
 	MessageItems = 10
 )
+
+// Limits of the files of commands. A pull request can change the files that a command reads in CI.
+const (
+	// FileBytes is the size of one file. The definitions of the largest provider have about 40 MB.
+	FileBytes = 64 << 20
+
+	// FileDocuments is how many documents one file may have. A hundred thousand small ones take a few seconds.
+	FileDocuments = 100_000
+)

@@ -42,15 +42,15 @@ func NewCache(env *expression.Environment) *Cache {
 func (c *Cache) Get(input wire.Struct) (p *Plan, diagnostics diagnostic.List, hit bool) {
 	key, size := DigestOf(input)
 	if size > limits.InputBytes {
-		return nil, TooLarge(size), false
+		return nil, tooLarge(size), false
 	}
 	compile, hit := c.compilation(key, input)
 	p, diagnostics = compile()
 	return p, diagnostics, hit
 }
 
-// TooLarge returns the diagnostic for an input that is too large.
-func TooLarge(size int) diagnostic.List {
+// tooLarge returns the diagnostic for an input that is too large.
+func tooLarge(size int) diagnostic.List {
 	return diagnostic.List{wrong(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size,
 		limits.InputBytes)}
 }

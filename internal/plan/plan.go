@@ -82,8 +82,11 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 }
 
 // CompilePartly is like Compile, but even if there are diagnostics, it returns a plan of the valid
-// parts. The plan is nil if a list is over its limit.
+// parts. The plan is nil if the input or a list in it is over its limit.
 func CompilePartly(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
+	if _, size := DigestOf(wire.Of(input)); size > limits.InputBytes {
+		return nil, tooLarge(size)
+	}
 	in, d := decode(input)
 	c := &compiler{
 		ctx: ctx, env: env, readings: map[string]reading{}, inputs: map[string]bool{},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -215,6 +216,22 @@ function-export: error: cannot explain FILE: 2 errors
 }
 
 // Several files, folders and patterns are explained like one file with all of their inputs.
+// An input that is too large is not compiled: the positions of its errors would take a minute.
+func TestExplainTooLarge(t *testing.T) {
+	text := bytes.NewBufferString("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n")
+	for i := range 200_000 {
+		fmt.Fprintf(text, "k%d: v\n", i)
+	}
+	file := filepath.Join(t.TempDir(), "exports.yaml")
+	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, said, _ := explainedText(t, file, "text")
+	if !strings.Contains(said, "over the limit of 524288: split it into several pipeline steps") {
+		t.Errorf("want the limit, got %.500s", said)
+	}
+}
+
 func TestExplainSeveral(t *testing.T) {
 	dir := t.TempDir()
 	read := func(kind string) string { return sourceInput(kind) + "\n" }

@@ -62,19 +62,33 @@ func followOne(v any, path string) (step any, after string, ok bool) {
 		i, err := strconv.Atoi(text)
 		return i, after, closed && err == nil && i >= 0 && i < len(c)
 	case map[string]any:
-		best := ""
-		for k := range c {
-			rest, found := strings.CutPrefix(path, k)
-			if bracketed, is := strings.CutPrefix(path, "["+k+"]"); is {
-				rest, found = bracketed, true
-			}
-			if found && len(k) >= len(best) && k != "" && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				best, after, ok = k, rest, true
-			}
-		}
-		return best, after, ok
+		return followKey(c, path)
 	}
 	return nil, path, false
+}
+
+// longestKey is the length of the longest key that is looked up. A field after a longer one is shown at its parent.
+const longestKey = 1024
+
+// followKey returns the longest key that a path begins with. Its cost does not depend on the number of keys, because an
+// input with many unknown fields has many diagnostics.
+func followKey(c map[string]any, path string) (key, after string, ok bool) {
+	bracketed, isBracketed := strings.CutPrefix(path, "[")
+	for end := min(len(path), longestKey); end > 0; end-- {
+		after = path[end:]
+		if after != "" && after[0] != '.' && after[0] != '[' {
+			continue
+		}
+		if _, ok := c[path[:end]]; ok {
+			return path[:end], after, true
+		}
+		if key, closed := strings.CutSuffix(bracketed[:max(end-1, 0)], "]"); isBracketed && closed {
+			if _, ok := c[key]; ok && key != "" {
+				return key, after, true
+			}
+		}
+	}
+	return "", path, false
 }
 
 func isScalar(d *document.Document, path []any) bool {

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/crossplane-contrib/function-export/internal/document"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 // A File is a file that was read.
@@ -70,20 +73,50 @@ func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
 		err = errors.New("pass it as a file")
 	case name == Stdin:
 		out.Name = "<stdin>"
-		data, err = io.ReadAll(stdin)
+		data, err = readAll(stdin)
 	default:
-		data, err = os.ReadFile(name) //nolint:gosec // the user names it
+		data, err = ReadFile(name)
 	}
 	if err != nil {
 		out.err = CannotRead(name, err)
 		return out
 	}
 	text := document.Text(string(data))
+	if n := strings.Count(text, "\n---"); n > limits.FileDocuments {
+		out.err = CannotRead(name, fmt.Errorf("it has %d documents, over the limit of %d", n, limits.FileDocuments))
+		return out
+	}
 	out.holdsSteps = mayHoldSteps(text)
 	if wanted(text) {
 		out.docs, out.diagnostics = document.Parse(text)
 	}
 	return out
+}
+
+// descriptor matches the paths of open files of the process, such as the output of a command in <(command).
+var descriptor = regexp.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+)$`)
+
+// ReadFile reads a regular file or an open file of the process, up to a limit. Devices and pipes may never end, and a
+// pull request can add a link to one.
+func ReadFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() && !descriptor.MatchString(name) {
+		return nil, errors.New("it is not a regular file: pass the output of a command as -")
+	}
+	f, err := os.Open(name) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err //nolint:wrapcheck // CannotRead adds the name
+	}
+	defer func() { _ = f.Close() }()
+	return readAll(f)
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limits.FileBytes+1))
+	if err == nil && len(data) > limits.FileBytes {
+		err = fmt.Errorf("it has more than %d bytes", limits.FileBytes)
+	}
+	return data, err //nolint:wrapcheck // CannotRead adds the name
 }
 
 // WhyNotYAML returns the reason why the parser refuses a text, after its line and column.

@@ -252,7 +252,7 @@ func (c *Command) loadContext(environment string) (map[string]any, error) {
 		out[environmentKey] = d.Object
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.ContextFiles)) {
-		data, err := os.ReadFile(c.ContextFiles[key])
+		data, err := files.ReadFile(c.ContextFiles[key])
 		if err != nil { // the path may be a value that was meant for --context-values
 			return nil, fmt.Errorf("--context-files%s: %w", contextKey(key, " %s: cannot read its file", ": cannot read a file"), files.WithoutPath(err))
 		}
