@@ -33,7 +33,7 @@ var mayImport = map[string]imports{
 	"internal/cli/completions": {own: "cli/terminal", other: "github.com/alecthomas/kong"},
 	"internal/cli/explain":     {own: "cli/files cli/terminal expression inspect vocabulary", other: "github.com/alecthomas/kong"},
 	"internal/cli/files": {
-		own:   "input/v1beta1 cli/terminal composition diagnostic document expression inspect plan schema suggest",
+		own:   "input/v1beta1 cli/terminal composition diagnostic document expression inspect limits plan schema suggest",
 		other: "github.com/bmatcuk/doublestar google.golang.org/protobuf",
 	},
 	"internal/cli/help":    {own: "cli/terminal", other: "github.com/alecthomas/kong"},
