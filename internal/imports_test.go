@@ -148,8 +148,8 @@ var mayImport = map[string]imports{
 			"plan rewrite sensitive suggest wire",
 		other: "github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/apimachinery",
 	},
-	"internal/pages":            {other: "os"}, // for tests
-	"internal/proof":            {other: "os"}, // for tests
+	"internal/pages": {other: "os"}, // for tests
+	"internal/proof": {other: "os"}, // for tests
 }
 
 // Nested modules are not on the map: no package imports them, and they keep what they need out of

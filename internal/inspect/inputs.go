@@ -283,8 +283,7 @@ func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
 	add(m.Keepers, "keepersExpression")
 	add(m.Source(), "secretExpression")
 	out.Makes = m.Makes.Object().Kind
-	switch kind := m.Makes.(type) {
-	case *plan.Manifest:
+	if kind, ok := m.Makes.(*plan.Manifest); ok {
 		out.Others = "its connection details"
 		for _, f := range kind.Set {
 			add(f.Value, f.At.String())

@@ -50,7 +50,7 @@ func compositePaths(in *v1beta1.Exports) []CompositePath {
 
 // neededExpressions returns the expressions that something waits for that is not optional,
 // directly or through variables.
-func (p *Plan) neededExpressions() []*expression.Expression { //nolint:gocyclo // one loop for each list of the input
+func (p *Plan) neededExpressions() []*expression.Expression {
 	var out []*expression.Expression
 	var add func(...*expression.Expression)
 	add = func(list ...*expression.Expression) {

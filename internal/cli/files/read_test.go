@@ -39,7 +39,7 @@ func TestReadIsBounded(t *testing.T) {
 	must(err)
 	defer func() { _ = r.Close() }()
 	go func() {
-		_, _ = io.WriteString(w, "a: b\n")
+		_, _ = w.WriteString("a: b\n")
 		_ = w.Close()
 	}()
 	const irregular = ": it is not a regular file: pass the output of a command as -"
