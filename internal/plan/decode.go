@@ -39,7 +39,8 @@ type decoder struct {
 	// wrong place.
 	refused []string
 
-	texts []textFound // literal texts with placeholders of other tools
+	texts    []textFound     // literal texts with placeholders of other tools
+	declared map[string]bool // names in the input, after their variables; nil in an entry of a composite author
 
 	objects []parent // that contain the current value
 }
@@ -57,7 +58,7 @@ const maxWhole = 1 << 53
 // decode the input as far as possible.
 func decode(s *structpb.Struct) (*v1beta1.Exports, *decoder) {
 	in := &v1beta1.Exports{}
-	d := &decoder{near: map[string]bool{}}
+	d := &decoder{near: map[string]bool{}, declared: declaredSteps(s)}
 	if s == nil {
 		d.refuse(nil, wrong(nil, "must be set: add an input of kind Exports to the pipeline step"))
 		return in, d

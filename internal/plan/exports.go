@@ -325,14 +325,5 @@ func notExpression(err error, text, name string) error {
 	return errors.New(literalText(name, "", text))
 }
 
-// literalText is the message about a literal text that should be an expression in a field. key is the name of a
-// label or an annotation, or empty.
-func literalText(name, key, text string) string {
-	if HasPlaceholder(text) {
-		return "is literal, and placeholders in it are not replaced: write " + insteadOf(name, key, text)
-	}
-	return "is literal: write the expression in the field " + name
-}
-
 // looksLikeCEL reports whether a text that is not a name is probably an expression.
 func looksLikeCEL(text string) bool { return strings.ContainsAny(text, "+'\"()[]{}?") }

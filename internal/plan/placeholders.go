@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
@@ -124,26 +122,6 @@ func (c *compiler) warnings() (list diagnostic.List) {
 		}
 	}
 	return list
-}
-
-// literal notes a text that is not an expression, if it contains a placeholder of another tool. Rules
-// of rewrite have placeholders of their own.
-func (d *decoder) literal(p *field.Path, text string) {
-	found, message, _ := placeholderIn(text)
-	at := pathText(p)
-	if found == "" || isExpression(p) || strings.Contains(at, ".rewrite[") || len(d.texts) == mostWarnings {
-		return
-	}
-	self := d.objects[len(d.objects)-1]
-	name, key, _ := strings.Cut(strings.TrimPrefix(at, pathText(self.path)+"."), "[")
-	instead := "write the text that it stands for"
-	for _, n := range []string{name + "Expression", "nameExpression"} {
-		if slices.Contains(self.fields.names, n) {
-			instead = "write " + insteadOf(n, strings.TrimSuffix(key, "]"), text)
-			break
-		}
-	}
-	d.texts = append(d.texts, textFound{found, wrong(p, "%s%s", message, instead)})
 }
 
 // insteadOf returns the field that is written instead of a literal text with a placeholder. key is the name of a
