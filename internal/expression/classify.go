@@ -113,7 +113,7 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	var failed error
 	absent, all := make([]string, 0, len(x.byNode[id])), make([]string, 0, len(x.byNode[id]))
 	for _, i := range x.byNode[id] {
-		r := x.references[i]
+		r := x.references[i].in(vars)
 		all = append(all, x.name(r))
 		switch n, _, end := walk(vars, r); end {
 		case endAbsent:
@@ -125,7 +125,7 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	}
 	switch {
 	case len(absent) > 0:
-		lenient := x.lenient()
+		lenient := x.lenient(vars)
 		if some := slices.DeleteFunc(slices.Clone(absent), func(s string) bool { return lenient[s] }); len(some) > 0 {
 			absent = some // the others are in branches that are not evaluated
 		}
@@ -155,6 +155,7 @@ func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
 	var out []string
 	budget := limits.RangeElements // for all references together
 	for _, r := range x.references {
+		r = r.in(vars)
 		root, ok := vars.ResolveName(r.Variable)
 		if ok && ids[r.node] && !r.presence && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
 			out = append(out, x.name(r))
@@ -214,6 +215,7 @@ func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
 		}
 	}
 	for _, r := range x.references {
+		r = r.in(vars)
 		if n, _, end := walk(vars, r); (ids[r.node] || !r.branch) && end == endAbsent && n < r.required() {
 			return x.name(r.upTo(n + 1))
 		}
@@ -226,12 +228,13 @@ func isList(v ref.Val) bool {
 	return ok
 }
 
-// lenient returns the paths that some part of the expression reads as optional.
-func (x *Expression) lenient() map[string]bool {
+// lenient returns the paths that some part of the expression reads as optional. Without data, computed indices have no
+// names.
+func (x *Expression) lenient(vars cel.Activation) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range x.references {
 		if !r.strict() {
-			out[x.name(r)] = true
+			out[x.name(r.in(vars))] = true
 		}
 	}
 	return out
@@ -250,9 +253,10 @@ func (x *Expression) absent(vars cel.Activation) []string {
 // Absent returns the paths that are certainly missing, each up to the missing step. The expression
 // always reads these paths, and no part of it reads them as optional.
 func (x *Expression) Absent(vars cel.Activation) []Reference {
-	lenient := x.lenient()
+	lenient := x.lenient(vars)
 	var out []Reference
 	for _, r := range x.references {
+		r = r.in(vars)
 		if !r.strict() || r.branch || lenient[x.name(r)] {
 			continue
 		}

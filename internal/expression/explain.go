@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 )
 
@@ -45,7 +46,7 @@ type Read struct {
 // the source. The path that leads to an optional step, or to the field that has() tests, is a separate
 // input unless another input already requires it: without it, the expression waits.
 func (x *Expression) Reads() []Read {
-	out := &reads{lenient: x.lenient()}
+	out := &reads{lenient: x.lenient(cel.NoVars())}
 	var leading []Read
 	for _, r := range x.references {
 		read := Read{Reference: r, Text: x.name(r), Branched: r.branch}

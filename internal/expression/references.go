@@ -37,6 +37,36 @@ type Step struct {
 	ItemKey bool
 
 	optional bool
+	parts    []part // of a computed index; nil if a message may not name it
+}
+
+// A part of a computed index is a text, or a value of a variable.
+type part struct {
+	text string
+	read Reference // if it has a variable
+}
+
+// nameable are the variables without secrets. Lists may not use secrets, so an item has none.
+var nameable = []string{Composite, Resource, Self, Resources, Env, Item, Key} //nolint:gochecknoglobals // a table
+
+// partsOf returns the parts of an index that is a value or several joined texts, without secrets. Otherwise it returns
+// nil.
+func (t *tracer) partsOf(e ast.Expr, s *scope) []part {
+	if text, ok := literalString(e); ok {
+		return []part{{text: text}}
+	}
+	if c := e.AsCall(); c.FunctionName() == operators.Add && len(c.Args()) == 2 {
+		left, right := t.partsOf(c.Args()[0], s), t.partsOf(c.Args()[1], s)
+		if left == nil || right == nil {
+			return nil
+		}
+		return append(left, right...)
+	}
+	ps := (&tracer{types: t.types}).paths(e, s)
+	if len(ps) != 1 || !slices.Contains(nameable, ps[0].variable) {
+		return nil
+	}
+	return []part{{read: Reference{Variable: ps[0].variable, Path: ps[0].steps}}}
 }
 
 // Any reports whether the key or index is not known from the source.
@@ -304,6 +334,9 @@ func isIdentity(c ast.CallExpr) bool {
 
 func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
 	step := Step{optional: optional, Key: literalKey(args[1]), ItemKey: isItemKey(args[1], s)}
+	if step.Any() {
+		step.parts = t.partsOf(args[1], s)
+	}
 	t.use(args[1], s)
 	return below(t.paths(args[0], s), step)
 }

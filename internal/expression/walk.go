@@ -1,6 +1,9 @@
 package expression
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -10,6 +13,37 @@ import (
 func (r Reference) upTo(n int) Reference {
 	r.Path = r.Path[:min(n, len(r.Path))]
 	return r
+}
+
+// in returns the reference with the computed indices that it has in the data, as far as a message may name them.
+func (r Reference) in(vars cel.Activation) Reference {
+	for i, s := range r.Path {
+		key, ok := s.computed(vars)
+		if !ok {
+			continue
+		}
+		r.Path = slices.Clone(r.Path)
+		r.Path[i].Key = key
+	}
+	return r
+}
+
+// longestName is the length of the longest name of an object.
+const longestName = 253
+
+func (s Step) computed(vars cel.Activation) (string, bool) {
+	var b strings.Builder
+	for _, p := range s.parts {
+		text := types.String(p.text)
+		if p.read.Variable != "" {
+			_, v, _ := walk(vars, p.read)
+			if text, _ = v.(types.String); text == "" {
+				return "", false
+			}
+		}
+		b.WriteString(string(text))
+	}
+	return b.String(), s.Any() && b.Len() > 0 && b.Len() <= longestName
 }
 
 // An end is the reason why a walk along a path ended.

@@ -293,7 +293,7 @@ resources:
 			want: []string{
 				"Available ConfigMap team/c {data: {k: v}}", "Available Secret team/a {data: {k: v}}", "Available Secret team/b {data: {k: v}}",
 				"Available Secret team/p {data: {a: dbdbfalse}}",
-				`Waiting nothing | Secret "q" is not created: key "k" waits for secrets[*].password`,
+				`Waiting nothing | Secret "q" is not created: key "k" waits for secrets.cache`,
 				"Available Secret team/r {data: {k: none}}",
 			},
 		},

@@ -293,7 +293,7 @@ resources:
 			reason:  "also while its Secret does not exist, because the provider creates it again",
 			objects: strings.Replace(emptied, "name: c, owner", "name: other, owner", 1),
 			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
-			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.cache (Cache c-1 is ready, and has no connection details)`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.cache (Cache c-1 is ready, and its connection Secret does not exist yet)`,
 		},
 		"FindEmpty": {
 			reason:  "a find does not wait for a ready resource without connection details",

@@ -136,7 +136,7 @@ func TestRunGeneratesForItems(t *testing.T) {
 			reason: "also if it is the key of the export", input: strings.NewReplacer("composite.spec.users", "\"['carl']\"", "item.name", "item").Replace(each), world: []string{anna, observed},
 			names: "generated/users/anna/1, generated/users/bert/1 flagged",
 			want: []string{
-				`Waiting nothing | Secret "user/carl" (team/xr-user-carl) is not created: key "password" waits for generated.users.carl.password (no item of generators[0].forEachExpression has this key)`,
+				`Waiting nothing | Secret "user/carl" (team/xr-user-carl) is not created: key "password" waits for generated.users.carl (no item of generators[0].forEachExpression has this key)`,
 			},
 		},
 		"NoItemOptional": {

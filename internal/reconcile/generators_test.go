@@ -1040,7 +1040,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 		"AsResource": {
 			reason:   "a generation is no resource of the Composition's, by a computed name neither",
 			dataFrom: `{valueMap: "secrets['generated/admin/' + '1']"}`, objects: one,
-			want: waits + "secrets[*]",
+			want: waits + "secrets['generated/admin/1']",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,6 @@ func (s *session) explain(err error, x *expression.Expression) error {
 	}
 	texts, command := make([]string, len(w.Inputs)), w.See
 	for i, in := range w.Inputs {
-		in = s.spelled(in)
 		what, more := s.whyMissing(in, x, w.Null)
 		texts[i], command = in, cmp.Or(command, more)
 		if what != "" {
@@ -98,16 +97,6 @@ func (s *session) whyMissing(text string, x *expression.Expression, null bool) (
 		return "", in.see
 	}
 	return s.whyResourceMissing(text, rest, in, x, null)
-}
-
-// spelled returns a missing input with the key of the item that it has: generated.users['alice'] for
-// generated.users[key]. The key is not secret, because it is a part of the names of objects.
-func (s *session) spelled(text string) string {
-	variable, _, _ := strings.Cut(text, ".")
-	if s.item == nil || !expression.HasOutputs(variable) {
-		return text
-	}
-	return strings.Replace(text, "["+expression.Key+"]", expression.PathText("", s.item.Key), 1)
 }
 
 // noItem says that the list of a generator lacks an item, or returns an empty text.
@@ -240,6 +229,8 @@ func (s *session) lacks(text, rest string, in input, of observation.Resource, x 
 		what, instead = what+", and has no key", "add it"
 	case of.Object.Get("apiVersion").Is("v1") && of.Object.Get("kind").Is(string(object.Secret)):
 		what += ", and has " + plan.ComposedSecret
+	case writesDetails(of.Object) && plan.UIDOf(of.Object) != "" && !of.Published:
+		what += ", and its connection Secret does not exist yet"
 	case writesDetails(of.Object):
 		what, instead = what+", and has no connection details", "select a field of "+expression.PathText(expression.Resources, in.name)
 	default:
@@ -369,6 +360,7 @@ func (all *inputs) read() {
 	for _, name := range plan.SortedKeys(names) {
 		if _, _, generation := plan.ParseGeneration(name); !generation && !plan.IsAuthors(name) && !all.plan.ExportNamed(name) {
 			all.resources = append(all.resources, name)
+			all.add(name) // an expression may compute its name
 			if writesDetails(names[name]) {
 				all.writers = append(all.writers, name)
 			}
@@ -386,7 +378,7 @@ func (all *inputs) owners() []string {
 	return all.resources
 }
 
-// add adds a composed resource that no expression names.
+// add adds a composed resource.
 func (all *inputs) add(name string) {
 	all.read()
 	all.named[expression.PathText(expression.Resources, name)] = input{name: name}

@@ -246,7 +246,7 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 	invalid := len(diagnostics) > 0
 	_ = files.PrintText(r.stderr, diagnostics) // the exit code tells the result
 	for _, rs := range rsp.GetResults() {
-		text := rs.GetMessage()
+		text := r.withSkipped(rs.GetMessage())
 		isFatal := rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL
 		if isFatal && invalid {
 			text = fmt.Sprintf("the input of pipeline step %q has %s", step, terminal.Counted(len(diagnostics), "error", "errors"))
@@ -257,7 +257,7 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 		}
 	}
 	for _, c := range rsp.GetConditions() {
-		text := c.GetMessage()
+		text := r.withSkipped(c.GetMessage())
 		if invalid && c.GetReason() == reasonInvalid {
 			text = "" // the diagnostics
 		}

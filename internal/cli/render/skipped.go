@@ -2,7 +2,9 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -35,6 +37,24 @@ func (r *run) saySkipped(rsp *fnv1.RunFunctionResponse) {
 	if len(notes) > 0 {
 		r.say("note", strings.Join(slices.Compact(notes), "; "))
 	}
+}
+
+// withSkipped returns a message of the function, which does not see what skipped steps compose, with these steps.
+func (r *run) withSkipped(message string) string {
+	if !strings.Contains(message, plan.Uncomposed) {
+		return message
+	}
+	for _, s := range r.skipped {
+		for _, c := range s.Resources {
+			for _, variable := range []string{expression.Resources, expression.Secrets} {
+				path := expression.PathText(variable, c.Name)
+				missing := regexp.MustCompile(`(` + regexp.QuoteMeta(path) + `(?:[.\[][^ ,;]*)?) \(` + plan.Uncomposed + `[^)]*\)`)
+				message = missing.ReplaceAllString(message, fmt.Sprintf("$1 (the skipped step %s composes it)",
+					strings.ReplaceAll(strconv.Quote(s.Name), "$", "$$")))
+			}
+		}
+	}
+	return message
 }
 
 // howToPass says how to pass a resource of a skipped step.
