@@ -56,7 +56,7 @@ func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err e
 // end sets the fatal result and the condition. The argument see is a command that shows more, or empty.
 func (f *Function) end(rsp *fnv1.RunFunctionResponse, reason, outcome, text, see string) *fnv1.RunFunctionResponse {
 	response.Fatal(rsp, errors.New(text))
-	response.ConditionFalse(rsp, conditionType, reason).WithMessage(withCommand(text, see)).TargetCompositeAndClaim()
+	response.ConditionFalse(rsp, reconcile.ConditionType, reason).WithMessage(withCommand(text, see)).TargetCompositeAndClaim()
 	f.Metrics.Reconcile(outcome)
 	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
 	return rsp

@@ -23,8 +23,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-const conditionType = "ExportsReady" // of the composite and its claim, set on every call
-
 // Function answers Crossplane. It keeps compiled inputs, but no data of requests. New sets each field;
 // tests replace some of them.
 type Function struct {

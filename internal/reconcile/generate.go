@@ -91,20 +91,21 @@ type stepper struct {
 	verifier
 	generations
 
-	plan     *plan.Plan
-	exports  []plan.Export
-	trusted  map[string]*trusted
-	current  map[string]*generation // in use, by generator
-	changing map[string]bool        // generators whose next generation must be adopted
-	steps    map[string]generator.Step
-	slow     int               // slow generations that were created
-	renamed  map[string]string // the names of exports whose objects have the composition resource name of a generation
+	plan      *plan.Plan
+	exports   []plan.Export
+	trusted   map[string]*trusted
+	current   map[string]*generation // in use, by generator
+	changing  map[string]bool        // generators whose next generation must be adopted
+	steps     map[string]generator.Step
+	slow      int                // slow generations that were created
+	creations map[string]Outcome // of the generations that are created, by generator
+	renamed   map[string]string  // the names of exports whose objects have the composition resource name of a generation
 }
 
 func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed placements) *stepper {
 	return &stepper{
 		verifier: a, plan: p, exports: placed.exports, trusted: judged, current: map[string]*generation{}, changing: map[string]bool{},
-		steps: map[string]generator.Step{}, renamed: placed.renamed(),
+		steps: map[string]generator.Step{}, creations: map[string]Outcome{}, renamed: placed.renamed(),
 		generations: generations{
 			writers: maps.Clone(placed.writers), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
 			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},

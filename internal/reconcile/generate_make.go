@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,9 +34,14 @@ func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) re
 	composed := g.ownName(w.Name, c.number)
 	g.write(c.target(), plan.GenerationName(w.Name, c.number))
 	g.changing[w.Name] = true
-	ready := w.IsComputed() || step.Current > 0
-	g.composed = append(g.composed, Composed{own: composed, Name: composed, Desired: o, Ready: ready})
-	g.fresh = g.fresh || w.IsComputed() && !g.refs[resourceRef{c.at.Kind, c.at.Name}]
+	g.composed = append(g.composed, Composed{own: composed, Name: composed, Desired: o, Ready: step.Current > 0})
+	made, said := g.creating(fmt.Sprintf("its generation %d", c.number), w.String()+": ",
+		w.Spelled(expression.Generated)+" (", w.Spelled(expression.Candidate)+" (")
+	g.creations[w.Name] = made
+	g.fresh = g.fresh || w.IsComputed() && !said && !g.refs[resourceRef{c.at.Kind, c.at.Name}]
+	if said {
+		g.schedule(g.req.Now.Add(creationTime))
+	}
 	return reasons{}
 }
 

@@ -53,7 +53,7 @@ type State int
 
 // String is the state as a condition's reason.
 func (s State) String() string {
-	return [...]string{"Available", "Waiting", "Held", "Conflict"}[s]
+	return [...]string{"Available", "Waiting", "Waiting", "Held", "Conflict"}[s]
 }
 
 // An Outcome is the outcome of an export, a status field, a field of the environment, a generator, or a
