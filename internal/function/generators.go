@@ -1,12 +1,10 @@
 package function
 
 import (
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -48,9 +46,6 @@ func ttl(wanted time.Duration, result *reconcile.Result, now time.Time) *duratio
 		if wanted == 0 || left < wanted {
 			wanted = left
 		}
-	}
-	if wanted > plan.PollTTL && slices.ContainsFunc(result.Objects, func(o reconcile.Object) bool { return o.State == reconcile.Created }) {
-		wanted = plan.PollTTL // no event says that a later step removed the object
 	}
 	if wanted == 0 || result.Fresh {
 		return nil

@@ -680,7 +680,7 @@ func TestReadinessOfWhatIsMade(t *testing.T) {
 			t.Errorf("%s: %s, not %s", when, got, want)
 		}
 	}
-	readies("made", "TRUE FALSE UNSPECIFIED")
+	readies("made", "FALSE FALSE UNSPECIFIED")
 	if c.TTL() != 0 {
 		t.Errorf("TTL is %s, and a UUID is among what was just made", c.TTL())
 	}
@@ -712,7 +712,7 @@ func TestAnotherKindOfGenerator(t *testing.T) {
 	c.Settle()
 	c.SetInput(strings.Replace(accessKey("", ""), "set: []", "outputs: {id: resource.status.id}", 1))
 	c.Reconcile()
-	c.Wants("a resource after a password", "shop-aws shop-key-1 shop-key-2", "Available")
+	c.Wants("a resource after a password", "shop-aws shop-key-1 shop-key-2", `Waiting generator "key": its generation 2 is created in this reconcile; generation 1 stays in use`)
 	c.Settle()
 	c.Ready("shop-key-2", map[string]string{"username": "u"})
 	functiontest.Set(c.Object("AccessKey", "shop-key-2"), "i", "status", "id")
@@ -721,7 +721,7 @@ func TestAnotherKindOfGenerator(t *testing.T) {
 	c.Wants("it is whole with what it has", "shop-aws shop-key-2", "Available")
 	c.SetInput(password)
 	c.Reconcile()
-	c.Wants("and back", "shop-aws shop-key-2 shop-key-3", "Available") // the one in use lacks nothing: it is followed
+	c.Wants("and back", "shop-aws shop-key-2 shop-key-3", `Waiting generator "key": its generation 3 is created in this reconcile; generation 2 stays in use`) // the one in use lacks nothing: it is followed
 	c.Settle()
 	c.Settle()
 	c.Wants("the password", "shop-aws shop-key-3", "Available")

@@ -27,7 +27,7 @@ func TestRotationWithOverlap(t *testing.T) {
 	c.Reconcile()
 	c.Wants("stored", "shop-admin-1", `Waiting Secret "connection" (team-a/shop-connection) is not created: key "password" waits for generated.admin (its generation 1 is not adopted yet)`)
 	c.Reconcile()
-	c.Wants("adopted", "shop-admin-1 shop-connection", "Available")
+	c.Wants("adopted", "shop-admin-1 shop-connection", `Waiting Secret "connection" (team-a/shop-connection) is created in this reconcile`)
 	first := c.Value("shop-connection", "password")
 	if !c.Object("Secret", "shop-admin-1").GetFields()["immutable"].GetBoolValue() {
 		t.Error("what is stored can be changed")
@@ -49,7 +49,7 @@ func TestRotationWithOverlap(t *testing.T) {
 
 	c.Wait(44 * time.Second)
 	c.Reconcile()
-	c.Wants("due", "shop-admin-1 shop-admin-2 shop-connection", "Available")
+	c.Wants("due", "shop-admin-1 shop-admin-2 shop-connection", `Waiting generator "admin": its generation 2 is created in this reconcile; generation 1 stays in use`)
 	c.Reconcile()
 	if c.Value("shop-connection", "password") != first {
 		t.Error("a generation is exported before it is adopted")

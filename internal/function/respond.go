@@ -164,7 +164,8 @@ func with[V any](m, more map[string]V) map[string]V {
 	return out
 }
 
-// outcomes returns the outcomes of the input's own exports, and of those of the composite author.
+// outcomes returns the outcomes of the input's own exports, and of those of the composite author. What is only created
+// comes last, so that its messages crowd out no other one.
 func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
 	add := func(o reconcile.Outcome) {
 		if o.Author {
@@ -182,7 +183,17 @@ func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
 	for _, o := range result.Others {
 		add(o)
 	}
+	for _, all := range [][]reconcile.Outcome{own, author} {
+		slices.SortStableFunc(all, func(a, b reconcile.Outcome) int { return isCreated(a) - isCreated(b) })
+	}
 	return own, author
+}
+
+func isCreated(o reconcile.Outcome) int {
+	if o.State == reconcile.Created {
+		return 1
+	}
+	return 0
 }
 
 func worst(result *reconcile.Result) reconcile.State {
