@@ -212,7 +212,7 @@ input:
   kind: Exports
   sources: [{name: s, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]
   secrets:
-  - {name: details, from: db, data: [{key: p, value: secret.password, optional: true}]}
+  - {name: details, from: db, data: [{key: k, value: "'v'"}, {key: p, value: secret.password, optional: true}]}
   - {name: source, data: [{key: u, value: secrets.s.username}, {key: p, value: "secrets.?s.?password", optional: true}]}
   - {name: other, data: [{key: k, value: composite.metadata.name}]}
   - {name: found, dataFrom: [{find: {path: s/}, optional: true}]}

@@ -106,6 +106,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),
+		Size:          req.Size,
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
 	}
 	for name := range generatorsElsewhere(req.Context, id) {

@@ -238,7 +238,7 @@ func TestStepsShareTheCondition(t *testing.T) {
 	second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
 	rsp = functiontest.Reconcile(t, f, second, nil)
 	c := rsp.GetConditions()[0]
-	want := `Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`
+	want := `Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); Secret "other" (team-a/orders-other) is created in this reconcile; see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`
 	if got := c.GetReason() + " " + c.GetMessage(); got != want || len(rsp.GetConditions()) != 1 {
 		t.Errorf("the second step: want %q, got %q", want, got)
 	}

@@ -306,7 +306,7 @@ func TestTwoGeneratorsOfOneObject(t *testing.T) {
     set: [{fieldPath: metadata.name, value: "'k-' + string(generation.number)"}]`
 	c := functiontest.NewControlPlane(t, "generators:"+fmt.Sprintf(one, "a")+fmt.Sprintf(one, "b"))
 	c.Reconcile()
-	c.Wants("at once", "k-1", `Held generator "a": its generation 1 is created in this reconcile; generator "b" creates no generation: generators[1].name: AccessKey team-a/k-1 would also be composed by generation "a/1": give one of them another name`)
+	c.Wants("at once", "k-1", `Held generator "b" creates no generation: generators[1].name: AccessKey team-a/k-1 would also be composed by generation "a/1": give one of them another name; generator "a": its generation 1 is created in this reconcile`)
 	c.Settle()
 	if !strings.Contains(c.Condition(), `generator "b" creates no generation: generators[1].resource.set: returns the name that generation a/1 has: use generation.number or generation.id, and the generator's own name`) {
 		t.Error(c.Condition())

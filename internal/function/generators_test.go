@@ -535,7 +535,7 @@ configMaps:
   data: [{key: a, value: generated.a.publicKey, nonSensitive: [generated.a.publicKey]}]
 `)
 	c.Reconcile()
-	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" (team-a/shop-keys) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile); key "b" waits for generated.b (its turn, because an RSA key or a hash takes a long time); ConfigMap "keys-public" (team-a/shop-keys-public) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile)`)
+	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" (team-a/shop-keys) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile); key "b" waits for generated.b (its turn, because one reconcile creates only some generations, and only one with an RSA key, a hash or a keystore); ConfigMap "keys-public" (team-a/shop-keys-public) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
 }

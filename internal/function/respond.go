@@ -164,8 +164,8 @@ func with[V any](m, more map[string]V) map[string]V {
 	return out
 }
 
-// outcomes returns the outcomes of the input's own exports, and of those of the composite author. What is only created
-// comes last, so that its messages crowd out no other one.
+// outcomes returns the outcomes of the input's own exports, and of those of the composite author. Those of objects that
+// are only created come last, so that they crowd out no other message.
 func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
 	add := func(o reconcile.Outcome) {
 		if o.Author {

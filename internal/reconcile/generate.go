@@ -67,7 +67,11 @@ func generate(
 	made := func(m *plan.Generator) int { return len(g.trusted[m.Name].proven) }
 	slices.SortStableFunc(derived, func(a, b *plan.Generator) int { return made(a) - made(b) })
 	for _, m := range derived {
-		g.step(known.wanted[m.Name].withSource(sees.forItem(m.Item)))
+		w := known.wanted[m.Name]
+		if !g.waitsForTurn(w) || len(g.trusted[m.Name].generations) > 0 { // otherwise its source is not needed
+			w = w.withSource(sees.forItem(m.Item))
+		}
+		g.step(w)
 	}
 	g.retire()
 	g.nameComposed()
@@ -98,6 +102,9 @@ type stepper struct {
 	changing  map[string]bool        // generators whose next generation must be adopted
 	steps     map[string]generator.Step
 	slow      int                // slow generations that were created
+	work      int64              // of the generations that were created
+	bytes     int                // of the request, and for the generations that were created, or 0 if it is not known
+	full      reasons            // why no further generation is created, because of its size
 	creations map[string]Outcome // of the generations that are created, by generator
 	renamed   map[string]string  // the names of exports whose objects have the composition resource name of a generation
 }

@@ -33,6 +33,9 @@ type Request struct {
 	Schemas    map[plan.Kind]wire.Struct
 	HasSchemas bool // Crossplane can read schemas
 
+	// Size returns the number of bytes of the request. It may be nil.
+	Size func() int
+
 	Elsewhere map[string]bool // the generators of other steps
 	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 	Now       time.Time
