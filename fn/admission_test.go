@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/proof"
 	"github.com/crossplane-contrib/function-export/internal/server"
+	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 
 // crowd sends requests at once, and returns the number of responses with each code.
@@ -47,6 +48,36 @@ func crowd(t *testing.T, n int, req *fnv1.RunFunctionRequest, conn func(i int) *
 	return out
 }
 
+// A crowdCase is a request that many send at once.
+type crowdCase struct {
+	reason string
+	req    *fnv1.RunFunctionRequest
+}
+
+// A recording is a client that calls a function in this process, and keeps the last request.
+type recording struct {
+	*functiontest.Function
+
+	last *fnv1.RunFunctionRequest
+}
+
+func (r *recording) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest, _ ...grpc.CallOption) (*fnv1.RunFunctionResponse, error) {
+	r.last = req
+	return r.Function.RunFunction(ctx, req)
+}
+
+// generating returns a request that generates after some generations exist.
+func generating(t *testing.T, a attack.Generating) *fnv1.RunFunctionRequest {
+	t.Helper()
+	c := generatingPlane(t, a)
+	r := &recording{Function: c.Fn}
+	c.Client = r
+	for range 6 {
+		c.Reconcile()
+	}
+	return r.last
+}
+
 // The memory of a replica in example/runtime is enough for 200 simultaneous requests of 3.5 MiB, over one
 // connection or over 200. Small requests are answered during that time.
 func TestCrowdsFitIntoMemory(t *testing.T) {
@@ -55,10 +86,7 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 		limit    = 256 << 20
 	)
 	base := func() *fnv1.RunFunctionRequest { return functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10) }
-	cases := map[string]struct {
-		reason string
-		req    *fnv1.RunFunctionRequest
-	}{
+	cases := map[string]crowdCase{
 		"Observed": {"what no expression reads", func() *fnv1.RunFunctionRequest {
 			req := base()
 			req.Observed.Resources["db"].Resource.Fields["filler"] = functiontest.Filler(functiontest.LargeMessage)
@@ -79,6 +107,11 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 		if name != "Detail" {
 			resize(t, tc.req)
 		}
+	}
+	for _, name := range []string{"keystores", "passwords"} {
+		cases["Generated "+name] = crowdCase{"each generates as much as one request may", generating(t, attack.Generators()[name])}
+	}
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := serveAttacked(t, "GOMEMLIMIT=200MiB")
 			small := functiontest.LookedUp(t, base())

@@ -62,7 +62,7 @@ func TestPageOfCompositeAuthors(t *testing.T) {
 		Line: page.Blocks[i].Line,
 		Text: "fn render shown-xr.yaml shown-composition.yaml -o " + folder + "/observed.yaml -e " + folder + "/required.yaml 2>&1",
 	})
-	for _, want := range []string{"name: orders-jdbc\n", "name: orders-settings\n", "ExportsReady=True Available\n"} {
+	for _, want := range []string{"name: orders-jdbc\n", "name: orders-settings\n", "is created in this reconcile\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("want %q, got:\n%s", want, out)
 		}

@@ -57,16 +57,16 @@ type: Opaque
 	}{
 		"Folder": {
 			args: []string{"."}, stdout: printed,
-			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=True Available\n",
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=False Waiting: Secret \"connection\" .* is created in this reconcile\n",
 		},
 		"Files": {
 			reason: "The same, in the order and with the flags of the real command.",
 			args:   []string{"xr.yaml", "composition.yaml", "-o", "observed.yaml", "-e", "required.yaml"}, stdout: printed,
-			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=True Available\n",
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=False Waiting: Secret \"connection\" .* is created in this reconcile\n",
 		},
 		"Shown": {
 			args: []string{".", "--show-secrets"}, stdout: strings.Replace(printed, "'[7 bytes]'", "aHVudGVyMg==", 1),
-			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=True Available\n",
+			stderr: regexp.QuoteMeta(skipped) + "ExportsReady=False Waiting: Secret \"connection\" .* is created in this reconcile\n",
 		},
 		"Waiting": {
 			reason: "To wait is no failure.",

@@ -39,7 +39,7 @@ var mayImport = map[string]imports{
 	"internal/cli/help":    {own: "cli/terminal", other: "github.com/alecthomas/kong"},
 	"internal/cli/migrate": {own: "cli/files cli/terminal expression migrate", other: "github.com/alecthomas/kong"},
 	"internal/cli/render": {
-		own: "input/v1beta1 cli/files cli/terminal composition decode diagnostic expression generator observation plan schema",
+		own: "input/v1beta1 cli/files cli/terminal composition decode diagnostic expression generator observation plan reconcile schema",
 		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go github.com/google/uuid " +
 			"google.golang.org/protobuf k8s.io/apimachinery sigs.k8s.io/yaml",
 	},

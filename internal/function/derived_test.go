@@ -153,7 +153,7 @@ func TestHashesOfSources(t *testing.T) {
 	c.Reconcile() // creates the second generation
 	fits(t, c, "changed")
 	c.Wants("changed", "given shop-hash-1 shop-hash-2 shop-login",
-		`Held Secret "login" (team-a/shop-login) is kept unchanged: key "hash" waits for generated.hash (generation 1 belongs to another source, and the next one is not in use yet)`)
+		`Held Secret "login" (team-a/shop-login) is kept unchanged: key "hash" waits for generated.hash (generation 1 belongs to another source, and the next one is not in use yet); generator "hash": its generation 2 is created in this reconcile; exports of generation 1 are kept`)
 	give(t, c, "three")
 	settle(t, c, "changed again before it was adopted")
 	c.Wants("changed again", "given shop-hash-3 shop-login", "Available")

@@ -5,15 +5,12 @@ package function
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -24,11 +21,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
-)
-
-const (
-	conditionType      = "ExportsReady" // of the composite and its claim, set on every call
-	reasonInvalidInput = "InvalidInput" // all other reasons are states
 )
 
 // Function answers Crossplane. It keeps compiled inputs, but no data of requests. New sets each field;
@@ -71,25 +63,16 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	p, diagnostics, hit := f.Plans.Get(req.Input) //nolint:contextcheck // a compiled input is shared with other requests
 	f.Metrics.PlanCache(hit)
 	if len(diagnostics) > 0 {
-		texts := make([]string, 0, len(diagnostics))
-		for _, d := range diagnostics {
-			texts = append(texts, d.Error())
-		}
-		return req.Respond(f.refuse(rsp, req, texts))
+		return req.Respond(f.fatal(rsp, req, diagnostics.Error()))
 	}
 	seen := observe(req, p)
 	seen.Now, seen.Random = f.Now().UTC(), f.Entropy()
 	result, err := reconcile.Run(ctx, p, seen)
-	var stale *reconcile.Stale
-	if errors.As(err, &stale) {
-		rsp.Meta.Ttl = nil // Crossplane must not repeat this answer from a cache
-		return req.Respond(f.fatal(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, ""))
-	}
-	if ctx.Err() != nil { // the caller went away
+	switch {
+	case ctx.Err() != nil: // the caller went away
 		return req.Respond(rsp)
-	}
-	if err != nil {
-		return req.Respond(f.refuse(rsp, req, strings.Split(err.Error(), "\n"))) // joined errors
+	case err != nil:
+		return req.Respond(f.fatal(rsp, req, err))
 	}
 	if result.Unchecked && repeats(req, result, p.ID()) {
 		result.SkipCheck()
@@ -98,7 +81,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	out := respond(req, rsp.GetMeta(), result, p)
 	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large
 		if !result.Keep(size - limits.ResponseBytes) {
-			return new(wire.Request).Respond(f.tooLarge(rsp, size)) // without the content of the request
+			return new(wire.Request).Respond(f.fatal(rsp, req, tooLarge(size))) // without the content of the request
 		}
 		out = respond(req, rsp.GetMeta(), result, p)
 	}
@@ -123,6 +106,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),
+		Size:          req.Size,
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
 	}
 	for name := range generatorsElsewhere(req.Context, id) {
@@ -138,29 +122,6 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		}
 	}
 	return out
-}
-
-// refuse answers an invalid input with its diagnostics.
-func (f *Function) refuse(rsp *fnv1.RunFunctionResponse, req *wire.Request, texts []string) *fnv1.RunFunctionResponse {
-	return f.fatal(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, "invalid input: "+message(texts),
-		reconcile.SeeComposition(req.Observed.Composite.Object))
-}
-
-// tooLarge is also fatal: Crossplane cannot receive a response of so many bytes.
-func (f *Function) tooLarge(rsp *fnv1.RunFunctionResponse, size int) *fnv1.RunFunctionResponse {
-	return f.fatal(rsp, reconcile.Held.String(), metrics.OutcomeHeld, fmt.Sprintf(
-		"nothing is changed: the response has %d bytes even if all exports are kept unchanged, "+
-			"and Crossplane accepts %d: "+
-			"compose less in this pipeline, or put less into its context", size, limits.ResponseBytes), "")
-}
-
-// fatal ends the call: Crossplane applies nothing. The argument see is a command that shows more, or empty.
-func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, reason, outcome, text, see string) *fnv1.RunFunctionResponse {
-	response.Fatal(rsp, errors.New(text))
-	response.ConditionFalse(rsp, conditionType, reason).WithMessage(withCommand(text, see)).TargetCompositeAndClaim()
-	f.Metrics.Reconcile(outcome)
-	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
-	return rsp
 }
 
 func (f *Function) count(result *reconcile.Result) {

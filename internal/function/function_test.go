@@ -37,10 +37,11 @@ func TestRunFunction(t *testing.T) {
 			reason:  "All keys resolve: the Secret is created as a whole, and is ready.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: url, value: \"'postgres://%s@%s:%d'.format([secret.username, resource.status.endpoint, resource.status.port])\"}",
 			want: want{
-				condition: "STATUS_CONDITION_TRUE Available",
+				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
+				notReady:  true,
 				desired: `
 connection:
-  ready: READY_TRUE
+  ready: READY_FALSE
   resource:
     apiVersion: v1
     kind: Secret
@@ -81,7 +82,8 @@ connection:
 			request: functiontest.ObservedDatabase + functiontest.SecretInput +
 				"    - {key: url, value: \"'https://${host}'\"}\n    - {key: raw, value: \"r'${host}'\"}\n    - {key: host, value: \"'<no value>'\"}\n",
 			want: want{
-				condition: "STATUS_CONDITION_TRUE Available",
+				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
+				notReady:  true,
 				results: []string{"SEVERITY_WARNING check the input: " +
 					"secrets[0].data[0].value:1:1: ${host} looks like a placeholder of a shell, Terraform or kro, but is used as it is: " +
 					"write for example '...' + composite.spec.field + '...', or r'...' around a text that is meant as it is; " +
@@ -89,7 +91,7 @@ connection:
 					"write for example '...' + composite.spec.field + '...', or r'...' around a text that is meant as it is"},
 				desired: `
 connection:
-  ready: READY_TRUE
+  ready: READY_FALSE
   resource:
     apiVersion: v1
     kind: Secret
@@ -121,11 +123,12 @@ connection:
 			request: functiontest.ObservedDatabase +
 				strings.Replace(functiontest.SecretInput, "from: db", "connectionDetails: true", 1) + "    - {key: username, value: \"'app'\"}",
 			want: want{
-				condition: `STATUS_CONDITION_TRUE Available secrets[0].connectionDetails: has no effect: Crossplane publishes connection details only of legacy composites: leave it out, and read the exported Secret itself`,
+				condition: `STATUS_CONDITION_FALSE Waiting secrets[0].connectionDetails: has no effect: Crossplane publishes connection details only of legacy composites: leave it out, and read the exported Secret itself; Secret "connection" (team-a/orders-connection) is created in this reconcile`,
+				notReady:  true,
 				results:   []string{`SEVERITY_WARNING secrets[0].connectionDetails: has no effect: Crossplane publishes connection details only of legacy composites: leave it out, and read the exported Secret itself`},
 				desired: `
 connection:
-  ready: READY_TRUE
+  ready: READY_FALSE
   resource:
     apiVersion: v1
     kind: Secret
@@ -147,10 +150,11 @@ connection:
 			reason:  "A whole number is an int, however the schema declares it.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: port, value: \"string(resource.status.port) + '%d'.format([resource.status.port])\"}",
 			want: want{
-				condition: "STATUS_CONDITION_TRUE Available",
+				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
+				notReady:  true,
 				desired: `
 connection:
-  ready: READY_TRUE
+  ready: READY_FALSE
   resource:
     apiVersion: v1
     kind: Secret
@@ -169,11 +173,12 @@ desired:
     db: {resource: {apiVersion: rds.aws.m.upbound.io/v1beta1, kind: Instance}}
 ` + functiontest.SecretInput + "    - {key: username, value: secret.username}",
 			want: want{
-				condition: "STATUS_CONDITION_TRUE Available",
+				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
+				notReady:  true,
 				desired: `
 db: {resource: {apiVersion: rds.aws.m.upbound.io/v1beta1, kind: Instance}}
 connection:
-  ready: READY_TRUE
+  ready: READY_FALSE
   resource:
     apiVersion: v1
     kind: Secret
@@ -233,7 +238,7 @@ func TestStepsShareTheCondition(t *testing.T) {
 	second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
 	rsp = functiontest.Reconcile(t, f, second, nil)
 	c := rsp.GetConditions()[0]
-	want := `Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`
+	want := `Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); Secret "other" (team-a/orders-other) is created in this reconcile; see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`
 	if got := c.GetReason() + " " + c.GetMessage(); got != want || len(rsp.GetConditions()) != 1 {
 		t.Errorf("the second step: want %q, got %q", want, got)
 	}

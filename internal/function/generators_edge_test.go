@@ -306,7 +306,7 @@ func TestTwoGeneratorsOfOneObject(t *testing.T) {
     set: [{fieldPath: metadata.name, value: "'k-' + string(generation.number)"}]`
 	c := functiontest.NewControlPlane(t, "generators:"+fmt.Sprintf(one, "a")+fmt.Sprintf(one, "b"))
 	c.Reconcile()
-	c.Wants("at once", "k-1", `Held generator "a": its generation 1 is not stored yet; generator "b" creates no generation: generators[1].name: AccessKey team-a/k-1 would also be composed by generation "a/1": give one of them another name`)
+	c.Wants("at once", "k-1", `Held generator "b" creates no generation: generators[1].name: AccessKey team-a/k-1 would also be composed by generation "a/1": give one of them another name; generator "a": its generation 1 is created in this reconcile`)
 	c.Settle()
 	if !strings.Contains(c.Condition(), `generator "b" creates no generation: generators[1].resource.set: returns the name that generation a/1 has: use generation.number or generation.id, and the generator's own name`) {
 		t.Error(c.Condition())
@@ -680,7 +680,7 @@ func TestReadinessOfWhatIsMade(t *testing.T) {
 			t.Errorf("%s: %s, not %s", when, got, want)
 		}
 	}
-	readies("made", "TRUE FALSE UNSPECIFIED")
+	readies("made", "FALSE FALSE UNSPECIFIED")
 	if c.TTL() != 0 {
 		t.Errorf("TTL is %s, and a UUID is among what was just made", c.TTL())
 	}
@@ -712,7 +712,7 @@ func TestAnotherKindOfGenerator(t *testing.T) {
 	c.Settle()
 	c.SetInput(strings.Replace(accessKey("", ""), "set: []", "outputs: {id: resource.status.id}", 1))
 	c.Reconcile()
-	c.Wants("a resource after a password", "shop-aws shop-key-1 shop-key-2", "Available")
+	c.Wants("a resource after a password", "shop-aws shop-key-1 shop-key-2", `Waiting generator "key": its generation 2 is created in this reconcile; generation 1 stays in use`)
 	c.Settle()
 	c.Ready("shop-key-2", map[string]string{"username": "u"})
 	functiontest.Set(c.Object("AccessKey", "shop-key-2"), "i", "status", "id")
@@ -721,7 +721,7 @@ func TestAnotherKindOfGenerator(t *testing.T) {
 	c.Wants("it is whole with what it has", "shop-aws shop-key-2", "Available")
 	c.SetInput(password)
 	c.Reconcile()
-	c.Wants("and back", "shop-aws shop-key-2 shop-key-3", "Available") // the one in use lacks nothing: it is followed
+	c.Wants("and back", "shop-aws shop-key-2 shop-key-3", `Waiting generator "key": its generation 3 is created in this reconcile; generation 2 stays in use`) // the one in use lacks nothing: it is followed
 	c.Settle()
 	c.Settle()
 	c.Wants("the password", "shop-aws shop-key-3", "Available")

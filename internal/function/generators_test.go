@@ -20,14 +20,14 @@ import (
 func TestRotationWithOverlap(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
 	c.Reconcile()
-	c.Wants("made", "shop-admin-1", `Waiting Secret "connection" (team-a/shop-connection) is not created: key "password" waits for generated.admin (its generation 1 is not stored yet)`)
+	c.Wants("made", "shop-admin-1", `Waiting Secret "connection" (team-a/shop-connection) is not created: key "password" waits for generated.admin (its generation 1 is created in this reconcile)`)
 	if c.TTL() != 0 {
 		t.Errorf("a response with a password that was just made has TTL %s: Crossplane may keep it", c.TTL())
 	}
 	c.Reconcile()
 	c.Wants("stored", "shop-admin-1", `Waiting Secret "connection" (team-a/shop-connection) is not created: key "password" waits for generated.admin (its generation 1 is not adopted yet)`)
 	c.Reconcile()
-	c.Wants("adopted", "shop-admin-1 shop-connection", "Available")
+	c.Wants("adopted", "shop-admin-1 shop-connection", `Waiting Secret "connection" (team-a/shop-connection) is created in this reconcile`)
 	first := c.Value("shop-connection", "password")
 	if !c.Object("Secret", "shop-admin-1").GetFields()["immutable"].GetBoolValue() {
 		t.Error("what is stored can be changed")
@@ -49,7 +49,7 @@ func TestRotationWithOverlap(t *testing.T) {
 
 	c.Wait(44 * time.Second)
 	c.Reconcile()
-	c.Wants("due", "shop-admin-1 shop-admin-2 shop-connection", "Available")
+	c.Wants("due", "shop-admin-1 shop-admin-2 shop-connection", `Waiting generator "admin": its generation 2 is created in this reconcile; generation 1 stays in use`)
 	c.Reconcile()
 	if c.Value("shop-connection", "password") != first {
 		t.Error("a generation is exported before it is adopted")
@@ -444,7 +444,7 @@ secrets:
   dataFrom: [{extract: {key: generated.tls}}]
 `)
 	c.Reconcile()
-	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" (team-a/shop-server) is not created: secrets[0].dataFrom[0] waits for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is not stored yet`)
+	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" (team-a/shop-server) is not created: secrets[0].dataFrom[0] waits for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is created in this reconcile`)
 	c.Settle()
 	c.Wants("made", "shop-ca-1 shop-server shop-tls-1", "Available")
 	c.Wait(1440*time.Hour - time.Minute)
@@ -512,7 +512,7 @@ configMaps:
   data: [{key: a, value: generated.a.publicKey, nonSensitive: [generated.a.publicKey]}]
 `)
 	c.Reconcile()
-	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" (team-a/shop-keys) is not created: key "a" waits for generated.a (its generation 1 is not stored yet); key "b" waits for generated.b (its turn, because an RSA key or a hash takes a long time); ConfigMap "keys-public" (team-a/shop-keys-public) is not created: key "a" waits for generated.a (its generation 1 is not stored yet)`)
+	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" (team-a/shop-keys) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile); key "b" waits for generated.b (its turn, because one reconcile creates only some generations, and only one with an RSA key, a hash or a keystore); ConfigMap "keys-public" (team-a/shop-keys-public) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
 }

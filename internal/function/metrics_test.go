@@ -28,21 +28,21 @@ func TestCountedOnce(t *testing.T) {
 	const want = `
 # HELP function_export_objects_total Exported objects by kind and state, counted once a reconcile.
 # TYPE function_export_objects_total counter
-function_export_objects_total{kind="ConfigMap",state="available"} 1
+function_export_objects_total{kind="ConfigMap",state="available"} 0
 function_export_objects_total{kind="ConfigMap",state="conflict"} 0
 function_export_objects_total{kind="ConfigMap",state="held"} 0
-function_export_objects_total{kind="ConfigMap",state="waiting"} 0
+function_export_objects_total{kind="ConfigMap",state="waiting"} 1
 function_export_objects_total{kind="Secret",state="available"} 0
 function_export_objects_total{kind="Secret",state="conflict"} 0
 function_export_objects_total{kind="Secret",state="held"} 0
 function_export_objects_total{kind="Secret",state="waiting"} 0
 # HELP function_export_reconciles_total Reconciles by how they ended.
 # TYPE function_export_reconciles_total counter
-function_export_reconciles_total{outcome="available"} 1
+function_export_reconciles_total{outcome="available"} 0
 function_export_reconciles_total{outcome="conflict"} 0
 function_export_reconciles_total{outcome="held"} 0
 function_export_reconciles_total{outcome="invalid_input"} 0
-function_export_reconciles_total{outcome="waiting"} 0
+function_export_reconciles_total{outcome="waiting"} 1
 `
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "function_export_objects_total", "function_export_reconciles_total"); err != nil {
 		t.Error(err)

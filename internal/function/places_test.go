@@ -62,7 +62,7 @@ func TestPlaces(t *testing.T) {
 		"ExportRenamed": {
 			reason:  "The default name has the export's name in it: there is a new Secret, and the old one leaves the desired state, so that Crossplane deletes it.",
 			request: functiontest.ObservedDatabase + observedConnection + input("conn", "", username),
-			want:    want{condition: "STATUS_CONDITION_TRUE Available", desired: desiredSecret("conn", "orders-conn", "READY_TRUE")},
+			want:    want{condition: `STATUS_CONDITION_FALSE Waiting Secret "conn" (team-a/orders-conn) is created in this reconcile`, notReady: true, desired: strings.Replace(desiredSecret("conn", "orders-conn", "READY_TRUE"), "READY_TRUE", "READY_FALSE", 1)},
 		},
 		"ExportRenamedNamePinned": {
 			reason:  "With a name of its own the export takes over the object, under the name in the pipeline that the object has.",

@@ -126,11 +126,14 @@ func ready(is bool) fnv1.Ready {
 	return fnv1.Ready_READY_FALSE
 }
 
-// isCompositeUnready reports whether something that is not a resource does not match the input.
-// Crossplane itself reports the name of an unready resource.
+// isCompositeUnready reports whether something that is not a resource does not match the input, or a resource does not
+// exist yet: a later step can remove it, and Crossplane does not know then that it is missing. Crossplane itself reports
+// the name of any other unready resource.
 func isCompositeUnready(result *reconcile.Result) bool {
 	other := func(o reconcile.Outcome) bool { return o.State != reconcile.Available && !o.Aside }
-	object := func(o reconcile.Object) bool { return o.State != reconcile.Available && o.Desired == nil }
+	object := func(o reconcile.Object) bool {
+		return o.State != reconcile.Available && (o.Desired == nil || o.State <= reconcile.Waiting)
+	}
 	status := func(s reconcile.Status) bool { return s.State != reconcile.Available }
 	return slices.ContainsFunc(result.Others, other) || slices.ContainsFunc(result.Objects, object) ||
 		slices.ContainsFunc(result.Status, status)
@@ -161,7 +164,8 @@ func with[V any](m, more map[string]V) map[string]V {
 	return out
 }
 
-// outcomes returns the outcomes of the input's own exports, and of those of the composite author.
+// outcomes returns the outcomes of the input's own exports, and of those of the composite author. Those of objects that
+// are only created come last, so that they crowd out no other message.
 func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
 	add := func(o reconcile.Outcome) {
 		if o.Author {
@@ -179,7 +183,17 @@ func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
 	for _, o := range result.Others {
 		add(o)
 	}
+	for _, all := range [][]reconcile.Outcome{own, author} {
+		slices.SortStableFunc(all, func(a, b reconcile.Outcome) int { return isCreated(a) - isCreated(b) })
+	}
 	return own, author
+}
+
+func isCreated(o reconcile.Outcome) int {
+	if o.State == reconcile.Created {
+		return 1
+	}
+	return 0
 }
 
 func worst(result *reconcile.Result) reconcile.State {
@@ -236,7 +250,7 @@ func repeats(req *wire.Request, result *reconcile.Result, id string) bool {
 	state, text := conditionOf(reportBefore(req.Context, id), reportOf(result))
 	for _, v := range req.Observed.Composite.Object.At("status", "conditions").List().All() {
 		c := v.Struct()
-		if c.Get("type").Is(conditionType) {
+		if c.Get("type").Is(reconcile.ConditionType) {
 			return c.Get("reason").Is(state.String()) && c.Get("message").Text() == text && !isShortened(text)
 		}
 	}
@@ -251,7 +265,7 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, r report, i
 	if state == reconcile.Available {
 		set = response.ConditionTrue
 	}
-	condition := set(rsp, conditionType, state.String()).TargetCompositeAndClaim()
+	condition := set(rsp, reconcile.ConditionType, state.String()).TargetCompositeAndClaim()
 	if text != "" {
 		condition.WithMessage(text)
 	}

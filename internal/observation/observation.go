@@ -50,6 +50,9 @@ type Source struct {
 	Objects []wire.Struct
 	Details Details // the data of a Secret source; nil if no Secret was found
 	Failed  string  // why a source that was found cannot be used, or empty
+
+	// Withheld is the reason why the data of a Secret cannot be used now: *expression.Waiting or nil.
+	Withheld error
 }
 
 // missing reports, as there, whether a source exists. v is an error value if an expression must not continue
@@ -59,6 +62,8 @@ func (s Source) missing(variable, name string) (v ref.Val, there bool) {
 	case s.Failed != "":
 		reason := "reads " + expression.PathText(variable, name) + ", which cannot be used: " + s.Failed
 		return types.WrapErr(&expression.Failed{Reason: reason}), false
+	case s.Withheld != nil:
+		return types.WrapErr(s.Withheld), false
 	case len(s.Objects) > 0:
 		return nil, true
 	case s.Optional && s.Read:

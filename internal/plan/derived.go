@@ -41,7 +41,7 @@ func (c *compiler) withSources(uses []use) []use {
 }
 
 // compileDerived compiles a kind that derives its outputs from secretExpression. Hashes are slow, because that protects
-// them.
+// them, and keystores because they encrypt with a key that is derived from a password.
 func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.ErrorList {
 	switch m.Kind {
 	case kindBcrypt:
@@ -52,10 +52,10 @@ func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.Er
 		return m.computed(diagnostics, k, g.Htpasswd, Computed{Slow: true})
 	case kindPKCS12:
 		k, diagnostics := generator.CompilePKCS12(at, g.PKCS12)
-		return m.computed(diagnostics, k, g.PKCS12, Computed{})
+		return m.computed(diagnostics, k, g.PKCS12, Computed{Slow: true})
 	case kindJKS:
 		k, diagnostics := generator.CompileJKS(at, g.JKS)
-		return m.computed(diagnostics, k, g.JKS, Computed{})
+		return m.computed(diagnostics, k, g.JKS, Computed{Slow: true})
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ type detailsRead struct {
 
 	observation *observation.Observation
 	seen        composedResources
-	stale       error // a *Stale, or nil
 }
 
 // A detailsOwner is an object that may have connection details, with its name in messages.
@@ -124,8 +123,9 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 	case len(a.objects) > 0:
 		res.Published = true
 		res.Details, res.Withheld = d.in(a.objects[0])
-		if res.Withheld == nil && d.differ(res.Details) && rulesOneVersion {
-			out.stale = changedWhileRead(*required)
+		secret := required.String()
+		if res.Withheld == nil && (req.changed[secret] || d.differ(res.Details) && rulesOneVersion) {
+			req.changed[secret], res.Withheld = true, oneVersion(secret)
 		}
 	case len(d.Details) > 0:
 		what := fmt.Sprintf("%s (connection details of %s %q)", required, d.what, d.name)

@@ -172,6 +172,9 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 	out := Object{
 		Outcome: taken(e, at, left), Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct},
 	}
+	if !at.observed.Exists() {
+		out.Outcome, _ = ex.creating(fmt.Sprintf("%s (%s)", e, at))
+	}
 	if e.Secret.ConnectionDetails {
 		out.ConnectionDetails = published(o.Data, func(key string) bool { return slices.Contains(left, key) })
 		out.footprint.bytes += o.Bytes()

@@ -281,6 +281,8 @@ func (f *finder) sources() error {
 			return failed(f.Path, "reads %s, which cannot be used: %s", spelled, s.Failed)
 		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
 			f.waiting = append(f.waiting, spelled)
+		case s.Withheld != nil:
+			return s.Withheld
 		case len(s.Objects) > 0 && f.tagged(s.Objects[0]):
 			f.take(name, s.Details)
 		}

@@ -66,7 +66,11 @@ func generate(
 	made := func(m *plan.Generator) int { return len(g.trusted[m.Name].proven) }
 	slices.SortStableFunc(derived, func(a, b *plan.Generator) int { return made(a) - made(b) })
 	for _, m := range derived {
-		g.step(known.wanted[m.Name].withSource(sees.forItem(m.Item)))
+		w := known.wanted[m.Name]
+		if !g.waitsForTurn(w) || len(g.trusted[m.Name].generations) > 0 { // otherwise its source is not needed
+			w = w.withSource(sees.forItem(m.Item))
+		}
+		g.step(w)
 	}
 	g.retire()
 	g.nameComposed()
@@ -88,20 +92,24 @@ type stepper struct {
 	verifier
 	generations
 
-	plan     *plan.Plan
-	exports  []plan.Export
-	trusted  map[string]*trusted
-	current  map[string]*generation // in use, by generator
-	changing map[string]bool        // generators whose next generation must be adopted
-	steps    map[string]generator.Step
-	slow     int               // slow generations that were created
-	renamed  map[string]string // the names of exports whose objects have the composition resource name of a generation
+	plan      *plan.Plan
+	exports   []plan.Export
+	trusted   map[string]*trusted
+	current   map[string]*generation // in use, by generator
+	changing  map[string]bool        // generators whose next generation must be adopted
+	steps     map[string]generator.Step
+	slow      int                // slow generations that were created
+	work      int64              // of the generations that were created
+	bytes     int                // of the request, and for the generations that were created, or 0 if it is not known
+	full      reasons            // why no further generation is created, because of its size
+	creations map[string]Outcome // of the generations that are created, by generator
+	renamed   map[string]string  // the names of exports whose objects have the composition resource name of a generation
 }
 
 func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed placements) *stepper {
 	return &stepper{
 		verifier: a, plan: p, exports: placed.exports, trusted: judged, current: map[string]*generation{}, changing: map[string]bool{},
-		steps: map[string]generator.Step{}, renamed: placed.renamed(),
+		steps: map[string]generator.Step{}, creations: map[string]Outcome{}, renamed: placed.renamed(),
 		generations: generations{
 			writers: maps.Clone(placed.writers), state: map[string]*structpb.Value{}, inUse: map[string]generatedFrom{},
 			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},

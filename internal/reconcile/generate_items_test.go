@@ -98,8 +98,8 @@ func TestRunGeneratesForItems(t *testing.T) {
 			reason: "an item has its own generation, which is stored before it is exported", input: each, world: []string{both},
 			names: "generated/users/anna/1, generated/users/bert/1",
 			want: []string{
-				`Waiting nothing | Secret "user/anna" (team/xr-user-anna) is not created: key "password" waits for generated.users.anna (its generation 1 is not stored yet)`,
-				`Waiting nothing | Secret "user/bert" (team/xr-user-bert) is not created: key "password" waits for generated.users.bert (its generation 1 is not stored yet)`,
+				`Waiting nothing | Secret "user/anna" (team/xr-user-anna) is not created: key "password" waits for generated.users.anna (its generation 1 is created in this reconcile)`,
+				`Waiting nothing | Secret "user/bert" (team/xr-user-bert) is not created: key "password" waits for generated.users.bert (its generation 1 is created in this reconcile)`,
 			},
 		},
 		"Exported": {
@@ -175,7 +175,7 @@ func TestRunGeneratesForItems(t *testing.T) {
 			want: []string{
 				"Available ConfigMap team/xr-c {data: {k: k}}",
 				`Held! | generator "users" creates nothing for some items: generators[0].keyExpression: returns "bert" for the items at index 0, 2: each item needs its own key`,
-				`Waiting | generator "users/anna": its generation 1 is not stored yet`,
+				`Waiting | generator "users/anna": its generation 1 is created in this reconcile`,
 			},
 		},
 		"TooMany": {
@@ -192,6 +192,7 @@ func TestRunGeneratesForItems(t *testing.T) {
 			names: "generated/users/anna/1, generated/users/bert/1, generated/users/bert/2",
 			want: []string{
 				inUse,
+				`Waiting | generator "users/bert": its generation 2 is created in this reconcile; generation 1 stays in use`,
 			},
 		},
 		"AllRotated": {
@@ -200,6 +201,8 @@ func TestRunGeneratesForItems(t *testing.T) {
 			names: "generated/users/anna/1, generated/users/anna/2, generated/users/bert/1, generated/users/bert/2",
 			want: []string{
 				inUse,
+				`Waiting | generator "users/anna": its generation 2 is created in this reconcile; generation 1 stays in use`,
+				`Waiting | generator "users/bert": its generation 2 is created in this reconcile; generation 1 stays in use`,
 			},
 		},
 	} {

@@ -1,9 +1,11 @@
 package reconcile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -30,12 +32,20 @@ func (g *stepper) make(w *wantedGeneration, of *trusted, step generator.Step) re
 	if err != nil {
 		return because("", err)
 	}
+	if why := g.pay(o); !why.empty() {
+		return why
+	}
 	composed := g.ownName(w.Name, c.number)
 	g.write(c.target(), plan.GenerationName(w.Name, c.number))
 	g.changing[w.Name] = true
-	ready := w.IsComputed() || step.Current > 0
-	g.composed = append(g.composed, Composed{own: composed, Name: composed, Desired: o, Ready: ready})
-	g.fresh = g.fresh || w.IsComputed() && !g.refs[resourceRef{c.at.Kind, c.at.Name}]
+	g.composed = append(g.composed, Composed{own: composed, Name: composed, Desired: o, Ready: step.Current > 0})
+	made, said := g.creating(fmt.Sprintf("its generation %d", c.number), w.String()+": ",
+		w.Spelled(expression.Generated)+" (", w.Spelled(expression.Candidate)+" (")
+	g.creations[w.Name] = made
+	g.fresh = g.fresh || w.IsComputed() && !said && !g.refs[resourceRef{c.at.Kind, c.at.Name}]
+	if said {
+		g.schedule(g.req.Now.Add(creationTime))
+	}
 	return reasons{}
 }
 
@@ -116,10 +126,33 @@ func (g *stepper) blocked(w *wantedGeneration, c *candidate, step generator.Step
 	case len(step.Keep) >= limits.Generations:
 		return waitingFor("one of its %d generations to be deleted (no more are kept at once): "+
 			"wait for the end of a gracePeriod, or delete a previous one", len(step.Keep))
-	case isSlow(w.Makes) && g.slow >= limits.SlowGenerations:
-		return waitingFor("its turn, because an RSA key or a hash takes a long time")
+	case g.waitsForTurn(w):
+		g.schedule(g.req.Now)
+		return waitingFor("its turn, because one reconcile creates only some generations, and only one with an RSA key, a hash or a keystore")
+	case !g.full.empty():
+		return g.full
 	}
 	return reasons{}
+}
+
+// waitsForTurn reports whether other generations have used up the work of this request.
+func (g *stepper) waitsForTurn(w *wantedGeneration) bool {
+	return g.work >= limits.GenerationsFuel || isSlow(w.Makes) && g.slow >= limits.SlowGenerations
+}
+
+// pay spends the work of a generation that was created, or returns why there is no place for its object.
+func (g *stepper) pay(o *structpb.Struct) reasons {
+	size := proto.Size(o)
+	g.work += int64(size)
+	g.budget.Take(int64(size))
+	if g.bytes == 0 && g.req.Size != nil {
+		g.bytes = g.req.Size() // which includes all objects that exist
+	}
+	if g.bytes += limits.GenerationSpace * size; g.bytes > limits.ResponseBytes {
+		g.full = waitingFor("a smaller request: this one is too large to create further generations, because Crossplane accepts "+
+			"%d bytes: use several composites, or generate less", limits.ResponseBytes)
+	}
+	return g.full
 }
 
 func isSlow(k plan.GeneratorKind) bool {

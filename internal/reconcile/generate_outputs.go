@@ -18,11 +18,11 @@ import (
 
 // publish sets the outputs that expressions see of a generator after its step, and reports the step.
 func (g *stepper) publish(w *wantedGeneration, t *trusted, step generator.Step, unready map[int]reasons, why reasons) {
-	g.outputs[w.Name] = g.seen(w, step, waits(step, unready, why))
-	if not := unready[step.Pending]; !not.empty() {
-		g.inputs.shows(w.Name, not.see)
+	g.outputs[w.Name] = g.seen(w, step, g.waits(w, step, unready, why))
+	if see := cmp.Or(unready[step.Pending].see, g.creations[w.Name].See); see != "" {
+		g.inputs.shows(w.Name, see)
 	}
-	g.candidates[w.Name] = observation.Generated{Waits: waits(step, nil, why)}
+	g.candidates[w.Name] = observation.Generated{Waits: g.waits(w, step, nil, why)}
 	if k := findGeneration(t.generations, step.Candidate); k != nil {
 		g.candidates[w.Name] = g.fitting(w, k)
 	}
@@ -238,13 +238,13 @@ func (g *stepper) generated(m *plan.Generator, k *generation) observation.Genera
 }
 
 // waits names the missing inputs of a generator without a generation in use.
-func waits(step generator.Step, unready map[int]reasons, why reasons) string {
+func (g *stepper) waits(w *wantedGeneration, step generator.Step, unready map[int]reasons, why reasons) string {
 	pending := unready[step.Pending]
 	switch {
 	case !why.empty():
 		return why.text()
 	case step.Make > 0:
-		return fmt.Sprintf("its generation %d is not stored yet", step.Make)
+		return g.creations[w.Name].Message
 	case !pending.empty():
 		return fmt.Sprintf("its generation %d is not ready: %s", step.Pending, pending.sentence())
 	case step.Pending > 0:
@@ -268,13 +268,16 @@ func (g *stepper) reportStep(s *wantedGeneration, step generator.Step, unready m
 		o.Message = fmt.Sprintf("%s: generation %d is not ready: %s%s%s", s, pending, not.sentence(), stays, abandonedAt(s, step))
 	case !step.Retry.IsZero():
 		o = failedBefore(s, step, unready)
+	case step.Make > 0:
+		o = g.creations[s.Name]
+		o.Message = fmt.Sprintf("%s: %s%s", s, o.Message, stays)
 	case step.Current == 0:
-		o.Message = fmt.Sprintf("%s: %s", s, waits(step, unready, why))
+		o.Message = fmt.Sprintf("%s: %s", s, g.waits(s, step, unready, why))
 	default:
 		o = g.checkCurrent(s, g.current[s.Name])
 	}
 	o.Aside = step.Current > 0
-	if o.State == Waiting && !o.Aside && isExported(g.exports, s.Name) {
+	if (o.State == Created || o.State == Waiting) && !o.Aside && isExported(g.exports, s.Name) {
 		return // the exports that wait for it say why
 	}
 	if o.State != Available || o.Warn {

@@ -62,7 +62,7 @@ func TestRunSavesState(t *testing.T) {
 		"NothingYet": {
 			reason: "a generation that is not stored is not named",
 			input:  admin, objects: "",
-			want: "admin: {input: ID}\ngenerated/admin/1",
+			want: "admin: {input: ID}\ngenerated/admin/1 unready",
 		},
 		"GracePeriod": {
 			reason: "a former one is named apart, until it is deleted",
@@ -77,17 +77,17 @@ func TestRunSavesState(t *testing.T) {
 		"Recorded": {
 			reason: "the one that exports use counts while it is missing",
 			input:  admin, objects: exportedFrom(gone),
-			want: "admin: {input: ID, latest: " + missing("admin", 4, "xr-admin-4") + "}\ngenerated/admin/5",
+			want: "admin: {input: ID, latest: " + missing("admin", 4, "xr-admin-4") + "}\ngenerated/admin/5 unready",
 		},
 		"Listed": {
 			reason: "and otherwise the last one that the composite lists",
 			input:  admin, objects: listed,
-			want: "admin: {input: ID, latest: " + missing("admin", 7, "xr-admin-7") + "}\ngenerated/admin/7",
+			want: "admin: {input: ID, latest: " + missing("admin", 7, "xr-admin-7") + "}\ngenerated/admin/7 unready",
 		},
 		"Renamed": {
 			reason: "a renamed generator has the generation that it replaces, which is not flagged in the meantime",
 			input:  renamed, objects: generationOf(1, ""),
-			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\nroot: {input: ID, latest: " + missing("admin", 1, "xr-admin-1") + "}\ngenerated/admin/1\ngenerated/root/1",
+			want: "admin: {gc: {" + key + ": " + entry(1, "", "") + "}}\nroot: {input: ID, latest: " + missing("admin", 1, "xr-admin-1") + "}\ngenerated/admin/1\ngenerated/root/1 unready",
 		},
 		"Retired": {
 			reason: "a generation whose generator left the input is flagged",
@@ -118,7 +118,7 @@ func TestRunSavesState(t *testing.T) {
 			reason: "a generator whose own generation exports use replaces none",
 			input:  renamed, objects: generationOf(1, "") + exportedFrom(strings.ReplaceAll(gone, "admin", "root")),
 			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:30:00Z, ", "") + "}}\n" +
-				"root: {input: ID, latest: " + missing("root", 4, "xr-root-4") + "}\ngenerated/admin/1 flagged\ngenerated/root/5",
+				"root: {input: ID, latest: " + missing("root", 4, "xr-root-4") + "}\ngenerated/admin/1 flagged\ngenerated/root/5 unready",
 		},
 		"RetiredExported": {
 			reason: "while an export has a value of it, it is not flagged",

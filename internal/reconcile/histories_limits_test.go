@@ -40,7 +40,7 @@ want: |
 	for name, c := range map[string]struct{ reason, history, want string }{
 		"LargeManifest": {
 			"a manifest is stored in an annotation", withCount("63"),
-			`Waiting | generator "user": its generation 1 is not stored yet`,
+			`Waiting | generator "user": its generation 1 is created in this reconcile`,
 		},
 		"TooLargeManifest": {
 			"a manifest over the limit is refused", withCount("64"),

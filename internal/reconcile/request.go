@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
@@ -31,6 +32,9 @@ type Request struct {
 	// read yet. A kind that does not exist has an empty schema.
 	Schemas    map[plan.Kind]wire.Struct
 	HasSchemas bool // Crossplane can read schemas
+
+	// Size returns the number of bytes of the request. It may be nil.
+	Size func() int
 
 	Elsewhere map[string]bool // the generators of other steps
 	Possible  map[string]bool // the resources that other steps desire only because they may take them over
@@ -131,12 +135,13 @@ type request struct {
 	*Request
 
 	answers map[string]*answer // by the key of the requirement
+	changed map[string]bool    // the Secrets that the request contains with different data
 }
 
 // newRequest returns a request without the resources that other steps only keep as they are observed, because they
 // may take them over.
 func newRequest(in *Request) *request {
-	out := &request{Request: in, answers: map[string]*answer{}}
+	out := &request{Request: in, answers: map[string]*answer{}, changed: changedWhileRead(in.Found)}
 	if len(in.Possible) == 0 {
 		return out
 	}
@@ -162,34 +167,36 @@ func (r *request) answer(req Requirement) *answer {
 	return a
 }
 
-// A Stale error says that the parts of a request are not of the same age: Crossplane has read an outdated
-// composite, from before it created an object, or a Secret before and after it changed. Nothing may change until it
-// reads them again.
+// A Stale error says that Crossplane has read an outdated composite, from before it created an object. Nothing may
+// change until it reads the composite again: what this call desires replaces the list of the composite's objects.
 type Stale struct{ Message string }
 
 // Error describes the object.
 func (s *Stale) Error() string { return s.Message }
 
-// refuseTwoVersions returns a *Stale if Crossplane read a Secret for two requirements, for example by its name and by
-// its labels, and the data changed in between. One export could then combine two credentials.
-func (r *request) refuseTwoVersions(required []Requirement) error {
-	secrets, read := map[string]wire.Struct{}, map[string]bool{}
-	for _, req := range required {
-		key := req.Key()
-		if req.APIVersion != "v1" || req.Kind != string(object.Secret) || read[key] {
+// changedWhileRead returns the Secrets that Crossplane read for two requirements, for example by name and by labels,
+// and whose data changed in between. One export could combine two credentials of such a Secret.
+func changedWhileRead(found map[string][]wire.Struct) map[string]bool {
+	secrets, changed := map[string]wire.Struct{}, map[string]bool{}
+	for key, objects := range found {
+		if !strings.HasPrefix(key, RequirementPrefix+"v1/"+string(object.Secret)+"/") || !rulesOneVersion {
 			continue
 		}
-		read[key] = true
-		for _, o := range r.answer(req).objects {
-			_, _, ns, name := object.Identity(o)
-			secret := Requirement{Kind: req.Kind, Namespace: ns, Name: name}
-			if other, ok := secrets[secret.String()]; ok && !sameData(o, other) && rulesOneVersion {
-				return changedWhileRead(secret)
+		for _, o := range objects {
+			secret := secretNamed(o)
+			if other, ok := secrets[secret]; ok && !sameData(o, other) {
+				changed[secret] = true
 			}
-			secrets[secret.String()] = o
+			secrets[secret] = o
 		}
 	}
-	return nil
+	return changed
+}
+
+// secretNamed describes a Secret as its requirement does.
+func secretNamed(o wire.Struct) string {
+	_, kind, ns, name := object.Identity(o)
+	return Requirement{Kind: kind, Namespace: ns, Name: name}.String()
 }
 
 // sameData reports whether two versions of a Secret have the same data.
@@ -197,9 +204,12 @@ func sameData(a, b wire.Struct) bool {
 	return proto.Equal(a.Get("data").Proto(), b.Get("data").Proto())
 }
 
-// changedWhileRead returns the error for a Secret that a request contains with different data.
-func changedWhileRead(secret Requirement) *Stale {
-	return &Stale{secret.String() + " changed while Crossplane read it. Nothing is changed, and Crossplane calls again"}
+// oneVersion is what expressions wait for that read a Secret of which the request contains two versions. Crossplane calls
+// again at once. Until then, what depends on the Secret is kept: a key that is optional also waits.
+func oneVersion(secret string) error {
+	w := expression.NewWaiting(secret + " (it changed while Crossplane read it)")
+	w.Required = true
+	return w
 }
 
 // An answer is what Crossplane found for a requirement.

@@ -28,7 +28,7 @@ type Result struct {
 
 	Revisions map[string]observation.Revision // of the observed objects, by export
 
-	// Due is the time of the next step of a generator, or zero. Fresh is set if this request created a
+	// Due is the time of the next step of a generator, or now if a Secret changed while Crossplane read it, or zero. Fresh is set if this request created a
 	// credential, which must be stored only in the resource composed for it.
 	Due   time.Time
 	Fresh bool
@@ -53,7 +53,7 @@ type State int
 
 // String is the state as a condition's reason.
 func (s State) String() string {
-	return [...]string{"Available", "Waiting", "Held", "Conflict"}[s]
+	return [...]string{"Available", "Waiting", "Waiting", "Held", "Conflict"}[s]
 }
 
 // An Outcome is the outcome of an export, a status field, a field of the environment, a generator, or a

@@ -49,9 +49,6 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	authored := p.Authors.Read(xr.object)
 	details := readDetails(p, req, seen, authored)
-	if details.stale != nil {
-		return nil, details.stale
-	}
 	s := newSession(ctx, p, req, xr, details.observation)
 	schemas, err := checkStrictly(s, p, req)
 	if err != nil {
@@ -83,8 +80,8 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh, Revisions: counted,
 	}
 	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
-	if err := req.refuseTwoVersions(out.Requirements); err != nil {
-		return nil, err
+	if len(req.changed) > 0 {
+		out.Due = req.Now
 	}
 	out.explainWaiting(s, p, req)
 	out.seeComposition(SeeComposition(xr.object))

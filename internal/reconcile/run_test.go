@@ -467,7 +467,7 @@ func TestRunPlaces(t *testing.T) {
 				`Conflict! nothing` + at + `Secret team/xr-admin-1 is the composed resource "generated/admin/1" of ` +
 					`this composite: set secrets[0].metadata.name to another name`,
 				"Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation",
-				`Waiting | generator "admin": its generation 1 is not stored yet`,
+				`Waiting | generator "admin": its generation 2 is created in this reconcile`,
 			},
 		},
 		"PlaceOfANewGeneration": {

@@ -192,6 +192,7 @@ func (r *reasons) text() string {
 // The states. Each is worse than the one before.
 const (
 	Available State = iota // it matches the input
+	Created                // it does not exist yet, and this reconcile creates it: the reason is Waiting
 	Waiting                // it does not exist, and waits for an input
 	Held                   // it failed, or is kept as it was observed
 	Conflict               // it belongs to another owner, and is not changed

@@ -114,6 +114,9 @@ func observe(src plan.Source, required Requirement, req *request) observation.So
 		out.Failed = a.source.failed.Error()
 	default:
 		out.Details = a.source.details
+		if secret := secretNamed(out.Objects[0]); req.changed[secret] {
+			out.Withheld = oneVersion(secret)
+		}
 	}
 	return out
 }

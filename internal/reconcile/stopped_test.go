@@ -112,7 +112,7 @@ func TestStoppedExport(t *testing.T) {
 			"the keys are not copied", find, map[string][]string{"d": {"k"}}, 11,
 			"Held: secrets[0]: was stopped: it exceeds the limit of work for one request: export fewer keys",
 		},
-		"Enough": {"nothing is stopped", find, map[string][]string{"d": {"k"}}, 12, "Available"},
+		"Enough": {"nothing is stopped", find, map[string][]string{"d": {"k"}}, 12, "Waiting"},
 		"NextInput": {
 			"the keys of a later input, which has fewer, are not exported alone", find,
 			map[string][]string{"d1": numbered(100), "d2": {"k"}}, 100, stopped,

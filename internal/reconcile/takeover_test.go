@@ -314,7 +314,7 @@ func TestTakeOver(t *testing.T) {
 			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
 			want: []string{
 				"generated/admin/1: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}",
-				`Waiting | generator "admin": its generation 1 is not stored yet`,
+				`Waiting | generator "admin": its generation 1 is created in this reconcile`,
 			},
 		},
 		"NameOfADeclaredGenerationUnknown": {
@@ -328,7 +328,7 @@ func TestTakeOver(t *testing.T) {
 					`a default)`,
 				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: ` +
 					`composed resource "generated/admin/1"`,
-				`Waiting | generator "admin": its generation 1 is not stored yet`,
+				`Waiting | generator "admin": its generation 1 is created in this reconcile`,
 			},
 		},
 		"AuthorOfThatName": {

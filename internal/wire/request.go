@@ -40,6 +40,7 @@ type Request struct {
 	// RequiredSchemas are the OpenAPI v3 schemas by name. A schema that was not found does not exist.
 	RequiredSchemas map[string]Struct
 
+	size             int                      // unless protobuf decoded the request
 	decoded          *fnv1.RunFunctionRequest // nil unless protobuf decoded the request
 	desired, context []byte                   // their bodies, or nil
 	in               *indexes                 // nil if protobuf decoded the request
@@ -111,6 +112,14 @@ func mapped[A, B any](from map[string]A, of func(A) B) map[string]B {
 // Decoded reports whether protobuf has decoded the request, all of it.
 func (r *Request) Decoded() bool { return r.decoded != nil }
 
+// Size returns the number of bytes of the request.
+func (r *Request) Size() int {
+	if r.decoded != nil {
+		return proto.Size(r.decoded)
+	}
+	return r.size
+}
+
 // Decode decodes a request. It keeps the bytes, so they must not be written to. Errors come from protobuf.
 func Decode(sent []byte) (*Request, error) {
 	if meta, ok := isRequest(sent); ok {
@@ -125,7 +134,7 @@ func Decode(sent []byte) (*Request, error) {
 
 // read reads a checked request.
 func read(sent []byte, meta *fnv1.RequestMeta) *Request {
-	r := &Request{Meta: meta, in: &indexes{}}
+	r := &Request{Meta: meta, size: len(sent), in: &indexes{}}
 	for b := sent; len(b) > 0; {
 		tag := b[0]
 		if !isRead(tag) {

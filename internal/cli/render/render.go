@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/composition"
+	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 )
 
@@ -261,13 +262,25 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 		if invalid && c.GetReason() == reasonInvalid {
 			text = "" // the diagnostics
 		}
-		r.ready = r.ready && c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE
+		r.ready = r.ready && (c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE || onlyCreates(rsp.GetContext()))
 		r.say(fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason()), text)
 	}
 	if isFatal(rsp) {
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step)}
 	}
 	return nil
+}
+
+// onlyCreates reports whether all exports are ready in the next reconcile, because only their objects do not exist yet. The
+// states of all steps of the function are in the context.
+func onlyCreates(pipelineContext *structpb.Struct) bool {
+	reports := pipelineContext.GetFields()["export.fn.crossplane.io/exports"].GetStructValue().GetFields()
+	for _, report := range reports {
+		if reconcile.State(report.GetStructValue().GetFields()["state"].GetNumberValue()) > reconcile.Created {
+			return false
+		}
+	}
+	return len(reports) > 0
 }
 
 // Capabilities are those that Crossplane 2.4 advertises.

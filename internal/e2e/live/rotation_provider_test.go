@@ -179,6 +179,9 @@ type created struct {
 // appliedSecret is the Secret in which the provider of the single user writes the password that it set last.
 const appliedSecret = "app-db-connection"
 
+// appliedLabel is its label.
+const appliedLabel = "live.example.org/applied"
+
 // setPasswords sets the passwords of the setter's Secret one after the other, until the context ends. It does not
 // finish a password that is no longer there.
 func (p *provider) setPasswords(ctx context.Context) {
@@ -244,7 +247,17 @@ func (p *provider) setPassword(ctx context.Context, l credential, m manner) {
 
 // report writes the password that the database accepts.
 func (p *provider) report(ctx context.Context, password string) {
-	err := p.write(context.WithoutCancel(ctx), "Secret", appliedSecret, map[string]string{"password": password})
+	o := live.RefOf(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": appliedSecret, "namespace": p.ns},
+	}})
+	err := first(
+		func() error {
+			return p.write(context.WithoutCancel(ctx), "Secret", appliedSecret, map[string]string{"password": password})
+		},
+		func() error {
+			return p.Patch(context.WithoutCancel(ctx), o, `{"metadata": {"labels": {"`+appliedLabel+`": "true"}}}`)
+		},
+	)
 	if err != nil {
 		p.failed(err)
 	}

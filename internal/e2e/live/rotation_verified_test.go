@@ -37,6 +37,15 @@ secrets:
   - {key: former-password, value: "previous.?admin.?password"}
 `
 
+// readTwice is the recipe with an export that also reads the provider's Secret by its labels: a provider that writes between the
+// two readings races with Crossplane.
+const readTwice = verifiedUser + `
+- name: reported
+  data:
+  - {key: password, value: secrets.db.password}
+  - {key: again, value: secrets.again.password}
+`
+
 // alternatingUsers is the recipe in which each generation is a user of its own.
 const alternatingUsers = `
 generators:
@@ -68,9 +77,15 @@ type rotating struct {
 	manner func(i int, delay time.Duration) manner
 }
 
+// twice returns the recipe with a second source for the same Secret.
+func twice(input string) string {
+	return strings.Replace(input, "generators:", "- {name: again, apiVersion: v1, kind: Secret, matchLabels: {"+appliedLabel+": \"true\"}}\ngenerators:", 1)
+}
+
 // rotatings are played at the same time. Every second rotation has the manner that gives the name.
 var rotatings = []rotating{
 	{name: "late", input: verifiedUser},
+	{name: "read-twice", input: twice(readTwice)},
 	{name: "never", input: verifiedUser, manner: secondly(manner{never: true})},
 	{name: "superseded", input: verifiedUser, hasty: true, manner: secondly(manner{never: true})},
 	{name: "too-late", input: verifiedUser, manner: secondly(manner{after: time.Minute + 3*time.Second, finishes: true})},
@@ -152,10 +167,10 @@ func TestVerifiedRotation(t *testing.T) {
 	running.Wait()
 
 	t.Logf("LIVE_ROTATIONS=%d LIVE_DELAY=%d", times, int(delay.Seconds()))
-	t.Logf("%-15s %9s %11s %12s %10s %12s", "provider", "abandoned", "rejected, s", "at most, s", "forgot, s", "both keys, s")
+	t.Logf("%-15s %9s %11s %12s %10s %12s %6s", "provider", "abandoned", "rejected, s", "at most, s", "forgot, s", "both keys, s", "fatal")
 
 	for _, r := range all {
-		r.report()
+		r.report(t.Context())
 	}
 }
 
@@ -503,8 +518,31 @@ func (r *rotation) rejects(d time.Duration, forgotten, both bool) {
 	r.rejected[at] = one
 }
 
-// report prints for how long the exported credential was rejected in all, and in the worst rotation.
-func (r *rotation) report() {
+// fatals returns how many fatal results the composite had: a provider that writes while Crossplane reads stops no pipeline.
+func (r *rotation) fatals(ctx context.Context) (n int64, err error) {
+	list, err := r.List(ctx, "v1", "Event", r.ns, "")
+
+	for _, e := range list {
+		about, _, _ := unstructured.NestedString(e.Object, "involvedObject", "kind")
+		if about == "App" && strings.Contains(textAt(e.Object, "message"), "fatal result") {
+			count, _, _ := unstructured.NestedInt64(e.Object, "count")
+			n += max(1, count)
+
+			r.t.Errorf("%s: %s", r.name, textAt(e.Object, "message"))
+		}
+	}
+
+	return n, err
+}
+
+// report prints for how long the exported credential was rejected in all, and in the worst rotation, which is the longest
+// refusal. No result may be fatal.
+func (r *rotation) report(ctx context.Context) {
+	fatals, err := r.fatals(ctx)
+	if err != nil {
+		r.t.Error(err)
+	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -515,8 +553,8 @@ func (r *rotation) report() {
 		most.all = max(most.all, one.all-one.forgotten)
 	}
 
-	r.t.Logf("%-15s %9d %11.2f %12.2f %10.2f %12.2f", r.name, len(r.abandoned),
-		(sum.all - sum.forgotten).Seconds(), most.all.Seconds(), sum.forgotten.Seconds(), sum.both.Seconds())
+	r.t.Logf("%-15s %9d %11.2f %12.2f %10.2f %12.2f %6d", r.name, len(r.abandoned),
+		(sum.all - sum.forgotten).Seconds(), most.all.Seconds(), sum.forgotten.Seconds(), sum.both.Seconds(), fatals)
 
 	if r.ungated && sum.all == 0 {
 		r.t.Errorf("%s: no credential was rejected: the others prove nothing", r.name)

@@ -118,6 +118,7 @@ func main() {
 
 	runner := map[string]fnv1.FunctionRunnerServiceServer{
 		"function-compose": composer{ttl: *ttl}, "function-patch-and-transform": standin.PatchAndTransform{}, "function-go-templating": standin.GoTemplating{},
+		"function-sequencer": standin.Sequencer{},
 	}[*as]
 
 	err := function.Serve(runner, function.Listen("tcp", *address), function.MTLSCertificates(*certs), function.WithMetricsServer(*metrics))
