@@ -5,6 +5,8 @@
 package main
 
 import (
+	"io"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/cli/serve"
 	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/metrics"
 )
 
@@ -63,18 +66,22 @@ func newParser() *kong.Kong {
 		kong.Bind(serve.Builder(func(log logging.Logger, m *metrics.Metrics) (fnv1.FunctionRunnerServiceServer, error) {
 			return function.New(log, m)
 		})),
-		kong.Bind(render.FunctionAt(func(at time.Time) (fnv1.FunctionRunnerServiceServer, error) {
-			f, err := function.New(logging.NewNopLogger(), nil)
-			if err == nil && !at.IsZero() {
-				f.Now = func() time.Time { return at }
-			}
-			return f, err
-		})),
+		kong.Bind(render.FunctionAt(functionAt)),
 	)
 	for _, command := range parser.Model.Leaves(true) {
 		command.Detail = terminal.Named(command.Detail)
 	}
 	return parser
+}
+
+// functionAt returns the function to render with. A rehearsal returns the same bytes each time.
+func functionAt(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, error) {
+	f, err := function.New(logging.NewNopLogger(), nil)
+	if err == nil && !at.IsZero() {
+		f.Now = func() time.Time { return at }
+		f.Entropy = func() io.Reader { return generator.Seeded{Reader: rand.NewChaCha8(seed)} }
+	}
+	return f, err
 }
 
 func main() {

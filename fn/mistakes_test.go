@@ -181,7 +181,7 @@ func fnOutput(fn fnv1.FunctionRunnerServiceServer, args ...string) string {
 		}()
 		k, err := parser.Parse(args)
 		parser.FatalIfErrorf(terminal.Usage(err))
-		k.Bind(render.FunctionAt(func(time.Time) (fnv1.FunctionRunnerServiceServer, error) { return fn, nil }))
+		k.Bind(render.FunctionAt(func(time.Time, [32]byte) (fnv1.FunctionRunnerServiceServer, error) { return fn, nil }))
 		err = k.Run()
 		if code, ok := terminal.ExitCode(err); ok {
 			return code

@@ -65,7 +65,7 @@ func (b *Bcrypt) Make(from From) (Outputs, error) {
 	if err := checkBcrypt(from.Source.Text); err != nil {
 		return nil, err
 	}
-	hash, err := bcryptHash(from.Source.Text, b.cost)
+	hash, err := bcryptHash(from, from.Source.Text, b.cost)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,10 @@ func checkBcrypt(password sensitive.Bytes) error {
 	return nil
 }
 
-func bcryptHash(password sensitive.Bytes, cost int) ([]byte, error) {
+func bcryptHash(from From, password sensitive.Bytes, cost int) ([]byte, error) {
+	if seeded := from.seeded(); seeded != nil {
+		return seededBcrypt(seeded, password.Reveal(), cost)
+	}
 	hash, err := bcrypt.GenerateFromPassword(password.Reveal(), cost)
 	if err != nil {
 		return nil, fmt.Errorf("cannot hash a password: %w", err)

@@ -136,7 +136,7 @@ func TestBcryptMakeErrors(t *testing.T) {
 }
 
 func TestBcryptHashErrors(t *testing.T) {
-	hash, err := bcryptHash(sensitive.FromString("hunter2"), 32)
+	hash, err := bcryptHash(From{}, sensitive.FromString("hunter2"), 32)
 	if err == nil || len(hash) > 0 {
 		t.Fatal("bcrypt has no cost of 32")
 	}

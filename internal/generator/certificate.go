@@ -12,6 +12,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"fmt"
+	"io"
 	"net/netip"
 	"slices"
 	"strings"
@@ -266,19 +267,32 @@ func certificateKey(keyType string) keyFunc {
 	return nil
 }
 
-// A keyFunc generates a private key of one type and size. It uses the system's randomness, because Go 1.26 accepts no
-// other source. Tests replace the source with testing/cryptotest.
-type keyFunc func() (crypto.Signer, error)
+// A keyFunc generates a private key of one type and size. It uses the system's randomness, because Go accepts no other
+// source, and in a rehearsal the seeded source. Tests replace the system's with testing/cryptotest.
+type keyFunc func(seeded io.Reader) (crypto.Signer, error)
 
-func ed25519Key() (crypto.Signer, error) {
+func ed25519Key(seeded io.Reader) (crypto.Signer, error) {
+	if seeded != nil {
+		return seededEd25519(seeded)
+	}
 	_, key, err := ed25519.GenerateKey(nil)
 	return key, err
 }
 
 func ecdsaKey(curve elliptic.Curve) keyFunc {
-	return func() (crypto.Signer, error) { return ecdsa.GenerateKey(curve, rand.Reader) }
+	return func(seeded io.Reader) (crypto.Signer, error) {
+		if seeded != nil {
+			return seededECDSA(seeded, curve)
+		}
+		return ecdsa.GenerateKey(curve, rand.Reader)
+	}
 }
 
 func rsaKey(bits int) keyFunc {
-	return func() (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, bits) }
+	return func(seeded io.Reader) (crypto.Signer, error) {
+		if seeded != nil {
+			return seededRSA(seeded, bits)
+		}
+		return rsa.GenerateKey(rand.Reader, bits)
+	}
 }

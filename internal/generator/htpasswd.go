@@ -68,7 +68,7 @@ func (h *Htpasswd) Make(from From) (Outputs, error) {
 		if err := from.context().Err(); err != nil {
 			return nil, fmt.Errorf("cannot hash all passwords: %w", err)
 		}
-		hash, err := bcryptHash(passwords[user], h.cost)
+		hash, err := bcryptHash(from, passwords[user], h.cost)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"time"
 )
@@ -43,11 +44,15 @@ func (c *Certificate) Make(from From) (Outputs, error) {
 	now, issuer := from.Now, from.Issuer
 	t := c.template
 	t.NotBefore, t.NotAfter = now.Add(-skew), now.Add(c.duration)
-	t.SerialNumber = newSerial()
+	random, signing := io.Reader(rand.Reader), io.Reader(rand.Reader)
+	if seeded := from.seeded(); seeded != nil {
+		random, signing = seeded, nil // signatures without a source are deterministic
+	}
+	t.SerialNumber = newSerial(random)
 	if err := c.limit(&t, now, issuer); err != nil {
 		return nil, err
 	}
-	key, err := c.newKey()
+	key, err := c.newKey(from.seeded())
 	if err != nil {
 		return nil, fmt.Errorf("cannot generate a key: %w", err)
 	}
@@ -55,7 +60,7 @@ func (c *Certificate) Make(from From) (Outputs, error) {
 	if issuer != nil {
 		parent, signer = issuer.cert, issuer.key()
 	}
-	der, err := x509.CreateCertificate(rand.Reader, &t, parent, key.Public(), signer)
+	der, err := x509.CreateCertificate(signing, &t, parent, key.Public(), signer)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a certificate: %w", err)
 	}
@@ -107,9 +112,9 @@ func (c *Certificate) encode(der []byte, key crypto.Signer, issuer *Issuer) (Out
 	}, nil
 }
 
-func newSerial() *big.Int {
+func newSerial(random io.Reader) *big.Int {
 	b := make([]byte, serialBytes)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = io.ReadFull(random, b) // neither source fails
 	return new(big.Int).SetBytes(b)
 }
 

@@ -71,9 +71,9 @@ func TestMakesNothingWithoutAKey(t *testing.T) {
 		for kind, want := range tc.want {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Log(tc.reason)
-				newKey := func() (crypto.Signer, error) { return tc.key, nil }
+				newKey := func(io.Reader) (crypto.Signer, error) { return tc.key, nil }
 				if tc.key == nil {
-					newKey = func() (crypto.Signer, error) { return nil, errors.New("no entropy") }
+					newKey = func(io.Reader) (crypto.Signer, error) { return nil, errors.New("no entropy") }
 				}
 				fails(t, makes[kind](newKey), From{Now: noon}, want)
 			})

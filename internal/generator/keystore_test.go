@@ -56,7 +56,7 @@ func sign(t testing.TB, name string, key crypto.Signer, issuer *signed) *signed 
 
 func newKey(t testing.TB, of keyFunc) crypto.Signer {
 	t.Helper()
-	key, err := of()
+	key, err := of(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

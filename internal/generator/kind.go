@@ -49,7 +49,7 @@ func (f From) context() context.Context {
 // From contains the sources of a generation in addition to its section of the input.
 type From struct {
 	// Random is a cryptographic source, crypto/rand.Reader: the same bytes produce the same
-	// passwords and UUIDs. Keys are generated from the system's randomness.
+	// passwords and UUIDs. Keys are generated from the system's randomness, and in a rehearsal from a [Seeded].
 	Random io.Reader
 
 	Now time.Time

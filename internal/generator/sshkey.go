@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"encoding/pem"
 	"fmt"
+	"io"
 
 	"golang.org/x/crypto/ssh"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -94,8 +95,8 @@ func (k *SSHKey) Keys() []string { return []string{privateKey, publicKey} }
 // Make generates a key pair. The private key is not encrypted. The public key is a line of an
 // authorized_keys file without its newline, because APIs that accept such a key return it without a newline. It
 // contains the comment, and in OpenSSH's own format the private key also does.
-func (k *SSHKey) Make(From) (Outputs, error) {
-	key, err := k.newKey()
+func (k *SSHKey) Make(from From) (Outputs, error) {
+	key, err := k.newKey(from.seeded())
 	if err != nil {
 		return nil, fmt.Errorf("cannot generate a key: %w", err)
 	}
@@ -103,7 +104,7 @@ func (k *SSHKey) Make(From) (Outputs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a public key: %w", err)
 	}
-	private, err := k.encode(key)
+	private, err := k.encode(key, from.seeded())
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a private key: %w", err)
 	}
@@ -117,13 +118,18 @@ func (k *SSHKey) Make(From) (Outputs, error) {
 	}, nil
 }
 
-func (k *SSHKey) encode(key crypto.Signer) (sensitive.Bytes, error) {
+func (k *SSHKey) encode(key crypto.Signer, seeded io.Reader) (sensitive.Bytes, error) {
 	if k.format != openSSH {
 		return keyInPEM(key, k.format)
 	}
 	b, err := ssh.MarshalPrivateKey(key, k.comment)
 	if err != nil {
 		return sensitive.Bytes{}, fmt.Errorf("cannot use the format of OpenSSH: %w", err)
+	}
+	if seeded != nil {
+		if err := seededOpenSSH(seeded, b); err != nil {
+			return sensitive.Bytes{}, err
+		}
 	}
 	return sensitive.New(pem.EncodeToMemory(b)), nil
 }

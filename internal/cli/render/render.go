@@ -5,6 +5,8 @@ package render
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -88,19 +90,42 @@ Examples:
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
 }
 
-// FunctionAt returns the function to render with, at a time, or now if the time is zero. Bind one
-// with kong.Bind.
-type FunctionAt func(at time.Time) (fnv1.FunctionRunnerServiceServer, error)
+// FunctionAt returns the function to render with: now and with the system's randomness if the time is zero, and
+// otherwise as a rehearsal at that time, with randomness from the seed. Bind one with kong.Bind.
+type FunctionAt func(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, error)
 
 // Run is called by kong, with the values that main binds.
 func (c *Command) Run(k *kong.Context, build FunctionAt) error {
-	fn, err := build(c.At)
+	in, err := c.load()
+	if err != nil {
+		return err
+	}
+	seed, err := in.seed(c.At)
+	if err != nil {
+		return err
+	}
+	fn, err := build(c.At, seed)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
-	return c.RunWith(ctx, fn, k.Stdout, k.Stderr)
+	return c.render(ctx, in, fn, k.Stdout, k.Stderr)
+}
+
+// seed returns the seed of a rehearsal, which depends only on the content of the files and on the time.
+func (in *inputs) seed(at time.Time) ([32]byte, error) {
+	content := []any{at.UTC(), in.composite.Object, in.steps, in.context}
+	for _, list := range [][]object{in.observed, in.details, in.required, in.credentials} {
+		for _, o := range list {
+			content = append(content, o.Object)
+		}
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("cannot read the files as JSON: %w", err)
+	}
+	return sha256.Sum256(text), nil
 }
 
 // RunWith renders the files with the function. It writes objects to stdout, in one write and only
@@ -113,6 +138,10 @@ func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServ
 	if err != nil {
 		return err
 	}
+	return c.render(ctx, in, fn, stdout, stderr)
+}
+
+func (c *Command) render(ctx context.Context, in *inputs, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer) error {
 	if c.Changes { // one report
 		stderr = stdout
 	}

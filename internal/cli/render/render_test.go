@@ -340,7 +340,7 @@ func TestRenderRun(t *testing.T) {
 		Render Command `cmd:""`
 	}{}
 	var stdout, stderr bytes.Buffer
-	p, err := kong.New(&cli, kong.Writers(&stdout, &stderr), kong.Exit(func(int) {}), kong.Bind(FunctionAt(func(time.Time) (fnv1.FunctionRunnerServiceServer, error) { return &fakeFunction{}, nil })))
+	p, err := kong.New(&cli, kong.Writers(&stdout, &stderr), kong.Exit(func(int) {}), kong.Bind(FunctionAt(func(time.Time, [32]byte) (fnv1.FunctionRunnerServiceServer, error) { return &fakeFunction{}, nil })))
 	if err != nil {
 		t.Fatal(err)
 	}
