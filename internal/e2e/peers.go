@@ -94,9 +94,23 @@ func BuildControlPlane(ctx context.Context, progress func(text string)) (Control
 		return ControlPlane{}, err
 	}
 
-	c.CrossplaneSource, err = goTool(ctx, tools, "list", "-m", "-f", "{{.Dir}}", "github.com/crossplane/crossplane/v2")
+	c.CrossplaneSource, err = crossplaneSource(ctx, tools)
 
 	return c, err
+}
+
+// crossplaneSource returns the folder of Crossplane's module. It downloads the module if only the programs are cached.
+func crossplaneSource(ctx context.Context, tools string) (string, error) {
+	folder, err := goTool(ctx, tools, "list", "-m", "-f", "{{.Dir}}", crossplaneModule)
+	if err != nil || folder != "" {
+		return folder, err
+	}
+
+	if _, err := goTool(ctx, tools, "mod", "download", crossplaneModule); err != nil {
+		return "", err
+	}
+
+	return goTool(ctx, tools, "list", "-m", "-f", "{{.Dir}}", crossplaneModule)
 }
 
 func buildAll(ctx context.Context, progress func(text string), programs []program) error {

@@ -67,17 +67,9 @@ func BuildReconciler(ctx context.Context, progress func(text string)) (string, e
 // copyCrossplane copies Crossplane's module and the program into a folder. It returns a go.mod with which the module
 // of the tools uses the copy.
 func copyCrossplane(ctx context.Context, tools, source, dir string) (modfile string, err error) {
-	module, err := goTool(ctx, tools, "list", "-m", "-f", "{{.Dir}}", crossplaneModule)
+	module, err := crossplaneSource(ctx, tools)
 	if err != nil {
 		return "", err
-	}
-	if module == "" {
-		if _, err := goTool(ctx, tools, "mod", "download", crossplaneModule); err != nil {
-			return "", err
-		}
-		if module, err = goTool(ctx, tools, "list", "-m", "-f", "{{.Dir}}", crossplaneModule); err != nil {
-			return "", err
-		}
 	}
 	target := filepath.Join(dir, "crossplane")
 	for _, copied := range []struct{ from, to string }{

@@ -441,7 +441,7 @@ var withoutCircuitBreaker = []string{"--circuit-breaker-burst=100000", "--circui
 // returned function starts it as it was before.
 func (c *ControlPlane) RestartCrossplane(ctx context.Context, flags ...string) (restore func(ctx context.Context) error, err error) {
 	before := c.Crossplane.args
-	usual := before[:len(before)-len(withoutCircuitBreaker)]
+	usual := slices.DeleteFunc(slices.Clone(before), func(arg string) bool { return slices.Contains(withoutCircuitBreaker, arg) })
 
 	restart := func(ctx context.Context, args []string) error {
 		c.Crossplane.Stop(10 * time.Second)
@@ -450,7 +450,7 @@ func (c *ControlPlane) RestartCrossplane(ctx context.Context, flags ...string) (
 		return c.WaitForCrossplane(ctx)
 	}
 
-	return func(ctx context.Context) error { return restart(ctx, before) }, restart(ctx, append(slices.Clone(usual), flags...))
+	return func(ctx context.Context) error { return restart(ctx, before) }, restart(ctx, append(usual, flags...))
 }
 
 // rbacManagerPort is the port that the RBAC manager always uses, on all addresses. No flag changes it.
