@@ -165,7 +165,7 @@ func inUse(have []Generation) Generation {
 // replaced returns the number of the last generation whose flag means that another one replaced it.
 func replaced(have []Generation) int {
 	for _, g := range slices.Backward(have) {
-		if g.flagged() && !g.Retired && (g.Adopted || g.lost()) {
+		if g.flagged() && !g.Retired && (g.Adopted || g.lost() && !g.Abandoned) {
 			return g.Number
 		}
 	}
