@@ -32,7 +32,7 @@ func TestNewerState(t *testing.T) {
 	newer := strings.NewReplacer(
 		`"adopted":true`, `"adopted":true,"future":[{"a":1}]`,
 		`{"admin":{"generation":1,`, `{"admin":{"generation":1,"future":"x",`,
-		"    export.fn.crossplane.io/seal:", "    export.fn.crossplane.io/future: x\n    export.fn.crossplane.io/seal:",
+		"    export.fn.crossplane.io/generator-state:", "    export.fn.crossplane.io/future: x\n    export.fn.crossplane.io/generator-state:",
 	).Replace(string(was))
 	var documents []string
 	for _, text := range strings.Split(newer, "---\n")[1:] {
@@ -75,8 +75,10 @@ func sealed(t *testing.T, text string) string {
 		}
 		outputs[k] = sensitive.New(b)
 	}
-	seal := generator.Seal(outputs, o.GetAnnotations())
-	return regexp.MustCompile(`(?m)^(    `+generator.AnnotationSeal+`: )\w+$`).ReplaceAllString(text, "${1}"+seal)
+	return regexp.MustCompile(`'(\{.*),"seal":"\w+"\}'`).ReplaceAllStringFunc(text, func(state string) string {
+		body, _, _ := strings.Cut(strings.Trim(state, "'"), `,"seal"`)
+		return "'" + generator.Seal(outputs, body+"}") + "'"
+	})
 }
 
 // renderedAt returns the output of render for a folder, at the time of the example.

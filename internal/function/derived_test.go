@@ -2,7 +2,6 @@ package function_test
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -170,9 +169,8 @@ func TestStateHasSaltedHashes(t *testing.T) {
 	c := functiontest.NewControlPlane(t, strings.Replace(hashOfSource, "secrets:\n- name", "- name: other\n  bcrypt: {secretExpression: secrets.given.password, cost: 4}\nsecrets:\n- name", 1))
 	give(t, c, "one")
 	settle(t, c, "with a source")
-	const annotation = "export.fn.crossplane.io/source-hash"
-	hash := c.AnnotationsOf("Secret", "shop-hash-1")[annotation].GetStringValue()
-	if other := c.AnnotationsOf("Secret", "shop-other-1")[annotation].GetStringValue(); hash == "" || hash == other {
+	hash := functiontest.StateOf(c.Object("Secret", "shop-hash-1"))["sourceHash"].GetStringValue()
+	if other := functiontest.StateOf(c.Object("Secret", "shop-other-1"))["sourceHash"].GetStringValue(); hash == "" || hash == other {
 		t.Errorf("two generations of one source have the hashes %q and %q of it", hash, other)
 	}
 	exported := generator.Outputs{"hash": sensitive.FromString(c.Value("shop-login", "hash"))}
@@ -322,11 +320,7 @@ secrets:
 `)
 	c.Settle()
 	for name, want := range map[string]string{"shop-login-ann": "hash/ann user/ann", "shop-login-bob": "hash/bob user/bob", "shop-first": "hash/ann user/ann"} {
-		records := map[string]any{}
-		text := c.AnnotationsOf("Secret", name)["export.fn.crossplane.io/generated"].GetStringValue()
-		if err := json.Unmarshal([]byte(text), &records); err != nil {
-			t.Fatal(err)
-		}
+		records := functiontest.RecordOf(c.Object("Secret", name))
 		if got := strings.Join(slices.Sorted(maps.Keys(records)), " "); got != want {
 			t.Errorf("%s: want records of %s, got %s", name, want, got)
 		}

@@ -81,9 +81,8 @@ func TestForgedGenerations(t *testing.T) {
 		"Flag": {
 			reason: "a flag that somebody else wrote says nothing",
 			attack: func(c *functiontest.ControlPlane) {
-				functiontest.Set(c.Stored[first], "2026-01-01T00:00:00Z", "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
-				functiontest.Set(c.Stored[first], `{"state":{"kind":"password","adopted":true,"flagged":true}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
-				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"admin":{"generation":2,"uid":"x"}}`, "metadata", "annotations", functiontest.Prefix+"generated")
+				functiontest.Set(c.Stored[first], `{"state":{"generator":"admin","generation":1,"kind":"password","adopted":true,"flaggedForGCTime":"2026-01-01T00:00:00Z"}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
+				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"generators":{"admin":{"generation":2,"uid":"x"}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
 			},
 			names: "shop-admin-1 shop-connection", want: "Available",
 		},
@@ -91,7 +90,7 @@ func TestForgedGenerations(t *testing.T) {
 			reason: "no number keeps the next generation from being made",
 			attack: func(c *functiontest.ControlPlane) {
 				functiontest.Set(c.Stored[first], "generated/admin/999999999", "metadata", "annotations", functiontest.ResourceNameAnnotation)
-				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"admin":{"generation":999999999,"uid":"uid-1"}}`, "metadata", "annotations", functiontest.Prefix+"generated")
+				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"generators":{"admin":{"generation":999999999,"uid":"uid-1"}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
 				c.Annotate(rotateKey, "admin=1")
 			},
 			names: "shop-admin-2 shop-connection", want: "Available",
@@ -299,7 +298,7 @@ func TestForgedRecordAndState(t *testing.T) {
 - {name: other, data: [{key: password, value: generated.admin.password}]}`)
 	c.Annotate(rotateKey, "admin=1")
 	c.Settle()
-	functiontest.Set(c.Stored[connection], "{}", "metadata", "annotations", functiontest.Prefix+"generated")
+	functiontest.Set(c.Stored[connection], "{}", "metadata", "annotations", functiontest.Prefix+"export-state")
 	functiontest.Set(c.Stored[first], "{}", "metadata", "annotations", functiontest.Prefix+"generator-state")
 	for range 3 {
 		c.ReconcileHostile()

@@ -181,7 +181,7 @@ secrets:
 	if c.Names() != "shop-admin-1 shop-connection shop-other shop-root-1" {
 		t.Errorf("what is still exported is not kept: %s", c.Names())
 	}
-	if f := functiontest.Meta(c.Object("Secret", "shop-admin-1"), "annotations", "export.fn.crossplane.io/flagged-for-gc-time"); f != "" {
+	if f := functiontest.StateOf(c.Object("Secret", "shop-admin-1"))["flaggedForGCTime"].GetStringValue(); f != "" {
 		t.Errorf("a later step flags it at %s, which exports nothing of it", f)
 	}
 }

@@ -60,7 +60,7 @@ func TestGenerateForItems(t *testing.T) {
 	}
 	o := c.Object("Secret", "shop-users-alice-1")
 	got := fmt.Sprint(functiontest.Meta(o, "labels", functiontest.Prefix+"generator"), " ", functiontest.Meta(o, "labels", functiontest.Prefix+"generator-key"), " ",
-		functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation), " ", functiontest.Meta(o, "annotations", functiontest.Prefix+"generator"))
+		functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation), " ", functiontest.StateOf(o)["generator"].GetStringValue())
 	if diff := cmp.Diff("users alice generated/users/alice/1 users/alice", got); diff != "" {
 		t.Errorf("the names of a generation: -want, +got:\n%s", diff)
 	}

@@ -606,7 +606,7 @@ func (s *simulation) fumble() {
 	}
 	key := simPick(s, keys...)
 	v := s.values[s.valueAt[key]]
-	switch how := s.rng.IntN(11); {
+	switch how := s.rng.IntN(12); {
 	case how < 4:
 		s.logf("people delete %s", key)
 		v.taken = true
@@ -623,26 +623,31 @@ func (s *simulation) fumble() {
 		if o := s.Stored[name]; o != nil {
 			s.logf("people strip %s", name)
 			o = proto.Clone(o).(*structpb.Struct)
-			delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), functiontest.Prefix+"generated")
-			s.Stored[name] = o
+			delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), functiontest.Prefix+"export-state")
+			s.change(name, o)
 		}
+	case how < 7:
+		s.logf("people annotate %s", key)
+		s.Edit(key, func(o *structpb.Struct) {
+			functiontest.Set(o, "y", "metadata", "annotations", functiontest.Prefix+simPick(s, "x", "rotate", "generation"))
+		})
 	default:
-		// 6 and 7 annotations, 8 labels, 9 both, 10 also what belongs to Crossplane
+		// 7 and 8 annotations, 9 labels, 10 both, 11 also what belongs to Crossplane
 		v.stripped = true
 		o := proto.Clone(s.Stored[key]).(*structpb.Struct)
 		m := o.GetFields()["metadata"].GetStructValue().GetFields()
 		strip := func(what string, all bool) {
 			maps.DeleteFunc(m[what].GetStructValue().GetFields(), func(k string, _ *structpb.Value) bool { return all || strings.HasPrefix(k, functiontest.Prefix) })
 		}
-		if how != 8 {
-			strip("annotations", how == 10)
+		if how != 9 {
+			strip("annotations", how == 11)
 		}
-		if how == 8 || how == 9 || how == 10 && s.percent(50) {
+		if how == 9 || how == 10 || how == 11 && s.percent(50) {
 			strip("labels", false)
 		}
-		v.bare = v.bare || how >= 9
+		v.bare = v.bare || how >= 10
 		s.logf("people strip %s: %d", key, how)
-		s.Stored[key] = o
+		s.change(key, o)
 	}
 }
 
@@ -681,12 +686,12 @@ func (s *simulation) attack() {
 			s.logf("%s has the composition resource name %s", name, composed)
 			o = proto.Clone(o).(*structpb.Struct)
 			functiontest.Set(o, composed, "metadata", "annotations", functiontest.ResourceNameAnnotation)
-			s.Stored[name] = o
+			s.change(name, o)
 		} else if o != nil {
 			s.logf("the record of %s is forged", name)
 			o = proto.Clone(o).(*structpb.Struct)
-			functiontest.Set(o, `{"admin":{"generation":9,"uid":"forged"},"token":{"generation":400000000,"uid":"forged"}}`, "metadata", "annotations", functiontest.Prefix+"generated")
-			s.Stored[name] = o
+			functiontest.Set(o, `{"generators":{"admin":{"generation":9,"uid":"forged"},"token":{"generation":400000000,"uid":"forged"}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
+			s.change(name, o)
 		}
 	default:
 		s.forgeState(key)
@@ -702,15 +707,18 @@ func (s *simulation) forgeState(key string) {
 	switch how := s.rng.IntN(5); how {
 	case 0:
 		v.aged = true
-		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
+		flag := fmt.Sprintf(`"state":{"flaggedForGCTime":%q,`, long)
+		functiontest.Set(o, strings.Replace(annotation(o, "generator-state"), `"state":{`, flag, 1), "metadata", "annotations", functiontest.Prefix+"generator-state")
 	case 1:
 		v.aged = true
-		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"flagged-for-gc-time")
-		functiontest.Set(o, `{"state":{"kind":"password","adopted":true,"flagged":true}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
+		number := functiontest.StateOf(o)["generation"].GetNumberValue()
+		text := fmt.Sprintf(`{"state":{"generator":%q,"generation":%v,"kind":"password","adopted":true,"flaggedForGCTime":%q}}`, v.generator, number, long)
+		functiontest.Set(o, text, "metadata", "annotations", functiontest.Prefix+"generator-state")
 	case 2:
 		functiontest.Set(o, strings.ReplaceAll(annotation(o, "generator-state"), `"adopted":true`, `"adopted":false`), "metadata", "annotations", functiontest.Prefix+"generator-state")
 	case 3:
-		functiontest.Set(o, long, "metadata", "annotations", functiontest.Prefix+"generated-at")
+		text := regexp.MustCompile(`"generatedAt":"[^"]*"`).ReplaceAllString(annotation(o, "generator-state"), fmt.Sprintf(`"generatedAt":%q`, long))
+		functiontest.Set(o, text, "metadata", "annotations", functiontest.Prefix+"generator-state")
 	default: // one of another kind makes Crossplane create an object, whatever is desired
 		name := simPick(s, "one", "cache", "generated/admin/7", "generated/token/1", "generated/other/1", "generated/admin/999999999")
 		v.renamed = true
@@ -718,7 +726,12 @@ func (s *simulation) forgeState(key string) {
 		s.logf("%s has the composition resource name %s", key, name)
 	}
 	s.logf("the state of %s is forged: %s", key, o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"])
-	s.Stored[key] = o
+	s.change(key, o)
+}
+
+// change stores an object that another field manager has edited.
+func (s *simulation) change(key string, o *structpb.Struct) {
+	s.Edit(key, func(is *structpb.Struct) { is.Fields = o.GetFields() })
 }
 
 // forgeNext creates what looks like the next generation.
@@ -1069,9 +1082,27 @@ func (s *simulation) after(w functiontest.Write, was *structpb.Struct, err error
 	}
 	if export, ok := strings.CutPrefix(key, "v1|Secret|team-a|shop-"); ok && simulatedExports[export] != nil {
 		s.checkExport(export, was, o)
+		s.noteFlags(o)
 		name = export
 	}
 	s.named[key] = name
+}
+
+// noteFlags keeps what an export records of former generations: when their grace periods began.
+func (s *simulation) noteFlags(o *structpb.Struct) {
+	for _, record := range functiontest.RecordOf(o) {
+		for _, former := range record.GetStructValue().GetFields()["former"].GetListValue().GetValues() {
+			f := former.GetStructValue().GetFields()
+			key := strings.Join([]string{f["apiVersion"].GetStringValue(), f["kind"].GetStringValue(), f["namespace"].GetStringValue(), f["name"].GetStringValue()}, "|")
+			v, at := s.values[s.valueAt[key]], f["state"].GetStructValue().GetFields()["flaggedForGCTime"].GetStringValue()
+			if v != nil && at != "" && v.mark == "" {
+				if s.input.has(v.generator) {
+					v.wanted = s.input.grace(v.generator)
+				}
+				v.mark, v.flagged, v.grace = at, s.Now, v.wanted
+			}
+		}
+	}
 }
 
 var generationKey = regexp.MustCompile(`\|shop-(admin|token|widget)-(\d+)(-\w+)?$`)
@@ -1111,7 +1142,7 @@ func (s *simulation) writeGeneration(key, name string, created bool) {
 	if s.input.has(g) {
 		v.wanted = s.input.grace(g)
 	}
-	if flag := annotation(o, "flagged-for-gc-time"); flag != v.mark {
+	if flag := functiontest.StateOf(o)["flaggedForGCTime"].GetStringValue(); flag != v.mark && annotation(o, "generator-state") != "" {
 		v.mark, v.flagged, v.grace = flag, time.Time{}, v.wanted
 		if flag != "" {
 			v.flagged = s.Now
@@ -1142,7 +1173,7 @@ func (s *simulation) isExported(value string) bool {
 			if value == "" || o == nil || exportedValue(o, g) != value || name == "moved" && !s.input.moved.isExport() {
 				continue
 			}
-			if said := annotation(o, "generated"); (said == "" || strings.Contains(said, "forged")) && (!s.input.has(g) || g == "widget" && s.values[value].unlisted) {
+			if said := annotation(o, "export-state"); (said == "" || strings.Contains(said, "forged")) && (!s.input.has(g) || g == "widget" && s.values[value].unlisted) {
 				// If people removed the annotation of a kept export, its values of a generator that left the input are
 				// unknown, and those of a resource that the composite does not list.
 				continue
@@ -1287,7 +1318,7 @@ func (s *simulation) checkDesired(name string, o *structpb.Struct) {
 func (s *simulation) isFirst(g string, v *simulatedValue) bool {
 	for name := range simulatedExports {
 		o := s.Stored["v1|Secret|team-a|shop-"+name]
-		if said := annotation(o, "generated"); strings.Contains(said, `"`+g+`":`) && !strings.Contains(said, "forged") {
+		if said := annotation(o, "export-state"); strings.Contains(said, `"`+g+`":`) && !strings.Contains(said, "forged") {
 			return false
 		}
 	}

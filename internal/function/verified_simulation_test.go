@@ -154,14 +154,14 @@ func (s *verifiedSimulation) attack() {
 		return
 	}
 	name := secrets[s.rng.IntN(len(secrets))]
-	key := functiontest.Prefix + []string{"generator-state", "generated", "seal", "generated-at", "flagged-for-gc-time"}[s.rng.IntN(5)]
+	key := functiontest.Prefix + []string{"generator-state", "generator-state", "export-state", "export-state", "anything"}[s.rng.IntN(5)]
 	value := []string{
 		"", "2026-11-21T12:00:00Z",
 		`{"state":{"kind":"password","adopted":true,"forged":true}}`,
 		`{"state":{"kind":"resource","adopted":true,"forged":true}}`,
 		`{"state":{"kind":"password","abandoned":true,"forged":true}}`,
-		`{"state":{"kind":"password","adopted":true,"flagged":true,"highest":9,"forged":true}}`,
-		`{"admin":{"generation":2,"uid":"uid-3"}}`,
+		`{"state":{"kind":"password","adopted":true,"flaggedForGCTime":"2026-11-21T12:00:00Z","highest":9,"forged":true}}`,
+		`{"generators":{"admin":{"generation":2,"uid":"uid-3"}}}`,
 	}[s.rng.IntN(7)]
 	s.logf("%s of %s is now %s", key, name, value)
 	functiontest.Set(s.Stored["v1|Secret|team-a|"+name], value, "metadata", "annotations", key)

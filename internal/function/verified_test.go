@@ -176,7 +176,7 @@ func TestCandidateWithoutItsRecord(t *testing.T) {
 	d.Annotate(rotateKey, "admin=1")
 	d.Wait(2 * time.Minute)
 	d.Reconcile()
-	functiontest.Set(d.Stored["v1|Secret|team-a|shop-setter"], "", "metadata", "annotations", functiontest.Prefix+"generated")
+	functiontest.Set(d.Stored["v1|Secret|team-a|shop-setter"], "", "metadata", "annotations", functiontest.Prefix+"export-state")
 	d.Reconcile()
 	if got, want := d.Names(), "applied shop-admin-1 shop-admin-2 shop-setter"; got != want {
 		t.Errorf("there are %s, want %s", got, want)

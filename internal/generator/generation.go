@@ -165,7 +165,7 @@ func inUse(have []Generation) Generation {
 // replaced returns the number of the last generation whose flag means that another one replaced it.
 func replaced(have []Generation) int {
 	for _, g := range slices.Backward(have) {
-		if g.flagged() && !g.Retired && (g.Adopted || g.lost()) {
+		if g.flagged() && !g.Retired && (g.Adopted || g.lost() && !g.Abandoned) {
 			return g.Number
 		}
 	}
@@ -178,12 +178,35 @@ func (g Generation) flagged() bool { return !g.Flagged.IsZero() && !g.Exported }
 // lost reports whether a generation has lost its state: whether it was adopted, and its age, are unknown.
 func (g Generation) lost() bool { return g.Made.IsZero() }
 
-// restore the state of a generation that has lost it, as if the generation were created now.
+// unknown is the hash of what a generation was created for if it has lost that. It differs from all other hashes, because a
+// request counts as fulfilled only if something proves it.
+const unknown = "lost"
+
+// restore the state of a generation that has lost it.
 func (w Desired) restore(g Generation) Generation {
 	if g.SpecHash == "" {
-		g.Kind, g.Rotation, g.SpecHash = cmp.Or(g.Kind, w.Kind), w.Rotation, w.SpecHash
+		g.Kind = cmp.Or(g.Kind, w.Kind)
+		g.SpecHash, g.KeepersHash, g.Rotation = unknown, cmp.Or(g.KeepersHash, unknown), cmp.Or(g.Rotation, unknown)
 	}
-	g.KeepersHash = cmp.Or(g.KeepersHash, w.KeepersHash)
+	return g
+}
+
+// Recall returns a generation with what an export recorded of it, because its own state may be lost, or an earlier one. A
+// generation that was in use stays so, and its grace period begins at the later time.
+func (g Generation) Recall(recorded Generation) Generation {
+	if g.lost() {
+		g.Kind, g.SourceHash = cmp.Or(g.Kind, recorded.Kind), cmp.Or(g.SourceHash, recorded.SourceHash)
+		g.SpecHash, g.KeepersHash = cmp.Or(g.SpecHash, recorded.SpecHash), cmp.Or(g.KeepersHash, recorded.KeepersHash)
+		g.Rotation, g.GracePeriod = cmp.Or(g.Rotation, recorded.Rotation), cmp.Or(g.GracePeriod, recorded.GracePeriod)
+	}
+	g.Adopted = g.Adopted || recorded.Adopted
+	if recorded.Flagged.After(g.Flagged) {
+		g.Flagged, g.GracePeriod = recorded.Flagged, recorded.GracePeriod
+	}
+	g.Highest = max(g.Highest, recorded.Highest)
+	if recorded.Failure.Number > g.Failure.Number {
+		g.Failure = recorded.Failure
+	}
 	return g
 }
 
@@ -232,7 +255,7 @@ func (w Desired) starts(last Generation, now time.Time) (out time.Time) {
 	if !last.RenewAt.IsZero() {
 		at(last.RenewAt, cmp.Or(last.Ends, last.RenewAt))
 	}
-	if w.Policy == v1beta1.Periodic {
+	if w.Policy == v1beta1.Periodic && !last.lost() {
 		at(last.Made.Add(w.Interval), time.Time{})
 	}
 	return out

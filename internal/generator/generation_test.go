@@ -39,7 +39,9 @@ func recorded(highest int) func(g *generator.Generation) {
 func stripped(g *generator.Generation) {
 	*g = generator.Generation{Number: g.Number, Ready: g.Ready, Exported: g.Exported}
 }
-func restored(g *generator.Generation) { g.Made, g.Rotation = time.Time{}, "" }
+func restored(g *generator.Generation) {
+	g.Made, g.SpecHash, g.KeepersHash, g.Rotation = time.Time{}, "lost", "lost", "lost"
+}
 func made(at time.Time) func(g *generator.Generation) {
 	return func(g *generator.Generation) { g.Made = at }
 }
@@ -117,8 +119,10 @@ func TestNextMakes(t *testing.T) {
 		"Unknown":              {"nothing is made of what is not known", wanted(onChange, unknown, rotate("now")), nil, at(1), false, time.Time{}},
 		"UnknownPeriodic":      {"and time does not help", wanted(periodic, unknown), nil, at(9999), false, time.Time{}},
 		"NotReadyAnyMore":      {"one in use stays in use", wanted(onChange), with(unready), at(1), false, time.Time{}},
-		"Stripped":             {"one that lost its annotations is what is wanted", wanted(onChange, rotate("now")), with(stripped), at(1), false, time.Time{}},
-		"StrippedPeriodic":     {"its age is not known: it is time", wanted(periodic), with(stripped), at(1), true, time.Time{}},
+		"Stripped":             {"nothing proves that a request is fulfilled", wanted(v1beta1.CreatedOnce, rotate("now")), with(stripped), at(1), true, time.Time{}},
+		"StrippedOnce":         {"nothing is requested", wanted(v1beta1.CreatedOnce), with(stripped), at(1), false, time.Time{}},
+		"StrippedOnChange":     {"nothing proves what it was created for", wanted(onChange), with(stripped), at(1), true, time.Time{}},
+		"StrippedPeriodic":     {"its age is not known in this step", wanted(periodic, keepers("")), with(stripped), at(1), false, time.Time{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -350,7 +354,7 @@ func TestNext(t *testing.T) {
 			want:   once,
 			have:   gens{gen(1, left), gen(2, exported, stripped, unready)},
 			step: generator.Step{
-				Keep: gens{gen(1, left), gen(2, exported, restored, unready, func(g *generator.Generation) { g.KeepersHash = "k" })}, Current: 2, Previous: 1, Due: at(25),
+				Keep: gens{gen(1, left), gen(2, exported, restored, unready)}, Current: 2, Previous: 1, Due: at(25),
 			},
 		},
 		"StrippedFormer": {
@@ -477,7 +481,7 @@ func graced(d time.Duration) func(g *generator.Generation) {
 
 // If a user edits a state, its generation is still not removed before its grace period ends.
 func TestReadRecordOfANegativeGracePeriod(t *testing.T) {
-	r := generator.ReadRecord(map[string]string{"export.fn.crossplane.io/generator-state": `{"state":{"kind":"uuid","gracePeriod":"-1h"}}`})
+	r := generator.ReadRecord(`{"state":{"kind":"uuid","gracePeriod":"-1h"}}`)
 	if r.Kind != "uuid" || r.GracePeriod != 0 {
 		t.Errorf("read %+v", r)
 	}

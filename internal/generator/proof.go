@@ -17,25 +17,21 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
-// AnnotationSeal contains the [Seal] of an object.
-const AnnotationSeal = object.StatePrefix + "seal"
+// seal begins the last member of a sealed text.
+const seal = `,"seal":"`
 
-// Seal is a code over an object's state, which is its annotations under [object.StatePrefix], keyed with the object's
-// data (HMAC-SHA256, RFC 2104). Only those who know the data can change the state so that the seal still fits. The data
-// cannot be computed from the seal, and is in the same Secret anyway.
-func Seal(data Outputs, annotations map[string]string) string {
-	var state []string
-	for _, k := range slices.Sorted(maps.Keys(annotations)) {
-		if strings.HasPrefix(k, object.StatePrefix) && k != AnnotationSeal {
-			state = append(state, k, annotations[k])
-		}
-	}
-	return keyed(data, "seal", state...)
+// Seal adds a code over a JSON object to the object, keyed with the data of the Secret that the text belongs to
+// (HMAC-SHA256, RFC 2104). Only those who know the data can change the text so that the code still fits. The data cannot
+// be computed from the code, and is in the same Secret anyway.
+func Seal(data Outputs, text string) string {
+	text = strings.TrimSuffix(text, "}")
+	return text + seal + keyed(data, "seal", text) + `"}`
 }
 
-// Sealed reports whether an object's state is as this function wrote it.
-func Sealed(data Outputs, annotations map[string]string) bool {
-	return len(data) > 0 && Equal(Seal(data, annotations), annotations[AnnotationSeal])
+// Sealed reports whether a text is as [Seal] returned it for this data.
+func Sealed(data Outputs, text string) bool {
+	end := strings.LastIndex(text, seal)
+	return len(data) > 0 && end >= 0 && Equal(Seal(data, text[:end]+"}"), text)
 }
 
 // Code returns a code that proves that the author of a generation knew the data of the previous one. The code depends on

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -49,13 +48,9 @@ func TestCodes(t *testing.T) {
 		got, want string
 	}{
 		"Seal": {
-			"the state is sealed, sorted, and nothing else is",
-			Seal(outputsOf(pair...), map[string]string{
-				"export.fn.crossplane.io/z": "2", "export.fn.crossplane.io/a": "1", "other": "3", AnnotationSeal: "4",
-			}),
-			codeOf(pair, "seal", "export.fn.crossplane.io/a", "1", "export.fn.crossplane.io/z", "2"),
+			"the code is the last member of the object that it seals",
+			Seal(outputsOf(pair...), `{"a":{"b":1}}`), `{"a":{"b":1},"seal":"` + codeOf(pair, "seal", `{"a":{"b":1}`) + `"}`,
 		},
-		"SealWithoutState": {"an empty state also has a code", Seal(outputsOf(pair...), nil), codeOf(pair, "seal")},
 		"Code": {
 			"the number and the new data are in it", Code(outputsOf(pair...), 7, outputsOf("c", "new")),
 			codeOf(pair, "follows", "7", codeOf([]string{"c", "new"}, "data")),
@@ -80,24 +75,22 @@ func TestCodes(t *testing.T) {
 
 func TestSealed(t *testing.T) {
 	data := outputsOf("a", "made-up")
-	state := map[string]string{"export.fn.crossplane.io/number": "1"}
-	state[AnnotationSeal] = Seal(data, state)
-	changed := maps.Clone(state)
-	changed["export.fn.crossplane.io/number"] = "2"
-	unsealed := maps.Clone(state)
-	delete(unsealed, AnnotationSeal)
-	empty := map[string]string{AnnotationSeal: Seal(nil, nil)}
+	state := Seal(data, `{"state":{"generation":1}}`)
+	changed := strings.Replace(state, "1", "2", 1)
+	unsealed, _, _ := strings.Cut(state, `,"seal"`)
 	cases := map[string]struct {
 		reason string
 		data   Outputs
-		state  map[string]string
+		state  string
 		want   bool
 	}{
 		"Written": {"as this function wrote it", data, state, true},
 		"Changed": {"another writer changed the state", data, changed, false},
 		"Others":  {"the seal belongs to other data", outputsOf("a", "up-made"), state, false},
-		"Removed": {"the seal was removed", data, unsealed, false},
-		"NoData":  {"each writer can compute a code without a key", nil, empty, false},
+		"Removed": {"the seal was removed", data, unsealed + "}", false},
+		"Longer":  {"something follows the seal", data, state + " ", false},
+		"Twice":   {"only the last member is the seal", data, strings.TrimSuffix(state, "}") + `,"seal":"x"}`, false},
+		"NoData":  {"each writer can compute a code without a key", nil, Seal(nil, "{}"), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,8 +120,8 @@ func TestHideCodes(t *testing.T) {
 	code := strings.Repeat("0f", 32)
 	mask := func(n int) string { return fmt.Sprintf("<%d>", n) }
 	cases := map[string]struct{ reason, annotation, value, want string }{
-		"State": {"each code is masked", AnnotationSeal, "a " + code + "," + code, "a <64>,<64>"},
-		"Short": {"it is not a code", AnnotationSeal, code[1:], code[1:]},
+		"State": {"each code is masked", AnnotationState, "a " + code + "," + code, "a <64>,<64>"},
+		"Short": {"it is not a code", AnnotationState, code[1:], code[1:]},
 		"Other": {"it is not the state of this function", "example.org/seal", code, code},
 	}
 	for name, tc := range cases {

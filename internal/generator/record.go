@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -13,20 +12,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// The annotations of a generation.
-const (
-	annotationGenerator  = object.StatePrefix + "generator"
-	annotationGeneration = object.StatePrefix + "generation"
-	annotationMade       = object.StatePrefix + "generated-at"
-	annotationSpec       = object.StatePrefix + "spec-hash"
-	annotationKeepers    = object.StatePrefix + "keepers-hash"
-	annotationSource     = object.StatePrefix + "source-hash"
-	annotationFlagged    = object.StatePrefix + "flagged-for-gc-time"
-	annotationState      = object.StatePrefix + "generator-state"
-)
+// AnnotationState of a generation is the only annotation that is read from it: its state as JSON, sealed if it is a Secret.
+const AnnotationState = object.StatePrefix + "generator-state"
 
 // LabelGenerator is the label with the name of the generator, LabelKey the one with the key of the item if there is one,
-// and LabelGeneration the one with the number.
+// and LabelGeneration the one with the number. They are for people, and never read.
 const (
 	LabelGenerator  = object.StatePrefix + "generator"
 	LabelKey        = object.StatePrefix + "generator-key"
@@ -43,16 +33,8 @@ func (r Record) Labels() map[string]string {
 	return out
 }
 
-// LabeledWith returns the name of the generator that labels contain, or an empty text.
-func LabeledWith(labels map[string]string) string {
-	if key := labels[LabelKey]; key != "" {
-		return labels[LabelGenerator] + "/" + key
-	}
-	return labels[LabelGenerator]
-}
-
-// AnnotationGenerated of an export says which generations its values belong to.
-const AnnotationGenerated = object.StatePrefix + "generated"
+// AnnotationRecord of an export is its record: which generations its values belong to, as sealed JSON.
+const AnnotationRecord = object.StatePrefix + "export-state"
 
 // A Reference identifies a generation even after it is deleted.
 type Reference struct {
@@ -73,7 +55,7 @@ type Followed struct {
 	Codes []string `json:"codes,omitempty"`
 }
 
-// A Record is the content of the annotations of a generation's resource.
+// A Record is the state of a generation that its resource stores.
 type Record struct {
 	Generation
 
@@ -93,24 +75,31 @@ type Record struct {
 // state is the JSON in the annotation generator-state.
 type state struct {
 	Resource json.RawMessage `json:"resource,omitempty"`
-	State    inState         `json:"state"`
+	State    State           `json:"state"`
 	Follows  []Followed      `json:"follows,omitempty"`
 }
 
-type inState struct {
-	Kind        string `json:"kind,omitempty"`
-	Rotation    string `json:"rotation,omitempty"` // a hash
-	GracePeriod string `json:"gracePeriod,omitempty"`
-	Adopted     bool   `json:"adopted,omitempty"`
-	Flagged     bool   `json:"flagged,omitempty"`
-	Retired     bool   `json:"retired,omitempty"`
-	Surplus     bool   `json:"surplus,omitempty"`
-
-	OfferedAt string      `json:"offeredAt,omitempty"`
-	Waited    string      `json:"waited,omitempty"`
-	Abandoned bool        `json:"abandoned,omitempty"`
-	Highest   int         `json:"highest,omitempty"`
-	Failure   *failedOnce `json:"failure,omitempty"`
+// A State is what is stored of a generation: all of it in the generation, and a part of it in the exports that use it or
+// have used it.
+type State struct {
+	Generator   string      `json:"generator,omitempty"`
+	Number      int         `json:"generation,omitempty"`
+	Kind        string      `json:"kind,omitempty"`
+	Made        string      `json:"generatedAt,omitempty"`
+	SpecHash    string      `json:"specHash,omitempty"`
+	KeepersHash string      `json:"keepersHash,omitempty"`
+	SourceHash  string      `json:"sourceHash,omitempty"`
+	Rotation    string      `json:"rotation,omitempty"` // a hash
+	GracePeriod string      `json:"gracePeriod,omitempty"`
+	Adopted     bool        `json:"adopted,omitempty"`
+	Flagged     string      `json:"flaggedForGCTime,omitempty"`
+	Retired     bool        `json:"retired,omitempty"`
+	Surplus     bool        `json:"surplus,omitempty"`
+	OfferedAt   string      `json:"offeredAt,omitempty"`
+	Waited      string      `json:"waited,omitempty"`
+	Abandoned   bool        `json:"abandoned,omitempty"`
+	Highest     int         `json:"highest,omitempty"`
+	Failure     *failedOnce `json:"failure,omitempty"`
 }
 
 // failedOnce is a [Failure].
@@ -121,33 +110,34 @@ type failedOnce struct {
 	Times   int    `json:"times"`
 }
 
-// Annotations of the record. The same record has the same annotations.
-func (r Record) Annotations() map[string]string {
-	s := state{Resource: r.Resource, Follows: r.Follows, State: inState{
-		Kind: r.Kind, Rotation: r.Rotation, Adopted: r.Adopted, Flagged: !r.Flagged.IsZero(), Retired: r.Retired,
-		Surplus: r.Surplus, OfferedAt: formatTime(r.OfferedAt), Abandoned: r.Abandoned, Highest: r.Highest,
-	}}
-	if r.GracePeriod != 0 {
-		s.State.GracePeriod = r.GracePeriod.String()
-	}
-	if r.Waited != 0 {
-		s.State.Waited = r.Waited.String()
-	}
-	if f := r.Failure; f != (Failure{}) {
-		s.State.Failure = &failedOnce{f.Request, f.Number, formatTime(f.At), f.Times}
-	}
+// Annotation returns the annotation of the record, sealed with data if there is data. The same record has the same
+// annotation.
+func (r Record) Annotation(data Outputs) string {
+	s := state{Resource: r.Resource, Follows: r.Follows, State: r.State()}
+	s.State.Generator, s.State.Number, s.State.Surplus = r.Generator, r.Number, r.Surplus
 	text, err := s.text()
 	if err != nil { // Resource is not JSON
 		s.Resource = nil
 		text, _ = s.text()
 	}
-	out := map[string]string{
-		annotationGenerator: r.Generator, annotationGeneration: strconv.Itoa(r.Number), annotationState: text,
-		annotationMade: formatTime(r.Made), annotationFlagged: formatTime(r.Flagged),
-		annotationSpec: r.SpecHash, annotationKeepers: r.KeepersHash, annotationSource: r.SourceHash,
+	if len(data) > 0 {
+		text = Seal(data, text)
 	}
-	maps.DeleteFunc(out, func(key, value string) bool { return value == "" && key != annotationGenerator })
-	return out
+	return text
+}
+
+// State returns what is stored of a generation.
+func (g Generation) State() State {
+	s := State{
+		Kind: g.Kind, Made: formatTime(g.Made), SpecHash: g.SpecHash, KeepersHash: g.KeepersHash, SourceHash: g.SourceHash,
+		Rotation: g.Rotation, GracePeriod: formatDuration(g.GracePeriod), Adopted: g.Adopted, Flagged: formatTime(g.Flagged),
+		Retired: g.Retired, OfferedAt: formatTime(g.OfferedAt), Waited: formatDuration(g.Waited), Abandoned: g.Abandoned,
+		Highest: g.Highest,
+	}
+	if f := g.Failure; f != (Failure{}) {
+		s.Failure = &failedOnce{f.Request, f.Number, formatTime(f.At), f.Times}
+	}
+	return s
 }
 
 // text does not escape HTML: it would be six times as long.
@@ -159,25 +149,28 @@ func (s state) text() (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// ReadRecord reads the annotations of a generation, except for the generator and the number. A part that is missing, or
-// that [Record.Annotations] would not write, stays zero: people can edit annotations.
-func ReadRecord(annotations map[string]string) Record {
+// ReadRecord reads the annotation of a generation. A part that is missing, or that [Record.Annotation] would not write,
+// stays zero: people can edit annotations.
+func ReadRecord(text string) Record {
 	var s state
-	if json.Unmarshal([]byte(annotations[annotationState]), &s) != nil {
+	if json.Unmarshal([]byte(text), &s) != nil {
 		s = state{}
 	}
-	flagged := parseTime(annotations[annotationFlagged])
-	if s.State.Kind != "" && !s.State.Flagged {
-		flagged = time.Time{} // another writer set it, and server-side apply does not remove it
+	return Record{
+		Generator: s.State.Generator, Resource: s.Resource, Follows: s.Follows, Surplus: s.State.Surplus,
+		Generation: s.State.Read(),
 	}
-	return Record{Resource: s.Resource, Follows: s.Follows, Surplus: s.State.Surplus, Generation: Generation{
-		Kind: s.State.Kind, Rotation: s.State.Rotation, Adopted: s.State.Adopted, Retired: s.State.Retired,
-		GracePeriod: parseDuration(s.State.GracePeriod), Made: parseTime(annotations[annotationMade]), Flagged: flagged,
-		SpecHash: annotations[annotationSpec], KeepersHash: annotations[annotationKeepers],
-		SourceHash: annotations[annotationSource],
-		OfferedAt:  parseTime(s.State.OfferedAt), Waited: parseDuration(s.State.Waited), Abandoned: s.State.Abandoned,
-		Highest: inRange(s.State.Highest), Failure: s.State.Failure.read(),
-	}}
+}
+
+// Read returns the generation with this state.
+func (s State) Read() Generation {
+	return Generation{
+		Number: s.Number, Kind: s.Kind, Rotation: s.Rotation, Adopted: s.Adopted, Retired: s.Retired,
+		GracePeriod: parseDuration(s.GracePeriod), Made: parseTime(s.Made), Flagged: parseTime(s.Flagged),
+		SpecHash: s.SpecHash, KeepersHash: s.KeepersHash, SourceHash: s.SourceHash,
+		OfferedAt: parseTime(s.OfferedAt), Waited: parseDuration(s.Waited), Abandoned: s.Abandoned,
+		Highest: inRange(s.Highest), Failure: s.Failure.read(),
+	}
 }
 
 // read returns the failure. A number that no generation can have is left out.
@@ -216,6 +209,14 @@ func formatTime(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// formatDuration is empty for zero.
+func formatDuration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
 }
 
 // parseDuration is zero for a text that is not a positive duration.

@@ -52,31 +52,28 @@ func TestRecord(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			annotations := tc.record.Annotations()
-			got := ReadRecord(annotations)
-			got.Generator, got.Number = tc.record.Generator, tc.record.Number // which its caller knows
+			text := tc.record.Annotation(nil)
+			got := ReadRecord(text)
 			if diff := cmp.Diff(tc.record, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			if strings.Contains(annotations[annotationState], `\u`) {
-				t.Errorf("%s: %s", tc.reason, annotations[annotationState])
+			if strings.Contains(text, `\u`) {
+				t.Errorf("%s: %s", tc.reason, text)
 			}
 		})
 	}
 }
 
-// TestAnnotations holds the annotations to what earlier versions of the function have stored: they must be read again, and
-// a generation whose annotations change is written again.
-func TestAnnotations(t *testing.T) {
+// TestAnnotation holds the annotation to what earlier versions of the function have stored: they must be read again, and
+// a generation whose annotation changes is written again.
+func TestAnnotation(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		record Record
-		want   map[string]string
+		want   string
 	}{
 		"Lost": {
-			reason: "only what is known is stored, but always the name of the generator",
-			record: Record{Generation: Generation{Number: 3}},
-			want:   map[string]string{annotationGenerator: "", annotationGeneration: "3", annotationState: `{"state":{}}`},
+			reason: "only what is known is stored", record: Record{Generation: Generation{Number: 3}}, want: `{"state":{"generation":3}}`,
 		},
 		"Everything": {
 			reason: "each field has its own place",
@@ -89,26 +86,22 @@ func TestAnnotations(t *testing.T) {
 					Flagged: someTime, Abandoned: true, Highest: 4, Failure: Failure{Request: "q", Number: 3, At: someTime, Times: 2},
 				},
 			},
-			want: map[string]string{
-				annotationGenerator: "admin", annotationGeneration: "2", annotationSpec: "s", annotationKeepers: "k", annotationSource: "o",
-				annotationMade: "2026-11-21T12:00:00.123456789Z", annotationFlagged: "2026-11-21T12:00:00.123456789Z",
-				annotationState: `{"resource":{"length":32},"state":{"kind":"password","rotation":"r","gracePeriod":"1ns","adopted":true,` +
-					`"flagged":true,"retired":true,"surplus":true,"offeredAt":"2026-11-21T12:00:00.123456789Z","waited":"1ns",` +
-					`"abandoned":true,"highest":4,"failure":{"request":"q","generation":3,"at":"2026-11-21T12:00:00.123456789Z","times":2}},` +
-					`"follows":[{"generation":1,"uid":"u","codes":["c"]}]}`,
-			},
+			want: `{"resource":{"length":32},"state":{"generator":"admin","generation":2,"kind":"password",` +
+				`"generatedAt":"2026-11-21T12:00:00.123456789Z","specHash":"s","keepersHash":"k","sourceHash":"o","rotation":"r",` +
+				`"gracePeriod":"1ns","adopted":true,"flaggedForGCTime":"2026-11-21T12:00:00.123456789Z","retired":true,"surplus":true,` +
+				`"offeredAt":"2026-11-21T12:00:00.123456789Z","waited":"1ns","abandoned":true,"highest":4,` +
+				`"failure":{"request":"q","generation":3,"at":"2026-11-21T12:00:00.123456789Z","times":2}},` +
+				`"follows":[{"generation":1,"uid":"u","codes":["c"]}]}`,
 		},
 		"NotJSON": {
 			reason: "a resource that is not JSON is left out, and the state is kept",
 			record: Record{Generator: "a", Resource: json.RawMessage(`{`), Generation: Generation{Number: 1, Kind: "uuid"}},
-			want: map[string]string{
-				annotationGenerator: "a", annotationGeneration: "1", annotationState: `{"state":{"kind":"uuid"}}`,
-			},
+			want:   `{"state":{"generator":"a","generation":1,"kind":"uuid"}}`,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.record.Annotations()); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.record.Annotation(nil)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -143,7 +136,7 @@ func TestReadRecordOfEditedNumbers(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := ReadRecord(map[string]string{annotationState: `{"state":{` + tc.state + `}}`})
+			r := ReadRecord(`{"state":{` + tc.state + `}}`)
 			if r.Highest != tc.highest || r.Failure != tc.failure {
 				t.Errorf("%s: read %d and %+v, want %d and %+v", tc.reason, r.Highest, r.Failure, tc.highest, tc.failure)
 			}
@@ -151,7 +144,7 @@ func TestReadRecordOfEditedNumbers(t *testing.T) {
 	}
 }
 
-// TestLabels reads the labels of a generation again. The key of an item may have any characters of a label.
+// TestLabels reads the labels of a generation. The key of an item may have any characters of a label.
 func TestLabels(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
@@ -173,29 +166,13 @@ func TestLabels(t *testing.T) {
 			if diff := cmp.Diff(tc.want, labels); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			if got := LabeledWith(labels); got != tc.generator {
-				t.Errorf("%s: the labels name %q", tc.reason, got)
-			}
 		})
-	}
-}
-
-// Server-side apply leaves an annotation where it is that somebody else has set.
-func TestForgedFlag(t *testing.T) {
-	annotations := Record{Generator: "a", Generation: Generation{Number: 1, Kind: "uuid", Made: someTime, Adopted: true}}.Annotations()
-	annotations[annotationFlagged] = "2020-01-01T00:00:00Z"
-	if r := ReadRecord(annotations); !r.Flagged.IsZero() {
-		t.Errorf("a generation in use is flagged at %s", r.Flagged)
-	}
-	delete(annotations, annotationState)
-	if r := ReadRecord(annotations); r.Flagged.IsZero() {
-		t.Error("without its state, it is unknown who flagged the generation: its grace period must not start again each time")
 	}
 }
 
 // TestReadRecordOfAPartOfAState reads nothing of a state with a mistake. Otherwise, a part of it would be believed.
 func TestReadRecordOfAPartOfAState(t *testing.T) {
-	r := ReadRecord(map[string]string{annotationState: `{"state":{"kind":"uuid","adopted":true,"highest":"x"}}`})
+	r := ReadRecord(`{"state":{"kind":"uuid","adopted":true,"highest":"x"}}`)
 	if diff := cmp.Diff(Record{}, r); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -213,18 +190,13 @@ func TestHashesAreStored(t *testing.T) {
 // Reading a record never fails, whatever users wrote into it. A record that was read is written
 // the same way each time.
 func FuzzRecordIsStable(f *testing.F) {
-	f.Add("2026-11-21T12:00:00.5Z", "2026-11-21T12:00:00+01:00", "s", "k", `{"resource":{"a":"<"},"state":{"kind":"x","gracePeriod":"1h","flagged":true}}`)
-	f.Add("tomorrow", "", "", "", `{"resource":null,"state":{"gracePeriod":"-1h"}}`)
-	f.Add("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "\xff", "", `{"resource":`)
-	f.Add("", "", "", "", `{"resource":[ 1, "é" ],"state":{"kind":"resource","gracePeriod":"2562047h47m16.854775807s"}}`)
-	f.Fuzz(func(t *testing.T, made, flagged, spec, keepers, state string) {
-		read := func(a map[string]string) Record {
-			r := ReadRecord(a)
-			r.Generator, r.Number = "g", 1
-			return r
-		}
-		once := read(map[string]string{annotationMade: made, annotationFlagged: flagged, annotationSpec: spec, annotationKeepers: keepers, annotationState: state}).Annotations()
-		if diff := cmp.Diff(once, read(once).Annotations()); diff != "" {
+	f.Add(`{"resource":{"a":"<"},"state":{"kind":"x","gracePeriod":"1h","flaggedForGCTime":"2026-11-21T12:00:00+01:00"}}`)
+	f.Add(`{"resource":null,"state":{"gracePeriod":"-1h","generatedAt":"tomorrow"}}`)
+	f.Add(`{"resource":`)
+	f.Add(`{"resource":[ 1, "é" ],"state":{"kind":"resource","gracePeriod":"2562047h47m16.854775807s","specHash":"\u0000"}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		once := ReadRecord(text).Annotation(nil)
+		if diff := cmp.Diff(once, ReadRecord(once).Annotation(nil)); diff != "" {
 			t.Errorf("-once, +again:\n%s", diff)
 		}
 	})

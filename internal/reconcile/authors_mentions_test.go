@@ -449,7 +449,7 @@ func TestAuthorsGiveWay(t *testing.T) {
 		sure = "{spec: {secretName: shop-db}}"
 		text = "{spec: {args: --db=shop-db}}"
 	)
-	former := generationOf(1, `export.fn.crossplane.io/flagged-for-gc-time: "2026-01-02T00:00:00Z"`)
+	former := generationOf(1, `flagged: "2026-01-02T00:00:00Z"`)
 	former = strings.Replace(former, `"adopted":true`, `"adopted":true,"flagged":true,"retired":true`, 1)
 	former = strings.Replace(former, "labels: {", "labels: {uses-secret: shop-db, ", 1)
 	for test, c := range map[string]struct {

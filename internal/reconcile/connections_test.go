@@ -94,7 +94,7 @@ secrets: [{name: a, data: [{key: p, value: generated.token.password}]}]`
 		"Generation": {
 			"the outputs of a generation are in its Secret", accessKey, token,
 			`Available Secret team/xr-a {data: {p: canary-live}, metadata: {annotations: ` +
-				`{export.fn.crossplane.io/generated: {"token":{"generation":1,"uid":"u-key"}}}}}`,
+				`{export.fn.crossplane.io/export-state: {"generators":{"token":{"generation":1,"uid":"u-key"}}}}}}`,
 		},
 		"GenerationNoController": {
 			"another client may have created the Secret", strings.Replace(accessKey, ", controller: true", "", 1),

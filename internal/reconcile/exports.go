@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -279,8 +278,8 @@ func (ex exporter) texts(
 	return out
 }
 
-// generatedState returns the record of the generations whose values an export may have, or nothing.
-func generatedState(e plan.Export, from map[string]generatedFrom) string {
+// generatedState returns the record of the generations whose values an export may have.
+func generatedState(e plan.Export, from map[string]generatedFrom) map[string]generatedFrom {
 	all := map[string]generatedFrom{}
 	for _, name := range e.Generators {
 		if f := from[name]; f.UID != "" {
@@ -295,31 +294,22 @@ func generatedState(e plan.Export, from map[string]generatedFrom) string {
 			all[name] = one
 		}
 	}
-	if len(all) == 0 {
-		return ""
-	}
-	text, _ := json.Marshal(all) //nolint:errchkjson // it has only strings and numbers
-	return string(text)
+	return all
 }
 
-// stateOf returns the annotations with the revision of an object, with the generations that its values come from, and with
-// what it has because it was taken over.
+// stateOf returns the annotations with the revision of an object, and with its record: the generations that its values come
+// from, and what it has because it was taken over.
 func stateOf(
-	e plan.Export, at placement, left []string, generated string, data map[string]sensitive.Bytes,
+	e plan.Export, at placement, left []string, generated map[string]generatedFrom, data map[string]sensitive.Bytes,
 ) map[string]string {
 	out := map[string]string{annotationRevision: strconv.FormatInt(nextRevision(e, at, data), 10)}
+	rec := exportRecord{Generators: generated}
 	if at.isTakenOver(e) {
-		out[annotationExport] = e.Name
+		rec.Export, rec.Kept = e.Name, left
 	}
-	if len(left) > 0 {
-		out[annotationKept] = strings.Join(left, ",")
-	}
-	if generated == "" {
-		return out
-	}
-	out[generator.AnnotationGenerated] = generated
-	if e.Kind == object.Secret {
-		out[generator.AnnotationSeal] = generator.Seal(data, out)
+	if len(generated) > 0 || rec.Export != "" {
+		text, _ := json.Marshal(rec) //nolint:errchkjson // it has only strings, numbers and truth values
+		out[generator.AnnotationRecord] = generator.Seal(data, string(text))
 	}
 	return out
 }

@@ -250,23 +250,41 @@ func (g *stepper) schedule(t time.Time) {
 func (g *stepper) recordCurrent() {
 	for name, step := range g.steps {
 		if k := findGeneration(g.trusted[name].generations, step.Candidate); k != nil {
-			ref := k.reference()
-			g.inUse[name] = generatedFrom{Candidate: &ref}
+			one := recordedGeneration{Reference: k.reference()}
+			if i, keeps := keptAt(step)[k.Number]; keeps {
+				one.State = usedState(step.Keep[i])
+			}
+			g.inUse[name] = generatedFrom{Candidate: &one}
 		}
 	}
 	for name, k := range g.current {
 		kept := keptAt(g.steps[name])
-		from := generatedFrom{Reference: k.reference(), Candidate: g.inUse[name].Candidate}
+		from := generatedFrom{Candidate: g.inUse[name].Candidate}
+		from.Reference = k.reference()
 		if i, ok := kept[k.Number]; ok {
-			from.Highest = g.steps[name].Keep[i].Highest
+			from.State = usedState(g.steps[name].Keep[i])
 		}
 		for _, former := range g.trusted[name].proven {
-			if _, keeps := kept[former.Number]; keeps && former.Number < k.Number {
-				from.Former = append(from.Former, former.reference())
+			if i, keeps := kept[former.Number]; keeps && former.Number < k.Number {
+				from.Former = append(from.Former, recordedGeneration{former.reference(), formerState(g.steps[name].Keep[i])})
 			}
 		}
 		g.inUse[name] = from
 	}
+}
+
+// usedState returns the part of the state of a generation in use, or of the candidate, that exports record: what it was created for, and what
+// happened since. It is short, because one export can have values of many generators.
+func usedState(k generator.Generation) generator.State {
+	return generator.Generation{
+		Kind: k.Kind, SpecHash: k.SpecHash, KeepersHash: k.KeepersHash, SourceHash: k.SourceHash, Rotation: k.Rotation,
+		GracePeriod: k.GracePeriod, Highest: k.Highest, Failure: k.Failure,
+	}.State()
+}
+
+// formerState returns the part of the state of a former generation that exports record: how long it is kept.
+func formerState(k generator.Generation) generator.State {
+	return generator.Generation{Adopted: k.Adopted, Flagged: k.Flagged, GracePeriod: k.GracePeriod}.State()
 }
 
 func (s *session) withGenerations(made generations) *session {

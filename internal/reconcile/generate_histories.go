@@ -128,12 +128,13 @@ func (h *historyReader) history(name string) *history {
 
 // readExport reads which generations an export has values of.
 func (h *historyReader) readExport(e plan.Export, at placement) {
-	from := readGenerated(at.observed)
+	rec, lost := readRecord(at.observed)
+	from, said := readGenerated(at.observed), rec.Generators // that of a ConfigMap only keeps the generations that it names
+	if lost && !at.unlisted && len(e.Generators)+len(e.Candidates) > 0 {
+		h.report(lostRecord(e, at))
+	}
 	if at.observed.Exists() {
-		said := from
-		if e.Kind == object.ConfigMap { // its record only keeps the generations that it names
-			said = parseGenerated(at.observed)
-		}
+		h.warnOfRotate(at.observed)
 		for _, name := range e.Generators {
 			switch f, ok := said[name]; {
 			case h.plan.Generator(name) == nil: // an item that its list does not have
@@ -178,8 +179,8 @@ func (r *recorded) clone() *recorded {
 		return nil
 	}
 	return &recorded{
-		used: maps.Clone(r.used), former: maps.Clone(r.former), candidates: maps.Clone(r.candidates), keys: maps.Clone(r.keys),
-		number: r.number,
+		used: maps.Clone(r.used), former: maps.Clone(r.former), states: maps.Clone(r.states),
+		candidates: maps.Clone(r.candidates), keys: maps.Clone(r.keys), number: r.number,
 	}
 }
 
@@ -235,9 +236,9 @@ func (h *historyReader) elsewhere(name string) bool {
 // readGeneration reads its state and its outputs. State whose seal does not match was changed, and is lost. The generator
 // is nil if the input does not have it.
 func readGeneration(m *plan.Generator, name string, number int, res observation.Resource, listed bool) *generation {
-	annotations := plan.Texts(plan.MetadataOf(res.Object).Get("annotations"))
+	text := stateText(res.Object)
 	k := &generation{
-		Record: generator.ReadRecord(annotations), object: res.Object, details: res.Details,
+		Record: generator.ReadRecord(text), object: res.Object, details: res.Details,
 		composed: plan.GenerationName(name, number), listed: listed, withheld: res.Withheld,
 	}
 	k.sealed = isV1Secret(res.Object) && object.IsImmutable(res.Object) && (m == nil || m.IsComputed())
@@ -246,9 +247,12 @@ func readGeneration(m *plan.Generator, name string, number int, res observation.
 		k.details = revealed(data)
 		k.salt = k.details[generator.SaltKey]
 		delete(k.details, generator.SaltKey)
-		if (k.sealed || k.Kind != plan.KindResource) && !generator.Sealed(data, annotations) {
-			k.Record = generator.Record{}
+		if (k.sealed || k.Kind != plan.KindResource) && !generator.Sealed(data, text) {
+			k.changed = true
 		}
+	}
+	if k.changed = k.changed || k.Generator != name || k.Number != number; k.changed { // or it is the state of another one
+		k.Record = generator.Record{}
 	}
 	k.Generator, k.Number, k.Unlisted = name, number, !listed
 	k.lost, k.madeFrom = k.Made.IsZero(), k.SpecHash
@@ -265,12 +269,32 @@ func (h *historyReader) composes(composed string) bool {
 // add adds a generation to its history. If it is being deleted, only its number counts.
 func (h *historyReader) add(k *generation) {
 	one := h.history(k.Generator)
+	h.warnOfRotate(k.object)
 	switch {
 	case one.numbers[k.Number]:
 	case isDeleted(k.object):
 		one.used = max(one.used, k.Number)
 	default:
+		k.recall(one.record)
 		one.generations, one.numbers[k.Number] = append(one.generations, k), true
+	}
+}
+
+// recall adds what exports recorded to the state of a generation.
+func (k *generation) recall(r *recorded) {
+	if r == nil {
+		return
+	}
+	was, ok := r.states[k.id()]
+	if !ok {
+		return
+	}
+	k.Generation = k.Recall(was)
+	if k.lost {
+		k.madeFrom = k.SpecHash
+	}
+	if k.lost && k.Adopted {
+		k.Made = createdAt(k.object)
 	}
 }
 

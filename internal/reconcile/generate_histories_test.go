@@ -13,7 +13,7 @@ import (
 func TestSealOfGeneration(t *testing.T) {
 	state := func(immutable string) wire.Struct {
 		return wire.Of(plantest.Parse(t, `{apiVersion: v1, kind: Secret, immutable: `+immutable+`, data: {token: eA==}, metadata: {name: a, annotations: {
-export.fn.crossplane.io/generated-at: "2026-01-01T00:00:00Z", export.fn.crossplane.io/generator-state: '{"state":{"kind":"resource","adopted":true}}'}}}`))
+export.fn.crossplane.io/generator-state: '{"state":{"generator":"token","generation":1,"generatedAt":"2026-01-01T00:00:00Z","kind":"resource","adopted":true}}'}}}`))
 	}
 	computed, composed := &plan.Generator{Makes: &plan.Computed{}}, &plan.Generator{Makes: &plan.Manifest{}}
 	for name, tc := range map[string]struct {

@@ -40,10 +40,8 @@ func itemGeneration(key string, number int) string {
         labels: {export.fn.crossplane.io/generator: users, export.fn.crossplane.io/generator-key: %[1]s, export.fn.crossplane.io/generation: "%[2]d"}
         annotations:
           crossplane.io/composition-resource-name: generated/users/%[1]s/%[2]d
-          export.fn.crossplane.io/generator: users/%[1]s
-          export.fn.crossplane.io/generation: "%[2]d"
-          export.fn.crossplane.io/generated-at: "2026-01-01T00:00:00Z"
-          export.fn.crossplane.io/spec-hash: other
+          made: "2026-01-01T00:00:00Z"
+          spec: other
           export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","gracePeriod":"1h","adopted":true}}'
       data: {password: %[3]s}
 `, key, number, value)
@@ -58,7 +56,7 @@ func runItems(t *testing.T, input string, world ...string) (lines []string, name
 	var all []string
 	for _, g := range result.Generations {
 		name := g.Name
-		if strings.Contains(showObject(g.Desired), "flagged-for-gc-time") {
+		if strings.Contains(showObject(g.Desired), "flaggedForGCTime") {
 			name += " flagged"
 		}
 		all = append(all, name)
@@ -83,7 +81,7 @@ func TestRunGeneratesForItems(t *testing.T) {
 		for _, k := range keys {
 			out = append(out, fmt.Sprintf(`"users/%s":{"generation":1,"uid":"%[1]s1"}`, k))
 		}
-		return "metadata: {annotations: {export.fn.crossplane.io/generated: {" + strings.Join(out, ",") + "}}}"
+		return `metadata: {annotations: {export.fn.crossplane.io/export-state: {"generators":{` + strings.Join(out, ",") + "}}}}"
 	}
 	waits := `Held! | generator "users" creates nothing for some items: it waits for composite.spec.users (correct it, set it in App xr, or write .?users.orValue([]) for an empty list); the generations for these keys are kept unchanged until all keys are known: anna, bert`
 	inUse := "Available Secret team/xr-bert {data: {password: canary-bert-1}, " + record("bert") + "}"

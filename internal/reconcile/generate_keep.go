@@ -168,6 +168,12 @@ func (g *stepper) keep(t *trusted, step generator.Step) {
 		if i, ok := kept[k.Number]; ok {
 			now := *k
 			now.Generation = step.Keep[i]
+			if k.changed && !k.Unproven { // otherwise nothing would prove it, once no export does
+				now.Follows = g.follows(t, k.Number, codedData(k), isV1Secret(k.object))
+			}
+			if now.Adopted { // while it is unknown whether it was in use, its state stays lost
+				now.Made = cmp.Or(now.Made, createdAt(k.object), g.req.Now)
+			}
 			g.compose(&now, g.desire(&now), k.Ready || step.Current > 0)
 		}
 	}
@@ -199,10 +205,7 @@ func marked(o *structpb.Struct, rec generator.Record, data generator.Outputs) *s
 	maps.Copy(labels, rec.Labels())
 	annotations := plan.Texts(wire.OfValue(meta["annotations"]))
 	maps.DeleteFunc(annotations, func(k, _ string) bool { return strings.HasPrefix(k, object.StatePrefix) })
-	maps.Copy(annotations, rec.Annotations())
-	if len(data) > 0 {
-		annotations[generator.AnnotationSeal] = generator.Seal(data, annotations)
-	}
+	annotations[generator.AnnotationState] = rec.Annotation(data)
 	more := map[string]*structpb.Value{"labels": textsValue(labels), "annotations": textsValue(annotations)}
 	return withMetadata(o, more)
 }

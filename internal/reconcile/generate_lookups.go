@@ -134,7 +134,7 @@ func (h *historyReader) lookUpCandidates() {
 func (h *historyReader) mayBelong(name string, o wire.Struct) bool {
 	composed := object.CompositionResourceName(o)
 	other, _, ok := plan.ParseGeneration(composed)
-	label := labeledWith(o)
+	stated := statedGenerator(o)
 	return (h.controls(o) || h.accepted[plan.UIDOf(o)]) &&
-		!plan.IsAuthors(composed) && (!ok || other == name) && (label == "" || label == name)
+		!plan.IsAuthors(composed) && (!ok || other == name) && (stated == "" || stated == name)
 }

@@ -93,7 +93,7 @@ func (g *stepper) nameConflict(w *wantedGeneration, c *candidate, o wire.Struct)
 			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
 	case isDeleted(o):
 		return failing("%s: %s is being deleted, so the next generation has another name", at, c.at)
-	case own || labeledWith(o) == w.Name:
+	case own || statedGenerator(o) == w.Name:
 		return failing("%s: %s looks like a generation, but the composite does not list it, so it is left unchanged. "+
 			"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it",
 			at, c.at, acceptAnnotation, uid)
@@ -225,7 +225,7 @@ func (g *stepper) madeResource(
 	return o, nil
 }
 
-// follows returns the generations that a new one follows, each with its codes.
+// follows returns the generations that the one with a number follows, each with its codes.
 func (g *stepper) follows(t *trusted, number int, data generator.Outputs, coded bool) []generator.Followed {
 	var out []generator.Followed
 	add := func(ref generator.Reference) {
@@ -238,7 +238,9 @@ func (g *stepper) follows(t *trusted, number int, data generator.Outputs, coded 
 		out = append(out, f)
 	}
 	for _, k := range t.proven {
-		add(k.reference())
+		if k.Number < number {
+			add(k.reference())
+		}
 	}
 	if len(t.proven) == 0 {
 		if ref := g.lastKnown(t); ref.Name != "" && ref.UID == "" { // only its name is known

@@ -24,7 +24,8 @@ type generation struct {
 	composed string              // composition resource name
 	hides    string              // the export whose composition resource name it has, because its annotation was changed
 	listed   bool                // the composite lists it as one of its resources
-	lost     bool                // its state was changed
+	changed  bool                // another client changed or removed its state
+	lost     bool                // its state is unknown
 
 	// sealed is set if its state must have a seal: this function computes each generation as an immutable Secret, and its
 	// state cannot say that it is a resource, because any client can write that.
@@ -116,8 +117,14 @@ func (a verifier) complete(m *plan.Generator, k *generation) bool {
 
 // recentlyCreated reports whether the composite may list an object once Crossplane reads it again.
 func recentlyCreated(o wire.Struct, now time.Time) bool {
-	created, err := time.Parse(time.RFC3339, plan.MetadataOf(o).Get("creationTimestamp").Text())
-	return err != nil || now.Before(created.Add(limits.UnlistedFor))
+	created := createdAt(o)
+	return created.IsZero() || now.Before(created.Add(limits.UnlistedFor))
+}
+
+// createdAt returns when an object was created, or zero if that is unknown.
+func createdAt(o wire.Struct) time.Time {
+	at, _ := time.Parse(time.RFC3339, plan.MetadataOf(o).Get("creationTimestamp").Text())
+	return at.UTC()
 }
 
 func lacksKeys(k *generation, keys []string) bool {
@@ -234,7 +241,9 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 		case trust.Proven[k.id()]:
 			now := *k
 			now.Surplus = false // another client may have written it
-			k = &now
+			if k = &now; k.changed {
+				others = append(others, lostState(k, h.record))
+			}
 			out.proven = append(out.proven, k)
 		case !k.listed && unknown && a.complete(h.generator, k) && recentlyCreated(k.object, a.req.Now):
 			stale = k.object

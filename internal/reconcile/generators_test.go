@@ -912,7 +912,8 @@ func generationOf(number int, more string) string {
         labels: {export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: "%[1]d", export.fn.crossplane.io/composite: u1}
         annotations:
           crossplane.io/composition-resource-name: generated/admin/%[1]d
-          export.fn.crossplane.io/generated-at: "2026-01-0%[1]dT00:00:00Z"
+          made: "2026-01-0%[1]dT00:00:00Z"
+          spec: s
           export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","gracePeriod":"1h","adopted":true}}'
           %[2]s
         ownerReferences: [{controller: true, uid: u1}]
@@ -927,7 +928,7 @@ func generationOf(number int, more string) string {
 func TestRunGeneratedInputs(t *testing.T) {
 	const (
 		db      = `{object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}}, details: {name: canary-db}}`
-		flagged = `export.fn.crossplane.io/flagged-for-gc-time: "2026-01-03T00:00:00Z"`
+		flagged = `flagged: "2026-01-03T00:00:00Z"`
 		waits   = `Waiting nothing | Secret "s" (team/xr-s) is not created: secrets[0].dataFrom[0] waits for `
 		bare    = `, rewrite: [{regexp: {source: "^generated.admin/", target: ""}}]`
 	)
@@ -935,7 +936,7 @@ func TestRunGeneratedInputs(t *testing.T) {
 	one := none + generationOf(1, "")
 	two := none + generationOf(1, flagged) + generationOf(2, "")
 	of := func(data string, n int) string {
-		return fmt.Sprintf(`Available Secret team/xr-s {data: {%s}, metadata: {annotations: {export.fn.crossplane.io/generated: {"admin":{"generation":%d,"uid":"g%[2]d"}}}}}`, data, n)
+		return fmt.Sprintf(`Available Secret team/xr-s {data: {%s}, metadata: {annotations: {export.fn.crossplane.io/export-state: {"generators":{"admin":{"generation":%d,"uid":"g%[2]d"}}}}}}`, data, n)
 	}
 	for name, c := range map[string]struct {
 		reason   string
@@ -1077,7 +1078,7 @@ func unmarked(text string, what ...string) string {
 
 // exportedFrom is export s, as it is observed with values of generations.
 func exportedFrom(generations string) string {
-	return "\n  s: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-s, namespace: team, annotations: {export.fn.crossplane.io/generated: '" + generations + "'}}, data: {k: eA==}}}"
+	return "\n  s: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-s, namespace: team, annotations: {export.fn.crossplane.io/export-state: '{\"generators\":" + generations + "}'}}, data: {k: eA==}}}"
 }
 
 // inCluster is a generation that the composite does not list.
@@ -1099,6 +1100,10 @@ func TestRunTellsGenerations(t *testing.T) {
 		unlisted = `Conflict! | generator "admin": exports use generation 1, which is Secret team/xr-admin-1, and the composite does not list it. Set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it`
 		left     = `Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation, but the composite does not list it, so it is left unchanged. If it was restored from a backup, set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it. Otherwise delete it`
 	)
+	lost := func(number string) string {
+		return `Available! | generator "admin": another client changed Secret team/xr-admin-` + number + ` or its annotation ` +
+			`export.fn.crossplane.io/generator-state, so the state of generation ` + number + ` is lost. It is unknown what it was created for, so each request counts as a new one`
+	}
 	old := func(s string) string {
 		return strings.Replace(s, "\n        uid:", "\n        creationTimestamp: \"2025-01-01T00:00:00Z\"\n        uid:", 1)
 	}
@@ -1114,27 +1119,26 @@ func TestRunTellsGenerations(t *testing.T) {
 		names   string
 		others  []string
 	}{
-		"Own":            {reason: "the name says it", input: admin, objects: resources(unmarked(two, "labels", "state")), names: "generated/admin/2"},
-		"LeftLabel":      {reason: "its label says it", input: none, objects: resources(unmarked(one, "state")), names: "generated/admin/1"},
-		"LeftAnnotation": {reason: "its annotation says it", input: none, objects: resources(unmarked(generationOf(1, "export.fn.crossplane.io/generator: admin"), "labels")), names: "generated/admin/1"},
-		"LeftExported":   {reason: "what is exported says it", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1"},
-		"NoGeneration":   {reason: "a resource of the Composition may have that name", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`))},
-		"OfAnotherName":  {reason: "and marks that are none of that name", input: none, objects: resources(strings.ReplaceAll(one, "generator: admin", "generator: root"))},
+		"Own":          {reason: "the name says it", input: admin, objects: resources(unmarked(two, "labels", "state")), names: "generated/admin/2", others: []string{lost("2")}},
+		"LeftState":    {reason: "its state says it", input: none, objects: resources(unmarked(one, "labels")), names: "generated/admin/1"},
+		"LeftExported": {reason: "what is exported says it", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1", others: []string{strings.Replace(lost("1"), "unknown what it was created for, so each request counts as a new one", "restored from what exports recorded", 1)}},
+		"LeftName":     {reason: "its composition resource name says it, and the composite controls it", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`)), names: "generated/admin/1"},
+		"NoGeneration": {reason: "a resource of an earlier step may have that name", input: none, objects: resources(bare) + "\ndesired: {generated/admin/1: {apiVersion: v1, kind: Secret, metadata: {name: xr-admin-1, namespace: team}}}"},
 		"UnlistedOld": {
 			reason: "the composite never listed it: it is left alone, and another number is used", input: admin, objects: cluster(inCluster(old(one))), names: "generated/admin/2",
 			others: []string{left},
 		},
 		"UnlistedRecorded": {reason: "an export says that it has its values, and the composite does not list it: nothing is changed", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), others: []string{unlisted}},
-		"UnlistedUnnamed":  {reason: "its labels alone are anybody's", input: admin, objects: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
+		"UnlistedUnnamed":  {reason: "its state alone is anybody's", input: admin, objects: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
 		"Deleted":          {reason: "it may be revoked; its number was used", input: admin, objects: resources(isDeleted(one)), names: "generated/admin/2"},
 		"DeletedUnlisted": {
 			reason: "nor is its name, as long as it is there: another number is used", input: admin, objects: cluster(inCluster(isDeleted(one))), names: "generated/admin/2",
 			others: []string{"Available! | generators[0].name: Secret team/xr-admin-1 is being deleted, so the next generation has another name"},
 		},
 		"DeletedBackward": {reason: "the highest of them counts", input: admin, objects: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
-		"Late":            {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, objects: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + settings, names: "generated/admin/1 generated/admin/2"},
-		"LateEnvironment": {reason: "so it is before the environment is", input: lateEnv, objects: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
-		"DeletedLate":     {reason: "also after one that is on its way out", input: late, objects: resources(generationOf(1, "export.fn.crossplane.io/keepers-hash: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
+		"Late":            {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, objects: resources(generationOf(1, "keepers: other")) + settings, names: "generated/admin/1 generated/admin/2"},
+		"LateEnvironment": {reason: "so it is before the environment is", input: lateEnv, objects: resources(generationOf(1, "keepers: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
+		"DeletedLate":     {reason: "also after one that is on its way out", input: late, objects: resources(generationOf(1, "keepers: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
 		"ExportedAndGone": {reason: "a number that something exported has is not used again", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
 		"ExportedTwice": {
 			reason:  "the highest of them counts",
@@ -1196,7 +1200,7 @@ func TestRunFlagsGenerations(t *testing.T) {
 					continue
 				}
 				got = "stays"
-				if strings.Contains(showObject(g.Desired), "flagged-for-gc-time") {
+				if strings.Contains(showObject(g.Desired), "flaggedForGCTime") {
 					got = "flagged"
 				}
 			}

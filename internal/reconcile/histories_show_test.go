@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
-	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -115,15 +115,20 @@ func showRecord(o reconcile.Object) []string {
 		Generation int    `json:"generation"`
 		UID        string `json:"uid"`
 	}
-	var record map[string]struct {
-		Former    []reference `json:"former"`
-		Candidate *reference  `json:"candidate"`
-		Highest   int         `json:"highest"`
+	var all struct {
+		Generators map[string]struct {
+			Former    []reference `json:"former"`
+			Candidate *reference  `json:"candidate"`
+			State     struct {
+				Highest int `json:"highest"`
+			} `json:"state"`
+		} `json:"generators"`
 	}
-	text := annotationsOf(o.Desired).GetStructValue().GetFields()[generator.AnnotationGenerated].GetStringValue()
-	if json.Unmarshal([]byte(text), &record) != nil {
+	text := annotationsOf(o.Desired).GetStructValue().GetFields()[generator.AnnotationRecord].GetStringValue()
+	if json.Unmarshal([]byte(text), &all) != nil {
 		return nil
 	}
+	record := all.Generators
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(record)) {
 		var parts []string
@@ -133,7 +138,7 @@ func showRecord(o reconcile.Object) []string {
 		if ref := record[name].Candidate; ref != nil {
 			parts = append(parts, fmt.Sprintf("candidate %d %s", ref.Generation, ref.UID))
 		}
-		if n := record[name].Highest; n > 0 {
+		if n := record[name].State.Highest; n > 0 {
 			parts = append(parts, fmt.Sprintf("highest number %d", n))
 		}
 		if len(parts) > 0 {
@@ -185,7 +190,7 @@ func showGeneration(c reconcile.Composed) string {
 	line += fmt.Sprintf(" %v %v/%v", m["kind"], meta["namespace"], meta["name"])
 	annotations, _ := meta["annotations"].(map[string]any)
 	line += showGenerationState(c.Desired, annotations)
-	number, _ := annotations[generator.LabelGeneration].(string)
+	number := stateNumber(annotations)
 	if labels, _ := meta["labels"].(map[string]any); labels[generator.LabelGeneration] != number {
 		line += " without its label"
 	}
@@ -215,6 +220,12 @@ func showGeneration(c reconcile.Composed) string {
 	return line
 }
 
+// stateNumber is the number in the state of a generation.
+func stateNumber(annotations map[string]any) string {
+	text, _ := annotations[generator.AnnotationState].(string)
+	return strconv.Itoa(generator.ReadRecord(text).Number)
+}
+
 // showGenerationState is the state in the annotations of a generation, and whether its seal is right.
 func showGenerationState(desired *structpb.Struct, annotations map[string]any) string {
 	var record struct {
@@ -226,27 +237,36 @@ func showGenerationState(desired *structpb.Struct, annotations map[string]any) s
 			Codes      []string `json:"codes"`
 		} `json:"follows"`
 	}
-	text, _ := annotations[object.StatePrefix+"generator-state"].(string)
+	text, _ := annotations[generator.AnnotationState].(string)
 	if json.Unmarshal([]byte(text), &record) != nil {
 		return ""
 	}
-	line := " " + flow1(record.State)
+	s := record.State
+	flagged, hashes := s["flaggedForGCTime"], map[string]any{"keepers-hash": s["keepersHash"], "source-hash": s["sourceHash"]}
+	for _, field := range []string{"generator", "generation", "generatedAt", "specHash", "keepersHash", "sourceHash"} { // too long
+		delete(s, field)
+	}
+	delete(s, "flaggedForGCTime")
+	if flagged != nil {
+		s["flagged"] = true
+	}
+	line := " " + flow1(s)
 	if record.Resource == nil {
 		line += " without the input of its resource"
 	}
-	if at, ok := annotations[object.StatePrefix+"flagged-for-gc-time"]; ok {
-		line += fmt.Sprintf(" flagged %v", at)
+	if flagged != nil {
+		line += fmt.Sprintf(" flagged %v", flagged)
 	}
-	if _, ok := annotations[generator.AnnotationSeal]; ok {
+	if strings.Contains(text, `"seal":`) {
 		data, _ := object.DataOf(wire.Of(desired)) // an object without data must have no seal
-		if generator.Sealed(data, plan.Texts(wire.OfValue(annotationsOf(desired)))) {
+		if generator.Sealed(data, text) {
 			line += " sealed"
 		} else {
 			line += " with a wrong seal"
 		}
 	}
 	for _, hash := range []string{"keepers-hash", "source-hash"} {
-		if annotations[object.StatePrefix+hash] != nil {
+		if hashes[hash] != nil {
 			line += " " + hash
 		}
 	}

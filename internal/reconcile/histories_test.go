@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -161,12 +162,17 @@ func newHistory(t *testing.T, first round) *history {
 	return h
 }
 
-// patch merges fields into an object. A field that is null is removed.
+// patch merges fields into an object. A field that is null is removed. A text that is JSON is patched as an object.
 func patch(into, fields map[string]any) {
 	for name, v := range fields {
 		below, isObject := v.(map[string]any)
 		was, _ := into[name].(map[string]any)
+		text, isText := into[name].(string)
 		switch {
+		case isObject && isText && json.Unmarshal([]byte(text), &was) == nil:
+			patch(was, below)
+			b, _ := json.Marshal(was) //nolint:errchkjson // it was JSON
+			into[name] = string(b)
 		case v == nil:
 			delete(into, name)
 		case isObject && was != nil:

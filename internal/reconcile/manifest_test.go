@@ -18,7 +18,7 @@ func TestGenerationsWithoutObject(t *testing.T) {
 	const (
 		input = "generators: [{name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User, spec: {}}}}]"
 		user  = "apiVersion: example.org/v1, kind: User"
-		from  = "{" + user + `, metadata: {name: x, annotations: {export.fn.crossplane.io/generator-state: '{"resource":FROM,"state":{"kind":"resource"}}'}}, spec: {a: b}}`
+		from  = "{" + user + `, metadata: {name: x, annotations: {export.fn.crossplane.io/generator-state: '{"resource":FROM,"state":{"generator":"a","generation":1,"kind":"resource"}}'}}, spec: {a: b}}`
 	)
 	for name, c := range map[string]struct{ reason, observed, want string }{
 		"None":            {"it has no resource at all", "", `{apiVersion: "", kind: "", metadata: {name: ""}}`},

@@ -81,8 +81,9 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 
 // A recorded holds what exports recorded about one generator: the generations of their values.
 type recorded struct {
-	used   map[string]generator.Reference // by UID
-	former map[string]generator.Reference // and candidates
+	used   map[string]generator.Reference  // by UID
+	former map[string]generator.Reference  // and candidates
+	states map[string]generator.Generation // of both, by UID: as far as exports store it
 
 	candidates map[string]bool                // by UID
 	number     int                            // the highest number that was ever used, or 0
@@ -104,29 +105,53 @@ func readRecords(resources map[string]observation.Resource) map[string]*recorded
 	return out
 }
 
-// A generatedFrom is the generation of an export's values, and its former generations.
-type generatedFrom struct {
-	generator.Reference
+// An exportRecord is what an export stores in the only annotation that is read from it.
+type exportRecord struct {
+	Generators map[string]generatedFrom `json:"generators,omitempty"`
 
-	Former []generator.Reference `json:"former,omitempty"`
-
-	// Candidate is the generation of the export's candidate values. It is not in use for that.
-	Candidate *generator.Reference `json:"candidate,omitempty"`
-
-	// Highest is the highest number that was ever used, if it is not that of the generation in use. The generation in use
-	// also stores it, but another client can remove its annotations.
-	Highest int `json:"highest,omitempty"`
+	// Export is the name of the export, and Kept are the keys that only the object has, if the export took the object over.
+	Export string   `json:"export,omitempty"`
+	Kept   []string `json:"keptKeys,omitempty"`
 }
 
-// readGenerated reads the record of an export, by generator. A record whose seal does not match was changed,
-// and is ignored. A record in a ConfigMap is ignored, because any client could seal it.
+// A generatedFrom is the generation of an export's values, and its former generations.
+type generatedFrom struct {
+	recordedGeneration
+
+	Former []recordedGeneration `json:"former,omitempty"`
+
+	// Candidate is the generation of the export's candidate values. It is not in use for that.
+	Candidate *recordedGeneration `json:"candidate,omitempty"`
+}
+
+// A recordedGeneration is a generation with a copy of a part of its state. The generation also stores it, but another client
+// can remove its annotation, or write an earlier one back.
+type recordedGeneration struct {
+	generator.Reference
+
+	State generator.State `json:"state,omitzero"`
+}
+
+// readRecord reads the record of an export. A record whose seal does not match was changed, and is ignored.
+func readRecord(o wire.Struct) (out exportRecord, lost bool) {
+	text := plan.MetadataOf(o).At("annotations", generator.AnnotationRecord)
+	if !text.Exists() {
+		return exportRecord{}, false
+	}
+	if !generator.Sealed(ownData(o), text.Text()) || json.Unmarshal([]byte(text.Text()), &out) != nil {
+		return exportRecord{}, true
+	}
+	return out, false
+}
+
+// readGenerated reads the generations in the record of an export, by generator. Those in a ConfigMap are ignored, because
+// any client could seal them.
 func readGenerated(o wire.Struct) map[string]generatedFrom {
-	annotations := plan.MetadataOf(o).Get("annotations")
-	if !annotations.Struct().Get(generator.AnnotationGenerated).Exists() || !isV1Secret(o) ||
-		!generator.Sealed(ownData(o), plan.Texts(annotations)) {
+	if !isV1Secret(o) {
 		return nil
 	}
-	return parseGenerated(o)
+	out, _ := readRecord(o)
+	return out.Generators
 }
 
 // ownData returns the data of a Secret as this function wrote it, without keys that others added.
@@ -135,27 +160,20 @@ func ownData(o wire.Struct) generator.Outputs {
 	return data
 }
 
-func parseGenerated(o wire.Struct) map[string]generatedFrom {
-	var out map[string]generatedFrom
-	if json.Unmarshal([]byte(plan.MetadataOf(o).At("annotations", generator.AnnotationGenerated).Text()), &out) != nil {
-		return nil
-	}
-	return out
-}
-
 // with adds the record of an export.
 func (r *recorded) with(from generatedFrom, data generator.Outputs) *recorded {
 	if r == nil {
 		r = &recorded{
 			used: map[string]generator.Reference{}, former: map[string]generator.Reference{},
+			states:     map[string]generator.Generation{},
 			candidates: map[string]bool{}, keys: map[string][]generator.Outputs{},
 		}
 	}
 	if plan.IsNumber(from.Generation) && from.UID != "" {
 		r.used[from.UID] = from.Reference
-		if plan.IsNumber(from.Highest) {
-			r.number = max(r.number, from.Highest)
-		}
+		from.State.Adopted = true
+		r.learn(from.recordedGeneration)
+		r.number = max(r.number, from.State.Read().Highest)
 		r.keys[from.UID] = append(r.keys[from.UID], data)
 	}
 	former := from.Former
@@ -165,10 +183,18 @@ func (r *recorded) with(from generatedFrom, data generator.Outputs) *recorded {
 	}
 	for _, ref := range former {
 		if plan.IsNumber(ref.Generation) && ref.UID != "" {
-			r.former[ref.UID] = ref
+			r.former[ref.UID] = ref.Reference
+			r.learn(ref)
 		}
 	}
 	return r
+}
+
+// learn merges what two exports recorded about a generation.
+func (r *recorded) learn(k recordedGeneration) {
+	if k.State != (generator.State{}) {
+		r.states[k.UID] = r.states[k.UID].Recall(k.State.Read())
+	}
 }
 
 // recordedGenerations returns the generations that exports recorded, by UID.
@@ -198,22 +224,20 @@ func identify(
 	if id, ok := byUID[meta.Get("uid").Text()]; ok {
 		return identified{Resource: res, generator: id.generator, number: id.number}, true
 	}
-	label := labeledWith(res.Object)
-	marked := func(name string) bool {
-		return label == name || meta.At("annotations", generator.LabelGenerator).Is(name)
-	}
+	stated := statedGenerator(res.Object)
 	name, number, named := plan.ParseGeneration(composed)
 	_, desired := req.Desired[composed]
+	own := !desired && xr.controls(res.Object)
 	for i := range p.Generators {
 		of, n, ok := xr.generationOf(&p.Generators[i], res.Object)
-		if ok && (named || marked(of) || !desired && xr.controls(res.Object) && object.IsImmutable(res.Object)) {
+		if ok && (named || stated == of || own && object.IsImmutable(res.Object)) {
 			return identified{Resource: res, generator: of, number: n}, true
 		}
 	}
 	if name, number, ok := sealedGeneration(res.Object); ok {
 		return identified{Resource: res, generator: name, number: number}, true
 	}
-	return identified{res, name, number, true}, named && (p.Declares(name) || marked(name))
+	return identified{res, name, number, true}, named && (p.Declares(name) || stated == name || own)
 }
 
 // isGeneration reports whether the own name of an object, or its seal, says that it is a generation.
@@ -225,23 +249,24 @@ func isGeneration(p *plan.Plan, xr composite, o wire.Struct) bool {
 	})
 }
 
-// labeledWith returns the name of the generator in the labels of an object, or an empty text.
-func labeledWith(o wire.Struct) string {
-	return generator.LabeledWith(plan.Texts(plan.MetadataOf(o).Get("labels")))
+// statedGenerator returns the name of the generator in the state of an object, which any client can have written.
+func statedGenerator(o wire.Struct) string { return generator.ReadRecord(stateText(o)).Generator }
+
+func stateText(o wire.Struct) string {
+	return plan.MetadataOf(o).At("annotations", generator.AnnotationState).Text()
 }
 
 // sealedGeneration returns the generation that a Secret names, if its seal matches.
 func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
-	annotations := plan.Texts(plan.MetadataOf(o).Get("annotations"))
 	if apiVersion, kind, _, _ := object.Identity(o); !plan.HasData(apiVersion, kind) {
 		return "", 0, false
 	}
 	data, err := object.DataOf(o)
-	if err != nil || !generator.Sealed(data, annotations) {
+	if err != nil || !generator.Sealed(data, stateText(o)) {
 		return "", 0, false
 	}
-	return plan.ParseGeneration(plan.GenerationPrefix + annotations[generator.LabelGenerator] + "/" +
-		annotations[generator.LabelGeneration])
+	rec := generator.ReadRecord(stateText(o))
+	return plan.ParseGeneration(plan.GenerationName(rec.Generator, rec.Number))
 }
 
 // requirement returns the requirement for the generation of a generator that has a name.

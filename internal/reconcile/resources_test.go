@@ -134,15 +134,14 @@ func structOf(t *testing.T, text string) wire.Struct {
 	return wire.Of(plantest.Parse(t, text))
 }
 
-// sealed is an object in YAML with data k: made-up, and with a seal of its annotations, which are those of the function.
+// sealed is an object in YAML with data k: made-up, and with sealed annotations.
 func sealed(t *testing.T, kind, metadata string, annotations map[string]string) wire.Struct {
 	t.Helper()
 	data := map[string]sensitive.Bytes{"k": sensitive.FromString("made-up")}
 	var texts []string
 	for k, v := range annotations {
-		texts = append(texts, fmt.Sprintf("%s: '%s'", k, v))
+		texts = append(texts, fmt.Sprintf("%s: '%s'", k, generator.Seal(data, v)))
 	}
-	texts = append(texts, generator.AnnotationSeal+": "+generator.Seal(data, annotations))
 	value := base64.StdEncoding.EncodeToString([]byte("made-up"))
 	if kind == "ConfigMap" {
 		value = "made-up"
@@ -155,9 +154,11 @@ func sealed(t *testing.T, kind, metadata string, annotations map[string]string) 
 
 // Exports record which generations their values belong to.
 func TestReadRecords(t *testing.T) {
-	record := func(text string) map[string]string { return map[string]string{generator.AnnotationGenerated: text} }
+	record := func(text string) map[string]string {
+		return map[string]string{generator.AnnotationRecord: `{"generators": ` + text + `}`}
+	}
 	one := record(`{"admin": {"generation": 3, "uid": "g3", "former": [{"generation": 1, "uid": "g1"}, ` +
-		`{"generation": 2, "uid": "g2"}], "candidate": {"generation": 4, "uid": "g4"}, "highest": 5}}`)
+		`{"generation": 2, "uid": "g2"}], "candidate": {"generation": 4, "uid": "g4"}, "state": {"highest": 5}}}`)
 	for name, tc := range map[string]struct {
 		reason  string
 		objects map[string]wire.Struct
@@ -179,8 +180,8 @@ func TestReadRecords(t *testing.T) {
 		"Same": {
 			"two exports can use the same generation, and the highest number counts",
 			map[string]wire.Struct{
-				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "highest": 9}}`)),
-				"b": sealed(t, "Secret", "name: b", record(`{"admin": {"generation": 2, "uid": "g2", "highest": 8}}`)),
+				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "state": {"highest": 9}}}`)),
+				"b": sealed(t, "Secret", "name: b", record(`{"admin": {"generation": 2, "uid": "g2", "state": {"highest": 8}}}`)),
 			},
 			map[string]string{"admin": "used g2=2 former candidates highest 9 data g2=2"},
 		},
@@ -206,7 +207,7 @@ func TestReadRecords(t *testing.T) {
 			"a generation has a number and a UID", map[string]wire.Struct{
 				"a": sealed(
 					t, "Secret", "name: a",
-					record(`{"admin": {"generation": 0, "uid": "g0", "highest": 7, "former": [{"generation": -1, `+
+					record(`{"admin": {"generation": 0, "uid": "g0", "state": {"highest": 7}, "former": [{"generation": -1, `+
 						`"uid": "g1"}, {"generation": 2}]}}`),
 				),
 			},
@@ -215,7 +216,7 @@ func TestReadRecords(t *testing.T) {
 		"NoUID": {
 			"a generation without a UID is not identified",
 			map[string]wire.Struct{
-				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "highest": 7}}`)),
+				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "state": {"highest": 7}}}`)),
 			},
 			map[string]string{"admin": "used former candidates highest 0 data"},
 		},
@@ -223,7 +224,7 @@ func TestReadRecords(t *testing.T) {
 			"no generation has such a number",
 			map[string]wire.Struct{
 				"a": sealed(
-					t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "highest": 99999999999}}`),
+					t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "state": {"highest": 99999999999}}}`),
 				),
 			},
 			map[string]string{"admin": "used g2=2 former candidates highest 0 data g2=1"},
@@ -277,7 +278,7 @@ func TestReadRecords(t *testing.T) {
 func changed(t *testing.T, o wire.Struct, before, after string) wire.Struct {
 	t.Helper()
 	p := o.Proto()
-	for _, fields := range []map[string]string{{"annotations": generator.AnnotationGenerated}, {"data": "k"}} {
+	for _, fields := range []map[string]string{{"annotations": generator.AnnotationRecord}, {"data": "k"}} {
 		for field, key := range fields {
 			in := p.GetFields()["metadata"].GetStructValue().GetFields()[field].GetStructValue()
 			if field == "data" {
@@ -312,12 +313,12 @@ func recordText(r *recorded) string {
 func TestSplit(t *testing.T) {
 	const (
 		controlled = ", ownerReferences: [{controller: true, uid: u1}]"
-		marked     = ", labels: {export.fn.crossplane.io/generator: admin}"
+		marked     = `, annotations: {export.fn.crossplane.io/generator-state: '{"state":{"generator":"admin"}}'}`
 	)
 	secret := func(metadata, rest string) wire.Struct {
 		return structOf(t, "{apiVersion: v1, kind: Secret, metadata: {"+metadata+"}"+rest+"}")
 	}
-	seal := map[string]string{generator.LabelGenerator: "gone", generator.LabelGeneration: "4"}
+	seal := map[string]string{generator.AnnotationState: `{"state":{"generator":"gone","generation":4}}`}
 	for name, tc := range map[string]struct {
 		reason, composed string
 		object           wire.Struct
@@ -332,18 +333,18 @@ func TestSplit(t *testing.T) {
 			"its own name is fixed, and its annotations can be changed", "generated/admin/2",
 			secret("name: xr-admin-1, namespace: team", ""), false, "admin 1",
 		},
-		"Labeled": {
+		"Stated": {
 			"another client changed its composition resource name", "other",
 			secret("name: xr-admin-1, namespace: team"+marked, ""), false, "admin 1",
 		},
-		"Annotated": {
-			"also without its label", "other",
-			secret("name: xr-admin-1, namespace: team, annotations: {export.fn.crossplane.io/generator: admin}", ""),
-			false, "admin 1",
+		"Labeled": {
+			"labels are for people", "other",
+			secret("name: xr-admin-1, namespace: team, labels: {export.fn.crossplane.io/generator: admin}", ""),
+			false, "resource",
 		},
-		"LabeledOther": {
+		"StatedOther": {
 			"it is marked as another generator's", "other",
-			secret("name: xr-admin-1, namespace: team, labels: {export.fn.crossplane.io/generator: x}", ""), false,
+			secret("name: xr-admin-1, namespace: team"+strings.Replace(marked, "admin", "x", 1), ""), false,
 			"resource",
 		},
 		"Bare": {
@@ -390,19 +391,19 @@ func TestSplit(t *testing.T) {
 		},
 		"SealedNoNumber": {
 			"its seal names no generation", "other",
-			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.LabelGenerator: "gone"}), false,
+			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.AnnotationState: `{"state":{"generator":"gone"}}`}), false,
 			"resource",
 		},
 		"SealedNoName": {
 			"its seal names no generator", "other",
-			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.LabelGeneration: "4"}), false,
+			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.AnnotationState: `{"state":{"generation":4}}`}), false,
 			"resource",
 		},
 		"BrokenSeal": {
 			"another client set the annotations", "other",
 			secret(
-				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator: gone, "+
-					"export.fn.crossplane.io/generation: '4', "+generator.AnnotationSeal+": x}",
+				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator-state: "+
+					`'{"state":{"generator":"gone","generation":4},"seal":"x"}'}`,
 				", data: {k: bWFkZS11cA==}",
 			),
 			false, "resource",
@@ -410,8 +411,8 @@ func TestSplit(t *testing.T) {
 		"BrokenData": {
 			"its data cannot be read", "other",
 			secret(
-				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator: gone, "+
-					"export.fn.crossplane.io/generation: '4', "+generator.AnnotationSeal+": x}",
+				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator-state: "+
+					`'{"state":{"generator":"gone","generation":4},"seal":"x"}'}`,
 				", data: {k: '!'}",
 			),
 			false, "resource",
@@ -420,13 +421,16 @@ func TestSplit(t *testing.T) {
 			"only its composition resource name says so", "generated/admin/1", secret("name: x, namespace: team", ""),
 			false, "admin 1 claimed",
 		},
-		"ClaimedLabel": {
-			"its label also says so, and the generator is not in the input anymore", "generated/gone/1",
-			secret("name: x, namespace: team, labels: {export.fn.crossplane.io/generator: gone}", ""), false,
-			"gone 1 claimed",
+		"ClaimedState": {
+			"its state also says so, and the generator is not in the input anymore", "generated/gone/1",
+			secret("name: x, namespace: team"+strings.Replace(marked, "admin", "gone", 1), ""), false, "gone 1 claimed",
+		},
+		"ClaimedOwn": {
+			"its state is lost, and the composite controls it", "generated/gone/1", secret("name: x, namespace: team"+controlled, ""),
+			false, "gone 1 claimed",
 		},
 		"NotClaimed": {
-			"its label names another generator", "generated/gone/1", secret("name: x, namespace: team"+marked, ""),
+			"its state names another generator", "generated/gone/1", secret("name: x, namespace: team"+marked, ""),
 			false, "resource",
 		},
 		"NoGeneration": {"the name has no number", "generated/admin/x", secret("name: x, namespace: team", ""), false, "resource"},
@@ -448,8 +452,8 @@ func TestSplit(t *testing.T) {
 			export := sealed(
 				t, "Secret", "name: url, namespace: team",
 				map[string]string{
-					generator.AnnotationGenerated: `{"user": {"generation": 3, "uid": "g3", "former": ` +
-						`[{"generation": 2, "uid": "g2"}]}}`,
+					generator.AnnotationRecord: `{"generators": {"user": {"generation": 3, "uid": "g3", "former": ` +
+						`[{"generation": 2, "uid": "g2"}]}}}`,
 				},
 			)
 			req := newRequest(&Request{Observation: observation.Observation{Resources: map[string]observation.Resource{

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -43,7 +44,7 @@ func TestRevisionLaw(t *testing.T) {
 				if changed {
 					want++
 				}
-				state := stateOf(e, at, nil, "", data)
+				state := stateOf(e, at, nil, nil, data)
 				if got := state[annotationRevision]; got != strconv.FormatInt(want, 10) {
 					t.Fatalf("%s, seed %d, step %d: revision %s, want %d", kind, seed, step, got, want)
 				}
@@ -163,7 +164,8 @@ func TestNextRevision(t *testing.T) {
 			}
 			at := placement{resource: "db"}
 			if export, kept, _ := strings.Cut(tc.export, " "); export != "" {
-				at.resource, state[annotationExport], state[annotationKept] = "old", export, kept
+				at.resource = "old"
+				state[generator.AnnotationRecord] = generator.Seal(tc.stored, fmt.Sprintf(`{"export":%q,"keptKeys":[%q]}`, export, kept))
 			}
 			observed := storedByServer(e.Kind, state, tc.stored).Proto()
 			if tc.tamper != nil {
@@ -171,7 +173,7 @@ func TestNextRevision(t *testing.T) {
 			}
 			at.observed = wire.Of(observed)
 			for range 2 {
-				got := stateOf(e, at, tc.left, "", tc.data)[annotationRevision]
+				got := stateOf(e, at, tc.left, nil, tc.data)[annotationRevision]
 				if got != tc.want {
 					t.Fatalf("%s: revision %s, want %s", tc.reason, got, tc.want)
 				}
@@ -183,26 +185,6 @@ func TestNextRevision(t *testing.T) {
 }
 
 func dataOf(o *structpb.Struct) *structpb.Struct { return o.GetFields()["data"].GetStructValue() }
-
-// TestRevisionSeal checks that a seal of an earlier version, which knows no revision, is still valid, and that a
-// revision is part of a new seal.
-func TestRevisionSeal(t *testing.T) {
-	data := map[string]sensitive.Bytes{"password": sensitive.FromString("secret")}
-	record := `{"admin":{"generation":1}}`
-	old := map[string]string{generator.AnnotationGenerated: record}
-	old[generator.AnnotationSeal] = generator.Seal(data, old)
-	if !generator.Sealed(data, old) {
-		t.Error("an object without a revision is not believed")
-	}
-	state := stateOf(plan.Export{Kind: object.Secret, Name: "db"}, placement{}, nil, record, data)
-	if !generator.Sealed(data, state) || state[annotationRevision] != "1" {
-		t.Errorf("an object with revision %q is not believed", state[annotationRevision])
-	}
-	state[annotationRevision] = "7"
-	if generator.Sealed(data, state) {
-		t.Error("a changed revision is believed")
-	}
-}
 
 // Each export has a revision, or a revision for each item. Only an object of the export counts.
 func TestRevisionsOfExports(t *testing.T) {

@@ -147,15 +147,40 @@ func complete(composed string, o map[string]any) {
 			o["immutable"] = true
 		}
 	}
-	texts := map[string]string{}
-	for k, v := range annotations {
-		if strings.HasPrefix(k, "export.fn.crossplane.io/") {
-			texts[k] = fmt.Sprint(v)
+	if text, ok := annotations[generator.AnnotationState].(string); ok {
+		if composed == "" {
+			composed, _ = annotations["crossplane.io/composition-resource-name"].(string)
+		}
+		annotations[generator.AnnotationState] = completeState(composed, text, annotations)
+	}
+	for _, name := range []string{generator.AnnotationState, generator.AnnotationRecord} {
+		if text, ok := annotations[name].(string); ok && o["kind"] == "Secret" && !strings.Contains(text, `"seal"`) {
+			annotations[name] = generator.Seal(outputsOf(data), text)
 		}
 	}
-	if o["kind"] == "Secret" && len(texts) > 0 && annotations[generator.AnnotationSeal] == nil {
-		annotations[generator.AnnotationSeal] = generator.Seal(outputsOf(data), texts)
+}
+
+// completeState adds to the state of a generation what tests write beside it, each in a short annotation of its own, and the
+// generator and the number that are in its composition resource name.
+func completeState(composed, text string, annotations map[string]any) string {
+	var all map[string]any
+	if json.Unmarshal([]byte(text), &all) != nil {
+		return text
 	}
+	state, _ := all["state"].(map[string]any)
+	if name, number, ok := plan.ParseGeneration(composed); ok && state != nil && state["generator"] == nil {
+		state["generator"], state["generation"] = name, number
+	}
+	for short, field := range map[string]string{
+		"made": "generatedAt", "spec": "specHash", "keepers": "keepersHash", "source": "sourceHash", "flagged": "flaggedForGCTime",
+	} {
+		if v, ok := annotations[short]; ok && state != nil {
+			state[field] = v
+			delete(annotations, short)
+		}
+	}
+	b, _ := json.Marshal(all) //nolint:errchkjson // it has only texts, numbers and truth values
+	return string(b)
 }
 
 func outputsOf(data map[string]any) generator.Outputs {
@@ -389,15 +414,18 @@ func showObject(s *structpb.Struct) string {
 // shortenRecord leaves out what tests of the record are for.
 func shortenRecord(meta map[string]any) {
 	annotations, _ := meta["annotations"].(map[string]any)
-	delete(annotations, generator.AnnotationSeal)
 	delete(annotations, object.StatePrefix+"revision") // TestRevisions
-	var record map[string]struct {
-		Generation int    `json:"generation"`
-		UID        string `json:"uid"`
+	var record struct {
+		Generators map[string]struct {
+			Generation int    `json:"generation"`
+			UID        string `json:"uid"`
+		} `json:"generators,omitempty"`
+		Export string   `json:"export,omitempty"`
+		Kept   []string `json:"keptKeys,omitempty"`
 	}
-	if text, ok := annotations[generator.AnnotationGenerated].(string); ok && json.Unmarshal([]byte(text), &record) == nil {
+	if text, ok := annotations[generator.AnnotationRecord].(string); ok && json.Unmarshal([]byte(text), &record) == nil {
 		short, _ := json.Marshal(record) //nolint:errchkjson // it has only texts and numbers
-		annotations[generator.AnnotationGenerated] = string(short)
+		annotations[generator.AnnotationRecord] = string(short)
 	}
 }
 

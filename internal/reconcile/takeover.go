@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
@@ -32,12 +33,6 @@ type freeObjects struct {
 	byPlace  map[target]string
 	byExport map[target]string // with the name of the export that took the object over before
 }
-
-// Annotations of an object that was taken over.
-const (
-	annotationExport = object.StatePrefix + "export"    // the name of the export
-	annotationKept   = object.StatePrefix + "kept-keys" // the keys that only the object has, separated by commas
-)
 
 // takeOver returns the object that an export takes over, and its composition resource name. It needs no lookup:
 // Crossplane observes the object. An object that the export took over before stays its object if the name in the
@@ -101,9 +96,11 @@ func (s *successor) findFree() *freeObjects {
 	return s.free
 }
 
-// tookOver returns the name of the export that took an object over.
+// tookOver returns the name of the export that took an object over. Only a sealed record says that: any client can write
+// an annotation on an object of a later step.
 func tookOver(o wire.Struct) string {
-	return plan.MetadataOf(o).At("annotations", annotationExport).Text()
+	rec, _ := readRecord(o)
+	return rec.Export
 }
 
 // isTakenOver reports whether the object of an export has another composition resource name than the export. An object
@@ -199,9 +196,8 @@ func isLeft(e plan.Export, at placement) func(key string) bool {
 			}
 		}
 	}
-	taken := tookOver(at.observed) == e.Name
-	kept := strings.Split(plan.MetadataOf(at.observed).At("annotations", annotationKept).Text(), ",")
-	return func(key string) bool { return !named[key] && (!taken || slices.Contains(kept, key)) }
+	rec, _ := readRecord(at.observed)
+	return func(key string) bool { return !named[key] && (rec.Export != e.Name || slices.Contains(rec.Kept, key)) }
 }
 
 // leftover returns the data of an object that an export takes over, without the keys that the export writes or prunes.
@@ -285,10 +281,8 @@ func (at *placement) mayBeForged(e plan.Export) bool {
 	if !at.unlisted {
 		return false
 	}
-	meta := plan.MetadataOf(at.observed)
-	hasState := func(key string) bool {
-		return strings.HasPrefix(key, object.StatePrefix) && key != annotationRevision // which only counts
+	has := func(annotation string) bool {
+		return plan.MetadataOf(at.observed).At("annotations", annotation).Exists()
 	}
-	return slices.ContainsFunc(meta.Get("annotations").Struct().Keys(), hasState) ||
-		slices.ContainsFunc(meta.Get("labels").Struct().Keys(), hasState) || len(e.Generators) > 0 && !at.isTakenOver(e)
+	return has(generator.AnnotationState) || has(generator.AnnotationRecord) || len(e.Generators) > 0 && !at.isTakenOver(e)
 }

@@ -64,7 +64,7 @@ func TestWantedPlaces(t *testing.T) {
 			reason:  "once its own object is deleted, the export takes over the former one",
 			input:   wanted,
 			objects: formers(named("old", "wanted")),
-			want:    []string{"old: Available Secret team/wanted {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"},
+			want:    []string{"old: Available Secret team/wanted {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"},
 		},
 		"NotFree": {
 			reason:  "an object of an earlier step is kept by that step",
@@ -78,7 +78,7 @@ func TestWantedPlaces(t *testing.T) {
 			objects: formers(named("url", "xr-url"), named("old", "wanted")),
 			want: []string{
 				`url: Held! Secret team/xr-url {data: {host: db.example.org, user: canary-user}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/wanted`,
-				"old: Available Secret team/wanted {data: {host: h, user: u}, metadata: {annotations: {export.fn.crossplane.io/export: other}}}",
+				"old: Available Secret team/wanted {data: {host: h, user: u}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"other\"}}}}",
 			},
 		},
 		"OtherKind": {

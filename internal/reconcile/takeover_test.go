@@ -67,9 +67,9 @@ func showNamed(s *scene, t *testing.T) []string {
 
 func TestTakeOver(t *testing.T) {
 	const (
-		written  = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"
-		kept     = "Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"
-		tookOver = "name: xr-url, namespace: team, annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export: url}, " + ownedByComposite
+		written  = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"
+		kept     = "Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"
+		tookOver = "name: xr-url, namespace: team, annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export-state: '{\"export\":\"url\"}'}, " + ownedByComposite
 		rename   = "set secrets[0].metadata.name to another name"
 	)
 	for name, c := range map[string]struct {
@@ -93,16 +93,16 @@ func TestTakeOver(t *testing.T) {
 		"RenamedWithKeys": {
 			reason:  "and the keys that stay are named as well",
 			input:   urlWith("metadata: {name: new}"),
-			objects: formers(former{composed: "old", rest: moreData, metadata: strings.Replace(tookOver, "export: url", "export: url, export.fn.crossplane.io/kept-keys: 'extra,more,gone'", 1)}),
-			want: []string{"old: Held! " + strings.NewReplacer("host: db.example.org", "extra: extra, host: db.example.org, more: more", "export: url", "export: url, export.fn.crossplane.io/kept-keys: extra,more").Replace(kept) +
+			objects: formers(former{composed: "old", rest: moreData, metadata: strings.Replace(tookOver, `"url"`, `"url","keptKeys":["extra","more","gone"]`, 1)}),
+			want: []string{"old: Held! " + strings.NewReplacer("host: db.example.org", "extra: extra, host: db.example.org, more: more", `"url"`, `"url","keptKeys":["extra","more"]`).Replace(kept) +
 				` | Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them; ` +
 				`it keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/new`},
 		},
 		"KeyLeaves": {
 			reason:  "a key that the export wrote after it took the object over does not stay",
 			input:   url,
-			objects: formers(former{composed: "old", rest: moreData, metadata: strings.Replace(tookOver, "export: url", "export: url, export.fn.crossplane.io/kept-keys: more", 1)}),
-			want: []string{"old: Available! " + strings.NewReplacer("user: canary-user", "more: more, user: canary-user", "export: url", "export: url, export.fn.crossplane.io/kept-keys: more").Replace(kept) +
+			objects: formers(former{composed: "old", rest: moreData, metadata: strings.Replace(tookOver, `"url"`, `"url","keptKeys":["more"]`, 1)}),
+			want: []string{"old: Available! " + strings.NewReplacer("user: canary-user", "more: more, user: canary-user", `"url"`, `"url","keptKeys":["more"]`).Replace(kept) +
 				` | Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"NameUnknown": {
@@ -120,7 +120,7 @@ func TestTakeOver(t *testing.T) {
 		"TakenOverByAnother": {
 			reason:  "an export that was renamed takes over what it took over before",
 			input:   url,
-			objects: formers(former{composed: "old", rest: formerData, metadata: strings.Replace(tookOver, "export: url", "export: before", 1)}),
+			objects: formers(former{composed: "old", rest: formerData, metadata: strings.Replace(tookOver, `"url"`, `"before"`, 1)}),
 			want:    []string{written},
 		},
 		"AnnotationInAnotherNamespace": {
@@ -133,19 +133,19 @@ func TestTakeOver(t *testing.T) {
 			reason:  "a type cannot change, so the object keeps it",
 			input:   url,
 			objects: formers(former{composed: "old", rest: "type: connection.crossplane.io/v1alpha1, " + formerData}),
-			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}, type: connection.crossplane.io/v1alpha1}"},
+			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}, type: connection.crossplane.io/v1alpha1}"},
 		},
 		"TypeOfInput": {
 			reason:  "another type in the input has no effect, which is said; the object is still available",
 			input:   urlWith("type: example.org/x"),
 			objects: formers(former{composed: "old", rest: formerData}),
-			want:    []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}} | " + `Secret "url" (team/xr-url) took over the composed resource "old", and keeps the type "Opaque", which cannot change: set secrets[0].type to it`},
+			want:    []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}} | " + `Secret "url" (team/xr-url) took over the composed resource "old", and keeps the type "Opaque", which cannot change: set secrets[0].type to it`},
 		},
 		"TypeNeedsKeys": {
 			reason:  "the keys must fit the type that stays",
 			input:   url,
 			objects: formers(former{composed: "old", rest: "type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eA==, host: eA==}"}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: tls.crt,tls.key}}, type: kubernetes.io/tls} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"tls.crt\",\"tls.key\"]}}}, type: kubernetes.io/tls} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("tls.crt", "tls.key"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"TypeLosesKeys": {
@@ -159,7 +159,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "keys that only the object has stay, and the warning says what to write",
 			input:   url,
 			objects: formers(former{composed: "old", rest: moreData}),
-			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: extra,more}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"extra\",\"more\"]}}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"Prune": {
@@ -172,14 +172,14 @@ func TestTakeOver(t *testing.T) {
 			reason:  "keys that Crossplane applied as stringData are the composite's, and are not lost",
 			input:   url,
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: more}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"more\"]}}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"PruneOfText": {
 			reason:  "a key that was applied as stringData has no owner: if it were not desired once more, no apply could remove it",
 			input:   urlWith("prune: true"),
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"},
+			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"},
 		},
 		"PruneOfOwned": {
 			reason:  "when it has an owner, it is not desired, and Crossplane removes it",
@@ -191,7 +191,7 @@ func TestTakeOver(t *testing.T) {
 			reason:  "a key that the input names, that is optional and has no value, also needs an owner before it is removed",
 			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {key: host, value: "'h'"}]}]`,
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: more}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"more\"]}}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"PruneOfNoTakeOver": {
@@ -204,14 +204,14 @@ func TestTakeOver(t *testing.T) {
 			reason:  "a key that the input names is not kept if it is optional and has no value",
 			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {valueMap: "{'host': 'h', ?'extra': composite.spec.?later}"}]}]`,
 			objects: formers(former{composed: "old", rest: moreData}),
-			want:    []string{"old: Available Secret team/xr-url {data: {host: h}, metadata: {annotations: {export.fn.crossplane.io/export: url}}}"},
+			want:    []string{"old: Available Secret team/xr-url {data: {host: h}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"},
 		},
 		"KeysOfOthers": {
 			reason: "keys that others added are not desired: they stay in any case",
 			input:  url,
 			objects: formers(former{composed: "old", rest: moreData, metadata: `name: xr-url, namespace: team, ` + ownedByComposite + `,
         managedFields: [{manager: apiextensions.crossplane.io/composed/x, operation: Apply, fieldsV1: {"f:data": {"f:host": {}, "f:more": {}}}}, {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:extra": {}}}}]`}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: more}}} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"more\"]}}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"Waits": {
@@ -236,14 +236,14 @@ func TestTakeOver(t *testing.T) {
 			reason:  "the keys that only the object has may be those of a later step, and are not published",
 			input:   urlWith("connectionDetails: true"),
 			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}}}\n" + formers(former{composed: "old", rest: moreData}),
-			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export: url, export.fn.crossplane.io/kept-keys: extra,more}}} details={host: db.example.org, user: canary-user} | " +
+			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"extra\",\"more\"]}}}} details={host: db.example.org, user: canary-user} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"ConfigMap": {
 			reason:  "a ConfigMap also keeps its binary keys",
 			input:   `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]`,
 			objects: "resources: {old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team, " + ownedByComposite + "}, data: {more: text}, binaryData: {b: /w==}}}}",
-			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}, metadata: {annotations: {export.fn.crossplane.io/export: c, export.fn.crossplane.io/kept-keys: b,more}}} | " +
+			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"c\",\"keptKeys\":[\"b\",\"more\"]}}}} | " +
 				`ConfigMap "c" (team/xr-c) took over the composed resource "old", and keeps keys that the export does not write ("b", "more"): write them in configMaps[0].data, or set configMaps[0].prune: true to remove them`},
 		},
 		"OtherKind": {
@@ -367,21 +367,21 @@ func TestTakeOver(t *testing.T) {
 			reason: "an unlisted object with a record of generations is not listed",
 			input:  url,
 			objects: "cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: team, creationTimestamp: 2020-01-01T00:00:00Z, " +
-				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite}.object() + "]",
+				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export-state: '{}'}, " + ownedByComposite}.object() + "]",
 			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
 		},
 		"ForgedGeneration": {
 			reason: "nor is one that looks like a generation, which would be one if the composite listed it",
 			input:  url,
 			objects: "cluster: [" + former{composed: "old", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " + longAgo +
-				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: '1'}, " + ownedByComposite}.object() + "]",
+				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generator-state: '{}'}, " + ownedByComposite}.object() + "]",
 			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
 		},
 		"ForgedGenerationOfThatName": {
 			reason: "also if it has the composition resource name of the export, which waits",
 			input:  `secrets: [{name: url, data: [{key: k, value: composite.spec.later}]}]`,
 			objects: "cluster: [" + former{composed: "url", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " +
-				"labels: {export.fn.crossplane.io/generator: admin}, annotations: {crossplane.io/composition-resource-name: url}, " + ownedByComposite}.object() + "]",
+				"annotations: {crossplane.io/composition-resource-name: url, export.fn.crossplane.io/generator-state: '{}'}, " + ownedByComposite}.object() + "]",
 			want: []string{`url: Held! nothing | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
 		},
 		"ForgedInAnotherNamespace": {
@@ -389,7 +389,7 @@ func TestTakeOver(t *testing.T) {
 			input:  urlWith("metadata: {name: xr-url, namespace: other}"),
 			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, namespace: team, name: xr-url}]}}}\n" +
 				"cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, " + longAgo +
-				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite}.object() + "]",
+				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export-state: '{}'}, " + ownedByComposite}.object() + "]",
 			want: []string{`old: Conflict! nothing | Secret "url": Secret other/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
 		},
 		"TwoExports": {
@@ -414,7 +414,7 @@ func TestTakeOver(t *testing.T) {
 // A record may be forged, and the composite may not list an object because Crossplane has read an outdated one.
 func TestTakeOverOfUnlistedRecord(t *testing.T) {
 	const metadata = "name: xr-url, namespace: team, creationTimestamp: 2026-11-21T11:59:00Z, " +
-		"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generated: '{}'}, " + ownedByComposite
+		"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export-state: '{}'}, " + ownedByComposite
 	s := newScene(t, plantest.Exports(url), "cluster: ["+former{composed: "old", rest: formerData, metadata: metadata}.object()+"]")
 	s.req.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	first, err := s.call(t)
@@ -514,7 +514,7 @@ func TestUnknownNames(t *testing.T) {
 			reason:  "an object that another export takes over is that export's",
 			input:   strings.TrimSuffix(later, "]") + `, {name: b, metadata: {name: xr-url}, data: [{key: host, value: "'h'"}, {key: user, value: "'u'"}]}]`,
 			objects: formers(former{composed: "old", rest: formerData}),
-			want:    []string{waiting, "old: Available Secret team/xr-url {data: {host: h, user: u}, metadata: {annotations: {export.fn.crossplane.io/export: b}}}"},
+			want:    []string{waiting, "old: Available Secret team/xr-url {data: {host: h, user: u}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"b\"}}}}"},
 		},
 		"List": {
 			reason: "an item of a list that is waited for may have the object",
@@ -533,8 +533,8 @@ func TestUnknownNames(t *testing.T) {
   data: [{key: user, value: item}, {key: host, value: item}]}]`,
 			objects: formers(former{composed: "old", rest: formerData}, former{composed: "users/old", rest: formerData, metadata: "name: xr-two, namespace: team, " + ownedByComposite}),
 			want: []string{
-				"users/old: Available Secret team/xr-two {data: {host: two, user: two}, metadata: {annotations: {export.fn.crossplane.io/export: users/two}}}",
-				"old: Available Secret team/xr-url {data: {host: url, user: url}, metadata: {annotations: {export.fn.crossplane.io/export: users/url}}}",
+				"users/old: Available Secret team/xr-two {data: {host: two, user: two}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"users/two\"}}}}",
+				"old: Available Secret team/xr-url {data: {host: url, user: url}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"users/url\"}}}}",
 			},
 		},
 		"OwnObserved": {
@@ -582,7 +582,7 @@ func TestTakeOverFromEarlierStep(t *testing.T) {
 		conflict = `url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this ` +
 			`composite: set secrets[0].metadata.name to another name`
 		written = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: " +
-			"{annotations: {export.fn.crossplane.io/export: url}}}"
+			"{annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"
 	)
 	for name, tc := range map[string]struct {
 		reason, desired string

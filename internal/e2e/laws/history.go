@@ -65,24 +65,27 @@ func VersionOf(event string, o *unstructured.Unstructured, at time.Time) Version
 	}
 	v.Revision, _ = strconv.ParseInt(o.GetResourceVersion(), 10, 64)
 	v.immutable, _, _ = unstructured.NestedBool(o.Object, "immutable")
-	v.Number, _ = strconv.Atoi(notes[Annotations+"generation"])
 	v.changes, _ = strconv.Atoi(notes[Annotations+"revision"])
-	v.Flagged, _ = time.Parse(time.RFC3339Nano, notes[Annotations+"flagged-for-gc-time"])
 
 	var state struct {
 		State struct {
-			Adopted bool `json:"adopted"`
+			Number  int    `json:"generation"`
+			Adopted bool   `json:"adopted"`
+			Flagged string `json:"flaggedForGCTime"`
 		} `json:"state"`
 	}
 	_ = json.Unmarshal([]byte(notes[Annotations+"generator-state"]), &state) // or it is not adopted
-	v.adopted = state.State.Adopted
+	v.Number, v.adopted = state.State.Number, state.State.Adopted
+	v.Flagged, _ = time.Parse(time.RFC3339Nano, state.State.Flagged) // or it is not flagged
 
-	var generated map[string]struct {
-		UID string `json:"uid"`
+	var record struct {
+		Generators map[string]struct {
+			UID string `json:"uid"`
+		} `json:"generators"`
 	}
-	_ = json.Unmarshal([]byte(notes[Annotations+"generated"]), &generated) // or it says nothing
+	_ = json.Unmarshal([]byte(notes[Annotations+"export-state"]), &record) // or it says nothing
 
-	for name, g := range generated {
+	for name, g := range record.Generators {
 		v.generated[name] = g.UID
 	}
 

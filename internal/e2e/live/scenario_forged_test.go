@@ -28,10 +28,7 @@ metadata:
   labels: {export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: "%[3]d", export.fn.crossplane.io/composite: %[4]s}
   annotations:
     crossplane.io/composition-resource-name: generated/admin/%[3]d
-    export.fn.crossplane.io/generator: admin
-    export.fn.crossplane.io/generation: "%[3]d"
-    export.fn.crossplane.io/generated-at: "2026-01-01T00:00:00Z"
-    export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","adopted":true}}'
+    export.fn.crossplane.io/generator-state: '{"state":{"generator":"admin","generation":%[3]d,"kind":"password","generatedAt":"2026-01-01T00:00:00Z","adopted":true}}'
   ownerReferences: [{apiVersion: %[5]s, kind: App, name: app, uid: %[4]s, controller: true}]
 data: {password: %[6]s}
 `, name, s.ns, number, app.GetUID(), group, base64Of("forged")))

@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,7 +17,6 @@ import (
 
 const (
 	generatorLabel  = "export.fn.crossplane.io/generator"
-	flaggedAt       = "export.fn.crossplane.io/flagged-for-gc-time"
 	generationState = "export.fn.crossplane.io/generator-state"
 
 	rotationGrace = 5 * time.Second
@@ -33,6 +33,19 @@ secrets:
   - {key: former-password, value: "previous.?admin.?password", optional: true}
 `
 )
+
+// flaggedAt returns when a generation was flagged, or an empty text.
+func flaggedAt(o *unstructured.Unstructured) string {
+	var state struct {
+		State struct {
+			Flagged string `json:"flaggedForGCTime"`
+		} `json:"state"`
+	}
+
+	_ = json.Unmarshal([]byte(o.GetAnnotations()[generationState]), &state) // or it says nothing
+
+	return state.State.Flagged
+}
 
 // rotate requests another generation.
 func (s scenario) rotate(ctx context.Context, generator, token string) error {
@@ -117,7 +130,7 @@ func (s scenario) rotation(generator string, from int, password string) (rotated
 		mark(&out.created, name == next && e.kind == "ADDED")
 		mark(&out.adopted, name == next && strings.Contains(e.object.GetAnnotations()[generationState], `"adopted":true`))
 		mark(&out.exported, name == "app-connection" && live.DataOf(e.object)["password"] == password)
-		mark(&out.flagged, name == former && e.object.GetAnnotations()[flaggedAt] != "")
+		mark(&out.flagged, name == former && flaggedAt(e.object) != "")
 		mark(&out.dropped, name == former && e.kind == "DELETED")
 	}
 
@@ -192,7 +205,7 @@ func (s scenario) rotateOnce(ctx context.Context, n int) error {
 		return brokenf("a rotation out of order: %+v of %v", r, events)
 	}
 
-	at, err := time.Parse(time.RFC3339, events[r.flagged].object.GetAnnotations()[flaggedAt])
+	at, err := time.Parse(time.RFC3339, flaggedAt(events[r.flagged].object))
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,19 @@ func puts(kind, name string) func(s stage) {
 // owns changes the controller of the Secret of the export account.
 func owns(uid string) func(s stage) { return func(s stage) { s.own("shop-account", uid) } }
 
+// annotates edits an annotation of a Secret.
+func annotates(name, key, value string) func(s stage) {
+	return func(s stage) { s.annotate(name, key, value) }
+}
+
+// desiresMark makes the function desire the annotation x of the export account.
+func desiresMark(value string) func(rsp *fnv1.RunFunctionResponse) {
+	return func(rsp *fnv1.RunFunctionResponse) {
+		o := rsp.GetDesired().GetResources()["account"].GetResource()
+		functiontest.Set(o, value, "metadata", "annotations", functiontest.Prefix+"x")
+	}
+}
+
 func collects(s stage)   { s.collect() }
 func passesHour(s stage) { s.pass(time.Hour) }
 
@@ -115,6 +128,18 @@ func histories(t *testing.T) map[string][]scene {
 			s.name("shop-admin-1", "cache")
 			s.name("shop-account", "cache")
 		}}, scene{}, scene{}),
+		"AddedAnnotation": created(scene{before: annotates("shop-connection", functiontest.Prefix+"x", annotated)}, scene{}, scene{}),
+		"EditedState": created(scene{before: func(s stage) {
+			annotates("shop-admin-1", functiontest.Prefix+"generator-state", annotated)(s)
+			annotates("shop-connection", functiontest.Prefix+"revision", annotated)(s)
+		}}, scene{}, scene{}),
+		"RemovedState": created(scene{before: func(s stage) {
+			annotates("shop-admin-1", functiontest.Prefix+"generator-state", "")(s)
+			annotates("shop-connection", functiontest.Prefix+"export-state", "")(s)
+		}}, scene{}, scene{}),
+		"EditedAndLeft": created( // a key that Crossplane no longer applies stays if a user also has it
+			scene{before: annotates("shop-account", functiontest.Prefix+"x", annotated), answer: desiresMark(annotated)}, scene{},
+			scene{answer: desiresMark("of-crossplane")}, scene{}),
 		"NameOfAnother": created(scene{before: func(s stage) { s.name("shop-admin-1", "account") }}, scene{}, scene{}),
 		"AnotherSelector": created(
 			scene{before: reads("second"), fails: "list"}, scene{}, scene{before: puts("ConfigMap", "second")},

@@ -128,12 +128,10 @@ func withoutGenerated(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionRespons
 	rsp = proto.CloneOf(rsp)
 	for _, r := range rsp.GetDesired().GetResources() {
 		annotations := annotationsOf(r.GetResource())
-		if annotations[laws.Annotations+"generation"] == nil {
+		state := laws.Annotations + "generator-state"
+		if annotations[state] == nil {
 			continue
 		}
-		delete(annotations, laws.Annotations+"seal") // this one follows from the values and the other annotations
-		delete(annotations, laws.Annotations+"source-hash")
-		state := laws.Annotations + "generator-state"
 		annotations[state] = structpb.NewStringValue(codes.ReplaceAllString(annotations[state].GetStringValue(), ""))
 		data := r.GetResource().GetFields()["data"].GetStructValue().GetFields()
 		for _, k := range slices.Sorted(maps.Keys(data)) {
@@ -145,8 +143,8 @@ func withoutGenerated(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionRespons
 	return rsp
 }
 
-// codes are hashes of values in the state of a generation.
-var codes = regexp.MustCompile(`"codes":\[[^\]]*\]`)
+// codes are hashes of values in the state of a generation, and its seal, which follows from the values and the state.
+var codes = regexp.MustCompile(`"codes":\[[^\]]*\]|"(sourceHash|seal)":"\w+"`)
 
 func annotationsOf(o *structpb.Struct) map[string]*structpb.Value {
 	return o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()
@@ -177,7 +175,7 @@ func (r *remembering) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequ
 	r.last = marks{}
 	for name, o := range rsp.GetDesired().GetResources() {
 		annotations := maps.Clone(annotationsOf(o.GetResource()))
-		if annotations[laws.Annotations+"generation"] == nil {
+		if annotations[laws.Annotations+"generator-state"] == nil {
 			continue
 		}
 		maps.DeleteFunc(annotations, func(k string, _ *structpb.Value) bool { return !strings.HasPrefix(k, laws.Annotations) })

@@ -21,14 +21,15 @@ import (
 // A stage is a Crossplane with its API server: the program with Crossplane's reconciler, or the simulator of the
 // function's tests. Both have the same users, and call the same function.
 type stage interface {
-	put(text string)        // stores an object, or the composite
-	own(name, uid string)   // sets the controller of a Secret, or removes it if there is no UID
-	name(name, as string)   // edits the composition resource name of a Secret
-	collect()               // ends deletions in the foreground
-	restart()               // starts Crossplane again
-	pass(d time.Duration)   // moves the clock
-	beLate(kind string)     // makes an informer late, or none
-	reconcile(fails string) // lets Crossplane reconcile, while some calls of the API server fail
+	put(text string)                  // stores an object, or the composite
+	own(name, uid string)             // sets the controller of a Secret, or removes it if there is no UID
+	name(name, as string)             // edits the composition resource name of a Secret
+	annotate(name, key, value string) // edits an annotation of a Secret as kubectl does, or removes it if it has no value
+	collect()                         // ends deletions in the foreground
+	restart()                         // starts Crossplane again
+	pass(d time.Duration)             // moves the clock
+	beLate(kind string)               // makes an informer late, or none
+	reconcile(fails string)           // lets Crossplane reconcile, while some calls of the API server fail
 	recorded() *recorder
 	stored() []string // the names of all objects, and of those that the composite lists
 }
@@ -84,6 +85,25 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 
 // suffixes of names depend on the UIDs of objects, which the API server chooses.
 var suffixes = regexp.MustCompile(`-[0-9a-f]{10}\b`)
+
+// annotated is the text of a user's annotation.
+const annotated = "of-a-user"
+
+// annotationsIn returns which annotations of the function an object has, and which of them have the text of a user.
+func annotationsIn(o *structpb.Struct) string {
+	var out []string
+	for key, v := range annotationsOf(o) {
+		switch {
+		case !strings.HasPrefix(key, functiontest.Prefix):
+		case v.GetStringValue() == annotated:
+			out = append(out, key+" "+annotated)
+		default:
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return " " + strings.Join(out, ", ")
+}
 
 func nameAndState(o *structpb.Struct) string {
 	if functiontest.Meta(o, "deletionTimestamp") != "" {
@@ -162,6 +182,14 @@ func (p *program) name(name, as string) {
 	p.patch(p.objects["Secret/"+name], map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }
 
+func (p *program) annotate(name, key, value string) {
+	annotations := map[string]any{key: value}
+	if value == "" {
+		annotations[key] = nil
+	}
+	p.patch(p.objects["Secret/"+name], map[string]any{"metadata": map[string]any{"annotations": annotations}})
+}
+
 // failing are the calls of the API server that fail, by what a scene says.
 var failing = map[string][]string{
 	"delete": {"delete Secret", "delete ConfigMap"}, "list": {"apply Shop"}, "apply": {"apply Secret", "apply ConfigMap"},
@@ -210,7 +238,7 @@ func (p *program) stored() (out []string) {
 			if text, err := o.MarshalJSON(); err != nil || s.UnmarshalJSON(text) != nil {
 				p.t.Fatal("cannot read an object")
 			}
-			out = append(out, "stored "+kind+"/"+nameAndState(s))
+			out = append(out, "stored "+kind+"/"+nameAndState(s)+annotationsIn(s))
 		}
 	}
 	slices.Sort(out)
@@ -290,6 +318,10 @@ func (s *simulated) name(name, as string) {
 	functiontest.Set(s.Stored["v1|Secret|team-a|"+name], as, "metadata", "annotations", functiontest.ResourceNameAnnotation)
 }
 
+func (s *simulated) annotate(name, key, value string) {
+	s.AnnotateSecret(name, map[string]string{key: value})
+}
+
 func (s *simulated) reconcile(fails string) {
 	calls := &s.recorder.calls
 	objectOf := func(w functiontest.Write) string {
@@ -320,7 +352,7 @@ func (s *simulated) reconcile(fails string) {
 
 func (s *simulated) stored() (out []string) {
 	for _, o := range s.Stored {
-		out = append(out, "stored "+o.GetFields()["kind"].GetStringValue()+"/"+nameAndState(o))
+		out = append(out, "stored "+o.GetFields()["kind"].GetStringValue()+"/"+nameAndState(o)+annotationsIn(o))
 	}
 	slices.Sort(out)
 	for _, key := range s.Listed {

@@ -288,8 +288,9 @@ func (c *ControlPlane) applyDesired(w Write) error {
 	return nil
 }
 
-// Apply applies an object server side, as its only manager: fields that it no longer has are removed.
-// An unchanged object stays the same value. An error means that the object is invalid.
+// Apply applies an object server side and by force, as Crossplane. Keys of labels, annotations and data that other managers
+// have stay, and other fields are replaced. An unchanged object stays the same value. An error means that the object is
+// invalid.
 func (c *ControlPlane) Apply(name string, o *structpb.Struct) error {
 	o = proto.Clone(o).(*structpb.Struct)
 	key, was := KeyOf(o), c.Stored[KeyOf(o)]
@@ -299,9 +300,11 @@ func (c *ControlPlane) Apply(name string, o *structpb.Struct) error {
 		c.UIDs++
 		Set(o, fmt.Sprintf("uid-%d", c.UIDs), "metadata", "uid")
 		Set(o, c.Now.UTC().Format(time.RFC3339), "metadata", "creationTimestamp")
+		managers{composer: keysOf(o)}.store(o)
 		c.Stored[key] = o
 		return nil
 	}
+	apply(was, o)
 	if err := c.validate(key, was, o); err != nil {
 		return err
 	}

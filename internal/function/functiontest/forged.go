@@ -25,7 +25,6 @@ func (c *ControlPlane) Forge(name string, number int, labels bool) {
   data: {password: %s}}`, name, c.Now.Add(-time.Hour).UTC().Format(time.RFC3339), Meta(c.XR, "uid"), base64.StdEncoding.EncodeToString([]byte(forgedValue))))
 	Set(o, fmt.Sprintf("generated/admin/%d", number), "metadata", "annotations", ResourceNameAnnotation)
 	Set(o, state, "metadata", "annotations", Prefix+"generator-state")
-	Set(o, c.Now.UTC().Format(time.RFC3339), "metadata", "annotations", Prefix+"generated-at")
 	if labels {
 		Set(o, Meta(c.XR, "uid"), "metadata", "labels", Prefix+"composite")
 		Set(o, "admin", "metadata", "labels", Prefix+"generator")
@@ -41,13 +40,8 @@ func (c *ControlPlane) Forge(name string, number int, labels bool) {
 func (c *ControlPlane) ForgeExport(uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
 	Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
-	Set(o, fmt.Sprintf(`{"admin":{"generation":%d,"uid":%q,"apiVersion":"v1","kind":"Secret","namespace":"team-a","name":"shop-admin-%[1]d"}}`, number, uid),
-		"metadata", "annotations", generator.AnnotationGenerated)
-	annotations := map[string]string{}
-	for key, value := range o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields() {
-		annotations[key] = value.GetStringValue()
-	}
-	Set(o, generator.Seal(generator.Outputs{"password": sensitive.FromString("known")}, annotations), "metadata", "annotations", generator.AnnotationSeal)
+	record := fmt.Sprintf(`{"generators":{"admin":{"generation":%d,"uid":%q,"apiVersion":"v1","kind":"Secret","namespace":"team-a","name":"shop-admin-%[1]d"}}}`, number, uid)
+	Set(o, generator.Seal(generator.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", generator.AnnotationRecord)
 	Set(o, "recreated", "metadata", "uid")
 }
 

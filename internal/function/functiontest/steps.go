@@ -26,6 +26,24 @@ func (c *ControlPlane) AnnotationsOf(kind, name string) map[string]*structpb.Val
 	return c.Object(kind, name).GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()
 }
 
+// StateOf returns what a generation's state says, by the names of the fields.
+func StateOf(o *structpb.Struct) map[string]*structpb.Value {
+	return annotationFields(o, "generator-state")["state"].GetStructValue().GetFields()
+}
+
+// RecordOf returns what an export recorded, by generator.
+func RecordOf(o *structpb.Struct) map[string]*structpb.Value {
+	return annotationFields(o, "export-state")["generators"].GetStructValue().GetFields()
+}
+
+func annotationFields(o *structpb.Struct, name string) map[string]*structpb.Value {
+	out := &structpb.Struct{}
+	if out.UnmarshalJSON([]byte(Meta(o, "annotations", Prefix+name))) != nil {
+		return nil
+	}
+	return out.GetFields()
+}
+
 // Wants compares the stored objects and the condition.
 func (c *ControlPlane) Wants(when, names, condition string) {
 	c.T.Helper()

@@ -357,7 +357,7 @@ func withGenerations(n int) func(*fnv1.RunFunctionRequest) {
 			name := fmt.Sprint("xr-g-", i)
 			req.Observed.Resources[fmt.Sprint("generated/g/", i)] = &fnv1.Resource{Resource: structOf(fields{
 				"apiVersion": "v1", "kind": "Secret", "immutable": true, "data": fields{"password": "cHc="},
-				"metadata": fields{"name": name, "namespace": "team", "uid": name, "annotations": fields{"export.fn.crossplane.io/generated-at": "2026-01-01T00:00:00Z", "export.fn.crossplane.io/generator": "g"}},
+				"metadata": fields{"name": name, "namespace": "team", "uid": name, "annotations": fields{"export.fn.crossplane.io/generator-state": fmt.Sprintf(`{"state":{"generator":"g","generation":%d,"generatedAt":"2026-01-01T00:00:00Z"}}`, i)}},
 			})}
 		}
 	}
