@@ -75,9 +75,10 @@ func sealed(t *testing.T, text string) string {
 		}
 		outputs[k] = sensitive.New(b)
 	}
-	return regexp.MustCompile(`'(\{.*),"seal":"\w+"\}'`).ReplaceAllStringFunc(text, func(state string) string {
+	return regexp.MustCompile(`(\S+): '(\{.*),"seal":"\w+"\}'`).ReplaceAllStringFunc(text, func(line string) string {
+		annotation, state, _ := strings.Cut(line, ": ")
 		body, _, _ := strings.Cut(strings.Trim(state, "'"), `,"seal"`)
-		return "'" + generator.Seal(outputs, body+"}") + "'"
+		return annotation + ": '" + generator.Seal(annotation, outputs, body+"}") + "'"
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
 // observedConnection is the Secret of an export named connection, as Crossplane observes it.
@@ -68,7 +70,8 @@ func TestPlaces(t *testing.T) {
 			reason:  "With a name of its own the export takes over the object, under the name in the pipeline that the object has.",
 			request: functiontest.ObservedDatabase + observedConnection + input("conn", "name: orders-connection", username),
 			want: want{condition: "STATUS_CONDITION_TRUE Available", desired: strings.Replace(desiredSecret("connection", "orders-connection", "READY_TRUE"),
-				"annotations: {", `annotations: {export.fn.crossplane.io/export-state: '{"export":"conn","seal":"e2ed8df258db48455a71ddd1bfc2aebfc7acdedc8d551f918418d705c85045b7"}', `, 1)},
+				"annotations: {", "annotations: {"+generator.AnnotationRecord+": '"+generator.Seal(generator.AnnotationRecord,
+					generator.Outputs{"username": sensitive.FromString("app")}, `{"export":"conn"}`)+"', ", 1)},
 		},
 		"NameUnknown": {
 			reason:  "While the name of a renamed export is unknown, the object that it may have is kept.",

@@ -20,18 +20,18 @@ import (
 // seal begins the last member of a sealed text.
 const seal = `,"seal":"`
 
-// Seal adds a code over a JSON object to the object, keyed with the data of the Secret that the text belongs to
+// Seal adds a code over a JSON object to the object, keyed with the data of the Secret whose annotation the text is
 // (HMAC-SHA256, RFC 2104). Only those who know the data can change the text so that the code still fits. The data cannot
 // be computed from the code, and is in the same Secret anyway.
-func Seal(data Outputs, text string) string {
+func Seal(annotation string, data Outputs, text string) string {
 	text = strings.TrimSuffix(text, "}")
-	return text + seal + keyed(data, "seal", text) + `"}`
+	return text + seal + keyed(data, annotation, text) + `"}`
 }
 
-// Sealed reports whether a text is as [Seal] returned it for this data.
-func Sealed(data Outputs, text string) bool {
+// Sealed reports whether a text is as [Seal] returned it for this annotation and this data.
+func Sealed(annotation string, data Outputs, text string) bool {
 	end := strings.LastIndex(text, seal)
-	return len(data) > 0 && end >= 0 && Equal(Seal(data, text[:end]+"}"), text)
+	return len(data) > 0 && end >= 0 && Equal(Seal(annotation, data, text[:end]+"}"), text)
 }
 
 // Code returns a code that proves that the author of a generation knew the data of the previous one. The code depends on

@@ -49,7 +49,7 @@ func TestCodes(t *testing.T) {
 	}{
 		"Seal": {
 			"the code is the last member of the object that it seals",
-			Seal(outputsOf(pair...), `{"a":{"b":1}}`), `{"a":{"b":1},"seal":"` + codeOf(pair, "seal", `{"a":{"b":1}`) + `"}`,
+			Seal(AnnotationState, outputsOf(pair...), `{"a":{"b":1}}`), `{"a":{"b":1},"seal":"` + codeOf(pair, AnnotationState, `{"a":{"b":1}`) + `"}`,
 		},
 		"Code": {
 			"the number and the new data are in it", Code(outputsOf(pair...), 7, outputsOf("c", "new")),
@@ -75,7 +75,7 @@ func TestCodes(t *testing.T) {
 
 func TestSealed(t *testing.T) {
 	data := outputsOf("a", "made-up")
-	state := Seal(data, `{"state":{"generation":1}}`)
+	state := Seal(AnnotationState, data, `{"state":{"generation":1}}`)
 	changed := strings.Replace(state, "1", "2", 1)
 	unsealed, _, _ := strings.Cut(state, `,"seal"`)
 	cases := map[string]struct {
@@ -90,11 +90,12 @@ func TestSealed(t *testing.T) {
 		"Removed": {"the seal was removed", data, unsealed + "}", false},
 		"Longer":  {"something follows the seal", data, state + " ", false},
 		"Twice":   {"only the last member is the seal", data, strings.TrimSuffix(state, "}") + `,"seal":"x"}`, false},
-		"NoData":  {"each writer can compute a code without a key", nil, Seal(nil, "{}"), false},
+		"Record":  {"the seal belongs to another annotation", data, Seal(AnnotationRecord, data, "{}"), false},
+		"NoData":  {"each writer can compute a code without a key", nil, Seal(AnnotationState, nil, "{}"), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Sealed(tc.data, tc.state); got != tc.want {
+			if got := Sealed(AnnotationState, tc.data, tc.state); got != tc.want {
 				t.Errorf("%s: got %t", tc.reason, got)
 			}
 		})

@@ -121,7 +121,7 @@ func (r Record) Annotation(data Outputs) string {
 		text, _ = s.text()
 	}
 	if len(data) > 0 {
-		text = Seal(data, text)
+		text = Seal(AnnotationState, data, text)
 	}
 	return text
 }

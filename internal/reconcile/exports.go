@@ -309,7 +309,7 @@ func stateOf(
 	}
 	if len(generated) > 0 || rec.Export != "" {
 		text, _ := json.Marshal(rec) //nolint:errchkjson // it has only strings, numbers and truth values
-		out[generator.AnnotationRecord] = generator.Seal(data, string(text))
+		out[generator.AnnotationRecord] = generator.Seal(generator.AnnotationRecord, data, string(text))
 	}
 	return out
 }

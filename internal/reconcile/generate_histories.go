@@ -247,7 +247,7 @@ func readGeneration(m *plan.Generator, name string, number int, res observation.
 		k.details = revealed(data)
 		k.salt = k.details[generator.SaltKey]
 		delete(k.details, generator.SaltKey)
-		if (k.sealed || k.Kind != plan.KindResource) && !generator.Sealed(data, text) {
+		if (k.sealed || k.Kind != plan.KindResource) && !generator.Sealed(generator.AnnotationState, data, text) {
 			k.changed = true
 		}
 	}

@@ -259,7 +259,7 @@ func showGenerationState(desired *structpb.Struct, annotations map[string]any) s
 	}
 	if strings.Contains(text, `"seal":`) {
 		data, _ := object.DataOf(wire.Of(desired)) // an object without data must have no seal
-		if generator.Sealed(data, text) {
+		if generator.Sealed(generator.AnnotationState, data, text) {
 			line += " sealed"
 		} else {
 			line += " with a wrong seal"

@@ -138,7 +138,7 @@ func readRecord(o wire.Struct) (out exportRecord, lost bool) {
 	if !text.Exists() {
 		return exportRecord{}, false
 	}
-	if !generator.Sealed(ownData(o), text.Text()) || json.Unmarshal([]byte(text.Text()), &out) != nil {
+	if !generator.Sealed(generator.AnnotationRecord, ownData(o), text.Text()) || json.Unmarshal([]byte(text.Text()), &out) != nil {
 		return exportRecord{}, true
 	}
 	return out, false
@@ -262,7 +262,7 @@ func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
 		return "", 0, false
 	}
 	data, err := object.DataOf(o)
-	if err != nil || !generator.Sealed(data, stateText(o)) {
+	if err != nil || !generator.Sealed(generator.AnnotationState, data, stateText(o)) {
 		return "", 0, false
 	}
 	rec := generator.ReadRecord(stateText(o))

@@ -140,7 +140,7 @@ func sealed(t *testing.T, kind, metadata string, annotations map[string]string) 
 	data := map[string]sensitive.Bytes{"k": sensitive.FromString("made-up")}
 	var texts []string
 	for k, v := range annotations {
-		texts = append(texts, fmt.Sprintf("%s: '%s'", k, generator.Seal(data, v)))
+		texts = append(texts, fmt.Sprintf("%s: '%s'", k, generator.Seal(k, data, v)))
 	}
 	value := base64.StdEncoding.EncodeToString([]byte("made-up"))
 	if kind == "ConfigMap" {

@@ -165,7 +165,7 @@ func TestNextRevision(t *testing.T) {
 			at := placement{resource: "db"}
 			if export, kept, _ := strings.Cut(tc.export, " "); export != "" {
 				at.resource = "old"
-				state[generator.AnnotationRecord] = generator.Seal(tc.stored, fmt.Sprintf(`{"export":%q,"keptKeys":[%q]}`, export, kept))
+				state[generator.AnnotationRecord] = generator.Seal(generator.AnnotationRecord, tc.stored, fmt.Sprintf(`{"export":%q,"keptKeys":[%q]}`, export, kept))
 			}
 			observed := storedByServer(e.Kind, state, tc.stored).Proto()
 			if tc.tamper != nil {

@@ -155,7 +155,7 @@ func complete(composed string, o map[string]any) {
 	}
 	for _, name := range []string{generator.AnnotationState, generator.AnnotationRecord} {
 		if text, ok := annotations[name].(string); ok && o["kind"] == "Secret" && !strings.Contains(text, `"seal"`) {
-			annotations[name] = generator.Seal(outputsOf(data), text)
+			annotations[name] = generator.Seal(name, outputsOf(data), text)
 		}
 	}
 }

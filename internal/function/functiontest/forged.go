@@ -41,7 +41,7 @@ func (c *ControlPlane) ForgeExport(uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
 	Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
 	record := fmt.Sprintf(`{"generators":{"admin":{"generation":%d,"uid":%q,"apiVersion":"v1","kind":"Secret","namespace":"team-a","name":"shop-admin-%[1]d"}}}`, number, uid)
-	Set(o, generator.Seal(generator.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", generator.AnnotationRecord)
+	Set(o, generator.Seal(generator.AnnotationRecord, generator.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", generator.AnnotationRecord)
 	Set(o, "recreated", "metadata", "uid")
 }
 
