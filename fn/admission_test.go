@@ -101,17 +101,17 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 			return req
 		}()},
 	}
-	for _, name := range proof.Part(slices.Sorted(maps.Keys(cases)), len(cases)) {
-		tc := cases[name]
+	for name, tc := range cases {
 		functiontest.LookedUp(t, tc.req)
 		if name != "Detail" {
 			resize(t, tc.req)
 		}
 	}
-	for _, name := range []string{"keystores", "passwords"} {
+	for name := range attack.Generators() {
 		cases["Generated "+name] = crowdCase{"each generates as much as one request may", generating(t, attack.Generators()[name])}
 	}
-	for name, tc := range cases {
+	for _, name := range proof.Part(slices.Sorted(maps.Keys(cases)), len(cases)) {
+		tc := cases[name]
 		t.Run(name, func(t *testing.T) {
 			s := serveAttacked(t, "GOMEMLIMIT=200MiB")
 			small := functiontest.LookedUp(t, base())

@@ -284,9 +284,10 @@ func authorErrors(t *testing.T, p *plan.Plan, composite *unstructured.Unstructur
 
 	for _, o := range result.Objects {
 		switch {
-		case !o.Author && o.State != reconcile.Available:
+		case o.State == reconcile.Available, o.State == reconcile.Created:
+		case !o.Author:
 			t.Errorf("the Composition's own %q is %s: %s", o.Name, o.State, o.Message)
-		case o.State != reconcile.Available:
+		default:
 			faults = append(faults, o.Message)
 		}
 	}
