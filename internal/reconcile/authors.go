@@ -67,7 +67,7 @@ func exportForAuthor(
 	}
 	byName := func(a, b plan.Export) int { return strings.Compare(a.Name, b.Name) }
 	exports := slices.SortedFunc(slices.Values(authored.Exports), byName)
-	why := out.checkNamespace(s, req, len(exports) > 0)
+	why := checkNamespace(s, len(exports) > 0)
 	for _, e := range exports {
 		at := x.place(e)
 		if at.lookUp != nil && at.namespace != "" { // requirements do not depend on the claim
@@ -123,42 +123,12 @@ func (s *session) forAuthor(sees *observation.Author, own *quota) *session {
 	}
 }
 
-// checkNamespace returns why the composite author cannot have objects in the composite's namespace. The
-// author of a legacy composite could write any claim into it, so the claim must name the composite.
-func (out *authorsExports) checkNamespace(s *session, req *request, needed bool) *Outcome {
-	switch {
-	case !needed:
-		return nil
-	case s.namespace == "":
+// checkNamespace returns why the composite author cannot have objects in the composite's namespace.
+func checkNamespace(s *session, needed bool) *Outcome {
+	if needed && s.namespace == "" {
 		return &Outcome{State: Held, Message: "the composite has no namespace of its own", Warn: true}
-	case !s.cluster:
-		return nil
-	}
-	ref := s.object.At("spec", "claimRef").Struct()
-	apiVersion, _, _, _ := object.Identity(s.object)
-	claim := Requirement{
-		APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text(), Namespace: s.namespace,
-		Name: ref.Get("name").Text(),
-	}
-	if !strings.HasPrefix(claim.APIVersion, groupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
-		return &Outcome{State: Held, Message: "spec.claimRef does not name a claim of this composite", Warn: true}
-	}
-	out.require(claim)
-	switch a := req.answer(claim); {
-	case !a.read:
-		return &Outcome{State: Waiting, Message: "it waits for the lookup of " + claim.String()}
-	case len(a.objects) != 1 || !isClaimOf(a.objects[0], s.object):
-		return &Outcome{State: Held, Warn: true, Message: claim.String() + ", which spec.claimRef names, is not its claim"}
 	}
 	return nil
-}
-
-// isClaimOf reports whether a claim names a composite. Composites of different kinds can have the same name.
-func isClaimOf(claim, xr wire.Struct) bool {
-	ref := claim.At("spec", "resourceRef").Struct()
-	apiVersion, kind, _, name := object.Identity(xr)
-	return ref.Get("kind").Is(kind) && ref.Get("name").Is(name) &&
-		groupOf(ref.Get("apiVersion").Text()) == groupOf(apiVersion)
 }
 
 func (x *authorsExporter) place(e plan.Export) placement {

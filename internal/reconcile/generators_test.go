@@ -1256,8 +1256,8 @@ func TestRunLooksUpGenerations(t *testing.T) {
 	}{
 		"Secret":        {"those of the composite, and what has the name of the next one", "uuid: {}", "", "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
 		"Resource":      {"of its own kind, beside the composite", user, "", "User team/xr-a-1, User team/xr-a-2-62a3c32dc9"},
-		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
-		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "User xr-a-1, User xr-a-2-62a3c32dc9"},
+		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "AppClaim team/claim, Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
+		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "AppClaim team/claim, User xr-a-1, User xr-a-2-62a3c32dc9"},
 		"File":          {"nothing refers to a composite without a UID", "uuid: {}", file, "Secret team/xr-a-1, Secret team/xr-a-2-e9eb02ac82"},
 	} {
 		t.Run(name, func(t *testing.T) {

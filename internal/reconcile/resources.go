@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +33,38 @@ func compositeOf(xr wire.Struct) composite {
 		out.namespace = xr.At("spec", "claimRef", "namespace").Text()
 	}
 	return out
+}
+
+// checkClaim refuses a composite whose claim is not its own. Its author could otherwise write the claim of another
+// namespace into it, and read and write there. Until the claim is looked up, nothing is applied: Crossplane calls again
+// with it.
+func (c composite) checkClaim(req *request) (reply, error) {
+	var out reply
+	if !c.cluster || c.namespace == "" || c.uid == "" { // without a UID, it is in a file
+		return out, nil
+	}
+	ref := c.object.At("spec", "claimRef").Struct()
+	apiVersion, _, _, _ := object.Identity(c.object)
+	claim := Requirement{
+		APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text(), Namespace: c.namespace,
+		Name: ref.Get("name").Text(),
+	}
+	if !strings.HasPrefix(claim.APIVersion, groupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
+		return out, errors.New("the composite's spec.claimRef does not name a claim of this composite: remove it, or correct it")
+	}
+	out.require(claim)
+	if a := req.answer(claim); a.read && (len(a.objects) != 1 || !isClaimOf(a.objects[0], c.object)) {
+		return out, fmt.Errorf("%s, which the composite's spec.claimRef names, is not its claim", claim)
+	}
+	return out, nil
+}
+
+// isClaimOf reports whether a claim names a composite. Composites of different kinds can have the same name.
+func isClaimOf(claim, xr wire.Struct) bool {
+	ref := claim.At("spec", "resourceRef").Struct()
+	apiVersion, kind, _, name := object.Identity(xr)
+	return ref.Get("kind").Is(kind) && ref.Get("name").Is(name) &&
+		groupOf(ref.Get("apiVersion").Text()) == groupOf(apiVersion)
 }
 
 // isLegacy reports whether a composite has the v1 style, the only one with connection details.

@@ -44,6 +44,10 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	req := newRequest(in)
 	xr := compositeOf(in.Observation.Composite.Object)
 	seen := split(p, req, xr)
+	claim, err := xr.checkClaim(req)
+	if err != nil {
+		return nil, err
+	}
 	if err := refuseRequest(p, req, xr, seen); err != nil {
 		return nil, err
 	}
@@ -79,7 +83,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh, Revisions: counted,
 	}
-	out.merge(unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
+	out.merge(claim, unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
 	if len(req.changed) > 0 {
 		out.Due = req.Now
 	}

@@ -82,6 +82,22 @@ func compile(t testing.TB, input string) *plan.Plan {
 	return p
 }
 
+// claimOf returns the claim of a composite whose claimRef only has a namespace, and completes the claimRef.
+func claimOf(xr map[string]any) map[string]any {
+	spec, _ := xr["spec"].(map[string]any)
+	ref, _ := spec["claimRef"].(map[string]any)
+	metadata, _ := xr["metadata"].(map[string]any)
+	if len(ref) != 1 || spec["crossplane"] != nil || metadata["uid"] == nil {
+		return nil
+	}
+	claim := map[string]any{
+		"apiVersion": xr["apiVersion"], "kind": "AppClaim", "metadata": map[string]any{"namespace": ref["namespace"], "name": "claim"},
+		"spec": map[string]any{"resourceRef": map[string]any{"apiVersion": xr["apiVersion"], "kind": xr["kind"], "name": metadata["name"]}},
+	}
+	ref["apiVersion"], ref["kind"], ref["name"] = xr["apiVersion"], "AppClaim", "claim"
+	return claim
+}
+
 // sceneOf returns a scene of a plan. Each overlay replaces top-level fields of the base.
 func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 	t.Helper()
@@ -101,6 +117,7 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 	if err := yaml.UnmarshalStrict(all, w); err != nil {
 		t.Fatal(err)
 	}
+	claim := claimOf(w.Composite)
 	s := &scene{plan: p, req: &reconcile.Request{
 		Observation: observation.Observation{
 			Composite:   observation.Resource{Object: plantest.StructOf(t, w.Composite), Details: detailsOf(w.Details)},
@@ -116,6 +133,9 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 	for name, r := range w.Resources {
 		complete(name, r.Object)
 		s.req.Observation.Resources[name] = observation.Resource{Object: plantest.StructOf(t, r.Object), Details: detailsOf(r.Details)}
+	}
+	if claim != nil {
+		s.cluster = append(s.cluster, plantest.StructOf(t, claim))
 	}
 	for name, o := range w.Desired {
 		s.req.Desired[name] = plantest.StructOf(t, o)
@@ -260,6 +280,13 @@ func (s *scene) callOnce() (*reconcile.Result, error) {
 	return reconcile.Run(context.Background(), s.plan, s.req)
 }
 
+// find reads what a result requires, as Crossplane does.
+func (s *scene) find(from *reconcile.Result) {
+	for _, r := range from.Requirements {
+		s.req.Found[r.Key()] = s.answer(r)
+	}
+}
+
 // run calls as Crossplane does, until all requirements were read. Each call has the same
 // requirements, and no call changes its request.
 func (s *scene) run(t testing.TB) *reconcile.Result {
@@ -272,9 +299,7 @@ func (s *scene) run(t testing.TB) *reconcile.Result {
 	if s.print() != before {
 		t.Error("Run(...) changed its request")
 	}
-	for _, r := range first.Requirements {
-		s.req.Found[r.Key()] = s.answer(r)
-	}
+	s.find(first)
 	second, err := s.call(t)
 	if err != nil {
 		t.Fatalf("Run(...): %v", err)
