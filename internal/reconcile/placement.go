@@ -106,7 +106,7 @@ func placeExport(
 ) placement {
 	at := s.intended(e)
 	if observed.Exists() {
-		return placeObserved(e, at, e.Name, observed)
+		return s.refuseUncontrolled(e, placeObserved(e, at, e.Name, observed))
 	}
 	if composed, o := former.takeOver(e, at); o.Exists() {
 		return placeObserved(e, at, composed, o)
@@ -177,6 +177,24 @@ func (s *session) checkedName(x *expression.Expression, from, what string, check
 		return "", failed(x.Source().Path, "returns an invalid %s: %s", what, check(name).Error())
 	}
 	return name, nil
+}
+
+// compositeLabel is the label in which Crossplane writes the name of the composite that composed an object.
+const compositeLabel = "crossplane.io/composite"
+
+// refuseUncontrolled refuses an observed object that has no controller and that this composite did not compose: its
+// author can write the list of composed resources, and Crossplane would adopt the object. After a restore, the objects
+// of a composite still have their label.
+func (s *session) refuseUncontrolled(e plan.Export, at placement) placement {
+	meta := plan.MetadataOf(at.observed)
+	inFile := meta.Get("resourceVersion").Text() == ""
+	if at.conflict != "" || inFile || s.controls(at.observed) || meta.At("labels", compositeLabel).Is(s.composite.name) {
+		return at
+	}
+	at.conflict = fmt.Sprintf("the composite lists %s %s, which it does not control and has not composed: delete it, or "+
+		"remove it from the list", e.Kind, at)
+	at.see, at.observed = see(at.observed), wire.Struct{} // it is not desired, and Crossplane deletes only what it controls
+	return at
 }
 
 func placeObserved(e plan.Export, want placement, composed string, observed wire.Struct) placement {
