@@ -277,13 +277,13 @@ func TestTakeOver(t *testing.T) {
 			reason:  "an earlier step still composes it",
 			input:   url,
 			objects: "desired: {old: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}}\n" + formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
-			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: ` + rename},
+			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old", and an earlier step still composes it: remove it there`},
 		},
 		"EarlierStepElsewhere": {
 			reason:  "an earlier step composes something else under its name, which Crossplane writes into this object",
 			input:   url,
 			objects: "desired: {old: {apiVersion: v1, kind: Secret, metadata: {name: new, namespace: team}}}\n" + formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
-			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: ` + rename},
+			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old", and an earlier step still composes it: remove it there`},
 		},
 		"NotControlled": {
 			reason:  "an object without a controller is not deleted, and not taken over",
@@ -579,8 +579,8 @@ func TestTakeOverFromEarlierStep(t *testing.T) {
 	const (
 		kept = "{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}, type: Opaque, data: " +
 			"{host: b2xkLWhvc3Q=, user: b2xkLXVzZXI=}}"
-		conflict = `url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this ` +
-			`composite: set secrets[0].metadata.name to another name`
+		conflict = `url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old", and an ` +
+			`earlier step still composes it: remove it there`
 		written = "old: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: " +
 			"{annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"
 	)
