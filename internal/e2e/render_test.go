@@ -52,7 +52,7 @@ func TestRender(t *testing.T) {
 				followMoment(t, dir)
 			}
 
-			now := clock.set(t, dir)
+			clock.set(t, dir) // also of fn render, which with --at would derive other values from its files
 			before, otherBefore := logged.String(), otherLogged.String()
 			got := render(t, p, renderArgs(t, p, targets, dir))
 
@@ -63,7 +63,7 @@ func TestRender(t *testing.T) {
 				}
 			}
 
-			own := mustRunIn(t, clock.env(), program, "render", dir, "--at", now, "--show-secrets", "--include-context")
+			own := mustRunIn(t, clock.env(), program, "render", dir, "--show-secrets", "--include-context")
 
 			checkNoLeak(t, dir, got.stdout, map[string]string{
 				"the context":          got.context,

@@ -18,9 +18,9 @@ import (
 
 // twoSteps matches the beginning of an expression: a variable and its second step.
 var twoSteps = regexp.MustCompile(`^\s*(` + strings.Join([]string{
-	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources, expression.Secrets,
-	expression.Sources, expression.Env, expression.Context, expression.Variables, expression.Generated, expression.Candidate,
-	expression.Previous, expression.Revisions, expression.Item,
+	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources,
+	expression.Secrets, expression.Sources, expression.Env, expression.Context, expression.Variables,
+	expression.Generated, expression.Candidate, expression.Previous, expression.Revisions, expression.Item,
 }, "|") + `)(?:\??\.\??([A-Za-z_]\w*)|\[["']([^"'\]]+)["']\])(?:[^-\w]|$)`)
 
 // inEachObject are the fields that each object has.
@@ -28,7 +28,8 @@ var inEachObject = []string{"metadata", "spec", "status"} //nolint:gochecknoglob
 
 // namesInputs matches the paths of literal fields whose text may begin like an expression: names of inputs, field paths,
 // and patterns.
-var namesInputs = regexp.MustCompile(`\.(?:from|extract\.\w+|find\..*|rewrite\[.*|nonSensitive\[\d+\]|allow\..*)$|[fF]ieldPath$`)
+var namesInputs = regexp.MustCompile(
+	`\.(?:from|extract\.\w+|find\..*|rewrite\[.*|nonSensitive\[\d+\]|allow\..*)$|[fF]ieldPath$`)
 
 // declaredSteps returns the names that an input declares, after the variables that have them.
 func declaredSteps(s *structpb.Struct) map[string]bool {

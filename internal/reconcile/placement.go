@@ -253,9 +253,9 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	unlisted := !lists(s.object, at.target)
 	_, earlier := req.Desired[composed]
 	switch {
-	case earlier && !e.Author && !strings.HasPrefix(composed, plan.GenerationPrefix): // another name would move the application's object
-		at.conflict = fmt.Sprintf("%s %s is the composed resource %q, and an earlier step still composes it: remove it there",
-			e.Kind, at, composed)
+	case earlier && !e.Author && !strings.HasPrefix(composed, plan.GenerationPrefix):
+		at.conflict = fmt.Sprintf("%s %s is the composed resource %q, and an earlier step still composes it: "+
+			"remove it there", e.Kind, at, composed) // another name would move the application's object
 	case plan.IsAuthors(composed) && !e.Author: // it is deleted
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
 	case !unlisted && s.isRenamed(p, req, found): // the export gets its own name again

@@ -50,7 +50,8 @@ func (c composite) checkClaim(req *request) (reply, error) {
 		Name: ref.Get("name").Text(),
 	}
 	if !strings.HasPrefix(claim.APIVersion, groupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
-		return out, errors.New("the composite's spec.claimRef does not name a claim of this composite: remove it, or correct it")
+		return out, errors.New("the composite's spec.claimRef does not name a claim of this composite: " +
+			"remove it, or correct it")
 	}
 	out.require(claim)
 	if a := req.answer(claim); a.read && (len(a.objects) != 1 || !isClaimOf(a.objects[0], c.object)) {

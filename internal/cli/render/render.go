@@ -141,7 +141,9 @@ func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServ
 	return c.render(ctx, in, fn, stdout, stderr)
 }
 
-func (c *Command) render(ctx context.Context, in *inputs, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer) error {
+func (c *Command) render(
+	ctx context.Context, in *inputs, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer,
+) error {
 	if c.Changes { // one report
 		stderr = stdout
 	}

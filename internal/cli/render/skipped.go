@@ -48,7 +48,8 @@ func (r *run) withSkipped(message string) string {
 		for _, c := range s.Resources {
 			for _, variable := range []string{expression.Resources, expression.Secrets} {
 				path := expression.PathText(variable, c.Name)
-				missing := regexp.MustCompile(`(` + regexp.QuoteMeta(path) + `(?:[.\[][^ ,;]*)?) \(` + plan.Uncomposed + `[^)]*\)`)
+				missing := regexp.MustCompile(`(` + regexp.QuoteMeta(path) + `(?:[.\[][^ ,;]*)?) \(` +
+					plan.Uncomposed + `[^)]*\)`)
 				message = missing.ReplaceAllString(message, fmt.Sprintf("$1 (the skipped step %s composes it)",
 					strings.ReplaceAll(strconv.Quote(s.Name), "$", "$$")))
 			}

@@ -441,7 +441,9 @@ var withoutCircuitBreaker = []string{"--circuit-breaker-burst=100000", "--circui
 // returned function starts it as it was before.
 func (c *ControlPlane) RestartCrossplane(ctx context.Context, flags ...string) (restore func(ctx context.Context) error, err error) {
 	before := c.Crossplane.args
-	usual := slices.DeleteFunc(slices.Clone(before), func(arg string) bool { return slices.Contains(withoutCircuitBreaker, arg) })
+	usual := slices.DeleteFunc(slices.Clone(before), func(arg string) bool {
+		return slices.Contains(withoutCircuitBreaker, arg)
+	})
 
 	restart := func(ctx context.Context, args []string) error {
 		c.Crossplane.Stop(10 * time.Second)
