@@ -32,6 +32,7 @@ func (size tooLarge) Error() string {
 // two versions holds only what depends on it.
 func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err error) *fnv1.RunFunctionResponse {
 	var stale *reconcile.Stale
+	var claim *reconcile.ClaimError
 	var large tooLarge
 	var wrong *diagnostic.Diagnostic
 	switch {
@@ -40,6 +41,9 @@ func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err e
 		// the object that the composite does not list yet.
 		rsp.Meta.Ttl = nil // Crossplane must not repeat this answer from a cache
 		return f.end(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, "")
+	case errors.As(err, &claim):
+		// This step reads and writes in the namespace of the claim, and the composite names the claim of another composite.
+		return f.end(rsp, reconcile.Conflict.String(), metrics.OutcomeConflict, claim.Message, "")
 	case errors.As(err, &large):
 		// Crossplane's client refuses the response, so nothing of it would be applied.
 		return f.end(rsp, reconcile.Held.String(), metrics.OutcomeHeld, large.Error(), "")

@@ -2,8 +2,6 @@ package reconcile
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +33,12 @@ func compositeOf(xr wire.Struct) composite {
 	return out
 }
 
+// A ClaimError says why the claim that a composite names is not its own.
+type ClaimError struct{ Message string }
+
+// Error returns the message.
+func (e *ClaimError) Error() string { return e.Message }
+
 // checkClaim refuses a composite whose claim is not its own. Its author could otherwise write the claim of another
 // namespace into it, and read and write there. Until the claim is looked up, nothing is applied: Crossplane calls again
 // with it.
@@ -50,12 +54,12 @@ func (c composite) checkClaim(req *request) (reply, error) {
 		Name: ref.Get("name").Text(),
 	}
 	if !strings.HasPrefix(claim.APIVersion, groupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
-		return out, errors.New("the composite's spec.claimRef does not name a claim of this composite: " +
-			"remove it, or correct it")
+		return out, &ClaimError{"the composite's spec.claimRef does not name a claim of this composite: " +
+			"remove it, or correct it"}
 	}
 	out.require(claim)
 	if a := req.answer(claim); a.read && (len(a.objects) != 1 || !isClaimOf(a.objects[0], c.object)) {
-		return out, fmt.Errorf("%s, which the composite's spec.claimRef names, is not its claim", claim)
+		return out, &ClaimError{claim.String() + ", which the composite's spec.claimRef names, is not its claim"}
 	}
 	return out, nil
 }
