@@ -42,12 +42,14 @@ func grace(l lives) (out []string) {
 			}
 		}
 
+		flagged := l.flagged(before, last.Revision)
+
 		switch {
 		case !used || there[last.uid] || last.User:
-		case before.Flagged.IsZero():
+		case flagged.IsZero():
 			out = append(out, fmt.Sprintf("%s: gone, and was never flagged", last))
-		case last.event == Deleted && last.at.Before(before.Flagged.Add(l.Grace)) && !l.ahead(before, last):
-			out = append(out, fmt.Sprintf("%s: gone %s after it was flagged", last, last.at.Sub(before.Flagged)))
+		case last.event == Deleted && last.at.Before(flagged.Add(l.Grace)) && !l.ahead(before, last):
+			out = append(out, fmt.Sprintf("%s: gone %s after it was flagged", last, last.at.Sub(flagged)))
 		}
 	})
 

@@ -53,6 +53,9 @@ type Version struct {
 	// generated returns, by generator, the UID of the generation that an export recorded for its
 	// values.
 	generated map[string]string
+
+	// former returns, by UID, when the grace period of a former generation began, as an export recorded it.
+	former map[string]time.Time
 }
 
 // VersionOf returns the version of a Secret that the API server sent or listed at a time.
@@ -62,6 +65,7 @@ func VersionOf(event string, o *unstructured.Unstructured, at time.Time) Version
 		at: at, event: event, Name: o.GetName(), uid: string(o.GetUID()), Data: live.DataOf(o),
 		Composite: labels["crossplane.io/composite"], Export: notes["crossplane.io/composition-resource-name"],
 		Generator: labels[Annotations+"generator"], generated: map[string]string{},
+		former: map[string]time.Time{},
 	}
 	v.Revision, _ = strconv.ParseInt(o.GetResourceVersion(), 10, 64)
 	v.immutable, _, _ = unstructured.NestedBool(o.Object, "immutable")
@@ -80,13 +84,22 @@ func VersionOf(event string, o *unstructured.Unstructured, at time.Time) Version
 
 	var record struct {
 		Generators map[string]struct {
-			UID string `json:"uid"`
+			UID    string `json:"uid"`
+			Former []struct {
+				UID   string `json:"uid"`
+				State struct {
+					Flagged string `json:"flaggedForGCTime"`
+				} `json:"state"`
+			} `json:"former"`
 		} `json:"generators"`
 	}
 	_ = json.Unmarshal([]byte(notes[Annotations+"export-state"]), &record) // or it says nothing
 
 	for name, g := range record.Generators {
 		v.generated[name] = g.UID
+		for _, f := range g.Former {
+			v.former[f.UID], _ = time.Parse(time.RFC3339Nano, f.State.Flagged) // or it is not flagged
+		}
 	}
 
 	return v
@@ -280,6 +293,21 @@ func (l lives) has(g Version, revision int64) (Version, bool) {
 	}
 
 	return Version{}, false
+}
+
+// flagged returns when the grace period of a generation began, as it or an export stored it before a revision. The later
+// time counts.
+func (l lives) flagged(g Version, revision int64) time.Time {
+	out := g.Flagged
+	for _, versions := range l.exported {
+		for _, v := range versions {
+			if at := v.former[g.uid]; v.Revision < revision && at.After(out) {
+				out = at
+			}
+		}
+	}
+
+	return out
 }
 
 // eachExport calls a function for each version of an export that has data, and that no user wrote.
