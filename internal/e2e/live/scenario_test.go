@@ -39,6 +39,7 @@ var scenarios = []struct {
 	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
 	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
 	{"rotate", "A generation is created, adopted, and exported. Then the former one is flagged, and deleted after its grace period. Until then, both values are available", rotatesByPassword},
+	{"annotated", "A person annotates, edits and replays the state of generations and exports with kubectl. The value in use stays, rotations go on, and a former value stays for its grace period", toleratesAnnotations},
 	{"write-ahead", "A generation that the API server refuses is not exported, and the value in use stays the same byte for byte", storesFirst},
 	{"derived", "Hashes, keystores and keys are made once. When a password changes, its hashes are made again, and no version of a Secret has a password beside the hash of another one. 50 reconciles in between change no Secret", derives},
 	{"resource-generator", "The resource of the next generation is adopted when it is ready. Only then is the former one deleted", generatesByResource},
