@@ -27,9 +27,9 @@ func (size tooLarge) Error() string {
 		"compose less in this pipeline, or put less into its context", size, limits.ResponseBytes)
 }
 
-// fatal ends the call with an error. A fatal result stops the whole pipeline: Crossplane applies nothing of any step, and
-// calls again only after a back-off. These are all the errors that have one. Whatever else is missing, broken or read in
-// two versions holds only what depends on it.
+// fatal ends the call with an error. A fatal result stops the whole pipeline: Crossplane applies nothing of any step,
+// and calls again only after a back-off. These are all the errors that have one. Whatever else is missing, broken or
+// read in two versions holds only what depends on it.
 func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err error) *fnv1.RunFunctionResponse {
 	var stale *reconcile.Stale
 	var claim *reconcile.ClaimError

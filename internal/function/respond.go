@@ -126,9 +126,9 @@ func ready(is bool) fnv1.Ready {
 	return fnv1.Ready_READY_FALSE
 }
 
-// isCompositeUnready reports whether something that is not a resource does not match the input, or a resource does not
-// exist yet: a later step can remove it, and Crossplane does not know then that it is missing. Crossplane itself reports
-// the name of any other unready resource.
+// isCompositeUnready reports whether something that is not a resource does not match the input, or a resource does
+// not exist yet: a later step can remove it, and Crossplane does not know then that it is missing. Crossplane itself
+// reports the name of any other unready resource.
 func isCompositeUnready(result *reconcile.Result) bool {
 	other := func(o reconcile.Outcome) bool { return o.State != reconcile.Available && !o.Aside }
 	object := func(o reconcile.Object) bool {

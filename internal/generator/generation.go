@@ -178,8 +178,8 @@ func (g Generation) flagged() bool { return !g.Flagged.IsZero() && !g.Exported }
 // lost reports whether a generation has lost its state: whether it was adopted, and its age, are unknown.
 func (g Generation) lost() bool { return g.Made.IsZero() }
 
-// unknown is the hash of what a generation was created for if it has lost that. It differs from all other hashes, because a
-// request counts as fulfilled only if something proves it.
+// unknown is the hash of what a generation was created for if it has lost that. It differs from all other hashes,
+// because a request counts as fulfilled only if something proves it.
 const unknown = "lost"
 
 // restore the state of a generation that has lost it.
@@ -191,8 +191,8 @@ func (w Desired) restore(g Generation) Generation {
 	return g
 }
 
-// Recall returns a generation with what an export recorded of it, because its own state may be lost, or an earlier one. A
-// generation that was in use stays so, and its grace period begins at the later time.
+// Recall returns a generation with what an export recorded of it, because its own state may be lost, or an earlier
+// one. A generation that was in use stays so, and its grace period begins at the later time.
 func (g Generation) Recall(recorded Generation) Generation {
 	if g.lost() {
 		g.Kind, g.SourceHash = cmp.Or(g.Kind, recorded.Kind), cmp.Or(g.SourceHash, recorded.SourceHash)
@@ -262,8 +262,8 @@ func (w Desired) starts(last Generation, now time.Time) (out time.Time) {
 }
 
 // replaces reports whether the last generation was created from other values than the desired ones. A generation that
-// never became ready may have failed because of these values. Therefore, a change replaces it under each policy, but not
-// with each reconcile.
+// never became ready may have failed because of these values. Therefore, a change replaces it under each policy, but
+// not with each reconcile.
 func (w Desired) replaces(last Generation, used int) bool {
 	respecified := changed(w.SpecHash, last.SpecHash)
 	switch {

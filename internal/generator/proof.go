@@ -21,8 +21,8 @@ import (
 const seal = `,"seal":"`
 
 // Seal adds a code over a JSON object to the object, keyed with the data of the Secret whose annotation the text is
-// (HMAC-SHA256, RFC 2104). Only those who know the data can change the text so that the code still fits. The data cannot
-// be computed from the code, and is in the same Secret anyway.
+// (HMAC-SHA256, RFC 2104). Only those who know the data can change the text so that the code still fits. The data
+// cannot be computed from the code, and is in the same Secret anyway.
 func Seal(annotation string, data Outputs, text string) string {
 	text = strings.TrimSuffix(text, "}")
 	return text + seal + keyed(data, annotation, text) + `"}`
@@ -34,13 +34,14 @@ func Sealed(annotation string, data Outputs, text string) bool {
 	return len(data) > 0 && end >= 0 && Equal(Seal(annotation, data, text[:end]+"}"), text)
 }
 
-// Code returns a code that proves that the author of a generation knew the data of the previous one. The code depends on
-// the number and the new data, so that it is not valid for any other generation.
+// Code returns a code that proves that the author of a generation knew the data of the previous one. The code depends
+// on the number and the new data, so that it is not valid for any other generation.
 func Code(former Outputs, number int, next Outputs) string {
 	return keyed(former, "follows", strconv.Itoa(number), keyed(next, "data"))
 }
 
-// SaltKey is the key of the random salt in the data of a derived generation. It is not an output, so it is in no export.
+// SaltKey is the key of the random salt in the data of a derived generation. It is not an output, so it is in no
+// export.
 const SaltKey = "export.fn.crossplane.io-salt"
 
 // saltSize is the size of a salt in bytes.
@@ -55,8 +56,8 @@ func NewSalt(random io.Reader) (sensitive.Bytes, error) {
 	return sensitive.FromString(hex.EncodeToString(salt)), nil
 }
 
-// SourceHash returns a code over the source of a derived generation, keyed with the generation's data. Because of the salt
-// in the data, guesses of the source cannot be tested with the code and the outputs.
+// SourceHash returns a code over the source of a derived generation, keyed with the generation's data. Because of the
+// salt in the data, guesses of the source cannot be tested with the code and the outputs.
 func SourceHash(data Outputs, source Source) string {
 	texts := []string{string(source.Text.Reveal())} //nolint:prealloc // The other texts are few.
 	for _, key := range slices.Sorted(maps.Keys(source.Map)) {
@@ -71,8 +72,8 @@ func Equal(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
 // code is what keyed returns.
 var code = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// HideCodes returns the value of an annotation. If this function keeps state in the annotation, each code is masked. With
-// a code, an attacker can test guesses of a value that has few possibilities.
+// HideCodes returns the value of an annotation. If this function keeps state in the annotation, each code is masked.
+// With a code, an attacker can test guesses of a value that has few possibilities.
 func HideCodes(annotation, value string, mask func(length int) string) string {
 	if !strings.HasPrefix(annotation, object.StatePrefix) {
 		return value

@@ -12,11 +12,12 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 )
 
-// AnnotationState of a generation is the only annotation that is read from it: its state as JSON, sealed if it is a Secret.
+// AnnotationState of a generation is the only annotation that is read from it: its state as JSON, sealed if it is a
+// Secret.
 const AnnotationState = object.StatePrefix + "generator-state"
 
-// LabelGenerator is the label with the name of the generator, LabelKey the one with the key of the item if there is one,
-// and LabelGeneration the one with the number. They are for people, and never read.
+// LabelGenerator is the label with the name of the generator, LabelKey the one with the key of the item if there is
+// one, and LabelGeneration the one with the number. They are for people, and never read.
 const (
 	LabelGenerator  = object.StatePrefix + "generator"
 	LabelKey        = object.StatePrefix + "generator-key"
@@ -79,8 +80,8 @@ type state struct {
 	Follows  []Followed      `json:"follows,omitempty"`
 }
 
-// A State is what is stored of a generation: all of it in the generation, and a part of it in the exports that use it or
-// have used it.
+// A State is what is stored of a generation: all of it in the generation, and a part of it in the exports that use it
+// or have used it.
 type State struct {
 	Generator   string      `json:"generator,omitempty"`
 	Number      int         `json:"generation,omitempty"`

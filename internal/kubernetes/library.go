@@ -1,11 +1,11 @@
-// Package kubernetes contains the functions that Kubernetes adds to CEL: url, ip, cidr, quantity, semver and format, with
-// the functions of their values.
+// Package kubernetes contains the functions that Kubernetes adds to CEL: url, ip, cidr, quantity, semver and format,
+// with the functions of their values.
 //
-// Kubernetes' own package k8s.io/apiserver/pkg/cel/library also authorizes requests. Therefore, it imports the typed API,
-// which is large and registers itself at start. The functions here have the same names, signatures and results, and use
-// the same packages below. internal/e2e/cel compares them with the original. They differ in three ways: an
-// error contains no part of an operand, a quantity has a limited length and exponent, and neither a sum nor a comparison
-// of quantities depends on how the operands were computed.
+// Kubernetes' own package k8s.io/apiserver/pkg/cel/library also authorizes requests. Therefore, it imports the typed
+// API, which is large and registers itself at start. The functions here have the same names, signatures and results,
+// and use the same packages below. internal/e2e/cel compares them with the original. They differ in three ways: an
+// error contains no part of an operand, a quantity has a limited length and exponent, and neither a sum nor a
+// comparison of quantities depends on how the operands were computed.
 //
 // The values of these functions are opaque: only other functions read them. They cannot be the result of an expression.
 package kubernetes

@@ -92,19 +92,20 @@ const (
 	// StateBytes is the size of all annotations of a generation. It is the API server's limit.
 	StateBytes = 256 << 10
 
-	// SlowGenerations is how many generations with an RSA key, a password hash or a keystore one request creates. A single
-	// one can take several of the 10 seconds that Crossplane waits. Each further one is created in one of the next requests.
+	// SlowGenerations is how many generations with an RSA key, a password hash or a keystore one request creates. A
+	// single one can take several of the 10 seconds that Crossplane waits. Each further one is created in one of the
+	// next requests.
 	SlowGenerations = 1
 
 	// GenerationsFuel is the work of all generations that one request creates: a unit for each byte of their objects. In
-	// measurements, a character of a password took a unit. It is a part of the work of the request, so that exports can use
-	// the rest. Further generations are created in the next requests.
+	// measurements, a character of a password took a unit. It is a part of the work of the request, so that exports can
+	// use the rest. Further generations are created in the next requests.
 	GenerationsFuel = RequestFuel / 4
 
-	// GenerationSpace is how many times the size of a generation must be free in the request, of which Crossplane and the
-	// function accept as much as of a response. Each generation is in all further requests and responses, with the metadata
-	// that others add to it, and with the export that uses it. Exports follow two requests later, when further generations
-	// may have been created.
+	// GenerationSpace is how many times the size of a generation must be free in the request, of which Crossplane and
+	// the function accept as much as of a response. Each generation is in all further requests and responses, with the
+	// metadata that others add to it, and with the export that uses it. Exports follow two requests later, when further
+	// generations may have been created.
 	GenerationSpace = 8
 
 	// SourceBytes is the size of a password or of PEM data that a generator reads from secretExpression. All public CAs

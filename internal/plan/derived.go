@@ -21,8 +21,8 @@ func (m *Generator) Source() *expression.Expression {
 	return nil
 }
 
-// withSources adds the uses of the sources of derived generators. An export with a hash of a password needs the generation
-// of the password as long as it has the hash.
+// withSources adds the uses of the sources of derived generators. An export with a hash of a password needs the
+// generation of the password as long as it has the hash.
 func (c *compiler) withSources(uses []use) []use {
 	out := slices.Clone(uses)
 	for _, u := range uses {
@@ -75,8 +75,8 @@ func derivation(g v1beta1.Generator) (text string, want expression.Want) {
 	return "", expression.WantAny
 }
 
-// derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the lookups for the
-// next generation cannot depend on it.
+// derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the
+// lookups for the next generation cannot depend on it.
 func (c *compiler) derive(m *Generator, g v1beta1.Generator) {
 	text, want := derivation(g)
 	if text == "" {

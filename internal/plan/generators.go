@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// GenerationPrefix is the prefix of the composition resource names of generations:
-// generated/<generator>/<number>, or generated/<generator>/<key>/<number> for an item. The name of an export never begins with it.
+// GenerationPrefix is the prefix of the composition resource names of generations: generated/<generator>/<number>, or
+// generated/<generator>/<key>/<number> for an item. The name of an export never begins with it.
 const GenerationPrefix = "generated/"
 
 // The kinds of generators, as they are in the input.

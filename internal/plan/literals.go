@@ -26,8 +26,8 @@ var twoSteps = regexp.MustCompile(`^\s*(` + strings.Join([]string{
 // inEachObject are the fields that each object has.
 var inEachObject = []string{"metadata", "spec", "status"} //nolint:gochecknoglobals // a constant
 
-// namesInputs matches the paths of literal fields whose text may begin like an expression: names of inputs, field paths,
-// and patterns.
+// namesInputs matches the paths of literal fields whose text may begin like an expression: names of inputs, field
+// paths, and patterns.
 var namesInputs = regexp.MustCompile(
 	`\.(?:from|extract\.\w+|find\..*|rewrite\[.*|nonSensitive\[\d+\]|allow\..*)$|[fF]ieldPath$`)
 

@@ -71,8 +71,8 @@ type StatusField struct {
 	Value    *expression.Expression
 }
 
-// Compile an input. Either the plan or the list of diagnostics is nil. It returns all diagnostics
-// at once, in the order of the input. Warnings are in the plan. If a list is over its limit, expressions are not compiled.
+// Compile an input. Either the plan or the list of diagnostics is nil. It returns all diagnostics at once, in the
+// order of the input. Warnings are in the plan. If a list is over its limit, expressions are not compiled.
 func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	p, diagnostics := CompilePartly(ctx, env, input)
 	if len(diagnostics) > 0 {

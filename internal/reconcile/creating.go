@@ -24,8 +24,8 @@ const (
 	creationTime = time.Minute
 )
 
-// creating returns the outcome for an object that is not observed yet. The argument forms are how the condition contains
-// the message; if there are none, as it is.
+// creating returns the outcome for an object that is not observed yet. The argument forms are how the condition
+// contains the message; if there are none, as it is.
 func (s *session) creating(what string, forms ...string) (out Outcome, said bool) {
 	if len(forms) == 0 {
 		forms = []string{""}

@@ -297,8 +297,8 @@ func generatedState(e plan.Export, from map[string]generatedFrom) map[string]gen
 	return all
 }
 
-// stateOf returns the annotations with the revision of an object, and with its record: the generations that its values come
-// from, and what it has because it was taken over.
+// stateOf returns the annotations with the revision of an object, and with its record: the generations that its
+// values come from, and what it has because it was taken over.
 func stateOf(
 	e plan.Export, at placement, left []string, generated map[string]generatedFrom, data map[string]sensitive.Bytes,
 ) map[string]string {

@@ -118,8 +118,8 @@ func newStepper(a verifier, p *plan.Plan, judged map[string]*trusted, placed pla
 	}
 }
 
-// inOrder returns the generators in the order of their steps. A generator that signs comes before the generators that it
-// signs. Derived generators come last: their sources read the outputs of the others.
+// inOrder returns the generators in the order of their steps. A generator that signs comes before the generators that
+// it signs. Derived generators come last: their sources read the outputs of the others.
 func inOrder(generators []plan.Generator) (independent, derived []*plan.Generator) {
 	var signed []*plan.Generator
 	for i := range generators {
@@ -273,8 +273,8 @@ func (g *stepper) recordCurrent() {
 	}
 }
 
-// usedState returns the part of the state of a generation in use, or of the candidate, that exports record: what it was created for, and what
-// happened since. It is short, because one export can have values of many generators.
+// usedState returns the part of the state of a generation in use, or of the candidate, that exports record: what it
+// was created for, and what happened since. It is short, because one export can have values of many generators.
 func usedState(k generator.Generation) generator.State {
 	return generator.Generation{
 		Kind: k.Kind, SpecHash: k.SpecHash, KeepersHash: k.KeepersHash, SourceHash: k.SourceHash, Rotation: k.Rotation,

@@ -52,9 +52,9 @@ type historyReader struct {
 	placed   map[string]bool      // the composition resource names of exports and of the objects that they take over
 }
 
-// readHistories finds the generations that the composite lists. It looks up generations that Crossplane
-// does not return, and objects that have the name of a next generation. The requirements depend only on observed objects,
-// and on exports that are looked up. So they are the same from the second call of a reconcile.
+// readHistories finds the generations that the composite lists. It looks up generations that Crossplane does not
+// return, and objects that have the name of a next generation. The requirements depend only on observed objects, and
+// on exports that are looked up. So they are the same from the second call of a reconcile.
 func readHistories(
 	s *session, p *plan.Plan, req *request, seen composedResources, placed placements, asked []Requirement,
 ) *histories {
@@ -233,8 +233,8 @@ func (h *historyReader) elsewhere(name string) bool {
 	return h.plan.Generator(name) == nil && h.req.Elsewhere[name]
 }
 
-// readGeneration reads its state and its outputs. State whose seal does not match was changed, and is lost. The generator
-// is nil if the input does not have it.
+// readGeneration reads its state and its outputs. State whose seal does not match was changed, and is lost. The
+// generator is nil if the input does not have it.
 func readGeneration(m *plan.Generator, name string, number int, res observation.Resource, listed bool) *generation {
 	text := stateText(res.Object)
 	k := &generation{

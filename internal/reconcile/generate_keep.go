@@ -27,7 +27,8 @@ func (g *stepper) hold(t *trusted) {
 	}
 }
 
-// withState returns a manifest with the state that Crossplane applied to its generation, which would otherwise be removed.
+// withState returns a manifest with the state that Crossplane applied to its generation, which would otherwise be
+// removed.
 func withState(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct {
 	more, meta := map[string]*structpb.Value{}, wire.OfValue(object.HeldMetadata(observed)).Struct()
 	for _, field := range []string{"labels", "annotations"} {

@@ -128,7 +128,8 @@ func (g *stepper) blocked(w *wantedGeneration, c *candidate, step generator.Step
 			"wait for the end of a gracePeriod, or delete a previous one", len(step.Keep))
 	case g.waitsForTurn(w):
 		g.schedule(g.req.Now)
-		return waitingFor("its turn, because one reconcile creates only some generations, and only one with an RSA key, a hash or a keystore")
+		return waitingFor("its turn, because one reconcile creates only some generations, " +
+			"and only one with an RSA key, a hash or a keystore")
 	case !g.full.empty():
 		return g.full
 	}

@@ -195,8 +195,8 @@ func (g *stepper) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 	return out, nil
 }
 
-// fitting returns the outputs of a generation, unless they may not belong to the present source. Then, objects that use them
-// are kept until the next generation is in use.
+// fitting returns the outputs of a generation, unless they may not belong to the present source. Then, objects that
+// use them are kept until the next generation is in use.
 func (g *stepper) fitting(w *wantedGeneration, k *generation) observation.Generated {
 	if why := w.unfit(k); why != "" && rulesFit {
 		return observation.Generated{Waits: why, Keeps: true}

@@ -218,8 +218,8 @@ func placeObserved(e plan.Export, want placement, composed string, observed wire
 	return at
 }
 
-// refuseSwapped finds exports whose objects have swapped places in the input. Each of them would write its data into the
-// object of another one.
+// refuseSwapped finds exports whose objects have swapped places in the input. Each of them would write its data into
+// the object of another one.
 func refuseSwapped(placed placements) {
 	wanted := map[target]*field.Path{}
 	for i, at := range placed.at {

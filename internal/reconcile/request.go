@@ -204,8 +204,8 @@ func sameData(a, b wire.Struct) bool {
 	return proto.Equal(a.Get("data").Proto(), b.Get("data").Proto())
 }
 
-// oneVersion is what expressions wait for that read a Secret of which the request contains two versions. Crossplane calls
-// again at once. Until then, what depends on the Secret is kept: a key that is optional also waits.
+// oneVersion is what expressions wait for that read a Secret of which the request contains two versions. Crossplane
+// calls again at once. Until then, what depends on the Secret is kept: a key that is optional also waits.
 func oneVersion(secret string) error {
 	w := expression.NewWaiting(secret + " (it changed while Crossplane read it)")
 	w.Required = true

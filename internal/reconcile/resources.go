@@ -148,7 +148,8 @@ func readRecords(resources map[string]observation.Resource) map[string]*recorded
 type exportRecord struct {
 	Generators map[string]generatedFrom `json:"generators,omitempty"`
 
-	// Export is the name of the export, and Kept are the keys that only the object has, if the export took the object over.
+	// Export is the name of the export, and Kept are the keys that only the object has, if the export took the object
+	// over.
 	Export string   `json:"export,omitempty"`
 	Kept   []string `json:"keptKeys,omitempty"`
 }
@@ -163,8 +164,8 @@ type generatedFrom struct {
 	Candidate *recordedGeneration `json:"candidate,omitempty"`
 }
 
-// A recordedGeneration is a generation with a copy of a part of its state. The generation also stores it, but another client
-// can remove its annotation, or write an earlier one back.
+// A recordedGeneration is a generation with a copy of a part of its state. The generation also stores it, but another
+// client can remove its annotation, or write an earlier one back.
 type recordedGeneration struct {
 	generator.Reference
 
@@ -183,8 +184,8 @@ func readRecord(o wire.Struct) (out exportRecord, lost bool) {
 	return out, false
 }
 
-// readGenerated reads the generations in the record of an export, by generator. Those in a ConfigMap are ignored, because
-// any client could seal them.
+// readGenerated reads the generations in the record of an export, by generator. Those in a ConfigMap are ignored,
+// because any client could seal them.
 func readGenerated(o wire.Struct) map[string]generatedFrom {
 	if !isV1Secret(o) {
 		return nil

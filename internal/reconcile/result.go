@@ -28,8 +28,8 @@ type Result struct {
 
 	Revisions map[string]observation.Revision // of the observed objects, by export
 
-	// Due is the time of the next step of a generator, or now if a Secret changed while Crossplane read it, or zero. Fresh is set if this request created a
-	// credential, which must be stored only in the resource composed for it.
+	// Due is the time of the next step of a generator, or now if a Secret changed while Crossplane read it, or zero.
+	// Fresh is set if this request created a credential, which must be stored only in the resource composed for it.
 	Due   time.Time
 	Fresh bool
 

@@ -83,7 +83,8 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh, Revisions: counted,
 	}
-	out.merge(claim, unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply, placed.reply, set.reply, made.reply, authors.reply)
+	out.merge(claim, unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply,
+		placed.reply, set.reply, made.reply, authors.reply)
 	if len(req.changed) > 0 {
 		out.Due = req.Now
 	}

@@ -96,8 +96,8 @@ func (s *successor) findFree() *freeObjects {
 	return s.free
 }
 
-// tookOver returns the name of the export that took an object over. Only a sealed record says that: any client can write
-// an annotation on an object of a later step.
+// tookOver returns the name of the export that took an object over. Only a sealed record says that: any client can
+// write an annotation on an object of a later step.
 func tookOver(o wire.Struct) string {
 	rec, _ := readRecord(o)
 	return rec.Export

@@ -302,8 +302,8 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 	return nil
 }
 
-// onlyCreates reports whether all exports are ready in the next reconcile, because only their objects do not exist yet. The
-// states of all steps of the function are in the context.
+// onlyCreates reports whether all exports are ready in the next reconcile, because only their objects do not exist
+// yet. The states of all steps of the function are in the context.
 func onlyCreates(pipelineContext *structpb.Struct) bool {
 	reports := pipelineContext.GetFields()["export.fn.crossplane.io/exports"].GetStructValue().GetFields()
 	for _, report := range reports {

@@ -14,7 +14,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
-// saySkipped says how to pass the resources that the function waits for because the steps that compose them are skipped.
+// saySkipped says how to pass the resources that the function waits for because the steps that compose them are
+// skipped.
 func (r *run) saySkipped(rsp *fnv1.RunFunctionResponse) {
 	var message strings.Builder
 	for _, c := range rsp.GetConditions() {

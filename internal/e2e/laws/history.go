@@ -295,8 +295,8 @@ func (l lives) has(g Version, revision int64) (Version, bool) {
 	return Version{}, false
 }
 
-// flagged returns when the grace period of a generation began, as it or an export stored it before a revision. The later
-// time counts.
+// flagged returns when the grace period of a generation began, as it or an export stored it before a revision. The
+// later time counts.
 func (l lives) flagged(g Version, revision int64) time.Time {
 	out := g.Flagged
 	for _, versions := range l.exported {

@@ -82,10 +82,10 @@ func (c *ControlPlane) step(number int, req *fnv1.RunFunctionRequest) *fnv1.RunF
 // mostCalls is how often Crossplane calls a function whose requirements change.
 const mostCalls = 6
 
-// SettleRequirements calls the function until its requirements are stable, as Crossplane's FetchingFunctionRunner does:
-// with the context of the previous response, and with the objects that it required. The objects that the first request
-// has stay, unless the function requires others of the same name. One call is enough if the first request has all objects
-// that are required. It ends early with a fatal result.
+// SettleRequirements calls the function until its requirements are stable, as Crossplane's FetchingFunctionRunner
+// does: with the context of the previous response, and with the objects that it required. The objects that the first
+// request has stay, unless the function requires others of the same name. One call is enough if the first request has
+// all objects that are required. It ends early with a fatal result.
 func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
 	lookUp func(*fnv1.ResourceSelector) *fnv1.Resources,
 ) *fnv1.RunFunctionResponse {
@@ -210,8 +210,8 @@ func (c *ControlPlane) Compose(rsp *fnv1.RunFunctionResponse, observed map[strin
 	return nil
 }
 
-// desired returns the desired objects by their composition resource names, and their keys in the order of references. An
-// object is in the namespace of the composite, and an observed object keeps its name, whatever name is desired.
+// desired returns the desired objects by their composition resource names, and their keys in the order of references.
+// An object is in the namespace of the composite, and an observed object keeps its name, whatever name is desired.
 func (c *ControlPlane) desired(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) (objects map[string]*structpb.Struct, listed []string) {
 	objects = map[string]*structpb.Struct{}
 	for name, r := range rsp.GetDesired().GetResources() {
@@ -239,8 +239,8 @@ func (c *ControlPlane) order(of map[string]*fnv1.Resource) []string {
 // ErrModified means that an object is not as it was observed.
 var ErrModified = errors.New("has been modified")
 
-// delete deletes an observed object in the foreground: it stays with a deletionTimestamp until Collect. Crossplane updates
-// the object before, so an object that has changed since is not deleted, and the reconcile ends.
+// delete deletes an observed object in the foreground: it stays with a deletionTimestamp until Collect. Crossplane
+// updates the object before, so an object that has changed since is not deleted, and the reconcile ends.
 func (c *ControlPlane) delete(observed *structpb.Struct) error {
 	key := KeyOf(observed)
 	was := c.Stored[key]
@@ -288,9 +288,9 @@ func (c *ControlPlane) applyDesired(w Write) error {
 	return nil
 }
 
-// Apply applies an object server side and by force, as Crossplane. Keys of labels, annotations and data that other managers
-// have stay, and other fields are replaced. An unchanged object stays the same value. An error means that the object is
-// invalid.
+// Apply applies an object server side and by force, as Crossplane. Keys of labels, annotations and data that other
+// managers have stay, and other fields are replaced. An unchanged object stays the same value. An error means that
+// the object is invalid.
 func (c *ControlPlane) Apply(name string, o *structpb.Struct) error {
 	o = proto.Clone(o).(*structpb.Struct)
 	key, was := KeyOf(o), c.Stored[KeyOf(o)]

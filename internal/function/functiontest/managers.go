@@ -15,7 +15,8 @@ const (
 	kubectl  = "kubectl-annotate"
 )
 
-// managedMaps are the maps of an object whose keys have managers: any number of them. All other fields belong to Crossplane.
+// managedMaps are the maps of an object whose keys have managers: any number of them. All other fields belong to
+// Crossplane.
 var managedMaps = [][]string{{"metadata", "annotations"}, {"metadata", "labels"}, {"data"}}
 
 // A managedKey is a key of one of the maps.
@@ -119,7 +120,8 @@ func apply(was, o *structpb.Struct) {
 	all.store(o)
 }
 
-// AnnotateSecret does what kubectl annotate --overwrite does to a stored Secret: an annotation without a value is removed.
+// AnnotateSecret does what kubectl annotate --overwrite does to a stored Secret: an annotation without a value is
+// removed.
 func (c *ControlPlane) AnnotateSecret(name string, annotations map[string]string) {
 	c.T.Helper()
 	c.Edit("v1|Secret|team-a|"+name, func(o *structpb.Struct) {
