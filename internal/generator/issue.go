@@ -44,7 +44,7 @@ func (c *Certificate) Make(from From) (Outputs, error) {
 	now, issuer := from.Now, from.Issuer
 	t := c.template
 	t.NotBefore, t.NotAfter = now.Add(-skew), now.Add(c.duration)
-	random, signing := io.Reader(rand.Reader), io.Reader(rand.Reader)
+	random, signing := rand.Reader, rand.Reader
 	if seeded := from.seeded(); seeded != nil {
 		random, signing = seeded, nil // signatures without a source are deterministic
 	}

@@ -14,7 +14,7 @@ import (
 	"io"
 	"math/big"
 
-	"golang.org/x/crypto/blowfish"
+	"golang.org/x/crypto/blowfish" //nolint:staticcheck // bcrypt is built on it
 	"golang.org/x/crypto/ssh"
 )
 
@@ -48,7 +48,7 @@ func seededECDSA(source io.Reader, curve elliptic.Curve) (crypto.Signer, error) 
 		if _, err := io.ReadFull(source, scalar); err != nil {
 			return nil, fmt.Errorf("cannot read randomness: %w", err)
 		}
-		scalar[0] &= byte(1<<((curve.Params().BitSize-1)%8+1) - 1) //nolint:gosec // at most 8 bits
+		scalar[0] &= byte(1<<((curve.Params().BitSize-1)%8+1) - 1)
 		if key, err := ecdsa.ParseRawPrivateKey(curve, scalar); err == nil {
 			return key, nil
 		}

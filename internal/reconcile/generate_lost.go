@@ -9,6 +9,16 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
+// lostStates says which of the generations have lost their states.
+func lostStates(generations []*generation, r *recorded) (out []Outcome) {
+	for _, k := range generations {
+		if k.changed {
+			out = append(out, lostState(k, r))
+		}
+	}
+	return out
+}
+
 // lostState says that another client changed the state of a generation, and what follows.
 func lostState(k *generation, r *recorded) Outcome {
 	ref := k.reference()

@@ -241,9 +241,7 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 		case trust.Proven[k.id()]:
 			now := *k
 			now.Surplus = false // another client may have written it
-			if k = &now; k.changed {
-				others = append(others, lostState(k, h.record))
-			}
+			k = &now
 			out.proven = append(out.proven, k)
 		case !k.listed && unknown && a.complete(h.generator, k) && recentlyCreated(k.object, a.req.Now):
 			stale = k.object
@@ -260,7 +258,7 @@ func (a verifier) trustOne(h *history) (out *trusted, stale wire.Struct, others 
 			out.generations = append(out.generations, k)
 		}
 	}
-	return out, stale, others
+	return out, stale, append(others, lostStates(out.proven, h.record)...)
 }
 
 // unprovenOutcome warns that the composite lists an object that is not proven to be a generation.

@@ -229,10 +229,10 @@ func (s *session) lacks(text, rest string, in input, of observation.Resource, x 
 		what, instead = what+", and has no key", "add it"
 	case of.Object.Get("apiVersion").Is("v1") && of.Object.Get("kind").Is(string(object.Secret)):
 		what += ", and has " + plan.ComposedSecret
-	case writesDetails(of.Object) && plan.UIDOf(of.Object) != "" && !of.Published:
-		what += ", and its connection Secret does not exist yet"
 	case writesDetails(of.Object):
-		what, instead = what+", and has no connection details", "select a field of "+expression.PathText(expression.Resources, in.name)
+		var state string
+		state, instead = withoutDetails(in, of)
+		what += state
 	default:
 		return fmt.Sprintf("%s, and has no spec.writeConnectionSecretToRef: add it to %s in the Composition", what, in.name), about.see
 	}
@@ -244,6 +244,14 @@ func (s *session) lacks(text, rest string, in input, of observation.Resource, x 
 		return fmt.Sprintf("%s: %s, or write %s", what, instead, withDefault(text, x, null)), about.see
 	}
 	return strings.TrimSuffix(what, ", and lacks it"), about.see
+}
+
+// withoutDetails says why a resource that writes connection details has none, and what to do instead.
+func withoutDetails(in input, of observation.Resource) (state, instead string) {
+	if plan.UIDOf(of.Object) != "" && !of.Published {
+		return ", and its connection Secret does not exist yet", ""
+	}
+	return ", and has no connection details", "select a field of " + expression.PathText(expression.Resources, in.name)
 }
 
 // withDefault returns how to select the last step of a missing path if it may be missing or null.

@@ -240,10 +240,7 @@ func refuseSwapped(placed placements) {
 // An object with another composition resource name is taken over once the composite lists it. Until then it is
 // kept, so that the composite lists it.
 func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *placement, found wire.Struct) {
-	rename := "set " + e.NamePath().String() + " to another name"
-	if x := e.Metadata.NameExpr; x != nil {
-		rename = "make " + x.Source().Path + " return another name"
-	}
+	rename := toRename(e)
 	at.see = see(found)
 	if why := s.notComposed(found); why != "" {
 		at.conflict = fmt.Sprintf("%s %s %s%s", e.Kind, at, why, rename)
@@ -251,9 +248,8 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	}
 	composed := object.CompositionResourceName(found)
 	unlisted := !lists(s.object, at.target)
-	_, earlier := req.Desired[composed]
 	switch {
-	case earlier && !e.Author && !strings.HasPrefix(composed, plan.GenerationPrefix):
+	case req.stillComposes(composed) && !e.Author:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q, and an earlier step still composes it: "+
 			"remove it there", e.Kind, at, composed) // another name would move the application's object
 	case plan.IsAuthors(composed) && !e.Author: // it is deleted
@@ -276,6 +272,20 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	default:
 		at.observed, at.unlisted = found, unlisted
 	}
+}
+
+// toRename says how to give the object of an export another name.
+func toRename(e plan.Export) string {
+	if x := e.Metadata.NameExpr; x != nil {
+		return "make " + x.Source().Path + " return another name"
+	}
+	return "set " + e.NamePath().String() + " to another name"
+}
+
+// stillComposes reports whether an earlier step composes a resource that is not a generation.
+func (r *request) stillComposes(composed string) bool {
+	_, earlier := r.Desired[composed]
+	return earlier && !strings.HasPrefix(composed, plan.GenerationPrefix)
 }
 
 // notComposed returns why an object is not a composed resource of this composite, or nothing. The text ends before
