@@ -103,6 +103,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		Found:         req.RequiredResources,
 		Desired:       make(map[string]wire.Struct, len(req.Desired.Resources)),
 		Elsewhere:     map[string]bool{},
+		Later:         len(revisionsElsewhere(req.Context, p)) > 0,
 		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),

@@ -242,6 +242,9 @@ func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []s
 		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
 		State: stateOf(e, at, left, generatedState(e, ex.from), data), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
 	}
+	if ex.inputs.req.Later && !e.Author {
+		o.State[annotationStep] = stepLater
+	}
 	return o, left, reasons{failed: refuse(e, at, o)}
 }
 

@@ -37,6 +37,7 @@ type Request struct {
 	Size func() int
 
 	Elsewhere map[string]bool // the generators of other steps
+	Later     bool            // an earlier step also has exports
 	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 	Now       time.Time
 	Random    io.Reader // the source of credentials

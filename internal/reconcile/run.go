@@ -69,6 +69,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	placed := placeExports(s, p, req, exports, details.seen.generations)
 	counted := revisions(p, placed)
 	s = s.next(nil, func(o *observation.Observation) { o.Revisions = counted })
+	renames := warnOfRenames(s, p, req, details.seen, placed)
 	set, s := setEnvironment(s, p, merged)
 	before := slices.Concat(details.requirements, merged.requirements, sources.requirements, placed.requirements)
 	made, s, err := generate(s, items, req, details.seen, placed, before)
@@ -84,7 +85,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh, Revisions: counted,
 	}
 	out.merge(claim, unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply,
-		placed.reply, set.reply, made.reply, authors.reply)
+		placed.reply, renames, set.reply, made.reply, authors.reply)
 	if len(req.changed) > 0 {
 		out.Due = req.Now
 	}

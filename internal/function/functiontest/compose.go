@@ -33,7 +33,9 @@ func (c *ControlPlane) Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRespon
 		next := proto.CloneOf(req)
 		next.Desired, next.Context, next.RequiredResources = rsp.GetDesired(), rsp.GetContext(), nil
 		next.Input = Parse(c.T, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
+		before := rsp.GetResults()
 		rsp = c.step(i+1, next)
+		rsp.Results = slices.Concat(before, rsp.GetResults())
 		if t := rsp.GetMeta().GetTtl(); t != nil && (shortest == nil || t.AsDuration() < shortest.AsDuration()) {
 			shortest = t
 		}
