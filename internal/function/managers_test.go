@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
 )
 
@@ -313,6 +315,44 @@ func TestForgedTakeOver(t *testing.T) {
 			c.Wants("created", "shop-connection shop-later", "Available")
 			if c.Value("shop-later", "a") != "b" || c.Value("shop-later", "c") != "" {
 				t.Error("the object of the later step changed")
+			}
+		})
+	}
+}
+
+// The state of a resource has no seal. Whatever another client writes into it, a requested rotation ends.
+func TestEditedStateOfResource(t *testing.T) {
+	const first = "iam.example.org/v1|AccessKey|team-a|shop-key-1"
+	for name, text := range map[string]string{
+		"Failure":     `"failure":{"request":"x","generation":400000000,"at":"2026-11-21T12:00:00Z","times":6}`,
+		"NearFailure": `"failure":{"request":"x","generation":900,"at":"2026-11-21T12:00:00Z","times":6}`,
+		"Highest":     `"highest":500000000`,
+		"NearHighest": `"highest":900`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := functiontest.NewControlPlane(t, accessKey("gracePeriod: 1h", ""))
+			c.Settle()
+			c.Ready("shop-key-1", map[string]string{"key": "shop-key-1"})
+			c.Settle()
+			c.Edit(first, func(o *structpb.Struct) {
+				state := functiontest.Meta(o, "annotations", stateKey)
+				functiontest.Set(o, strings.Replace(state, `"state":{`, `"state":{`+text+",", 1), "metadata", "annotations", stateKey)
+			})
+			c.Settle()
+			for token := range 2 {
+				was := c.Value("shop-aws", "key")
+				c.Annotate(rotateKey, fmt.Sprintf("key=%d", token))
+				for range 6 {
+					c.Reconcile()
+					for _, key := range strings.Fields(c.Names())[1:] {
+						c.Ready(key, map[string]string{"key": key})
+					}
+				}
+				if c.Value("shop-aws", "key") == was || len(strings.Fields(c.Names())) != 3 {
+					t.Errorf("rotation %d: there are %s, and %s stays in use: %s", token, c.Names(), was, c.Condition())
+				}
+				c.Wait(2 * time.Hour)
+				c.Settle()
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 func (w Desired) next(have []Generation) int {
 	out := w.Used
 	for _, g := range have {
-		out = max(out, g.Number, g.Highest)
+		out = max(out, g.Number, g.Highest, g.Failure.Number) // one up to the last failure would count as abandoned
 	}
 	return out + 1
 }
@@ -86,6 +86,9 @@ func (w Desired) stopped(g Generation) (out time.Time) {
 func (w Desired) record(g Generation, abandoned []Generation, highest int, now time.Time) Generation {
 	if w.Verifies && highest > g.Number {
 		g.Highest = max(g.Highest, highest)
+	}
+	if g.Failure.At.After(now) { // a clock was ahead
+		g.Failure.At = now
 	}
 	for _, failed := range abandoned {
 		if failed.Number <= max(g.Number, g.Failure.Number) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
 func unlisted(g *generator.Generation)  { g.Unlisted = true }
@@ -498,5 +499,22 @@ func TestRecordOfAnAbandonedRotation(t *testing.T) {
 	text = strings.ReplaceAll(text, `"generation":2`, fmt.Sprintf(`"generation":%d`, 1<<40))
 	if got := generator.ReadRecord(text).Failure; got != (generator.Failure{}) {
 		t.Errorf("read %+v", got)
+	}
+}
+
+// A failure that is later than now cannot delay a rotation for longer than one that happens now.
+func TestFailureOfTheFuture(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	w := generator.Desired{Policy: v1beta1.Periodic, Interval: time.Hour, Kind: "resource", SpecHash: "s", Verifies: true, AbandonAfter: time.Minute}
+	used := generator.Generation{
+		Number: 1, Kind: "resource", Made: now.Add(-24 * time.Hour), SpecHash: "s", Adopted: true, Ready: true, Exported: true,
+		Failure: generator.Failure{Request: generator.Hash("resource", "s", "", ""), Number: 2, At: now.AddDate(900, 0, 0), Times: 1},
+	}
+	step := generator.Next(&w, []generator.Generation{used}, now)
+	if want := now.Add(limits.FirstRetry); !step.Retry.Equal(want) || !step.Keep[0].Failure.At.Equal(now) {
+		t.Errorf("Next(...): want a retry at %s, got %s, and %v", want, step.Retry, step.Keep[0].Failure)
+	}
+	if step = generator.Next(&w, step.Keep, now.Add(limits.FirstRetry)); step.Make != 3 {
+		t.Errorf("Next(...): want generation 3, got %d: a number up to that of the failure would count as abandoned", step.Make)
 	}
 }

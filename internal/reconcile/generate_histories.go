@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
@@ -253,6 +254,9 @@ func readGeneration(m *plan.Generator, name string, number int, res observation.
 	}
 	if k.changed = k.changed || k.Generator != name || k.Number != number; k.changed { // or it is the state of another one
 		k.Record = generator.Record{}
+	}
+	if !k.sealed && max(k.Highest, k.Failure.Number) > number+limits.HiddenGenerations { // exports record the real ones
+		k.Highest, k.Failure = 0, generator.Failure{}
 	}
 	k.Generator, k.Number, k.Unlisted = name, number, !listed
 	k.lost, k.madeFrom = k.Made.IsZero(), k.SpecHash
