@@ -249,13 +249,13 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	composed := object.CompositionResourceName(found)
 	unlisted := !lists(s.object, at.target)
 	switch {
+	case !unlisted && (s.isRenamed(p, req, found) || !e.Author && s.isCopied(p, req, e, at.target, found)):
+		at.observed = found // the export gets its own name again
 	case req.stillComposes(composed) && !e.Author:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q, and an earlier step still composes it: "+
 			"remove it there", e.Kind, at, composed) // another name would move the application's object
 	case plan.IsAuthors(composed) && !e.Author: // it is deleted
 		at.unknown = waitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
-	case !unlisted && s.isRenamed(p, req, found): // the export gets its own name again
-		at.observed = found
 	case req.isTaken(composed) || composed != e.Name && (e.Author || p.ExportNamed(composed)):
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s", e.Kind, at, composed, rename)
 	case req.isAnother(e, composed, at.target):
@@ -315,6 +315,15 @@ func (s *session) isRenamed(p *plan.Plan, req *request, o wire.Struct) bool {
 	composed := object.CompositionResourceName(o)
 	_, earlier := req.Desired[composed]
 	return strings.HasPrefix(composed, plan.GenerationPrefix) && !earlier && !isGeneration(p, s.composite, o)
+}
+
+// isCopied reports whether the object of an export has the composition resource name of another object only because its
+// annotation was changed. Crossplane shows only the other one. The object is that of an export if another export has the
+// name, or if it has a record of generations.
+func (s *session) isCopied(p *plan.Plan, req *request, e plan.Export, at target, o wire.Struct) bool {
+	composed := object.CompositionResourceName(o)
+	ofExport := p.ExportNamed(composed) || len(readGenerated(o)) > 0
+	return ofExport && req.isAnother(e, composed, at) && !isGeneration(p, s.composite, o)
 }
 
 // otherController describes the controller of an object that this composite does not control. A former
