@@ -100,8 +100,12 @@ var descriptor = regexp.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[
 // pull request can add a link to one.
 func ReadFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() && !descriptor.MatchString(name) {
+	switch {
+	case err != nil || info.IsDir() || descriptor.MatchString(name):
+	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file: pass the output of a command as -")
+	case info.Size() == 0: // it is empty, or one of the system, such as /proc/kmsg, whose end may never come
+		return nil, nil
 	}
 	f, err := os.Open(name) //nolint:gosec // the user names it
 	if err != nil {

@@ -30,6 +30,11 @@ func TestReadIsBounded(t *testing.T) {
 	must(os.Symlink(in("fifo.yaml"), in("link.yaml")))
 	must(os.Symlink("/dev/zero", in("device.yaml")))
 	must(os.Symlink("/dev/fd/0", in("descriptor.yaml")))
+	must(os.WriteFile(in("system.yaml"), nil, 0o600))
+	if _, err := os.Stat("/proc/self/environ"); err == nil {
+		must(os.Remove(in("system.yaml")))
+		must(os.Symlink("/proc/self/environ", in("system.yaml"))) // with NULs, which are not YAML
+	}
 	must(os.WriteFile(in("right.yaml"), []byte("a: b\n"), 0o600))
 	must(os.Symlink(in("right.yaml"), in("right-link.yaml")))
 	must(os.WriteFile(in("large.yaml"), nil, 0o600))
@@ -55,6 +60,7 @@ func TestReadIsBounded(t *testing.T) {
 		"LinkToFIFO": {"a link to it", in("link.yaml"), irregular, nil},
 		"Device":     {"it never ends", in("device.yaml"), irregular, nil},
 		"Descriptor": {"a file of the repository never stands for standard input", in("descriptor.yaml"), irregular, nil},
+		"System":     {"it says that it is empty, and can be without an end", in("system.yaml"), "", nil},
 		"Large":      {"one more byte", in("large.yaml"), ": it has more than 67108864 bytes", nil},
 		"LargeStdin": {"a stream without an end", Stdin, ": it has more than 67108864 bytes", endless{}},
 		"Many":       {"each document takes time", in("many.yaml"), ": it has 100001 documents, over the limit of 100000", nil},
