@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
 // Other field managers add annotations to our objects, edit ours, remove them, and write earlier ones back. Server-side apply
@@ -318,6 +320,23 @@ func TestForgedTakeOver(t *testing.T) {
 				t.Error("the object of the later step changed")
 			}
 		})
+	}
+}
+
+// The data of a ConfigMap is no key: any client can compute the seal of its record.
+func TestForgedTakeOverOfConfigMap(t *testing.T) {
+	c := functiontest.NewControlPlane(t, "secrets: []")
+	c.Later = []string{`configMaps: [{name: later, data: [{key: a, value: "'b'"}]}]`}
+	c.Settle()
+	record := generator.Seal(generator.AnnotationRecord, generator.Outputs{"a": sensitive.FromString("b")}, `{"export":"connection"}`)
+	c.Edit("v1|ConfigMap|team-a|shop-later", func(o *structpb.Struct) {
+		functiontest.Set(o, record, "metadata", "annotations", recordKey)
+	})
+	c.SetInput(`configMaps: [{name: connection, data: [{key: c, value: "'d'"}]}]`)
+	c.Settle()
+	c.Wants("created", "shop-connection shop-later", "Available")
+	if got := c.Object("ConfigMap", "shop-later").GetFields()["data"].GetStructValue().AsMap(); got["a"] != "b" || len(got) != 1 {
+		t.Errorf("the object of the later step changed: %v", got)
 	}
 }
 

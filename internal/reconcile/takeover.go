@@ -96,9 +96,12 @@ func (s *successor) findFree() *freeObjects {
 	return s.free
 }
 
-// tookOver returns the name of the export that took an object over. Only a sealed record says that: any client can
-// write an annotation on an object of a later step.
+// tookOver returns the name of the export that took a Secret over. Only a sealed record says that: any client can write an
+// annotation on an object of a later step, and could seal the record of a ConfigMap.
 func tookOver(o wire.Struct) string {
+	if !isV1Secret(o) {
+		return ""
+	}
 	rec, _ := readRecord(o)
 	return rec.Export
 }
