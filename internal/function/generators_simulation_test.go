@@ -40,7 +40,7 @@ import (
 // simulations of the test, unless SIM_HISTORIES is another number.
 const (
 	simulations      = 500
-	shortSimulations = 50
+	shortSimulations = 30
 	simulationShards = 4
 	simulationEvents = 30
 )

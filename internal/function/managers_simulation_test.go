@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 
 // managedHistories of the test, unless SIM_HISTORIES is another number.
@@ -190,13 +191,7 @@ func (s *managedSimulation) end() {
 // TestManagedSimulation looks for a history with another field manager in which a value is lost, a grace period ends early,
 // or a rotation does not end.
 func TestManagedSimulation(t *testing.T) {
-	n := uint64(managedHistories)
-	if text := os.Getenv("SIM_HISTORIES"); text != "" {
-		var err error
-		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := proof.Count("SIM_HISTORIES", managedHistories/5, managedHistories)
 	first, _ := strconv.ParseUint(os.Getenv("SIM_FIRST"), 10, 64)
 	for seed := first; seed < first+n; seed++ {
 		input := fmt.Sprintf("generators: [{name: admin, gracePeriod: 10m, password: {length: 20}, %s}]", managedInputs[seed%3]) +

@@ -26,7 +26,7 @@ import (
 // take about half a minute of one processor.
 const (
 	histories      = 100_000
-	shortHistories = 5_000
+	shortHistories = 2_500
 	shards         = 8
 )
 
