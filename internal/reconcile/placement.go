@@ -249,7 +249,7 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	composed := object.CompositionResourceName(found)
 	unlisted := !lists(s.object, at.target)
 	switch {
-	case !unlisted && (s.isRenamed(p, req, found) || !e.Author && s.isCopied(p, req, e, at.target, found)):
+	case !unlisted && s.hasAnotherName(p, req, e, at.target, found):
 		at.observed = found // the export gets its own name again
 	case req.stillComposes(composed) && !e.Author:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q, and an earlier step still composes it: "+
@@ -272,6 +272,12 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 	default:
 		at.observed, at.unlisted = found, unlisted
 	}
+}
+
+// hasAnotherName reports whether an object of an export has the composition resource name of another object only because
+// its annotation was changed.
+func (s *session) hasAnotherName(p *plan.Plan, req *request, e plan.Export, at target, found wire.Struct) bool {
+	return s.isRenamed(p, req, found) || !e.Author && s.isCopied(p, req, e, at, found)
 }
 
 // toRename says how to give the object of an export another name.

@@ -35,8 +35,9 @@ func warnOfRenames(s *session, p *plan.Plan, req *request, seen composedResource
 			continue
 		}
 		_, kind, ns, name := object.Identity(o)
-		var paths []string
-		for _, i := range placed.successors(composed, object.Kind(kind)) {
+		successors := placed.successors(composed, object.Kind(kind))
+		paths := make([]string, 0, len(successors))
+		for _, i := range successors {
 			out.warnOfGenerators(p, placed.exports[i], placed.at[i], o)
 			paths = append(paths, placed.exports[i].NamePath().String())
 		}
