@@ -117,8 +117,8 @@ var deletions = []deletionRow{
 		editsGeneration,
 	},
 	{
-		"annotation", "the annotations of a generation",
-		"The function restores them. The generation in use and the exported values stay.",
+		"annotation", "the annotation `generator-state` of a generation",
+		"The next reconcile restores it from what the exports recorded. The generation in use and the exported values stay.",
 		editsAnnotations,
 	},
 }

@@ -40,7 +40,7 @@ var describes = map[string]struct {
 		func(ctx context.Context, s scenario) error { return first(s.composes(ctx, exportsLogin)) },
 		[]string{
 			`Secret "connection" (NS/app-connection) is not created: `,
-			`key "user" waits for secrets.db.username (Database app-db exists, and has no connection details); `,
+			`key "user" waits for secrets.db.username (Database app-db exists, and its connection Secret does not exist yet); `,
 			`key "pass" waits for secrets.db.password; `,
 		},
 		"Write Connection Secret To Ref:",
