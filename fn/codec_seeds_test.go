@@ -72,7 +72,7 @@ func codecSeeds(t testing.TB) [][]byte {
 		}
 		out = append(out, sent)
 	}
-	return proof.Part(out, 6)
+	return proof.Part(out, 9)
 }
 
 // codecSeedsOfGenerators returns requests in which generations rotate, and in which a generator is removed.
