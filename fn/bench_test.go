@@ -166,8 +166,7 @@ func benchRequests(b *testing.B) []benchRequest {
 	}
 }
 
-// benchRequestOf returns the request of the second call of a reconcile, or of any later reconcile: all
-// objects are created and observed.
+// benchRequestOf returns the request of a reconcile in which all objects exist.
 func benchRequestOf(b *testing.B, state benchState) []byte {
 	b.Helper()
 	req := functiontest.Request(b, functiontest.ObservedDatabase+benchInput)
@@ -181,12 +180,13 @@ func benchRequestOf(b *testing.B, state benchState) []byte {
 		req.Observed.Resources[name] = filled(2 << 10)
 		req.Desired.Resources[name] = req.GetObserved().GetResources()[name]
 	}
-	rsp := functiontest.Reconcile(b, functiontest.New(b), req, nil)
-	for name, r := range rsp.GetDesired().GetResources() {
+	f := functiontest.New(b)
+	for name, r := range functiontest.Reconcile(b, f, req, nil).GetDesired().GetResources() {
 		if _, ok := req.GetDesired().GetResources()[name]; !ok {
 			req.Observed.Resources[name] = &fnv1.Resource{Resource: r.GetResource()}
 		}
 	}
+	rsp := functiontest.Reconcile(b, f, req, nil)
 	buf, err := proto.Marshal(req)
 	if err != nil {
 		b.Fatal(err)
