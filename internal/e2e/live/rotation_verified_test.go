@@ -142,6 +142,8 @@ type rejection struct {
 //
 // LIVE_ROTATIONS is the number of rotations of each composite, and LIVE_DELAY the seconds until the database accepts.
 func TestVerifiedRotation(t *testing.T) {
+	t.Parallel()
+
 	times, delay := int(setting(t, "LIVE_ROTATIONS", 2)), time.Duration(setting(t, "LIVE_DELAY", 4))*time.Second
 
 	if err := stage(); err != nil {

@@ -42,6 +42,8 @@ spec:
 // TestSequencer removes exported and generated objects from the desired state in a later step. While they do not exist,
 // the composite is not ready, and after a minute the condition names both causes. Then, the step lets them pass.
 func TestSequencer(t *testing.T) {
+	t.Parallel()
+
 	if err := stage(); err != nil {
 		t.Fatal(err)
 	}
