@@ -290,7 +290,7 @@ func judgeObject(t *testing.T, kind, name string, keys map[string]bool, o, obser
 		case "name", "namespace":
 		case "labels", "annotations":
 			for k := range v.GetStructValue().GetFields() {
-				reserved := strings.HasPrefix(k, "export.fn.crossplane.io/") && k != "export.fn.crossplane.io/revision"
+				reserved := strings.HasPrefix(k, "export.fn.crossplane.io/") && k != "export.fn.crossplane.io/revision" && k != "export.fn.crossplane.io/export-state"
 				if reserved || slices.Contains(reservedKeys[field], k) {
 					t.Errorf("%s %q has %s %q, by which it would be taken for another", kind, name, field, k)
 				}

@@ -175,6 +175,23 @@ func (x *authorsExporter) conflict(e plan.Export, at *placement) string {
 	return m.where
 }
 
+// isOfAuthor reports whether an object has the record of an author's entry, or no UID, as in a file. Any client can change the
+// composition resource name of an object of a later step, but only who knows its data can seal a record.
+func isOfAuthor(e plan.Export, o wire.Struct) bool {
+	rec, _ := readRecord(o)
+	return rec.Export == e.Name || plan.UIDOf(o) == ""
+}
+
+// ofAnother returns why the observed object of an author's entry may be that of a later step, or nothing. An object
+// whose data stay as they are can be the author's: its record was removed.
+func ofAnother(e plan.Export, at placement, o *object.Object) string {
+	if !e.Author || !at.observed.Exists() || isOfAuthor(e, at.observed) || !changesOwn(e, at, o.Data) {
+		return ""
+	}
+	return fmt.Sprintf("%s %s is not proven to be the object of this entry, and has other data: delete it, or, if "+
+		"another step composes it, correct its annotation crossplane.io/composition-resource-name", e.Kind, at)
+}
+
 // keepUnclear keeps the objects that may still be listed in a list that cannot be read.
 func (x *authorsExporter) keepUnclear(wanted *plan.Authored) (out []Object) {
 	for _, composed := range plan.SortedKeys(x.observed) {

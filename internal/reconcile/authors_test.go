@@ -473,7 +473,7 @@ desired:
 		},
 		"RenamedByOthers": {
 			reason: "another client changed the annotation of the author's object: the object gets its own name again",
-			objects: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team, annotations: {crossplane.io/composition-resource-name: generated/x/1}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}}]
+			objects: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team, uid: a1, annotations: {crossplane.io/composition-resource-name: generated/x/1, export.fn.crossplane.io/export-state: '{"export":"fromComposite/Secret/a"}'}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}, data: {k: b2xk}}]
 composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: a}]},
   operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}]}}}`,
 			want: []string{"Available Secret team/a {data: {k: v}}"},

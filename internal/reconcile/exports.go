@@ -152,13 +152,7 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 		out.State = Held
 		return out
 	case at.conflict != "":
-		out := keep(e, at)
-		if at.mayBeForged(e) {
-			out.Desired = nil
-		}
-		message := fmt.Sprintf("%s: %s", e, at.conflict)
-		out.Outcome = Outcome{State: Conflict, Message: message, See: at.see, Warn: true, Wrong: true}
-		return out
+		return inConflict(e, at)
 	case len(e.Faults) > 0:
 		return hold(e, at, reasons{failed: e.Faults})
 	case !at.unknown.empty():
@@ -167,6 +161,13 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 	o, left, why := ex.make(e, at)
 	if !why.empty() {
 		return hold(e, at, why)
+	}
+	if at.conflict = ofAnother(e, at, o); at.conflict != "" {
+		at.see = see(at.observed)
+		return inConflict(e, at)
+	}
+	if failed := refuse(e, at, o); len(failed) > 0 {
+		return hold(e, at, reasons{failed: failed})
 	}
 	out := Object{
 		Outcome: taken(e, at, left), Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct},
@@ -179,6 +180,16 @@ func (ex exporter) decide(e plan.Export, at placement) Object {
 		out.footprint.bytes += o.Bytes()
 	}
 	out.footprint.keep = func(why string) Object { return hold(e, at, reasons{failed: []string{why}}) }
+	return out
+}
+
+func inConflict(e plan.Export, at placement) Object {
+	out := keep(e, at)
+	if at.mayBeForged(e) {
+		out.Desired = nil
+	}
+	message := fmt.Sprintf("%s: %s", e, at.conflict)
+	out.Outcome = Outcome{State: Conflict, Message: message, See: at.see, Warn: true, Wrong: true}
 	return out
 }
 
@@ -245,7 +256,7 @@ func (ex exporter) make(e plan.Export, at placement) (o *object.Object, left []s
 	if ex.inputs.req.Later && !e.Author {
 		o.State[annotationStep] = stepLater
 	}
-	return o, left, reasons{failed: refuse(e, at, o)}
+	return o, left, reasons{}
 }
 
 // texts returns the labels, or annotations, of an export: the literal ones, those that one expression
@@ -307,7 +318,7 @@ func stateOf(
 ) map[string]string {
 	out := map[string]string{annotationRevision: strconv.FormatInt(nextRevision(e, at, data), 10)}
 	rec := exportRecord{Generators: generated}
-	if at.isTakenOver(e) {
+	if at.isTakenOver(e) || e.Author {
 		rec.Export, rec.Kept = e.Name, left
 	}
 	if len(generated) > 0 || rec.Export != "" {

@@ -275,9 +275,12 @@ func (s *session) checkFound(p *plan.Plan, req *request, e plan.Export, at *plac
 }
 
 // hasAnotherName reports whether an object of an export has the composition resource name of another object only because
-// its annotation was changed.
+// its annotation was changed. At the place of an author's entry, it may be the object of a later step.
 func (s *session) hasAnotherName(p *plan.Plan, req *request, e plan.Export, at target, found wire.Struct) bool {
-	return s.isRenamed(p, req, found) || !e.Author && s.isCopied(p, req, e, at, found)
+	if e.Author {
+		return isOfAuthor(e, found) && s.isRenamed(p, req, found)
+	}
+	return s.isRenamed(p, req, found) || s.isCopied(p, req, e, at, found)
 }
 
 // toRename says how to give the object of an export another name.

@@ -148,8 +148,8 @@ func readRecords(resources map[string]observation.Resource) map[string]*recorded
 type exportRecord struct {
 	Generators map[string]generatedFrom `json:"generators,omitempty"`
 
-	// Export is the name of the export, and Kept are the keys that only the object has, if the export took the object
-	// over.
+	// Export is the name of the export if the export took the object over, or if it is that of a composite author. Kept
+	// are the keys that only an object has that was taken over.
 	Export string   `json:"export,omitempty"`
 	Kept   []string `json:"keptKeys,omitempty"`
 }

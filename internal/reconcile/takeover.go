@@ -284,6 +284,9 @@ func (at *placement) mayBeForged(e plan.Export) bool {
 	if !at.unlisted {
 		return false
 	}
+	if e.Author {
+		return !isOfAuthor(e, at.observed)
+	}
 	has := func(annotation string) bool {
 		return plan.MetadataOf(at.observed).At("annotations", annotation).Exists()
 	}

@@ -69,7 +69,7 @@ func TestResponsesFit(t *testing.T) {
 			req: asks(t, functiontest.FitRequest(t, functiontest.FitInput(3, fitAuthors), 800_000),
 				"{secretExpressions: [{name: theirs, key: k, value: secret.large}]}"),
 			made: []string{"e00", "e01", "e02"},
-			held: []string{`Secret "theirs" is not created: with its 1066`},
+			held: []string{`Secret "theirs" is not created: with its 1067`},
 		},
 		"SmallerAuthor": {
 			reason: "an author's object is held before a larger one of the Composition",
