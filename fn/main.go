@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/cli/serve"
 	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/function"
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/metrics"
 )
 
@@ -79,7 +79,7 @@ func functionAt(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, 
 	f, err := function.New(logging.NewNopLogger(), nil)
 	if err == nil && !at.IsZero() {
 		f.Now = func() time.Time { return at }
-		f.Entropy = func() io.Reader { return generator.Seeded{Reader: rand.NewChaCha8(seed)} }
+		f.Entropy = func() io.Reader { return credential.Seeded{Reader: rand.NewChaCha8(seed)} }
 	}
 	return f, err
 }

@@ -16,8 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/function"
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -30,8 +31,8 @@ func TestNewerState(t *testing.T) {
 		t.Fatal(err)
 	}
 	newer := strings.NewReplacer(
-		`"adopted":true`, `"adopted":true,"future":[{"a":1}]`,
-		`{"admin":{"generation":1,`, `{"admin":{"generation":1,"future":"x",`,
+		`"stage":"current"`, `"stage":"current","future":[{"a":1}]`,
+		`{"admin":{"holds":`, `{"admin":{"future":"x","holds":`,
 		"    export.fn.crossplane.io/generator-state:", "    export.fn.crossplane.io/future: x\n    export.fn.crossplane.io/generator-state:",
 	).Replace(string(was))
 	var documents []string
@@ -67,7 +68,7 @@ func sealed(t *testing.T, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outputs := generator.Outputs{}
+	outputs := credential.Outputs{}
 	for k, v := range data {
 		b, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
@@ -78,7 +79,7 @@ func sealed(t *testing.T, text string) string {
 	return regexp.MustCompile(`(\S+): '(\{.*),"seal":"\w+"\}'`).ReplaceAllStringFunc(text, func(line string) string {
 		annotation, state, _ := strings.Cut(line, ": ")
 		body, _, _ := strings.Cut(strings.Trim(state, "'"), `,"seal"`)
-		return annotation + ": '" + generator.Seal(annotation, outputs, body+"}") + "'"
+		return annotation + ": '" + seal.Add(annotation, outputs, body+"}") + "'"
 	})
 }
 

@@ -7,9 +7,10 @@ import (
 
 	// The result of a test is cached as long as what it imports stays the same.
 	_ "github.com/crossplane-contrib/function-export/internal/collect"
-	_ "github.com/crossplane-contrib/function-export/internal/generator"
+	_ "github.com/crossplane-contrib/function-export/internal/credential"
 	_ "github.com/crossplane-contrib/function-export/internal/observation"
 	_ "github.com/crossplane-contrib/function-export/internal/rewrite"
+	_ "github.com/crossplane-contrib/function-export/internal/rotation"
 )
 
 // Kubernetes' typed API is large, and every object of it registers itself at start. The
@@ -25,7 +26,7 @@ func TestFootprint(t *testing.T) {
 		"object":      append(machinery, typed...),
 		"observation": append(machinery, typed...),
 		"wire":        append(machinery, typed...),
-		"generator":   typed, // its specification is a field of the input, which is a typed object
+		"credential":  typed, // a section of the input is a typed object
 	} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+dir).Output()
 		if err != nil {

@@ -23,7 +23,7 @@ type imports struct{ own, other string }
 // The map. A package that is not on it fails the test.
 var mayImport = map[string]imports{
 	"fn": {
-		own:   "cli/check cli/completions cli/explain cli/help cli/migrate cli/render cli/serve cli/terminal function generator metrics",
+		own:   "cli/check cli/completions cli/explain cli/help cli/migrate cli/render cli/serve cli/terminal credential function metrics",
 		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go",
 	},
 	"internal/cli/check": {
@@ -39,7 +39,7 @@ var mayImport = map[string]imports{
 	"internal/cli/help":    {own: "cli/terminal", other: "github.com/alecthomas/kong"},
 	"internal/cli/migrate": {own: "cli/files cli/terminal expression migrate", other: "github.com/alecthomas/kong"},
 	"internal/cli/render": {
-		own: "input/v1beta1 cli/files cli/terminal composition decode diagnostic expression generator observation plan reconcile schema",
+		own: "input/v1beta1 cli/files cli/terminal advice composition decode diagnostic expression observation plan reconcile rotation schema seal",
 		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go github.com/google/uuid " +
 			"google.golang.org/protobuf k8s.io/apimachinery sigs.k8s.io/yaml",
 	},
@@ -58,7 +58,7 @@ var mayImport = map[string]imports{
 		other: "github.com/crossplane/function-sdk-go google.golang.org/grpc/status google.golang.org/protobuf",
 	},
 	"internal/function/functiontest": { // for tests
-		own: "function generator sensitive wire",
+		own: "credential function rotation seal sensitive wire",
 		other: "flag os github.com/crossplane/crossplane-runtime/v2/pkg/logging github.com/crossplane/function-sdk-go " +
 			"github.com/google/go-cmp google.golang.org/grpc/encoding google.golang.org/grpc/mem google.golang.org/protobuf " +
 			"sigs.k8s.io/yaml",
@@ -66,9 +66,11 @@ var mayImport = map[string]imports{
 	"internal/metrics":     {other: "github.com/prometheus/client_golang"},
 	"input":                {},
 	"input/v1beta1":        {other: "k8s.io/apimachinery"},
+	"internal/lifecycle":   {},
 	"internal/limits":      {},
 	"internal/diagnostic":  {},
 	"internal/definition":  {own: "diagnostic", other: "github.com/google/cel-go google.golang.org/protobuf/types"},
+	"internal/advice":      {own: "expression suggest"},
 	"internal/budget":      {own: "limits"},
 	"internal/suggest":     {},
 	"internal/pem":         {own: "limits"},
@@ -120,16 +122,18 @@ var mayImport = map[string]imports{
 		other: "github.com/crossplane/crossplane-runtime google.golang.org/protobuf/types " +
 			"google.golang.org/protobuf/encoding/protojson k8s.io/apimachinery",
 	},
-	"internal/generator": {
+	"internal/seal":     {own: "credential object sensitive"},
+	"internal/rotation": {own: "input/v1beta1 limits object", other: "github.com/robfig/cron/v3"},
+	"internal/credential": { // which knows nothing of generations
 		own: "input/v1beta1 limits object pem sensitive",
 		other: "github.com/google/uuid github.com/pavlo-v-chernykh/keystore-go/v4 " +
-			"github.com/robfig/cron/v3 golang.org/x/crypto/bcrypt golang.org/x/crypto/blowfish golang.org/x/crypto/ssh " +
+			"golang.org/x/crypto/bcrypt golang.org/x/crypto/blowfish golang.org/x/crypto/ssh " +
 			"k8s.io/apimachinery k8s.io/utils/ptr software.sslmate.com/src/go-pkcs12",
 	},
 	"internal/collect": {own: "expression limits object sensitive"},
 	"internal/rewrite": {own: "budget diagnostic limits sensitive suggest"},
 	"internal/plan": {
-		own: "input/v1beta1 budget definition diagnostic environment expression generator limits object observation " +
+		own: "input/v1beta1 budget credential definition diagnostic environment expression rotation limits object observation " +
 			"rewrite schema suggest wire",
 		other: "github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath google.golang.org/protobuf/types/known/structpb " +
 			"k8s.io/apimachinery k8s.io/utils/lru",
@@ -139,13 +143,13 @@ var mayImport = map[string]imports{
 		other: "google.golang.org/protobuf sigs.k8s.io/yaml",
 	},
 	"internal/inspect": {
-		own: "input/v1beta1 budget diagnostic environment expression limits object plan schema suggest wire",
+		own: "input/v1beta1 advice budget diagnostic environment expression limits object plan schema suggest wire",
 		other: "github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath github.com/google/cel-go/common/types " +
 			"google.golang.org/protobuf/types/known/structpb k8s.io/apimachinery",
 	},
 	"internal/reconcile": {
-		own: "input/v1beta1 budget collect diagnostic environment expression generator inspect limits object observation " +
-			"plan rewrite sensitive suggest wire",
+		own: "input/v1beta1 advice budget collect credential diagnostic environment expression inspect lifecycle limits object " +
+			"observation plan rewrite rotation seal sensitive suggest wire",
 		other: "github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/apimachinery",
 	},
 	"internal/pages": {other: "os"}, // for tests

@@ -75,7 +75,7 @@ func (w waiting) String() string {
 func New(n int, lastWins bool) *Collection {
 	return &Collection{
 		data: make(map[string]sensitive.Bytes, n), writers: make(map[string]writer, n),
-		lastWins: lastWins, left: object.MaxDataBytes, grouped: map[string]int{},
+		lastWins: lastWins, left: object.MaxDataBytes,
 	}
 }
 
@@ -219,6 +219,9 @@ func (c *Collection) wait(e Entry, inputs ...string) {
 	i, ok := c.grouped[missing]
 	if !ok {
 		i, c.waiting = len(c.waiting), append(c.waiting, waiting{inputs: inputs})
+		if c.grouped == nil {
+			c.grouped = map[string]int{}
+		}
 		c.grouped[missing] = i
 	}
 	if w := &c.waiting[i]; len(w.entries) == 0 || w.entries[len(w.entries)-1] != name {

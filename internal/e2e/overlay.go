@@ -8,9 +8,6 @@ import (
 	"path/filepath"
 )
 
-// Faults is the variant of the function that breaks the rule which FUNCTION_EXPORT_FAULT names.
-const Faults = "faults"
-
 // Clocks is the variant of the function whose clock is wrong by the offset in the file that FUNCTION_EXPORT_CLOCK names.
 const Clocks = "clocks"
 

@@ -111,25 +111,26 @@ func (x *Expression) classifyNode(vars cel.Activation, p *program, err *types.Er
 // exist.
 func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing bool) error {
 	var failed error
-	absent, all := make([]string, 0, len(x.byNode[id])), make([]string, 0, len(x.byNode[id]))
+	var needed, optional []string // of the absent paths
+	all := make([]string, 0, len(x.byNode[id]))
 	for _, i := range x.byNode[id] {
 		r := x.references[i].in(vars)
 		all = append(all, x.name(r))
-		switch n, _, end := walk(vars, r); end {
-		case endAbsent:
-			absent = append(absent, x.name(r.upTo(n+1)))
-		case endScalar:
+		switch n, _, end := walk(vars, r); {
+		case end == endScalar:
 			failed = x.failedAt(id, x.belowScalar(vars, r, n))
-		case endPresent, endUnknown:
+		case end != endAbsent:
+		case x.mayLack[x.name(x.references[i].upTo(n+1))]:
+			optional = append(optional, x.name(r.upTo(n+1)))
+		default:
+			needed = append(needed, x.name(r.upTo(n+1)))
 		}
 	}
 	switch {
-	case len(absent) > 0:
-		lenient := x.lenient(vars)
-		if some := slices.DeleteFunc(slices.Clone(absent), func(s string) bool { return lenient[s] }); len(some) > 0 {
-			absent = some // the others are in branches that are not evaluated
-		}
-		return NewWaiting(append(x.absent(vars), absent...)...)
+	case len(needed) > 0: // the optional ones are in branches that are not evaluated
+		return NewWaiting(append(x.absent(vars), needed...)...)
+	case len(optional) > 0:
+		return NewWaiting(append(x.absent(vars), optional...)...)
 	case failed != nil:
 		return failed
 	case missing && len(all) > 0:
@@ -157,7 +158,7 @@ func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
 	for _, r := range x.references {
 		r = r.in(vars)
 		root, ok := vars.ResolveName(r.Variable)
-		if ok && ids[r.node] && !r.presence && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
+		if ok && ids[r.node] && !r.tested && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
 			out = append(out, x.name(r))
 		}
 	}
@@ -216,7 +217,7 @@ func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
 	}
 	for _, r := range x.references {
 		r = r.in(vars)
-		if n, _, end := walk(vars, r); (ids[r.node] || !r.branch) && end == endAbsent && n < r.required() {
+		if n, _, end := walk(vars, r); (ids[r.node] || !r.branch) && end == endAbsent && n < r.must {
 			return x.name(r.upTo(n + 1))
 		}
 	}
@@ -226,18 +227,6 @@ func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
 func isList(v ref.Val) bool {
 	_, ok := v.(traits.Lister)
 	return ok
-}
-
-// lenient returns the paths that some part of the expression reads as optional. Without data, computed indices have no
-// names.
-func (x *Expression) lenient(vars cel.Activation) map[string]bool {
-	out := map[string]bool{}
-	for _, r := range x.references {
-		if !r.strict() {
-			out[x.name(r.in(vars))] = true
-		}
-	}
-	return out
 }
 
 // absent returns the paths of [Expression.Absent] as text.
@@ -250,16 +239,14 @@ func (x *Expression) absent(vars cel.Activation) []string {
 	return names
 }
 
-// Absent returns the paths that are certainly missing, each up to the missing step. The expression
-// always reads these paths, and no part of it reads them as optional.
+// Absent returns the required paths that are missing, each up to the missing step.
 func (x *Expression) Absent(vars cel.Activation) []Reference {
-	lenient := x.lenient(vars)
 	var out []Reference
 	for _, r := range x.references {
-		r = r.in(vars)
-		if !r.strict() || r.branch || lenient[x.name(r)] {
+		if r.Need != Required {
 			continue
 		}
+		r = r.in(vars)
 		if n, _, end := walk(vars, r); end == endAbsent {
 			out = append(out, r.upTo(n+1))
 		}

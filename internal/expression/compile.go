@@ -80,6 +80,7 @@ type Expression struct {
 	ast        *ast.AST // of checked
 	references []Reference
 	byNode     map[int64][]int // node id -> indices of the references that its value may be
+	mayLack    map[string]bool // the paths that some part of the expression reads as optional
 	programs   sync.Pool       // of *program
 }
 
@@ -185,8 +186,9 @@ func (s Source) wrongAt(line, column int, message string) *diagnostic.Diagnostic
 
 // expression returns an expression that has no program yet.
 func (e *Environment) expression(s Source, checked *cel.Ast) *Expression {
-	x := &Expression{source: s, env: e, checked: checked, ast: checked.NativeRep(), byNode: map[int64][]int{}}
-	x.references = findReferences(x.ast)
+	x := &Expression{source: s, env: e, checked: checked, ast: checked.NativeRep()}
+	x.references, x.byNode, x.mayLack = findReferences(x.ast), map[int64][]int{}, map[string]bool{}
+	x.needs()
 	for i, r := range x.references {
 		x.byNode[r.node] = append(x.byNode[r.node], i)
 	}

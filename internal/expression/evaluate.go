@@ -45,9 +45,9 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budge
 	}
 	start := time.Now()
 	p.nullAt = 0
-	p.fuel, p.deadline, p.gone = granted, start.Add(left), ctx.Err
+	p.fuel, p.deadline, p.ctx = granted, start.Add(left), ctx
 	defer func() { // including the time to explain a failure
-		p.gone = nil
+		p.ctx = nil
 		b.Evaluated(granted-max(p.fuel, 0), time.Since(start))
 	}()
 	v, err := x.run(ctx, vars, p)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 )
 
@@ -35,10 +34,7 @@ type Read struct {
 	// resource, self and secret stand for.
 	Text string
 
-	// Need of the expression, over all positions where it reads the input.
-	Need Need
-
-	// Branched is set if all these positions are in branches.
+	// Branched is set if all positions that read the input are in branches. The need is the strongest of theirs.
 	Branched bool
 }
 
@@ -46,74 +42,64 @@ type Read struct {
 // the source. The path that leads to an optional step, or to the field that has() tests, is a separate
 // input unless another input already requires it: without it, the expression waits.
 func (x *Expression) Reads() []Read {
-	out := &reads{lenient: x.lenient(cel.NoVars())}
+	var out reads
 	var leading []Read
 	for _, r := range x.references {
-		read := Read{Reference: r, Text: x.name(r), Branched: r.branch}
-		if r.strict() {
-			read.Need = out.needOf(read)
-		} else if l, ok := x.leading(r); ok {
+		out.add(Read{Reference: r, Text: x.name(r), Branched: r.branch})
+		if l, ok := x.leading(r); ok {
 			leading = append(leading, l)
 		}
-		out.add(read)
 	}
 	for _, l := range leading {
-		l.Need = out.needOf(l)
 		if !out.needs(l) {
 			out.add(l)
 		}
 	}
-	return out.list
+	return out
+}
+
+// ReadsBelow reports whether the expression reads an optional step directly below an input.
+func (x *Expression) ReadsBelow(input string) bool {
+	return slices.ContainsFunc(x.references, func(r Reference) bool {
+		return !r.tested && r.mayLack() && x.name(r.upTo(r.must)) == input
+	})
 }
 
 // leading returns the part of an optional reference that must exist.
 func (x *Expression) leading(r Reference) (Read, bool) {
-	n := slices.IndexFunc(r.Path, func(s Step) bool { return s.optional })
-	if n < 0 {
-		n = len(r.Path) - 1 // of has()
+	if !r.mayLack() {
+		return Read{}, false
 	}
-	r.presence = false
 	local := r.Variable == Resource || r.Variable == Self || r.Variable == Secret
 	switch {
-	case n > 0:
-		r = r.upTo(n)
-		return Read{Reference: r, Text: x.name(r), Branched: r.branch}, true
+	case r.must > 0:
+		r = r.upTo(r.must)
 	case local && x.source.From != "" && !x.source.Own:
 		r.Variable, r.Path = Resources, []Step{{Key: x.source.From}}
-		return Read{Reference: r, Text: r.text(""), Branched: r.branch}, true
+		r.must = len(r.Path)
+	default:
+		return Read{}, false
 	}
-	return Read{}, false
+	r.Need = x.needOf(r)
+	return Read{Reference: r, Text: x.name(r), Branched: r.branch}, true
 }
 
 // reads is a list of reads without duplicates.
-type reads struct {
-	list    []Read
-	lenient map[string]bool
-}
-
-func (l *reads) needOf(r Read) Need {
-	switch {
-	case !r.Branched:
-		return Required
-	case l.lenient[r.Text]:
-		return Optional // an earlier step already needs it
-	}
-	return Conditional
-}
+type reads []Read
 
 func (l *reads) add(r Read) {
-	i := slices.IndexFunc(l.list, func(o Read) bool { return o.Text == r.Text })
+	i := slices.IndexFunc(*l, func(o Read) bool { return o.Text == r.Text })
 	if i < 0 {
-		l.list = append(l.list, r)
+		*l = append(*l, r)
 		return
 	}
-	l.list[i].Need = max(l.list[i].Need, r.Need)
-	l.list[i].Branched = l.list[i].Branched && r.Branched
+	same := &(*l)[i]
+	same.Need, same.Branched = max(same.Need, r.Need), same.Branched && r.Branched
 }
 
 // needs reports whether something below r has at least the same need.
 func (l *reads) needs(r Read) bool {
-	return slices.ContainsFunc(l.list, func(o Read) bool {
+	return slices.ContainsFunc(*l, func(o Read) bool {
 		rest, below := strings.CutPrefix(o.Text, r.Text)
 		if r.Variable == Resources && len(r.Path) == 1 && !below {
 			name, _ := r.Path[0].Key.(string)

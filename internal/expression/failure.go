@@ -233,7 +233,7 @@ const forOptional = ": write ? before the last field, as in composite.spec.?host
 func (x *Expression) operandType(vars cel.Activation, o ast.Expr) *cel.Type {
 	for _, i := range x.byNode[asWritten(o).ID()] {
 		r := x.references[i]
-		if _, v, end := walk(vars, r); end == endPresent && !r.presence {
+		if _, v, end := walk(vars, r); end == endPresent && !r.tested {
 			if t, ok := v.Type().(*cel.Type); ok {
 				return t
 			}

@@ -65,7 +65,11 @@ func formatFunctions() []cel.EnvOption {
 
 // call the function. Its error contains the name of the function and the rule that was broken, but no data.
 func (f textFormat) call(name string, v ref.Val) ref.Val {
-	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, function: name})
+	n, err := native(v, &converter{left: ofResult()})
+	var unfit *notJSON
+	if errors.As(err, &unfit) {
+		return failf("%s failed: %v", name, unfit)
+	}
 	if err != nil {
 		return types.WrapErr(err)
 	}

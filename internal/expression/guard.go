@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"time"
@@ -92,7 +93,7 @@ type program struct {
 	cel.Program
 	fuel      int64
 	deadline  time.Time
-	gone      func() error // its result is not nil after the caller has cancelled the request
+	ctx       context.Context // of the request, which its caller can cancel
 	steps     uint32
 	stoppedAt int64 // the node that was refused
 	nullAt    int64 // the last failed call that had a null operand
@@ -250,7 +251,7 @@ func (p *program) spend(n int64) {
 	if p.fuel < 0 {
 		p.stop(0, overBudget)
 	}
-	if p.steps++; (n >= 512 || p.steps%64 == 0) && (time.Now().After(p.deadline) || p.gone() != nil) {
+	if p.steps++; (n >= 512 || p.steps%64 == 0) && (time.Now().After(p.deadline) || p.ctx.Err() != nil) {
 		p.stop(0, overBudget)
 	}
 }

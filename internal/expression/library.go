@@ -2,7 +2,6 @@ package expression
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -16,11 +15,9 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
 	"sigs.k8s.io/yaml"
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 
-	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 )
 
@@ -99,7 +96,7 @@ func marshal(v any) (string, error) {
 }
 
 func encodeJSON(v ref.Val) ref.Val {
-	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes})
+	n, err := native(v, &converter{left: ofResult()})
 	if err != nil {
 		return types.WrapErr(err)
 	}
@@ -168,27 +165,28 @@ func tooManyAliases(document string) bool {
 	if err := goyaml.Unmarshal([]byte(document), &v); err != nil {
 		return false // decoding fails in the same way
 	}
-	return spendYAML(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes}) != nil
+	left := ofResult()
+	return takeYAML(v, &left) != nil
 }
 
-func spendYAML(v any, c *counter) error {
+func takeYAML(v any, left *limit) error {
 	switch t := v.(type) {
 	case string:
-		return c.spend(len(t))
+		return left.take(len(t))
 	case map[any]any:
 		for k, e := range t {
-			if err := errors.Join(spendYAML(k, c), spendYAML(e, c)); err != nil {
+			if err := errors.Join(takeYAML(k, left), takeYAML(e, left)); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for _, e := range t {
-			if err := spendYAML(e, c); err != nil {
+			if err := takeYAML(e, left); err != nil {
 				return err
 			}
 		}
 	}
-	return c.spend(0)
+	return left.take(0)
 }
 
 func decodeJSON(v ref.Val) ref.Val {
@@ -235,112 +233,4 @@ func exact(v any) (any, error) {
 		}
 	}
 	return v, nil
-}
-
-// A counter limits a result while it is converted, and spends the budget for it. Without a budget it
-// spends nothing, because the call that converts has already spent its cost.
-type counter struct {
-	nodes, bytes int
-	budget       *budget.Budget
-	weigh        int    // the cost of a node in units of the budget: 1 if it is not set
-	function     string // that converts, for messages, if the result is not JSON
-}
-
-// cannot returns the error for a value that cannot be converted.
-func (c *counter) cannot(what, hint string) error {
-	if c.function == "" {
-		return &Failed{Reason: "returns " + what + ", which JSON cannot represent" + hint}
-	}
-	return &Failed{Reason: c.function + " failed: there is " + what + hint}
-}
-
-func (c *counter) spend(bytes int) error {
-	if c.budget != nil && c.budget.Spend(budget.Copied(max(1, c.weigh), bytes)) != nil {
-		return &Failed{Reason: "was stopped: " + overBudget}
-	}
-	c.nodes--
-	c.bytes -= bytes
-	if c.nodes < 0 {
-		return &Failed{Reason: fmt.Sprintf("returns more than %d values", limits.ResultNodes)}
-	}
-	if c.bytes < 0 {
-		return &Failed{Reason: fmt.Sprintf("returns more than %d bytes", limits.ResultBytes)}
-	}
-	return nil
-}
-
-// native converts a value to a Go value that encoding/json can encode.
-func native(v ref.Val, c *counter) (any, error) {
-	if err := c.spend(int(textLen(v))); err != nil {
-		return nil, err
-	}
-	switch t := v.(type) {
-	case types.String:
-		return string(t), nil
-	case types.Bytes:
-		return []byte(t), nil // base64, as in JSON of Kubernetes
-	case types.Bool:
-		return bool(t), nil
-	case types.Int:
-		return int64(t), nil
-	case types.Uint:
-		return uint64(t), nil
-	case types.Double:
-		if !isFinite(float64(t)) {
-			return nil, c.cannot("a number that is infinite or not a number", "")
-		}
-		return float64(t), nil
-	case types.Null:
-		return nil, nil //nolint:nilnil // JSON's null
-	case *types.Optional:
-		if !t.HasValue() {
-			return nil, nil //nolint:nilnil // JSON's null
-		}
-		return native(t.GetValue(), c)
-	case *types.Err:
-		return nil, t
-	case traits.Mapper:
-		return nativeMap(t, c)
-	case traits.Lister:
-		return nativeList(t, c)
-	}
-	return nil, c.cannot("a "+v.Type().TypeName(), cmp.Or(opaqueHint(typeOf(v)), stringHint))
-}
-
-func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
-
-func nativeList(l traits.Lister, c *counter) (any, error) {
-	out := make([]any, 0, min(size(l), int64(max(c.nodes, 0))))
-	for it := l.Iterator(); it.HasNext() == types.True; {
-		e, err := native(it.Next(), c)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-func nativeMap(m traits.Mapper, c *counter) (any, error) {
-	out := map[string]any{}
-	for it := m.Iterator(); it.HasNext() == types.True; {
-		k := it.Next()
-		s, ok := k.(types.String)
-		if !ok {
-			return nil, c.cannot("a map whose keys are "+k.Type().TypeName(), ": wrap them in string(...)")
-		}
-		e, ok := m.Find(k)
-		if !ok && e == nil { // otherwise it does not exist yet
-			continue
-		}
-		if err := c.spend(len(s)); err != nil {
-			return nil, err
-		}
-		n, err := native(e, c)
-		if err != nil {
-			return nil, err
-		}
-		out[string(s)] = n
-	}
-	return out, nil
 }

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +23,13 @@ type Reference struct {
 	// Path below the variable.
 	Path []Step
 
-	presence bool  // only tested, by has() or hasValue()
-	branch   bool  // only read under a condition
-	node     int64 // the outermost node of the path
+	// Need says what the expression does if the path is missing.
+	Need Need
+
+	must   int   // the number of steps without which the expression waits
+	tested bool  // has() or hasValue() tests the path, and its value is not read
+	branch bool  // only read under a condition
+	node   int64 // the outermost node of the path
 }
 
 // A Step is one step of a path.
@@ -72,20 +77,30 @@ func (t *tracer) partsOf(e ast.Expr, s *scope) []part {
 // Any reports whether the key or index is not known from the source.
 func (s Step) Any() bool { return s.Key == nil }
 
-// strict reports whether the use fails if any part of the path is absent.
-func (r Reference) strict() bool {
-	return !r.presence && !slices.ContainsFunc(r.Path, func(s Step) bool { return s.optional })
+// mayLack reports whether the expression evaluates without the last step of the path.
+func (r Reference) mayLack() bool { return r.must < len(r.Path) }
+
+// needs sets the need of each reference. A branch does not need a path that another part of the expression may lack,
+// because a test usually chooses the branch: has(a.b) ? a.b : 'none'.
+func (x *Expression) needs() {
+	for _, r := range x.references {
+		if r.mayLack() {
+			x.mayLack[x.name(r)] = true
+		}
+	}
+	for i, r := range x.references {
+		x.references[i].Need = x.needOf(r)
+	}
 }
 
-// required returns the number of steps that must exist before those that may be absent.
-func (r Reference) required() int {
-	if i := slices.IndexFunc(r.Path, func(s Step) bool { return s.optional }); i >= 0 {
-		return i
+func (x *Expression) needOf(r Reference) Need {
+	switch {
+	case r.mayLack(), r.branch && x.mayLack[x.name(r)]:
+		return Optional
+	case r.branch:
+		return Conditional
 	}
-	if r.presence {
-		return len(r.Path) - 1
-	}
-	return len(r.Path)
+	return Required
 }
 
 // text returns the reference as it is written in CEL. It uses from for the variables that refer to a
@@ -196,9 +211,17 @@ func findReferences(a *ast.AST) []Reference {
 	return t.out
 }
 
-func (t *tracer) add(p path, node int64, presence bool) {
-	branch := t.branch > 0 || p.branch
-	t.out = append(t.out, Reference{p.variable, p.steps, presence, branch, node})
+func (t *tracer) add(p path, node int64, tested bool) {
+	out := Reference{Variable: p.variable, Path: p.steps, tested: tested, branch: t.branch > 0 || p.branch, node: node}
+	out.must = slices.IndexFunc(p.steps, func(s Step) bool { return s.optional })
+	switch {
+	case out.must >= 0:
+	case tested:
+		out.must = len(p.steps) - 1
+	default:
+		out.must = len(p.steps)
+	}
+	t.out = append(t.out, out)
 }
 
 // use walks e, and records the paths of its value as used.
@@ -391,6 +414,19 @@ func PathText(variable string, keys ...string) string {
 		r.Path = append(r.Path, Step{Key: k})
 	}
 	return r.text("")
+}
+
+// firstStep is the first step of a path below a variable.
+var firstStep = regexp.MustCompile(`^(?:\.([A-Za-z_]\w*)|\['((?:[^'\\]|\\.)*)'\])`)
+
+// CutStep returns the first key of a path below a variable, as [PathText] writes it, and the path below this key. It is
+// false if the path does not begin with a key.
+func CutStep(path string) (key, rest string, ok bool) {
+	m := firstStep.FindStringSubmatch(path)
+	if m == nil {
+		return "", path, false
+	}
+	return m[1] + strings.NewReplacer(`\\`, `\`, `\'`, `'`).Replace(m[2]), path[len(m[0]):], true
 }
 
 // A Place is a position in the text of an expression. Line and Column are 0 for the whole expression.

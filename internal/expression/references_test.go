@@ -327,9 +327,15 @@ func secretObservation(t testing.TB, password string) (*observation.Observation,
 		delete(d, "password")
 	}
 	o.Resources["db"] = observation.Resource{Object: object(t, `{spec: {name: one, password: app}, name: two, db: {password: x}}`), Details: d}
-	values := map[string]ref.Val{"text": types.String("app"), "map": types.DefaultTypeAdapter.NativeToValue(map[string]string{"name": "one", "username": "app"})}
-	return o, observation.Map(func(name string) (ref.Val, bool) { v, ok := values[name]; return v, ok }, func() []string { return []string{"map", "text"} })
+	values := values{"text": types.String("app"), "map": types.DefaultTypeAdapter.NativeToValue(map[string]string{"name": "one", "username": "app"})}
+	return o, observation.Map(values)
 }
+
+// values are the variables map and text.
+type values map[string]ref.Val
+
+func (v values) Find(name string) (ref.Val, bool) { found, ok := v[name]; return found, ok }
+func (v values) Names() []string                  { return []string{"map", "text"} }
 
 // Everything else relies on this law: If the result of an expression depends on the value or on the
 // existence of a secret, a reference to the secret is found.

@@ -27,7 +27,7 @@ func (x *Expression) Text(v ref.Val, b *budget.Budget) (sensitive.Bytes, bool, e
 	if !ok {
 		return sensitive.Bytes{}, false, nil
 	}
-	text, err := x.text(v, &counter{nodes: 1, bytes: limits.ResultBytes, budget: b})
+	text, err := x.text(v, textConverter(b))
 	return text, err == nil, err
 }
 
@@ -39,7 +39,7 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	c := &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b}
+	c := textConverter(b)
 	if b.Spend(size(m)) != nil { // for sorting the keys
 		return nil, false, x.stopped()
 	}
@@ -58,7 +58,7 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 		if e, ok = present(e); !ok {
 			continue
 		}
-		if err := c.spend(len(key)); err != nil {
+		if err := c.add(len(key)); err != nil {
 			return nil, false, x.placed(err)
 		}
 		text, err := x.textOfEntry(string(key), e, c)
@@ -162,10 +162,6 @@ func (x *Expression) Labels(v ref.Val, b *budget.Budget) (map[string]string, boo
 	return out, true, nil
 }
 
-// jsonWeighs is the cost, in units of the budget, of a node that is converted to JSON: it is converted
-// twice.
-const jsonWeighs = 3
-
 // JSON returns a result as a field. It returns false for optional.none(). The value is a copy. The error
 // is a *Failed for a value that JSON cannot represent.
 func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, error) {
@@ -173,7 +169,7 @@ func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, e
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	n, err := native(v, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b, weigh: jsonWeighs})
+	n, err := native(v, jsonConverter(b))
 	if err != nil {
 		return nil, false, x.placed(err)
 	}
@@ -196,7 +192,7 @@ func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	n, err := nativeMap(m, &counter{nodes: limits.ResultNodes, bytes: limits.ResultBytes, budget: b, weigh: jsonWeighs})
+	n, err := nativeMap(m, jsonConverter(b))
 	if err != nil {
 		return nil, false, x.placed(err)
 	}
@@ -230,12 +226,12 @@ func present(v ref.Val) (ref.Val, bool) {
 	return v, true
 }
 
-func (x *Expression) text(v ref.Val, c *counter) (sensitive.Bytes, error) {
+func (x *Expression) text(v ref.Val, c *converter) (sensitive.Bytes, error) {
 	return x.textAt(v, c, x.ast.Expr(), "must return a string, but returns ")
 }
 
 // textOfEntry returns the value of a key as text.
-func (x *Expression) textOfEntry(key string, v ref.Val, c *counter) (sensitive.Bytes, error) {
+func (x *Expression) textOfEntry(key string, v ref.Val, c *converter) (sensitive.Bytes, error) {
 	node := x.entry(key)
 	if node == nil {
 		return x.textAt(v, c, x.ast.Expr(), "each value of the map must be a string, but one is ")
@@ -244,8 +240,8 @@ func (x *Expression) textOfEntry(key string, v ref.Val, c *counter) (sensitive.B
 }
 
 // textAt returns the value of a node as text. wrong is the beginning of the message for any other value.
-func (x *Expression) textAt(v ref.Val, c *counter, node ast.Expr, wrong string) (sensitive.Bytes, error) {
-	if err := c.spend(int(textLen(v))); err != nil {
+func (x *Expression) textAt(v ref.Val, c *converter, node ast.Expr, wrong string) (sensitive.Bytes, error) {
+	if err := c.add(int(textLen(v))); err != nil {
 		return sensitive.Bytes{}, x.placed(err)
 	}
 	switch t := v.(type) {
@@ -272,7 +268,7 @@ func typeOf(v ref.Val) *types.Type {
 // null returns an error that waits: an observed field that is null has no value yet. The field is the value of
 // a node.
 func (x *Expression) null(node ast.Expr) error {
-	if is := x.byNode[node.ID()]; len(is) == 1 && !x.references[is[0]].presence {
+	if is := x.byNode[node.ID()]; len(is) == 1 && !x.references[is[0]].tested {
 		return waitingForNull(x.name(x.references[is[0]]))
 	}
 	return NewWaiting("a value of " + x.source.Path + " that is null")

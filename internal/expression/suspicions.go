@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -97,7 +96,7 @@ func (x *Expression) plainPath(e ast.Expr, variables ...string) string {
 	}
 	r := x.references[refs[0]]
 	known := len(variables) == 0 || slices.Contains(variables, r.Variable)
-	if !known || !r.strict() || x.lenient(cel.NoVars())[x.name(r)] || slices.ContainsFunc(r.Path, Step.Any) {
+	if !known || x.mayLack[x.name(r)] || slices.ContainsFunc(r.Path, Step.Any) {
 		return ""
 	}
 	c, at := newScript(x.source.Text), x.ast.SourceInfo().GetStartLocation(e.ID())

@@ -216,7 +216,7 @@ func (x *Expression) checkValues(t Typing) diagnostic.List {
 				continue
 			}
 			r := x.references[refs[0]]
-			if r.presence {
+			if r.tested {
 				continue
 			}
 			if values := t.Values(r); len(values) > 0 && !slices.Contains(values, literal) {

@@ -10,8 +10,10 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
+// upTo returns the reference to the first steps of a path.
 func (r Reference) upTo(n int) Reference {
 	r.Path = r.Path[:min(n, len(r.Path))]
+	r.must, r.tested = min(r.must, len(r.Path)), r.tested && n == len(r.Path)
 	return r
 }
 

@@ -83,11 +83,11 @@ const possibleMember = "possible"
 // possibleBefore returns the resources that steps of other inputs keep only because they may take them over. If a
 // later step has them, they are its own.
 func possibleBefore(context wire.Struct, own string) map[string]bool {
-	out := map[string]bool{}
+	var out map[string]bool
 	for id, v := range context.Get(exportsKey).Struct().All() {
 		if id != own {
 			for _, name := range v.Struct().Get(possibleMember).List().All() {
-				out[name.Text()] = true
+				put(&out, name.Text(), true)
 			}
 		}
 	}

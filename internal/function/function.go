@@ -102,7 +102,6 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		},
 		Found:         req.RequiredResources,
 		Desired:       make(map[string]wire.Struct, len(req.Desired.Resources)),
-		Elsewhere:     map[string]bool{},
 		Later:         len(revisionsElsewhere(req.Context, p)) > 0,
 		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
@@ -111,7 +110,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
 	}
 	for name := range generatorsElsewhere(req.Context, id) {
-		out.Elsewhere[name] = true
+		put(&out.Elsewhere, name, true)
 	}
 	for name, r := range req.Observed.Resources {
 		out.Observation.Resources[name] = observation.Resource{Object: r.Object, Details: r.ConnectionDetails}

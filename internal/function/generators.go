@@ -20,10 +20,10 @@ const inputMember = "input"
 // generatorsElsewhere returns the generators of other inputs. A step also finds its own there when
 // Crossplane calls it again with its requirements.
 func generatorsElsewhere(context wire.Struct, own string) map[string]wire.Value {
-	out := map[string]wire.Value{}
+	var out map[string]wire.Value
 	for name, state := range context.Get(generatorsKey).Struct().All() {
 		if id := state.Struct().Get(inputMember).Text(); id != "" && id != own {
-			out[name] = state
+			put(&out, name, state)
 		}
 	}
 	return out

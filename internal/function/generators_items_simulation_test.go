@@ -192,8 +192,14 @@ func (s *itemSimulation) checkDelete(key string) {
 	if exportedValue(export, "password") == password {
 		s.T.Errorf("%s is deleted, and its value is exported", key)
 	}
-	adopted := strings.Contains(annotation(o, "generator-state"), `"adopted":true`)
-	flagged, err := time.Parse(time.RFC3339, functiontest.StateOf(o)["flaggedForGCTime"].GetStringValue())
+	adopted := wasInUse(o)
+	flag := functiontest.FlaggedOf(o)
+	for _, known := range functiontest.RecordOf(export)["users/"+item].GetStructValue().GetFields()["known"].GetListValue().GetValues() {
+		if k := known.GetStructValue().GetFields(); k["uid"].GetStringValue() == functiontest.Meta(o, "uid") && flag == "" {
+			flag = functiontest.FlagOf(k["state"].GetStructValue().GetFields())
+		}
+	}
+	flagged, err := time.Parse(time.RFC3339, flag)
 	if adopted && (err != nil || s.Now.Before(flagged.Add(time.Hour))) {
 		s.T.Errorf("%s is deleted before the end of its grace period: flagged %v", key, flagged)
 	}

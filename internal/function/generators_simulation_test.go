@@ -33,7 +33,7 @@ import (
 )
 
 // The simulation: the function itself goes through many histories of one composite, on
-// the small control plane. internal/generator's model does so with the machine alone;
+// the small control plane. internal/rotation's model does so with the stages alone;
 // here is what is around it: look-ups, annotations, exports, several generators. Each
 // history is made from its seed alone. The laws are at the end of this file.
 
@@ -690,7 +690,7 @@ func (s *simulation) attack() {
 		} else if o != nil {
 			s.logf("the record of %s is forged", name)
 			o = proto.Clone(o).(*structpb.Struct)
-			functiontest.Set(o, `{"generators":{"admin":{"generation":9,"uid":"forged"},"token":{"generation":400000000,"uid":"forged"}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
+			functiontest.Set(o, `{"generators":{"admin":{"holds":"forged","known":[{"uid":"forged","generation":9}]},"token":{"holds":"forged","known":[{"uid":"forged","generation":400000000}]}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
 			s.change(name, o)
 		}
 	default:
@@ -703,22 +703,18 @@ func (s *simulation) forgeState(key string) {
 	v := s.values[s.valueAt[key]]
 	v.stripped = true
 	o := proto.Clone(s.Stored[key]).(*structpb.Struct)
-	long := s.Now.Add(-1000 * time.Hour).UTC().Format(time.RFC3339)
+	number, _ := strconv.Atoi(s.named[key][strings.LastIndex(s.named[key], "/")+1:])
+	state := func(stage string) {
+		text := fmt.Sprintf(`{"generator":%q,"generation":%d,"state":{"stage":%q,"kind":"password","since":%q}}`,
+			v.generator, number, stage, s.Now.Add(-1000*time.Hour).UTC().Format(time.RFC3339))
+		functiontest.Set(o, text, "metadata", "annotations", functiontest.Prefix+"generator-state")
+	}
 	switch how := s.rng.IntN(5); how {
-	case 0:
+	case 0, 1:
 		v.aged = true
-		flag := fmt.Sprintf(`"state":{"flaggedForGCTime":%q,`, long)
-		functiontest.Set(o, strings.Replace(annotation(o, "generator-state"), `"state":{`, flag, 1), "metadata", "annotations", functiontest.Prefix+"generator-state")
-	case 1:
-		v.aged = true
-		number := functiontest.StateOf(o)["generation"].GetNumberValue()
-		text := fmt.Sprintf(`{"state":{"generator":%q,"generation":%v,"kind":"password","adopted":true,"flaggedForGCTime":%q}}`, v.generator, number, long)
-		functiontest.Set(o, text, "metadata", "annotations", functiontest.Prefix+"generator-state")
-	case 2:
-		functiontest.Set(o, strings.ReplaceAll(annotation(o, "generator-state"), `"adopted":true`, `"adopted":false`), "metadata", "annotations", functiontest.Prefix+"generator-state")
-	case 3:
-		text := regexp.MustCompile(`"generatedAt":"[^"]*"`).ReplaceAllString(annotation(o, "generator-state"), fmt.Sprintf(`"generatedAt":%q`, long))
-		functiontest.Set(o, text, "metadata", "annotations", functiontest.Prefix+"generator-state")
+		state(simPick(s, "previous", "abandoned", "retired"))
+	case 2, 3:
+		state(simPick(s, "pending", "current"))
 	default: // one of another kind makes Crossplane create an object, whatever is desired
 		name := simPick(s, "one", "cache", "generated/admin/7", "generated/token/1", "generated/other/1", "generated/admin/999999999")
 		v.renamed = true
@@ -827,7 +823,7 @@ func (s *simulation) own() bool {
 			did = true
 		}
 	}
-	return s.ownMoved() || did
+	return did
 }
 
 // judge an object that may be accepted: forged objects are deleted.
@@ -1082,27 +1078,37 @@ func (s *simulation) after(w functiontest.Write, was *structpb.Struct, err error
 	}
 	if export, ok := strings.CutPrefix(key, "v1|Secret|team-a|shop-"); ok && simulatedExports[export] != nil {
 		s.checkExport(export, was, o)
-		s.noteFlags(o)
+		s.noteRecords(o)
 		name = export
 	}
 	s.named[key] = name
 }
 
-// noteFlags keeps what an export records of former generations: when their grace periods began.
-func (s *simulation) noteFlags(o *structpb.Struct) {
+// noteRecords keeps what an export records of generations: which ones were in use, and when grace periods began.
+func (s *simulation) noteRecords(o *structpb.Struct) {
 	for _, record := range functiontest.RecordOf(o) {
-		for _, former := range record.GetStructValue().GetFields()["former"].GetListValue().GetValues() {
-			f := former.GetStructValue().GetFields()
-			key := strings.Join([]string{f["apiVersion"].GetStringValue(), f["kind"].GetStringValue(), f["namespace"].GetStringValue(), f["name"].GetStringValue()}, "|")
-			v, at := s.values[s.valueAt[key]], f["state"].GetStructValue().GetFields()["flaggedForGCTime"].GetStringValue()
-			if v != nil && at != "" && v.mark == "" {
-				if s.input.has(v.generator) {
-					v.wanted = s.input.grace(v.generator)
+		for _, known := range record.GetStructValue().GetFields()["known"].GetListValue().GetValues() {
+			f := known.GetStructValue().GetFields()
+			state := f["state"].GetStructValue().GetFields()
+			for key, of := range s.valueAt {
+				if v := s.values[of]; functiontest.Meta(s.Stored[key], "uid") == f["uid"].GetStringValue() {
+					stage := state["stage"].GetStringValue()
+					v.adopted = v.adopted || stage == "current" || stage == "previous"
+					s.noteFlag(v, functiontest.FlagOf(state))
 				}
-				v.mark, v.flagged, v.grace = at, s.Now, v.wanted
 			}
 		}
 	}
+}
+
+func (s *simulation) noteFlag(v *simulatedValue, at string) {
+	if at == "" || v.mark != "" {
+		return
+	}
+	if s.input.has(v.generator) {
+		v.wanted = s.input.grace(v.generator)
+	}
+	v.mark, v.flagged, v.grace = at, s.Now, v.wanted
 }
 
 var generationKey = regexp.MustCompile(`\|shop-(admin|token|widget)-(\d+)(-\w+)?$`)
@@ -1130,7 +1136,7 @@ func (s *simulation) writeGeneration(key, name string, created bool) {
 	if created {
 		value := cmp.Or(generatedValue(o), fmt.Sprintf("of-widget-%d-%s", s.UIDs, s.name("secret")))
 		if s.values[value] == nil {
-			again := strings.Contains(annotation(o, "generator-state"), `"adopted":true`)
+			again := wasInUse(o)
 			s.values[value] = &simulatedValue{generator: g, value: value, order: len(s.values) + 1, again: again, ready: !isWidget(key)}
 		}
 		s.valueAt[key] = value
@@ -1138,11 +1144,11 @@ func (s *simulation) writeGeneration(key, name string, created bool) {
 		s.logf("stored %s with value %d", key, s.values[value].order)
 	}
 	v := s.values[s.valueAt[key]]
-	v.adopted = v.adopted || strings.Contains(annotation(o, "generator-state"), `"adopted":true`)
+	v.adopted = v.adopted || wasInUse(o)
 	if s.input.has(g) {
 		v.wanted = s.input.grace(g)
 	}
-	if flag := functiontest.StateOf(o)["flaggedForGCTime"].GetStringValue(); flag != v.mark && annotation(o, "generator-state") != "" {
+	if flag := functiontest.FlaggedOf(o); flag != v.mark && annotation(o, "generator-state") != "" {
 		v.mark, v.flagged, v.grace = flag, time.Time{}, v.wanted
 		if flag != "" {
 			v.flagged = s.Now
@@ -1490,4 +1496,10 @@ func (s *simulation) checkEnd() {
 	if reason := s.Response.GetConditions()[0].GetReason(); reason != "Available" {
 		s.fail("end", "%s", s.Condition())
 	}
+}
+
+// wasInUse reports whether a generation says that it is in use or was in use.
+func wasInUse(o *structpb.Struct) bool {
+	text := annotation(o, "generator-state")
+	return strings.Contains(text, `"stage":"current"`) || strings.Contains(text, `"stage":"previous"`)
 }

@@ -7,10 +7,13 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -274,21 +277,6 @@ func TestReplayedState(t *testing.T) {
 	}
 }
 
-// Every state of the generation in use can be written back with a request for another one.
-func TestReplayedStateOfTheOneInUse(t *testing.T) {
-	c := functiontest.NewControlPlane(t, annotated("refreshPolicy: CreatedOnce"))
-	c.Reconcile()
-	first := c.AnnotationsOf("Secret", "shop-admin-1")[stateKey].GetStringValue()
-	c.Settle()
-	c.AnnotateSecret("shop-admin-1", map[string]string{stateKey: first})
-	c.Annotate(rotateKey, "admin=1")
-	c.Settle()
-	c.Wants("rotated", "shop-admin-1 shop-admin-2 shop-connection", "Available")
-	if c.Value("shop-connection", "former") != c.Value("shop-admin-1", "password") {
-		t.Error("the former value is gone")
-	}
-}
-
 // A request for a rotation on a Secret has no effect, and the composite says where it belongs.
 func TestRotateAnnotationOnSecrets(t *testing.T) {
 	for _, secret := range []string{"shop-admin-1", "shop-connection"} {
@@ -328,7 +316,7 @@ func TestForgedTakeOverOfConfigMap(t *testing.T) {
 	c := functiontest.NewControlPlane(t, "secrets: []")
 	c.Later = []string{`configMaps: [{name: later, data: [{key: a, value: "'b'"}]}]`}
 	c.Settle()
-	record := generator.Seal(generator.AnnotationRecord, generator.Outputs{"a": sensitive.FromString("b")}, `{"export":"connection"}`)
+	record := seal.Add(rotation.AnnotationRecord, credential.Outputs{"a": sensitive.FromString("b")}, `{"export":"connection"}`)
 	c.Edit("v1|ConfigMap|team-a|shop-later", func(o *structpb.Struct) {
 		functiontest.Set(o, record, "metadata", "annotations", recordKey)
 	})
@@ -369,10 +357,11 @@ func TestCopiedName(t *testing.T) {
 func TestEditedStateOfResource(t *testing.T) {
 	const first = "iam.example.org/v1|AccessKey|team-a|shop-key-1"
 	for name, text := range map[string]string{
-		"Failure":     `"failure":{"request":"x","generation":400000000,"at":"2026-11-21T12:00:00Z","times":6}`,
-		"NearFailure": `"failure":{"request":"x","generation":900,"at":"2026-11-21T12:00:00Z","times":6}`,
-		"Highest":     `"highest":500000000`,
-		"NearHighest": `"highest":900`,
+		"Failures":  `"stage":"current","failures":400000000`,
+		"Pending":   `"stage":"pending","since":"2026-11-21T12:00:00Z"`,
+		"Retired":   `"stage":"retired","since":"2026-11-21T12:00:00Z"`,
+		"Previous":  `"stage":"previous","since":"2026-11-21T12:00:00Z"`,
+		"Abandoned": `"stage":"abandoned","since":"2026-11-21T12:00:00Z","failures":6`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := functiontest.NewControlPlane(t, accessKey("gracePeriod: 1h", ""))
@@ -381,7 +370,7 @@ func TestEditedStateOfResource(t *testing.T) {
 			c.Settle()
 			c.Edit(first, func(o *structpb.Struct) {
 				state := functiontest.Meta(o, "annotations", stateKey)
-				functiontest.Set(o, strings.Replace(state, `"state":{`, `"state":{`+text+",", 1), "metadata", "annotations", stateKey)
+				functiontest.Set(o, strings.Replace(state, `"stage":"current"`, text, 1), "metadata", "annotations", stateKey)
 			})
 			c.Settle()
 			for token := range 2 {
@@ -393,12 +382,38 @@ func TestEditedStateOfResource(t *testing.T) {
 						c.Ready(key, map[string]string{"key": key})
 					}
 				}
-				if c.Value("shop-aws", "key") == was || len(strings.Fields(c.Names())) != 3 {
+				if n := len(strings.Fields(c.Names())); c.Value("shop-aws", "key") == was || n != 3 {
 					t.Errorf("rotation %d: there are %s, and %s stays in use: %s", token, c.Names(), was, c.Condition())
 				}
 				c.Wait(2 * time.Hour)
 				c.Settle()
 			}
 		})
+	}
+}
+
+// An export that keeps its data writes new copies of the states of generations: an earlier state of a generation that
+// somebody writes back later counts for nothing.
+func TestKeptExportWritesItsRecord(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators: [{name: admin, gracePeriod: 1h, password: {}}]
+secrets:
+- {name: cache, data: [{key: host, value: composite.spec.cache}, {key: admin, value: generated.admin.password}]}
+`+strings.TrimPrefix(functiontest.ConnectionOfAdmin, "\nsecrets:\n"))
+	functiontest.Set(c.XR, "cache.example.org", "spec", "cache")
+	c.Settle()
+	delete(c.XR.GetFields()["spec"].GetStructValue().GetFields(), "cache") // it is kept from now on
+	c.Annotate(rotateKey, "admin=1")
+	c.Settle()
+	stages := map[string]string{}
+	for _, k := range functiontest.RecordOf(c.Object("Secret", "shop-cache"))["admin"].GetStructValue().GetFields()["known"].GetListValue().GetValues() {
+		f := k.GetStructValue().GetFields()
+		stages[fmt.Sprint(f["generation"].GetNumberValue())] = f["state"].GetStructValue().GetFields()["stage"].GetStringValue()
+	}
+	if diff := cmp.Diff(map[string]string{"1": "current", "2": "current"}, stages); diff != "" {
+		t.Errorf("the record of the kept export: -want, +got:\n%s", diff)
+	}
+	if c.Value("shop-cache", "admin") != c.Value("shop-admin-1", "password") {
+		t.Error("the kept export does not have its value")
 	}
 }

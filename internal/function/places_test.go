@@ -6,8 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -70,8 +72,8 @@ func TestPlaces(t *testing.T) {
 			reason:  "With a name of its own the export takes over the object, under the name in the pipeline that the object has.",
 			request: functiontest.ObservedDatabase + observedConnection + input("conn", "name: orders-connection", username),
 			want: want{condition: "STATUS_CONDITION_TRUE Available", desired: strings.Replace(desiredSecret("connection", "orders-connection", "READY_TRUE"),
-				"annotations: {", "annotations: {"+generator.AnnotationRecord+": '"+generator.Seal(generator.AnnotationRecord,
-					generator.Outputs{"username": sensitive.FromString("app")}, `{"export":"conn"}`)+"', ", 1)},
+				"annotations: {", "annotations: {"+rotation.AnnotationRecord+": '"+seal.Add(rotation.AnnotationRecord,
+					credential.Outputs{"username": sensitive.FromString("app")}, `{"export":"conn"}`)+"', ", 1)},
 		},
 		"NameUnknown": {
 			reason:  "While the name of a renamed export is unknown, the object that it may have is kept.",

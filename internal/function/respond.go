@@ -88,16 +88,12 @@ func desired(before wire.Resource, result *reconcile.Result) *fnv1.State {
 			details[k] = v.Reveal()
 		}
 		if o.Desired != nil {
-			is := ready(o.State == reconcile.Available || o.Aside)
+			is := ready(o.State == reconcile.Available || o.Ready)
 			out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: is}
 		}
 	}
 	for _, g := range result.Generations {
-		name := g.Name
-		if g.Hides != "" && out.GetResources()[g.Hides] == nil { // Crossplane deletes a resource whose name is not desired
-			name = g.Hides
-		}
-		out.Resources[name] = &fnv1.Resource{Resource: g.Desired, Ready: ready(g.Ready)}
+		out.Resources[g.Name] = &fnv1.Resource{Resource: g.Desired, Ready: ready(g.Ready)}
 	}
 	written := slices.ContainsFunc(result.Status, func(s reconcile.Status) bool { return s.Value != nil })
 	unready := isCompositeUnready(result)
@@ -130,7 +126,7 @@ func ready(is bool) fnv1.Ready {
 // not exist yet: a later step can remove it, and Crossplane does not know then that it is missing. Crossplane itself
 // reports the name of any other unready resource.
 func isCompositeUnready(result *reconcile.Result) bool {
-	other := func(o reconcile.Outcome) bool { return o.State != reconcile.Available && !o.Aside }
+	other := func(o reconcile.Outcome) bool { return o.State != reconcile.Available && !o.Ready }
 	object := func(o reconcile.Object) bool {
 		return o.State != reconcile.Available && (o.Desired == nil || o.State <= reconcile.Waiting)
 	}
@@ -198,8 +194,13 @@ func isCreated(o reconcile.Outcome) int {
 
 func worst(result *reconcile.Result) reconcile.State {
 	state := reconcile.Available
-	own, author := outcomes(result)
-	for _, o := range append(own, author...) {
+	for _, o := range result.Objects {
+		state = max(state, o.State)
+	}
+	for _, s := range result.Status {
+		state = max(state, s.State)
+	}
+	for _, o := range result.Others {
 		state = max(state, o.State)
 	}
 	return state

@@ -3,7 +3,6 @@ package function_test
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -148,16 +147,4 @@ func (s *simulation) checkMovedEnd() {
 			s.fail("end", "%s still has the key %s", movedKey, k)
 		}
 	}
-}
-
-var askedToDelete = regexp.MustCompile(`Secret team-a/shop-moved is the composed resource "\S+" of this composite, which does not list it: delete it`)
-
-// ownMoved is what the owner of the composite does about the Secret.
-func (s *simulation) ownMoved() bool {
-	if s.Stored[movedKey] == nil || !askedToDelete.MatchString(s.Condition()) {
-		return false
-	}
-	s.logf("the owner deletes %s", movedKey)
-	delete(s.Stored, movedKey)
-	return true
 }

@@ -23,7 +23,7 @@ const noPassword = `configMaps: [{name: settings, data: [{key: a, value: "'b'"}]
 // verifiedSimulations of the test, unless SIM_HISTORIES is another number.
 const verifiedSimulations = 20
 
-// A verifiedSimulation is a history of a password that a database must accept. The model of internal/generator does the
+// A verifiedSimulation is a history of a password that a database must accept. The model of internal/rotation does the
 // same without the function: here, exports and annotations are added, and clients that change the annotations.
 type verifiedSimulation struct {
 	database
@@ -126,7 +126,7 @@ func (s *verifiedSimulation) checkDelete(o *structpb.Struct) {
 func (s *verifiedSimulation) check() {
 	for _, name := range s.secrets() {
 		state := functiontest.Meta(s.Stored["v1|Secret|team-a|"+name], "annotations", functiontest.Prefix+"generator-state")
-		if strings.Contains(state, `"abandoned":true`) && !strings.Contains(state, "forged") {
+		if strings.Contains(state, `"stage":"abandoned"`) && !strings.Contains(state, "forged") {
 			s.marked[s.has(name)] = true
 		}
 	}
@@ -157,11 +157,11 @@ func (s *verifiedSimulation) attack() {
 	key := functiontest.Prefix + []string{"generator-state", "generator-state", "export-state", "export-state", "anything"}[s.rng.IntN(5)]
 	value := []string{
 		"", "2026-11-21T12:00:00Z",
-		`{"state":{"kind":"password","adopted":true,"forged":true}}`,
-		`{"state":{"kind":"resource","adopted":true,"forged":true}}`,
-		`{"state":{"kind":"password","abandoned":true,"forged":true}}`,
-		`{"state":{"kind":"password","adopted":true,"flaggedForGCTime":"2026-11-21T12:00:00Z","highest":9,"forged":true}}`,
-		`{"generators":{"admin":{"generation":2,"uid":"uid-3"}}}`,
+		`{"forged":true,"generator":"admin","generation":2,"state":{"stage":"current","kind":"password"}}`,
+		`{"forged":true,"generator":"admin","generation":2,"state":{"stage":"current","kind":"resource"}}`,
+		`{"forged":true,"generator":"admin","generation":2,"state":{"stage":"abandoned","kind":"password"}}`,
+		`{"forged":true,"generator":"admin","generation":1,"state":{"stage":"previous","since":"2026-11-21T12:00:00Z"}}`,
+		`{"generators":{"admin":{"holds":"uid-3","candidate":"uid-3","known":[{"uid":"uid-3","generation":2}]}}}`,
 	}[s.rng.IntN(7)]
 	s.logf("%s of %s is now %s", key, name, value)
 	functiontest.Set(s.Stored["v1|Secret|team-a|"+name], value, "metadata", "annotations", key)

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -12,9 +13,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/budget"
 	"github.com/crossplane-contrib/function-export/internal/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/schema"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // Known describes the objects that an input reads. All fields are optional: the check does not refuse
@@ -143,4 +146,26 @@ func pay(b *budget.Budget, x plan.Compiled) error {
 	n := int64(len(x.Source().Text))
 	const least, most = 200, 90_000
 	return b.Spend(min(least+2*n+n*n/200, most))
+}
+
+// Decode sets Schema, which decodes each of the schemas once, because schemas are large. It stops if they are too large
+// together, or the budget is spent.
+func (k *Known) Decode(schemas map[plan.Kind]wire.Struct, b *budget.Budget) {
+	decoded, left := map[plan.Kind]*structpb.Struct{}, limits.SchemaBytes
+	k.Schema = func(of plan.Kind) *structpb.Struct {
+		if _, ok := decoded[of]; ok {
+			return decoded[of]
+		}
+		n := schemas[of].Size()
+		left -= n
+		switch err := b.Decode(n); {
+		case left < 0:
+			k.Stopped = fmt.Errorf("the schemas that it reads have more than %d bytes together", limits.SchemaBytes)
+		case err != nil:
+			k.Stopped = err
+		default:
+			decoded[of] = schemas[of].Proto()
+		}
+		return decoded[of]
+	}
 }

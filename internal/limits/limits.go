@@ -112,13 +112,6 @@ const (
 	// together have 220 KB.
 	SourceBytes = 256 << 10
 
-	// SourceCertificates is how many certificates ca.crt of a keystore may have. All public CAs are 140.
-	SourceCertificates = 256
-
-	// KeystoreCertificates is how many certificates tls.crt of a keystore may have. At worst, the signature of each one is
-	// checked with each other one.
-	KeystoreCertificates = 16
-
 	// KeystoreWork is the work of sorting the certificates of tls.crt, in microseconds of a slow machine. A chain of four
 	// certificates with the largest elliptic curve takes 15,000.
 	KeystoreWork = 50_000

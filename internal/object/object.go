@@ -115,8 +115,15 @@ func (o *Object) putData(s *slab, top map[string]*structpb.Value) {
 
 func fields(size int) map[string]*structpb.Value { return make(map[string]*structpb.Value, size) }
 
+// structOf returns a Struct as a value, in one allocation.
 func structOf(f map[string]*structpb.Value) *structpb.Value {
-	return structpb.NewStructValue(&structpb.Struct{Fields: f})
+	out := &struct {
+		value structpb.Value
+		kind  structpb.Value_StructValue
+		of    structpb.Struct
+	}{}
+	out.of.Fields, out.kind.StructValue, out.value.Kind = f, &out.of, &out.kind
+	return &out.value
 }
 
 // putFields adds a Struct with some fields, unless there are none.

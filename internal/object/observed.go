@@ -77,8 +77,13 @@ func appliedFields(metadata wire.Struct) managed {
 	return out
 }
 
+func everyKey(string) bool { return true }
+
 // at reports whether Crossplane applied a key of the map at a path. It is true for all keys if nothing is known.
 func (m managed) at(path ...string) func(key string) bool {
+	if len(m) == 0 {
+		return everyKey
+	}
 	applied := map[string]bool{}
 	for _, at := range m {
 		for _, name := range path {
@@ -88,12 +93,15 @@ func (m managed) at(path ...string) func(key string) bool {
 			applied[key] = true
 		}
 	}
-	return func(key string) bool { return len(m) == 0 || applied["f:"+key] }
+	return func(key string) bool { return applied["f:"+key] }
 }
 
 // Applied reports whether Crossplane applied a key of the object's data. It is true for all keys if nothing is known.
 func Applied(observed wire.Struct) func(key string) bool {
 	applied := appliedFields(observed.Get("metadata").Struct())
+	if len(applied) == 0 {
+		return everyKey
+	}
 	data, text, binary := applied.at("data"), applied.at("stringData"), applied.at("binaryData")
 	return func(key string) bool { return data(key) || text(key) || binary(key) }
 }
@@ -206,7 +214,7 @@ func fromText(s string) (sensitive.Bytes, error) { return sensitive.FromString(s
 
 func fromBase64(s string) (sensitive.Bytes, error) {
 	raw, err := base64.StdEncoding.DecodeString(s)
-	return sensitive.New(raw), err
+	return sensitive.Own(raw), err
 }
 
 // kindOf returns the kind of a v1 Secret or ConfigMap, or empty.

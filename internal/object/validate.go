@@ -34,7 +34,7 @@ func (o *Object) Validate() []error {
 	if o.Kind != Secret && o.Kind != ConfigMap {
 		errs = append(errs, fmt.Errorf("cannot compose kind %s: use %s or %s", quote(string(o.Kind)), Secret, ConfigMap))
 	}
-	errs = append(errs, ValidateName(o.Name), ValidateNamespace(o.Namespace))
+	errs = adding(errs, ValidateName(o.Name), ValidateNamespace(o.Namespace))
 	errs = append(errs, ValidateLabels(o.Labels)...)
 	errs = append(errs, annotationErrors(o.Annotations, o.State)...)
 	errs = append(errs, dataErrors(o.Data)...)
@@ -107,13 +107,13 @@ func ValidateKey(key string) error {
 func ValidateLabels(labels map[string]string) []error {
 	var errs []error
 	for key, value := range labels {
-		errs = append(errs, validateMetadataKey("label", key, key), refuseReserved("label", key, crossplaneLabels))
+		errs = adding(errs, validateMetadataKey("label", key, key), refuseReserved("label", key, crossplaneLabels))
 		if len(content.IsLabelValue(value)) > 0 {
 			errs = append(errs, fmt.Errorf("cannot use the value of label %s: use at most %d letters, digits, '-', '_' "+
 				"and '.', and start and end with a letter or a digit, or write an annotation, which can have any text", quote(key), content.LabelValueMaxLength))
 		}
 	}
-	return sorted(append(errs, tooBig("labels", labels, nil)))
+	return sorted(adding(errs, tooBig("labels", labels, nil)))
 }
 
 // ValidateAnnotations returns why a user cannot set these annotations, and what to change. The errors are sorted and
@@ -126,18 +126,18 @@ func ValidateAnnotations(annotations map[string]string) []error {
 func annotationErrors(users, state map[string]string) []error {
 	var errs []error
 	for key, value := range users {
-		errs = append(errs,
+		errs = adding(errs,
 			validateMetadataKey("annotation", key, strings.ToLower(key)), // its prefix may have upper case
 			refuseReserved("annotation", key, crossplaneAnnotations), notText(key, value))
 	}
 	for key, value := range state {
-		errs = append(errs, validateMetadataKey("annotation", key, key), notText(key, value))
+		errs = adding(errs, validateMetadataKey("annotation", key, key), notText(key, value))
 		if !strings.HasPrefix(key, StatePrefix) {
 			const text = "cannot keep state in annotation %s: use one that starts with %q"
 			errs = append(errs, fmt.Errorf(text, quote(key), StatePrefix))
 		}
 	}
-	return append(errs, tooBig("annotations", users, state))
+	return adding(errs, tooBig("annotations", users, state))
 }
 
 func dataErrors(data map[string]sensitive.Bytes) []error {
@@ -147,7 +147,7 @@ func dataErrors(data map[string]sensitive.Bytes) []error {
 	var errs []error
 	size := 0
 	for key, value := range data {
-		errs = append(errs, ValidateKey(key))
+		errs = adding(errs, ValidateKey(key))
 		size += value.Len()
 	}
 	if size > MaxDataBytes {
@@ -198,9 +198,18 @@ func quote(name string) string {
 	return fmt.Sprintf("%+q…", name[:maxQuoted])
 }
 
-// sorted sorts errors, and removes nil and repeated errors.
+// adding adds errors that are not nil.
+func adding(errs []error, more ...error) []error {
+	for _, err := range more {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// sorted sorts errors, and removes repeated errors.
 func sorted(errs []error) []error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	errs = slices.CompactFunc(errs, func(a, b error) bool { return a.Error() == b.Error() })
 	if len(errs) == 0 {

@@ -392,11 +392,11 @@ func TestValidateIncludesMetadata(t *testing.T) {
 }
 
 func TestSortedSaysNothingTwice(t *testing.T) {
-	got := messages(sorted([]error{errors.New("b"), nil, errors.New("a"), errors.New("b")}))
+	got := messages(sorted(adding(nil, errors.New("b"), nil, errors.New("a"), errors.New("b"))))
 	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	if sorted([]error{nil}) != nil {
+	if sorted(adding(nil, nil)) != nil {
 		t.Error("no error is nil, not an empty list")
 	}
 }

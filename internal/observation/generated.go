@@ -28,7 +28,7 @@ type Generated struct {
 // generated returns a variable with the outputs of generators, or a part of it, which has the keys path below the
 // variable.
 func generated(all map[string]Generated, path []string, variable string) *named {
-	return &named{
+	return &named{members{
 		find: func(name string) (ref.Val, bool) {
 			g, ok := all[name]
 			if !ok {
@@ -36,8 +36,8 @@ func generated(all map[string]Generated, path []string, variable string) *named 
 			}
 			return g.value(append(slices.Clip(path), name), variable)
 		},
-		keys: func() []string { return sortedKeys(all) },
-	}
+		names: func() []string { return sortedKeys(all) },
+	}}
 }
 
 // value returns the outputs, which have the keys path below the variable.
@@ -85,7 +85,7 @@ func (m *incomplete) Find(key ref.Val) (ref.Val, bool) {
 
 func (m *incomplete) Get(key ref.Val) ref.Val      { return get(m, key) }
 func (m *incomplete) Contains(key ref.Val) ref.Val { return contains(m, key) }
-func (m *incomplete) Iterator() traits.Iterator    { return overKeys(append(m.keys(), "")) }
+func (m *incomplete) Iterator() traits.Iterator    { return overKeys(append(m.members.Names(), "")) }
 func (m *incomplete) Size() ref.Val                { return m.waits }
 func (m *incomplete) IsZeroValue() bool            { return false }
 func (m *incomplete) Equal(ref.Val) ref.Val        { return m.waits }

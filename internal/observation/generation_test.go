@@ -205,8 +205,14 @@ func TestGenerationScope(t *testing.T) {
 	}
 }
 
+// one is the variable a.
+type one struct{}
+
+func (one) Find(name string) (ref.Val, bool) { return types.String("v"), name == "a" }
+func (one) Names() []string                  { return []string{"a"} }
+
 func TestGenerationScopeHasVariables(t *testing.T) {
-	variables := observation.Map(func(name string) (ref.Val, bool) { return types.String("v"), name == "a" }, func() []string { return []string{"a"} })
+	variables := observation.Map(one{})
 	x, faults := env.Generations().Compile(expression.Source{Text: "variables.a", Path: "here"})
 	if len(faults) > 0 {
 		t.Fatal(faults)

@@ -15,7 +15,7 @@ type Revision struct {
 
 // revisions returns the variable with the revision of each export.
 func revisions(all map[string]Revision) ref.Val {
-	return &named{
+	return &named{members{
 		find: func(name string) (ref.Val, bool) {
 			r, ok := all[name]
 			switch {
@@ -26,16 +26,16 @@ func revisions(all map[string]Revision) ref.Val {
 			}
 			return types.Int(r.Number), true
 		},
-		keys: func() []string { return sortedKeys(all) },
-	}
+		names: func() []string { return sortedKeys(all) },
+	}}
 }
 
 func itemRevisions(items map[string]int64) ref.Val {
-	return &named{
+	return &named{members{
 		find: func(key string) (ref.Val, bool) {
 			n, ok := items[key]
 			return types.Int(n), ok
 		},
-		keys: func() []string { return sortedKeys(items) },
-	}
+		names: func() []string { return sortedKeys(items) },
+	}}
 }

@@ -58,11 +58,11 @@ func (s Scope) ResolveName(name string) (any, bool) {
 	case expression.Secret:
 		return s.ofFrom(Resource.details), true
 	case expression.Resources:
-		return &named{find: o.findResource, keys: o.resourceNames, size: func() int { return len(o.Resources) }}, true
+		return &named{resourceMembers{o}}, true
 	case expression.Secrets:
-		return &named{find: o.findDetails, keys: o.secretNames}, true
+		return &named{members{o.findDetails, o.secretNames}}, true
 	case expression.Sources:
-		return &named{find: o.findSource, keys: o.sourceNames}, true
+		return &named{members{o.findSource, o.sourceNames}}, true
 	case expression.Env:
 		return o.environment(), true
 	case expression.Context:
@@ -137,7 +137,7 @@ func (t *Author) resolve(o *Observation, name string) (any, bool) {
 
 // some returns the composed resources with one of the names.
 func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val {
-	return &named{
+	return &named{members{
 		find: func(name string) (ref.Val, bool) {
 			r, ok := o.Resources[name]
 			if !ok || !slices.Contains(names, name) {
@@ -146,10 +146,10 @@ func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val
 			v := value(r)
 			return v, !types.IsError(v)
 		},
-		keys: func() []string {
+		names: func() []string {
 			return slices.DeleteFunc(o.resourceNames(), func(n string) bool { return !slices.Contains(names, n) })
 		},
-	}
+	}}
 }
 
 func (o *Observation) environment() ref.Val {
@@ -159,13 +159,20 @@ func (o *Observation) environment() ref.Val {
 	return object(o.Environment)
 }
 
-func (o *Observation) findResource(name string) (ref.Val, bool) {
-	r, ok := o.Resources[name]
+// resourceMembers are the objects of the composed resources.
+type resourceMembers struct{ of *Observation }
+
+func (m resourceMembers) Find(name string) (ref.Val, bool) {
+	r, ok := m.of.Resources[name]
 	if !ok {
 		return nil, false
 	}
 	return r.object(), true
 }
+
+func (m resourceMembers) Names() []string { return m.of.resourceNames() }
+
+func (m resourceMembers) size() int { return len(m.of.Resources) }
 
 func (o *Observation) resourceNames() []string { return sortedKeys(o.Resources) }
 

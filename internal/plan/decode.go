@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -331,29 +330,39 @@ func kindText(k wire.Kind) string {
 // SortDiagnostics sorts diagnostics in the order of the input: first the fields in the order of
 // their type, then unknown fields. List items and positions in an expression are sorted by number.
 func SortDiagnostics(diagnostics diagnostic.List) {
+	places := make(map[*diagnostic.Diagnostic][]place, len(diagnostics))
+	for _, d := range diagnostics {
+		places[d] = placesOf(d.Path)
+	}
 	slices.SortStableFunc(diagnostics, func(a, b *diagnostic.Diagnostic) int {
-		return cmp.Or(comparePaths(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(slices.CompareFunc(places[a], places[b], place.compare),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-func comparePaths(a, b string) int {
-	x, y := pathSteps(a), pathSteps(b)
-	t := reflect.TypeFor[v1beta1.Exports]()
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			return cmp.Or(cmp.Compare(order(t, x[i]), order(t, y[i])), strings.Compare(x[i], y[i]))
-		}
-		t = below(t, x[i])
+// A place is the place of one step of a path among the steps beside it.
+type place struct {
+	number int    // of a field in its type, or of an item in its list; the largest number for others
+	name   string // sorts fields without a number
+}
+
+func (p place) compare(o place) int {
+	return cmp.Or(cmp.Compare(p.number, o.number), strings.Compare(p.name, o.name))
+}
+
+// placesOf returns the place of each step of a path in the input.
+func placesOf(path string) []place {
+	steps := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+	out, t := make([]place, len(steps)), reflect.TypeFor[v1beta1.Exports]()
+	for i, step := range steps {
+		out[i] = place{numberOf(t, step), step}
+		t = below(t, step)
 	}
-	return cmp.Compare(len(x), len(y))
+	return out
 }
 
-func pathSteps(path string) []string {
-	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
-}
-
-// order returns the sort order of a step below a value of type t.
-func order(t reflect.Type, step string) int {
+// numberOf returns the number of a step below a value of type t.
+func numberOf(t reflect.Type, step string) int {
 	if t.Kind() == reflect.Struct {
 		if i := slices.Index(fieldsOf(t).names, step); i >= 0 {
 			return i
@@ -378,4 +387,11 @@ func below(t reflect.Type, step string) reflect.Type {
 }
 
 // SortedKeys of a map.
-func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -73,28 +73,33 @@ func hintString(p *field.Path, v *structpb.Value) string {
 	case expression && kind == "an object":
 		return hintMap(p, v.GetStructValue())
 	case expression:
-		return hintListOf(p, v.GetListValue().GetValues())
+		return hintYAMLList(p, v.GetListValue().GetValues())
 	case scalar:
 		return ": put it in quotes"
 	}
 	return ": write one text"
 }
 
-// hintListOf returns how to write a list of YAML as an expression.
-func hintListOf(p *field.Path, items []*structpb.Value) string {
-	const most = 80
-	names := make([]string, 0, len(items))
-	for _, v := range items {
-		names = append(names, v.GetStringValue())
-	}
-	list := strings.Join(names, ", ")
-	if slices.Contains(names, "") || len(list) > most || list == "" {
-		list = "a, b"
-	}
+// hintYAMLList returns how to write a list of YAML as an expression. Only a value can be the joined text of a list.
+func hintYAMLList(p *field.Path, items []*structpb.Value) string {
+	const hint = ": YAML reads [ ] and dashes as a list: write one expression in quotes"
 	if lastField(p) != "value" {
-		return ": YAML reads [ ] and dashes as a list: write one expression in quotes"
+		return hint
 	}
-	return fmt.Sprintf(": YAML reads [ ] and dashes as a list: write one expression in quotes, as in \"[%s].join(',')\"", list)
+	return hint + `, as in "[` + joinedTexts(items) + `].join(',')"`
+}
+
+// joinedTexts joins the texts of a list of YAML, or returns an example if they are not expressions, or too long.
+func joinedTexts(items []*structpb.Value) string {
+	const most = 80
+	texts := make([]string, 0, len(items))
+	for _, v := range items {
+		texts = append(texts, v.GetStringValue())
+	}
+	if list := strings.Join(texts, ", "); list != "" && len(list) <= most && !slices.Contains(texts, "") {
+		return list
+	}
+	return "a, b"
 }
 
 // hintMap returns how to write an object of YAML as an expression.

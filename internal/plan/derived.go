@@ -3,11 +3,8 @@ package plan
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/generator"
 )
 
 // derivedKinds are the kinds of generators whose outputs are made from a source.
@@ -38,26 +35,6 @@ func (c *compiler) withSources(uses []use) []use {
 		}
 	}
 	return out
-}
-
-// compileDerived compiles a kind that derives its outputs from secretExpression. Hashes are slow, because that protects
-// them, and keystores because they encrypt with a key that is derived from a password.
-func (m *Generator) compileDerived(at *field.Path, g v1beta1.Generator) field.ErrorList {
-	switch m.Kind {
-	case kindBcrypt:
-		k, diagnostics := generator.CompileBcrypt(at, g.Bcrypt)
-		return m.computed(diagnostics, k, g.Bcrypt, Computed{Slow: true})
-	case kindHtpasswd:
-		k, diagnostics := generator.CompileHtpasswd(at, g.Htpasswd)
-		return m.computed(diagnostics, k, g.Htpasswd, Computed{Slow: true})
-	case kindPKCS12:
-		k, diagnostics := generator.CompilePKCS12(at, g.PKCS12)
-		return m.computed(diagnostics, k, g.PKCS12, Computed{Slow: true})
-	case kindJKS:
-		k, diagnostics := generator.CompileJKS(at, g.JKS)
-		return m.computed(diagnostics, k, g.JKS, Computed{Slow: true})
-	}
-	return nil
 }
 
 // derivation returns the expression for the source of a derived generator, and what it must return.

@@ -13,11 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
 	"github.com/crossplane-contrib/function-export/internal/suggest"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -77,7 +78,7 @@ type Generator struct {
 
 	Ready        *expression.Expression // whether the pending generation works; may be nil
 	AbandonAfter time.Duration          // of a pending generation that is not ready, or 0
-	Window       *generator.Window      // in which periodic rotations start; may be nil
+	Window       *rotation.Window       // in which periodic rotations start; may be nil
 
 	Kind  string // as it is in the input
 	Makes GeneratorKind
@@ -112,12 +113,12 @@ func (m *Generator) IsComputed() bool {
 }
 
 // Certificate returns the certificate that it generates, or nil.
-func (m *Generator) Certificate() *generator.Certificate {
+func (m *Generator) Certificate() *credential.Certificate {
 	c, _ := m.Makes.(*Computed)
 	if c == nil {
 		return nil
 	}
-	k, _ := c.Kind.(*generator.Certificate)
+	k, _ := c.Kind.(*credential.Certificate)
 	return k
 }
 
@@ -144,7 +145,7 @@ func (noKind) Names() bool      { return false }
 // A Computed is a kind whose outputs the function itself generates. Each generation is a Secret.
 type Computed struct {
 	noKind
-	generator.Kind
+	credential.Kind
 
 	Spec       json.RawMessage // as it is in the input
 	Slow       bool            // generating it may take as long as a whole reconcile
@@ -192,15 +193,15 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList {
 	switch m.Kind {
 	case kindPassword:
-		k, diagnostics := generator.CompilePassword(at, g.Password)
+		k, diagnostics := credential.CompilePassword(at, g.Password)
 		return m.computed(diagnostics, k, g.Password, Computed{})
 	case kindUUID:
-		return m.computed(nil, &generator.UUID{}, g.UUID, Computed{})
+		return m.computed(nil, &credential.UUID{}, g.UUID, Computed{})
 	case kindSSHKey:
-		k, diagnostics := generator.CompileSSHKey(at, g.SSHKey)
+		k, diagnostics := credential.CompileSSHKey(at, g.SSHKey)
 		return m.computed(diagnostics, k, g.SSHKey, Computed{Slow: g.SSHKey.Type == "rsa"})
 	case KindCertificate:
-		k, diagnostics := generator.CompileCertificate(at, g.Certificate)
+		k, diagnostics := credential.CompileCertificate(at, g.Certificate)
 		slow := g.Certificate.KeyType == "rsa"
 		return m.computed(diagnostics, k, g.Certificate,
 			Computed{Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"})
@@ -211,14 +212,22 @@ func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList
 			r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(base))
 			m.Makes = r
 		}
-	default:
-		return m.compileDerived(at, g)
+	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
+	// password.
+	case kindBcrypt:
+		return m.computed(nil, credential.NewBcrypt(g.Bcrypt), g.Bcrypt, Computed{Slow: true})
+	case kindHtpasswd:
+		return m.computed(nil, credential.NewHtpasswd(g.Htpasswd), g.Htpasswd, Computed{Slow: true})
+	case kindPKCS12:
+		return m.computed(nil, credential.NewPKCS12(g.PKCS12), g.PKCS12, Computed{Slow: true})
+	case kindJKS:
+		return m.computed(nil, credential.NewJKS(g.JKS), g.JKS, Computed{Slow: true})
 	}
 	return nil
 }
 
 // computed sets the kind, unless its section of the input has diagnostics.
-func (m *Generator) computed(diagnostics field.ErrorList, k generator.Kind, section any, out Computed) field.ErrorList {
+func (m *Generator) computed(diagnostics field.ErrorList, k credential.Kind, section any, out Computed) field.ErrorList {
 	if len(diagnostics) == 0 {
 		out.Kind, out.SecretType = k, cmp.Or(out.SecretType, "Opaque")
 		out.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input

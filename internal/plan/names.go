@@ -2,13 +2,10 @@ package plan
 
 import (
 	"regexp"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/suggest"
 )
 
 // expressionOfName matches a name that is written as an expression, such as secrets.db, resources['db']
@@ -46,26 +43,4 @@ func (v *validator) literalNames(at *field.Path, list []v1beta1.DataFrom) {
 			v.report(at.Child("find", "path"), "must be the beginning of <input>/<key>, not an expression: write %s/", name)
 		}
 	}
-}
-
-// InsteadOfResource is the end of a message about a composed resource that does not exist. The name of the object of
-// a composed resource mostly ends with its composition resource name.
-func InsteadOfResource(wrong string, names []string) string {
-	meant := suggest.Nearest(wrong, names)
-	for _, n := range names {
-		if strings.HasSuffix(wrong, "-"+n) {
-			meant = n
-		}
-	}
-	switch {
-	case wrong == expression.Composite:
-		return ": to read the composite, leave out from, or write composite.<field>"
-	case meant != "":
-		return suggest.DidYouMean(meant)
-	case len(names) == 0:
-		return ": compose it in an earlier step"
-	case len(names) == 1:
-		return ": use " + names[0] + ", or compose it in an earlier step"
-	}
-	return ": use one of " + suggest.List(names) + ", or compose it in an earlier step"
 }

@@ -340,17 +340,6 @@ const NoNamespace = "must be set, because the composite is cluster scoped and ha
 const DetailsIgnored = "has no effect: Crossplane publishes connection details only of legacy composites: " +
 	"leave it out, and read the exported Secret itself"
 
-// OwnExport is the message for the use of the data of an export of the same input.
-const OwnExport = "an export of this step, whose data cannot be read: " +
-	"move the expression of the key to variables, and use the variable in both places"
-
-// ComposedSecret is the message for the use of the connection details of a composed Secret.
-const ComposedSecret = "no connection details, because it is a Secret itself: " +
-	"read it as secrets.<name>, by a source of kind Secret with another name"
-
-// Uncomposed is why a composed resource is missing, if it is neither observed nor desired.
-const Uncomposed = "no earlier step composes it"
-
 // TwoMeanings returns the message for a Secret source with the name of a composed resource.
 func TwoMeanings(name string) string {
 	return fmt.Sprintf("%q is also the name of a composed resource, so that %s would mean two things: rename the source",

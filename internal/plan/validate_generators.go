@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/environment"
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/wire"
@@ -41,7 +41,7 @@ func (v *validator) generator(at *field.Path, g v1beta1.Generator) {
 	if i != nil && grace != nil && i.Duration > 0 && grace.Duration/most > i.Duration {
 		v.report(at.Child("gracePeriod"),
 			"is %s, more than %d times the refreshInterval, but at most %d generations are kept at once: set it to at most %s",
-			generator.DurationText(grace.Duration), most, limits.Generations, generator.DurationText(most*i.Duration))
+			credential.DurationText(grace.Duration), most, limits.Generations, credential.DurationText(most*i.Duration))
 	}
 	if g.Resource == nil {
 		return

@@ -7,7 +7,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
 )
 
 // verification compiles how a pending generation is verified, when it is abandoned, and when a rotation may start.
@@ -83,11 +83,11 @@ func verifies(x *expression.Expression, r expression.Reference) bool {
 }
 
 // window compiles when rotations may start.
-func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *generator.Window {
+func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *rotation.Window {
 	if in.Schedule == "" { // another diagnostic says so
 		return nil
 	}
-	w, err := generator.ParseSchedule(in.Schedule, in.Duration.Duration)
+	w, err := rotation.ParseSchedule(in.Schedule, in.Duration.Duration)
 	if err != nil {
 		c.report(at.Child("schedule").String(), "%s", err.Error())
 		return nil

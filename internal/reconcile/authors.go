@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/budget"
+	"github.com/crossplane-contrib/function-export/internal/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -22,28 +23,19 @@ type authorsExports struct {
 	session *session
 }
 
-// A mention is where the Composition refers to the name of an object of the composite author.
-type mention struct {
-	where   string // which resource, and which field
-	sure    bool   // the field refers to a Secret, or a ConfigMap, of that name
-	desired bool   // the resource is composed in this reconcile
-}
-
 // An authorsExporter makes the objects of the composite author's exports.
 type authorsExporter struct {
-	exporter
-
-	plan     *plan.Plan
-	req      *request
+	exporter exporter
 	observed map[string]observation.Resource // the author's objects
 	unclear  map[object.Kind]bool            // kinds whose list cannot be read
 	writers  writers
 	mentions map[target]mention // where the Composition refers to the author's objects
+	left     *quota             // of all objects together
 	created  int                // objects so far
 }
 
 // exportForAuthor makes the exports of the composite author after the exports of the input, which it does
-// not change.
+// not change. Places are looked up in any case: requirements must not depend on what the Composition composes.
 func exportForAuthor(
 	s *session, p *plan.Plan, req *request, authored *plan.Authored, before composition,
 ) authorsExports {
@@ -54,41 +46,61 @@ func exportForAuthor(
 	if len(authored.Faults) > 0 {
 		out.report(Outcome{State: Held, Message: plan.Shorten(authored.Faults, "; "), Warn: true, Author: true})
 	}
-	left := &quota{limits.AuthorBytes, limits.AuthorKeys}
-	for composed, res := range before.seen.authors {
-		if authored.Keeps(composed) {
-			left.bytes -= sizeOf(res.Object) // until the object is made again
-		}
+	if len(authored.Exports) > 0 && s.namespace == "" {
+		out.report(Outcome{State: Held, Warn: true, Author: true, Message: fmt.Sprintf(
+			"%s: nothing is exported: the composite has no namespace of its own", p.Authors.At)})
+		authored = &plan.Authored{Unclear: map[object.Kind]bool{object.Secret: true, object.ConfigMap: true}}
 	}
+	left := &quota{limits.AuthorBytes, limits.AuthorKeys}
 	out.session = s.forAuthor(p.Authors.Sees, left)
 	x := authorsExporter{
-		exporter: exporter{session: out.session, desired: req.Desired}, plan: p, req: req, observed: before.seen.authors,
+		exporter: exporter{session: out.session, desired: req.Desired, made: &generations{}}, observed: before.seen.authors, left: left,
 		unclear: authored.Unclear, writers: before.made.writers, mentions: before.mentions(s, req, authored.Exports),
 	}
-	byName := func(a, b plan.Export) int { return strings.Compare(a.Name, b.Name) }
-	exports := slices.SortedFunc(slices.Values(authored.Exports), byName)
-	why := checkNamespace(s, len(exports) > 0)
-	for _, e := range exports {
-		at := x.place(e)
-		if at.lookUp != nil && at.namespace != "" { // requirements do not depend on the claim
+	exports, unsure := x.exports(authored)
+	b := placer{out.session, p, req, x.observed, nil}
+	placed := b.place(exports, unsure, b.shown(exports))
+	for _, at := range placed {
+		if at.lookUp != nil {
 			out.require(*at.lookUp)
 		}
-		if why == nil {
-			o := x.export(e, at)
-			o.Author = true
-			out.objects = out.objects.add(o)
+	}
+	out.objects = x.add(out.objects, exports, placed)
+	return out
+}
+
+// add makes the objects. Existing ones use the quota until they are made again: then, what is desired uses it.
+func (x *authorsExporter) add(to objects, exports []plan.Export, placed []placement) objects {
+	exists := make([]int, len(placed))
+	for i, at := range placed {
+		if at.slot.Shown != nil {
+			exists[i] = sizeOf(at.observed)
+		}
+		x.left.bytes -= exists[i]
+	}
+	for i, e := range exports {
+		x.left.bytes += exists[i]
+		o := x.export(e, placed[i])
+		if o.Author = true; o.Desired != nil { // it is kept
+			x.left.bytes -= exists[i]
+		}
+		to = to.add(o)
+	}
+	return to
+}
+
+// exports returns what the author asks for, and what may still be in a list that cannot be read, in this order.
+func (x *authorsExporter) exports(authored *plan.Authored) (out []plan.Export, unsure map[string]bool) {
+	byName := func(a, b plan.Export) int { return strings.Compare(a.Name, b.Name) }
+	out, unsure = slices.SortedFunc(slices.Values(authored.Exports), byName), map[string]bool{}
+	for _, composed := range plan.SortedKeys(x.observed) {
+		_, earlier := x.exporter.desired[composed]
+		kind, _ := plan.AuthorsKind(composed)
+		if !earlier && !authored.AsksFor(composed) && x.unclear[kind] {
+			out, unsure[composed] = append(out, plan.Export{Name: composed, Kind: kind, Author: true}), true
 		}
 	}
-	if why != nil {
-		why.Message, why.Author = fmt.Sprintf("%s: nothing is exported: %s", p.Authors.At, why.Message), true
-		out.report(*why)
-		x.unclear = map[object.Kind]bool{object.Secret: true, object.ConfigMap: true}
-		authored = &plan.Authored{}
-	}
-	for _, o := range x.keepUnclear(authored) {
-		out.objects = out.objects.add(o)
-	}
-	return out
+	return out, unsure
 }
 
 // sizeOf returns the number of bytes of the data, labels and annotations of an object, without labels and annotations
@@ -123,88 +135,58 @@ func (s *session) forAuthor(sees *observation.Author, own *quota) *session {
 	}
 }
 
-// checkNamespace returns why the composite author cannot have objects in the composite's namespace.
-func checkNamespace(s *session, needed bool) *Outcome {
-	if needed && s.namespace == "" {
-		return &Outcome{State: Held, Message: "the composite has no namespace of its own", Warn: true}
-	}
-	return nil
-}
-
-func (x *authorsExporter) place(e plan.Export) placement {
-	return placeExport(x.session, x.plan, x.req, e, x.observed[e.Name].Object, nil)
-}
-
-// export makes one object, unless the Composition composes or refers to an object of that name. Its
-// place is looked up in any case: requirements must not depend on what the Composition composes.
+// export makes one object, unless the Composition composes or refers to an object of that name.
 func (x *authorsExporter) export(e plan.Export, at placement) Object {
-	if why := x.conflict(e, &at); why != "" {
+	if why, yields := x.claim(e, at); why != "" {
+		at.slot.Claimed, at.slot.Yields = []string{why}, yields
 		at.conflict = fmt.Sprintf("%s: choose another name in %s", why, e.NamePath())
 	}
 	if !at.observed.Exists() && at.conflict == "" {
 		x.created++
 	}
-	// Otherwise the number of objects could grow without limit.
-	if len(x.unclear) > 0 && !at.observed.Exists() && len(x.observed)+x.created > limits.AuthorEntries {
-		return Object{Name: e.Name, Kind: e.Kind, Outcome: Outcome{State: Held, Message: fmt.Sprintf(
-			"%s is not created: there are %d objects, and it is unknown which of them are still requested",
-			e, len(x.observed))}}
+	out := Object{Name: e.Name, Kind: e.Kind, Outcome: Outcome{State: Held}}
+	switch {
+	case at.slot.Want == lifecycle.Unsure:
+		out = keep(e, at)
+		_, name := plan.AuthorsKind(e.Name)
+		out.State, out.Message = Held, fmt.Sprintf(
+			"%s %q is kept unchanged, because it is unknown whether it is still requested", e.Kind, name)
+	case len(x.unclear) > 0 && !at.observed.Exists() && len(x.observed)+x.created > limits.AuthorEntries:
+		// Otherwise the number of objects could grow without limit.
+		out.Message = fmt.Sprintf("%s is not created: there are %d objects, and it is unknown which of them are still "+
+			"requested", e, len(x.observed))
+	default:
+		out = x.exporter.export(e, at)
 	}
-	x.quota.bytes += sizeOf(x.observed[e.Name].Object) // which exportForAuthor counts
-	o := x.exporter.export(e, at)
-	x.quota.bytes -= sizeOf(wire.Of(o.Desired)) // if it is kept
-	return o
+	return out
 }
 
-// conflict returns which part of the Composition uses the name of an author's object. If the Composition
-// composes the object itself, or certainly refers to it, the author's object is no longer desired, so
-// that the Composition can have it.
-func (x *authorsExporter) conflict(e plan.Export, at *placement) string {
-	if _, earlier := x.desired[e.Name]; earlier {
-		at.observed = wire.Struct{} // that step desires it
-		return "an earlier step of the pipeline also composes it"
+// claim returns which part of the Composition uses the name of an author's object. The object yields if the Composition
+// composes it itself, or certainly refers to it, so that the Composition can have it.
+func (x *authorsExporter) claim(e plan.Export, at placement) (why string, yields bool) {
+	if at.slot.Want == lifecycle.Unsure {
+		return "", false
+	}
+	if _, earlier := x.exporter.desired[e.Name]; earlier {
+		return "an earlier step of the pipeline also composes it", true
 	}
 	if len(x.writers[at.target]) > 0 {
-		at.observed = wire.Struct{}
-		return fmt.Sprintf("the Composition itself composes %s %s", e.Kind, at)
+		return fmt.Sprintf("the Composition itself composes %s %s", e.Kind, at), true
 	}
 	m := x.mentions[at.target]
-	if m.givesWay() {
-		at.observed = wire.Struct{}
-	}
-	return m.where
+	return m.where, m.sure && m.desired
 }
 
-// isOfAuthor reports whether an object has the record of an author's entry, or no UID, as in a file. Any client can change the
-// composition resource name of an object of a later step, but only who knows its data can seal a record.
-func isOfAuthor(e plan.Export, o wire.Struct) bool {
-	rec, _ := readRecord(o)
-	return rec.Export == e.Name || plan.UIDOf(o) == ""
-}
-
-// ofAnother returns why the observed object of an author's entry may be that of a later step, or nothing. An object
-// whose data stay as they are can be the author's: its record was removed.
+// ofAnother returns why the object of an author's entry may be that of a later step, or nothing. Any client can change
+// the composition resource name of an object, but only who knows its data can seal a record. An object whose data stay
+// as they are can be the author's: its record was removed. One without a UID is in a file.
 func ofAnother(e plan.Export, at placement, o *object.Object) string {
-	if !e.Author || !at.observed.Exists() || isOfAuthor(e, at.observed) || !changesOwn(e, at, o.Data) {
+	if !e.Author || o == nil || !at.observed.Exists() || plan.UIDOf(at.observed) == "" || !changesOwn(e, at, o.Data) {
+		return ""
+	}
+	if rec, _ := readRecord(at.observed); rec.Export == e.Name {
 		return ""
 	}
 	return fmt.Sprintf("%s %s is not proven to be the object of this entry, and has other data: delete it, or, if "+
 		"another step composes it, correct its annotation crossplane.io/composition-resource-name", e.Kind, at)
-}
-
-// keepUnclear keeps the objects that may still be listed in a list that cannot be read.
-func (x *authorsExporter) keepUnclear(wanted *plan.Authored) (out []Object) {
-	for _, composed := range plan.SortedKeys(x.observed) {
-		_, earlier := x.desired[composed]
-		kind, name := plan.AuthorsKind(composed)
-		if earlier || wanted.AsksFor(composed) || !x.unclear[kind] {
-			continue
-		}
-		out = append(out, Object{
-			Name: composed, Kind: kind, Desired: object.Held(x.observed[composed].Object),
-			Outcome: Outcome{State: Held, Author: true, Message: fmt.Sprintf(
-				"%s %q is kept unchanged, because it is unknown whether it is still requested", kind, name)},
-		})
-	}
-	return out
 }

@@ -57,15 +57,11 @@ func TestCompileFromComposite(t *testing.T) {
 		reason, input string
 		want          []string
 	}{
-		"All":      {"each field", "fromComposite: {from: db, fieldPath: spec.a.b, allow: {secrets: [db, x], resources: [z], environment: true}}", nil},
-		"Least":    {"all of spec may be it", "fromComposite: {fieldPath: spec}", nil},
-		"Index":    {"an item of a list is also allowed", "fromComposite: {fieldPath: 'spec.a[0][b.c]'}", nil},
-		"Empty":    {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
-		"Unknown":  {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
-		"Status":   {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
-		"Spectrum": {"not spec", "fromComposite: {fieldPath: specs.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
-		"Wildcard": {"one field", "fromComposite: {fieldPath: 'spec.a[*]'}", []string{"fromComposite.fieldPath: must not have a wildcard: name the field"}},
-		"From":     {"from must be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or use a name that is listed there`}},
+		"All":     {"each field", "fromComposite: {from: db, fieldPath: spec.a.b, allow: {secrets: [db, x], resources: [z], environment: true}}", nil},
+		"Empty":   {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
+		"Unknown": {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
+		"Status":  {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
+		"From":    {"from must be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or use a name that is listed there`}},
 		"Allow": {
 			"names, each once, of composed resources", `
 sources: [{name: ca, apiVersion: v1, kind: Secret}]
@@ -77,7 +73,6 @@ fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources:
 				"fromComposite.allow.resources[1]: must not be empty: leave it out, or set a value",
 			},
 		},
-		"TooMany": {"lists have a limit", "fromComposite: {fieldPath: spec.a, allow: {secrets: [" + strings.Repeat("a,", 65) + "]}}", []string{"fromComposite.allow.secrets: has 65 items, over the limit of 64: split the input into several pipeline steps"}},
 		"Keys": {
 			"labels and annotations, and prefixes of them, each once",
 			"fromComposite: {fieldPath: spec.a, allow: {labels: [a, example.org/, example.org/a, a, example.org, 'a*', '*', example.org/*, /a, a/b/, Example.org/, \"\", crossplane.io/composite, export.fn.crossplane.io/], annotations: [a_b, a b, kubectl.kubernetes.io/last-applied-configuration, crossplane.io/]}}",
@@ -133,14 +128,6 @@ func TestAuthors(t *testing.T) {
 			reason: "authors do not have to export anything",
 			spec:   "x: 1",
 		},
-		"Null": {
-			reason: "a list that is null is empty",
-			spec:   "operatorSpec: {secretExpressions: null, dynamicSecrets: []}",
-		},
-		"Strangers": {
-			reason: "what else is in the field is not ours",
-			spec:   "operatorSpec: {other: 1}",
-		},
 		"AzureServiceOperator": {
 			reason: "entries of one name are one object; self, resource and composite are the composite",
 			spec: `operatorSpec: {
@@ -167,12 +154,6 @@ func TestAuthors(t *testing.T) {
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: self.status.id}]}`,
 			want:   []string{`Waiting nothing | Secret "a" is not created: key "k" waits for secret.token; key "l" waits for composite.status`},
 		},
-		"WaitingForTheInput": {
-			reason:  "the composed resource is not there",
-			objects: "resources: {}",
-			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.token}, {name: a, key: l, value: resources.db.spec.x}, {name: a, key: m, value: "secrets['db'].x"}]}`,
-			want:    []string{`Waiting nothing | Secret "a" is not created: key "k" waits for secret (secrets.db); key "l" waits for resources.db (no earlier step composes it); key "m" waits for secrets.db (no earlier step composes it)`},
-		},
 		"DoesNotCompile": {
 			reason:  "the path is in the composite, and the other object is made",
 			spec:    `operatorSpec: {secretExpressions: [{name: b, key: k, value: "'v'"}, {name: a, key: k, value: "1 +"}]}`,
@@ -189,22 +170,6 @@ func TestAuthors(t *testing.T) {
 				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value must return the value of that key); ` +
 				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or encode it as one text with json.encode(...) (without a key, value must return a map of keys and values); ` +
 				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: wrap it in string(...)`},
-		},
-		"Shapes": {
-			reason: "each mistake of an entry is reported, and the object is not created",
-			spec: `operatorSpec: {secretExpressions: [{name: a, kye: k, key: 5}, {name: a, key: "a b", value: "'v'"}, {name: a, key: k}],
-				dynamicSecrets: [{name: b, key: k, value: "'v'", labels: {}}, {name: c, key: k, valueMap: "{'a': 'b'}"}, {name: d, value: "'v'"}, {name: e, key: k}, {name: f, value: "'v'", valueMap: "{'a': 'b'}"}, {name: g, key: "", value: "'v'"}, {name: ""}]}`,
-			want: []string{
-				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].key: must be a string, but is a number: put it in quotes; ` + at + `secretExpressions[0].kye: is an unknown field: did you mean key?; ` +
-					at + `secretExpressions[1].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only; ` + at + `secretExpressions[2].value: must be set`,
-				`Held! nothing | Secret "b" is not created: ` + at + `dynamicSecrets[0].labels: is an unknown field: there are name, key, value, valueMap`,
-				`Held! nothing | Secret "c" is not created: ` + at + `dynamicSecrets[1].key: must not be set together with valueMap, which returns the keys`,
-				`Held! nothing | Secret "d" is not created: ` + at + `dynamicSecrets[2].key: must be set, because value is the value of one key`,
-				`Held! nothing | Secret "e" is not created: ` + at + `dynamicSecrets[3]: must have value or valueMap`,
-				`Held! nothing | Secret "f" is not created: ` + at + `dynamicSecrets[4].valueMap: must not be set together with value: keep one of them`,
-				`Held! nothing | Secret "g" is not created: ` + at + `dynamicSecrets[5].key: must not be empty: leave it out, or set a value`,
-				`Held! | ` + at + `dynamicSecrets[6].name: must not be empty: set a value`,
-			},
 		},
 		"TwoWriters": {
 			reason: "one key from two entries, be it spelled in a map",
@@ -223,21 +188,6 @@ func TestAuthors(t *testing.T) {
 					at + `secretExpressions[2].annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 			},
 		},
-		"LabelsThatAreExpressions": {
-			reason: "as in Azure Service Operator, where they are ones that give a string; and each counts once",
-			spec: `operatorSpec: {secretExpressions: [
-				{name: a, key: k, value: "'v'", labels: {a: "self.spec.region + '-1'", b: shop, c: "1.5", d: "true", e: my-app, f: "", g: self}, annotations: {a: "'quoted'", b: "https://example.org/?a=b", c: "size(self.spec.region)"}},
-				{name: a, key: l, value: "'v'", labels: {a: "self.spec.region + '-1'"}},
-				{name: b, key: k, value: "'v'", labels: {a: secret.password, b: "secrets.db.username"}},
-				{name: c, key: k, value: "'v'", annotations: {a: self.status.later}},
-				{name: d, key: k, value: "'v'", labels: {a: "'no label'"}}]}`,
-			want: []string{
-				"Available Secret team/a {data: {k: v, l: v}, metadata: {annotations: {a: quoted, b: https://example.org/?a=b, c: size(self.spec.region)}, labels: {a: eu-1, b: shop, c: 1.5, d: true, e: my-app, f: , g: self}}}",
-				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[2].labels[a]:1:7: secret` + only + `; ` + at + `secretExpressions[2].labels[b]:1:11: secrets` + only,
-				`Waiting nothing | Secret "c" is not created: ` + at + `secretExpressions[3].annotations[a] waits for composite.status`,
-				`Held! nothing | Secret "d" is not created: ` + at + `secretExpressions[4]: cannot use the value of label "a": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text`,
-			},
-		},
 		"LabelsNotAllowed": {
 			reason: "each key that is not allowed is named once, and the allowed keys are also named",
 			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [example.org/]}}",
@@ -248,27 +198,6 @@ func TestAuthors(t *testing.T) {
 				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].labels: cannot set "owner", "team": the Composition allows only app, app.kubernetes.io/..., example.org/...: use one of these, or add it to fromComposite.allow.labels of the Composition; ` +
 					at + `secretExpressions[0].annotations: cannot set "argocd.argoproj.io/hook": the Composition allows no annotations: leave it out, or add it to fromComposite.allow.annotations of the Composition`,
 				"Available Secret team/b {data: {k: v}, metadata: {labels: {app: x, app.kubernetes.io/name: x, example.org/b: x}}}",
-			},
-		},
-		"ReferredTo": {
-			reason: "a provider will write this Secret, or reads it: an author must not create it",
-			objects: `
-desired:
-  cache: {apiVersion: example.org/v1, kind: Cache, spec: {forProvider: {passwordSecretRef: {name: a, key: k}, nested: [{authSecretRefs: [{name: b}]}]}}}
-  pod: {apiVersion: example.org/v1, kind: Pod, spec: {secretName: e, imagePullSecrets: [{name: f}], envFrom: [{configMapRef: {name: b}}], manifest: {apiVersion: v1, kind: Secret, metadata: {name: g, namespace: team}}}}
-resources:
-  db: {object: {apiVersion: example.org/v1, kind: DB, spec: {writeConnectionSecretToRef: {name: c, namespace: team}, otherSecretRef: {name: d, namespace: elsewhere}}}, details: {password: canary-pass}}`,
-			spec: `operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}, {name: c, key: k, value: "'v'"}, {name: d, key: k, value: "'v'"}, {name: e, key: k, value: "'v'"}, {name: f, key: k, value: "'v'"}, {name: g, key: k, value: "'v'"}], dynamicConfigMaps: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
-			want: []string{
-				"Available ConfigMap team/a {data: {k: v}}",
-				`Conflict! nothing | ConfigMap "b": the composed resource "pod" refers to that name in spec.envFrom[0].configMapRef.name: choose another name in ` + at + `dynamicConfigMaps[1].name`,
-				`Conflict! nothing | Secret "a": the composed resource "cache" refers to that name in spec.forProvider.passwordSecretRef.name: choose another name in ` + at + `dynamicSecrets[0].name`,
-				`Conflict! nothing | Secret "b": the composed resource "cache" refers to that name in spec.forProvider.nested[0].authSecretRefs[0].name: choose another name in ` + at + `dynamicSecrets[1].name`,
-				`Conflict! nothing | Secret "c": the composed resource "db" refers to that name in spec.writeConnectionSecretToRef.name: choose another name in ` + at + `dynamicSecrets[2].name`,
-				"Available Secret team/d {data: {k: v}}",
-				`Conflict! nothing | Secret "e": the composed resource "pod" refers to that name in spec.secretName: choose another name in ` + at + `dynamicSecrets[4].name`,
-				`Conflict! nothing | Secret "f": the composed resource "pod" refers to that name in spec.imagePullSecrets[0].name: choose another name in ` + at + `dynamicSecrets[5].name`,
-				`Conflict! nothing | Secret "g": the composed resource "pod" refers to that name in spec.manifest.metadata.name: choose another name in ` + at + `dynamicSecrets[6].name`,
 			},
 		},
 		"NotAllowed": {
@@ -303,24 +232,11 @@ resources:
 			want: []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:7: secret` + only + `; ` +
 				at + `configMapExpressions[1].value:1:22: secrets` + only + `; ` + at + `dynamicConfigMaps[0].value:1:13: secret` + only},
 		},
-		"NoSecretAllowed": {
-			reason: "there may be none",
-			input:  "fromComposite: {fieldPath: spec.operatorSpec}",
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}, {name: a, key: l, value: secrets.db.password}, {name: a, key: m, value: "string(size(resources))"}]}`,
-			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret is not allowed here; ` +
-				at + `secretExpressions[1].value:1:11: secrets is not allowed here; ` + at + `secretExpressions[2].value:1:13: resources is not allowed here`},
-		},
 		"WhichSecret": {
 			reason: "of several none is the one, unless from says so",
 			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: [cache, db]}}",
 			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
 			want:   []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret is not set here, because the Composition allows several inputs: use secrets.cache, secrets.db`},
-		},
-		"From": {
-			reason: "from says which",
-			input:  "fromComposite: {fieldPath: spec.operatorSpec, from: db, allow: {secrets: [cache, db]}}",
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
-			want:   []string{"Available Secret team/a {data: {k: canary-pass}}"},
 		},
 		"Environment": {
 			reason:  "where it is allowed",
@@ -328,16 +244,6 @@ resources:
 			objects: "environment: {region: eu}",
 			spec:    `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
 			want:    []string{"Available ConfigMap team/a {data: {k: eu}}"},
-		},
-		"EnvironmentWaits": {
-			reason: "the message names the field of the Composition that sets it",
-			input: "environment: {set: [{fieldPath: zone, value: composite.status.zone}]}\nfromComposite: " +
-				"{fieldPath: spec.operatorSpec, allow: {environment: true}}",
-			spec: `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.zone}]}`,
-			want: []string{
-				`Waiting nothing | ConfigMap "a" is not created: key "k" waits for environment.zone (environment.set[0].value)`,
-				"Waiting | environment.zone is not set: it waits for composite.status",
-			},
 		},
 		"Removed": {
 			reason:  "what is no longer requested for is no longer desired",
@@ -355,40 +261,6 @@ resources:
 				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
 			},
 		},
-		"NoName": {
-			reason: "names that no object has, and that try to be elsewhere",
-			spec:   `operatorSpec: {secretExpressions: [{name: other/a, key: k, value: "'v'"}, {name: А, key: k, value: "'v'"}, {name: A, key: k, value: "'v'"}, {naem: a}, 5]}`,
-			want: []string{
-				`Held! | ` + at + `secretExpressions[0].name: cannot use name "other/a": ` + dns + `; ` +
-					at + `secretExpressions[1].name: cannot use name "\u0410": ` + dns + `; ` +
-					at + `secretExpressions[2].name: cannot use name "A": ` + dns + `; ` +
-					at + `secretExpressions[3].naem: is an unknown field: did you mean name?; ` +
-					at + `secretExpressions[4]: must be an object, but is a number: write its fields as name: value`,
-			},
-		},
-		"NoList": {
-			reason:  "of this list it is not known what it requests; the others go on",
-			objects: observedAuthors,
-			spec:    `operatorSpec: {secretExpressions: {name: a}, dynamicConfigMaps: [{name: c, key: k, value: "'v'"}]}`,
-			want: []string{
-				"Available ConfigMap team/c {data: {k: v}}",
-				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still requested`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
-				`Held! | ` + at + `secretExpressions: must be a list, but is an object`,
-			},
-		},
-		"NoParent": {
-			reason:  "nor where the field cannot be: its parent was something else by mistake",
-			input:   "fromComposite: {fieldPath: spec.exports.list}\nsecrets: [{name: own, from: db, data: [{key: p, value: secret.password}]}]",
-			objects: observedAuthors,
-			spec:    `exports: [1]`,
-			want: []string{own,
-				`Held ConfigMap team/c {data: {k: old}} | ConfigMap "c" is kept unchanged, because it is unknown whether it is still requested`,
-				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still requested`,
-				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
-				`Held! | spec.exports.list: cannot be read: a field above it is not an object`,
-			},
-		},
 		"MisspeltList": {
 			reason:  "a name that is near to a list's would have its objects dropped",
 			objects: observedAuthors,
@@ -400,45 +272,10 @@ resources:
 				`Held! | ` + at + `secretExpresions: is an unknown field: did you mean secretExpressions?`,
 			},
 		},
-		"NoObject": {
-			reason: "nor of all lists",
-			spec:   `operatorSpec: [1]`,
-			want:   []string{`Held! | spec.operatorSpec: must be an object, but is a list`},
-		},
 		"TooMany": {
 			reason: "more entries than one composite may have are not even looked at",
 			spec:   `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, key: k, value: "'v'"},`, limits.AuthorEntries) + `], configMapExpressions: [{name: c, key: k, value: "'v'"}]}`,
 			want:   []string{`Held! | spec.operatorSpec: has 65 entries in its lists, over the limit of 64`},
-		},
-		"TooLong": {
-			reason: "expressions are compiled up to the limit",
-			spec: `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, value: "{'a': '`+strings.Repeat("v", 4000)+`'}"},`, 4) +
-				`{name: b, key: k, value: "'` + strings.Repeat("v", 4000) + `'"}, {name: c, key: k, value: "'v'"}]}`,
-			want: []string{
-				`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "a" of Secret "a" is also written by ` + at + `secretExpressions[0].value: keep one of them; ` +
-					at + `secretExpressions[2].value: ` + tooLong + at + `secretExpressions[3].value: ` + strings.TrimSuffix(tooLong, "; "),
-				`Held! nothing | Secret "b" is not created: ` + at + `secretExpressions[4].value: all expressions of the composite together have more than 8192 characters: shorten them`,
-				`Held! nothing | Secret "c" is not created: ` + at + `secretExpressions[5].value: all expressions of the composite together have more than 8192 characters: shorten them`,
-			},
-		},
-		"TooMuchWork": {
-			reason: "one expression is stopped, and does not accept from the others",
-			spec:   `operatorSpec: {configMapExpressions: [{name: a, key: k, value: "string(lists.range(10000).map(x, lists.range(10000).map(y, x + y)).size())"}, {name: b, key: k, value: "'v'"}]}`,
-			want:   []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value: was stopped: it exceeds the limit of work for one expression, or for all expressions together`, "Available ConfigMap team/b {data: {k: v}}"},
-		},
-		"TooMuch": {
-			reason: "all objects together are not larger than one may be",
-			spec:   `text: "` + strings.Repeat("a", 400<<10) + `", operatorSpec: {configMapExpressions: [{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}]}`,
-			want: []string{
-				"Available ConfigMap team/a {data: {k: " + strings.Repeat("a", 400<<10) + "}}", "Available ConfigMap team/b {data: {k: " + strings.Repeat("a", 400<<10) + "}}",
-				`Held! nothing | ConfigMap "c" is not created: ` + at + `configMapExpressions[2].value: returns too much data: all exports of the composite's author together can have at most 1024 keys and 1048576 bytes`,
-			},
-		},
-		"LabelLeftOut": {
-			reason: "a label or an annotation whose expression returns no value is left out",
-			spec: `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'", ` +
-				`labels: {a: "self.spec.?nope", b: x}, annotations: {a: "optional.none()"}}]}`,
-			want: []string{"Available Secret team/a {data: {k: v}, metadata: {labels: {b: x}}}"},
 		},
 		"TheCompositionsName": {
 			reason:  "the input's own object has priority, and is created; no message says to delete it",
@@ -447,15 +284,6 @@ resources:
 			want: []string{
 				"Available ConfigMap team/xr-own {data: {k: v}}",
 				`Conflict! nothing | Secret "xr-own": the Composition itself composes Secret team/xr-own: choose another name in ` + at + `secretExpressions[0].name`,
-			},
-		},
-		"AnEarlierStepsName": {
-			reason:  "nor does it take what an earlier step composes",
-			objects: "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: a}}, fromComposite/Secret/b: {apiVersion: v1, kind: Secret, metadata: {name: b}}}",
-			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: b, key: k, value: "'v'"}]}`,
-			want: []string{
-				`Conflict! nothing | Secret "a": the Composition itself composes Secret team/a: choose another name in ` + at + `secretExpressions[0].name`,
-				`Conflict! nothing | Secret "b": an earlier step of the pipeline also composes it: choose another name in ` + at + `secretExpressions[1].name`,
 			},
 		},
 		"EarlierStepKeepsItsObject": {
@@ -470,13 +298,6 @@ desired:
 					`another name in ` + at + `secretExpressions[0].name`,
 				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
 			},
-		},
-		"RenamedByOthers": {
-			reason: "another client changed the annotation of the author's object: the object gets its own name again",
-			objects: `cluster: [{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team, uid: a1, annotations: {crossplane.io/composition-resource-name: generated/x/1, export.fn.crossplane.io/export-state: '{"export":"fromComposite/Secret/a"}'}, ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}, data: {k: b2xk}}]
-composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: a}]},
-  operatorSpec: {dynamicSecrets: [{name: a, key: k, value: "'v'"}]}}}`,
-			want: []string{"Available Secret team/a {data: {k: v}}"},
 		},
 		"SomebodyElses": {
 			reason: "an object that is not the composite's is a conflict, not a victim",
@@ -500,10 +321,6 @@ composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespac
 			}
 			s := newScene(t, plantest.Exports(input), asks(c.spec), c.objects)
 			r := s.run(t)
-			if name == "WaitingForTheInput" {
-				want = want[1:]
-				r.Objects = r.Objects[1:] // which also waits
-			}
 			if diff := cmp.Diff(want, show(r)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
 			}
@@ -522,16 +339,10 @@ func TestAuthorsKinds(t *testing.T) {
 		reason, spec string
 		want         []string
 	}{
-		"String":        {"a text may be a secret", "operatorSpec: hush", []string{noObject + "a string"}},
-		"Number":        {"so may a number", "operatorSpec: 4711", []string{noObject + "a number"}},
-		"Boolean":       {"of two values", "operatorSpec: true", []string{noObject + "a boolean"}},
-		"List":          {"even an empty one is no object", "operatorSpec: []", []string{noObject + "a list"}},
-		"Null":          {"is as if it were not there", "operatorSpec: null", nil},
-		"StringAsList":  {"a text may be a secret", "operatorSpec: {dynamicSecrets: hush}", []string{noList + "a string"}},
-		"NumberAsList":  {"so may a number", "operatorSpec: {dynamicSecrets: 4711}", []string{noList + "a number"}},
-		"BooleanAsList": {"of two values", "operatorSpec: {dynamicSecrets: false}", []string{noList + "a boolean"}},
-		"ObjectAsList":  {"even an empty one is no list", "operatorSpec: {dynamicSecrets: {}}", []string{noList + "an object"}},
-		"NullAsList":    {"is as if it were not there", "operatorSpec: {dynamicSecrets: null}", nil},
+		"String":       {"a text may be a secret", "operatorSpec: hush", []string{noObject + "a string"}},
+		"Number":       {"so may a number", "operatorSpec: 4711", []string{noObject + "a number"}},
+		"List":         {"even an empty one is no object", "operatorSpec: []", []string{noObject + "a list"}},
+		"StringAsList": {"a text may be a secret", "operatorSpec: {dynamicSecrets: hush}", []string{noList + "a string"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := show(newScene(t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"), asks(c.spec)).run(t))
@@ -541,8 +352,6 @@ func TestAuthorsKinds(t *testing.T) {
 		})
 	}
 }
-
-const tooLong = "all expressions of the composite together have more than 8192 characters: shorten them; "
 
 // A name that the author took before an export came to have it is the export's
 // from then on, and the author's object goes when the author lets go of it.
@@ -603,7 +412,6 @@ resources:
 	composite := func(spec string) string {
 		return `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {` + spec + ` operatorSpec: {dynamicConfigMaps: [{name: a, key: k, value: "'v'"}]}}}`
 	}
-	const asksNothing = `composite: {apiVersion: example.org/v1, kind: XApp, metadata: {name: xr, uid: u1}, spec: {}}`
 	for name, c := range map[string]struct {
 		reason, composite, objects string
 		want, requires             []string
@@ -627,11 +435,6 @@ resources:
 			fmt.Sprintf(other, "apiVersion: example.com/v1, kind: XApp, name: xr"), []string{notOwn},
 			nil,
 		},
-		"ClaimIsNew": {
-			"Crossplane has not written the reference yet", composite(claim), fmt.Sprintf(other, ""), []string{notOwn},
-			nil,
-		},
-		"NoClaim": {"there is no such claim", composite(claim), "", []string{notOwn}, nil},
 		"Half": {
 			"an object of another group is never requested for",
 			composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim},
@@ -642,11 +445,6 @@ resources:
 			composite("claimRef: {apiVersion: example.organization/v1, kind: AppClaim, namespace: theirs, name: app},"),
 			"", []string{noClaim}, nil,
 		},
-		"ClaimLacksKind": {
-			"without a kind it is no reference",
-			composite("claimRef: {apiVersion: example.org/v1, namespace: theirs, name: app},"), "", []string{noClaim},
-			nil,
-		},
 		"ClaimLacksName": {
 			"without a name any claim of the namespace would be read",
 			composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"),
@@ -654,12 +452,10 @@ resources:
 		},
 		"None":          {"it has no claim", composite(""), "", []string{none}, nil},
 		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{none}, nil},
-		"AsksNothing":   {"a namespace is needed only for an object", asksNothing, "", nil, nil},
 		"Existing": {
 			"objects stay, whether the author requests them or not", composite(claim), existing, []string{notOwn},
 			nil,
 		},
-		"Removed": {"the author no longer requests them", asksNothing, existing, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, plantest.Exports(input), c.composite, c.objects)
@@ -825,57 +621,6 @@ func TestAuthorsDoNotGrow(t *testing.T) {
 	}
 }
 
-// The data, labels and annotations of a kept object use as much of the limit as they do when the object is made. The
-// annotations of Crossplane and of this function do not. An object that fits exactly is made.
-func TestAuthorsSizes(t *testing.T) {
-	const encoded, decoded = "{key: AAEC, b: AA==, c: AAE=}", len("key") + 3 + len("b") + 1 + len("c") + 2
-	for name, c := range map[string]struct {
-		reason, kind, metadata, data string
-		bytes                        int
-	}{
-		"Data":         {"the key and the value", "ConfigMap", "", "data: {key: value, b: ''}", len("key" + "value" + "b")},
-		"BinaryData":   {"the bytes, and not the characters of their encoding", "ConfigMap", "", "binaryData: " + encoded, decoded},
-		"SecretData":   {"the data of a Secret is encoded", "Secret", "", "data: " + encoded, decoded},
-		"LooksEncoded": {"the data of a ConfigMap is text", "ConfigMap", "", "data: {key: AA==}", len("key" + "AA==")},
-		"Labels":       {"an author can set some", "Secret", "labels: {a: label}", "", len("a" + "label")},
-		"Annotations":  {"an author can set some", "Secret", "annotations: {a: text}", "", len("a" + "text")},
-		"OfCrossplane": {
-			"the author does not set them", "Secret",
-			"labels: {crossplane.io/composite: xr}, annotations: {crossplane.io/composition-resource-name: " +
-				"fromComposite/Secret/kept}",
-			"", 0,
-		},
-		"OfThisFunction": {"the author does not set them", "Secret", "annotations: {export.fn.crossplane.io/revision: '4'}", "", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			input := plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [a], annotations: [a]}}")
-			spec := asks(fmt.Sprintf(`operatorSpec: {dynamic%ss: [{name: kept, key: k, value: self.status.later}],
-				secretExpressions: [{name: empty, key: k, value: self.status.later}], configMapExpressions: [{name: new, key: k, value: self.spec.text}]}`, c.kind))
-			objects := fmt.Sprintf(`
-resources:
-  fromComposite/%[1]s/kept: {object: {apiVersion: v1, kind: %[1]s, metadata: {name: kept, namespace: team, %[2]s}, %[3]s}}
-  fromComposite/Secret/empty: {object: {apiVersion: v1, kind: Secret, metadata: {name: empty, namespace: team}}}
-`, c.kind, c.metadata, c.data)
-			left := limits.AuthorBytes - c.bytes - len("k")
-			for size, state := range map[int]reconcile.State{left: reconcile.Available, left + 1: reconcile.Held} {
-				s := newScene(t, input, spec, objects)
-				setText(s.req.Observation.Composite.Object, strings.Repeat("a", size), "spec", "text")
-				want := map[string]reconcile.State{
-					"fromComposite/" + c.kind + "/kept": reconcile.Held, "fromComposite/Secret/empty": reconcile.Held,
-					"fromComposite/ConfigMap/new": state,
-				}
-				got := map[string]reconcile.State{}
-				for _, o := range s.run(t).Objects {
-					got[o.Name] = o.State
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s: %d more bytes: -want, +got:\n%s", c.reason, size, diff)
-				}
-			}
-		})
-	}
-}
-
 // What an earlier step composed for the author gives way to an export.
 func TestAuthorsOfAnEarlierStep(t *testing.T) {
 	r := newScene(t, plantest.Exports(url), "desired: {fromComposite/Secret/xr-url: {apiVersion: v1, kind: Secret, metadata: {name: xr-url}}, fromComposite/Secret/x: {apiVersion: v1, kind: Secret, metadata: {name: x}}}").run(t)
@@ -915,16 +660,6 @@ func TestAuthorsDoNotBecomeMore(t *testing.T) {
 				`Held nothing | ConfigMap "new0" is not created: there are 64 objects, and it is unknown which of ` +
 					`them are still requested`,
 			},
-		},
-		"OldOnesBeforeNewOnes": {
-			reason: "objects that exist are counted once", exist: limits.AuthorEntries - 2,
-			requested: []string{"old0", "old1", "xnew0", "xnew1"}, unknown: true,
-			want: map[string]int{"old Available": 2, "old kept": limits.AuthorEntries - 4, "xnew Available": 2},
-		},
-		"Conflicts": {
-			reason: "an object that is not created because of its name " +
-				"does not count", exist: limits.AuthorEntries - 2, requested: []string{"in-use", "new0", "new1"}, unknown: true,
-			want: map[string]int{"old kept": limits.AuthorEntries - 2, "in-use Conflict": 1, "new Available": 2},
 		},
 		"Known": {
 			reason: "the objects that are no longer requested for are deleted", exist: limits.AuthorEntries, requested: []string{"new0"},

@@ -63,7 +63,7 @@ func (out *detailsRead) requireDesired(p *plan.Plan, req *request, used map[stri
 	var names []string
 	for name, desired := range req.Desired {
 		_, observed := req.Observation.Resources[name]
-		if !observed && !plan.IsAuthors(name) && (used[name] || p.Details.Uses(name, desired)) && rulesRequire {
+		if !observed && !plan.IsAuthors(name) && (used[name] || p.Details.Uses(name, desired)) {
 			names = append(names, name)
 		}
 	}
@@ -102,7 +102,7 @@ func authorsDetails(a *plan.Authors, wanted *plan.Authored) map[string]bool {
 // read reads the connection Secret of a resource: only its data are connection details. A resource without a
 // UID, as in a file, keeps its own details, because no Secret can refer to it.
 func (out *detailsRead) read(req *request, d detailsOwner, used bool) observation.Resource {
-	if plan.UIDOf(d.Object) == "" || !rulesRequire {
+	if plan.UIDOf(d.Object) == "" {
 		return d.Resource
 	}
 	res := observation.Resource{Object: d.Object}
@@ -124,7 +124,7 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 		res.Published = true
 		res.Details, res.Withheld = d.in(a.objects[0])
 		secret := required.String()
-		if res.Withheld == nil && (req.changed[secret] || d.differ(res.Details) && rulesOneVersion) {
+		if res.Withheld == nil && (req.changed[secret] || d.differ(res.Details)) {
 			req.changed[secret], res.Withheld = true, oneVersion(secret)
 		}
 	case len(d.Details) > 0:

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"maps"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -99,22 +100,30 @@ func setEnvironment(s *session, p *plan.Plan, read environmentRead) (environment
 // fieldsPerUnit is the number of fields that are copied for one unit of the budget.
 const fieldsPerUnit = 4
 
+// environmentField returns the environment after one field was set, and why the field could not be set. The field is
+// removed then.
 func (s *session) environmentField(f plan.EnvironmentField) (*structpb.Struct, reasons) {
 	before := s.observed.Environment.Proto()
-	if err := s.budget.Spend(int64(len(before.GetFields()) / fieldsPerUnit)); err != nil { // which are copied
-		return environment.Remove(before, f.At), failing("%s: was stopped: %s", f.Path, err.Error())
-	}
-	value, err := s.json(f.Value, s.scope(""))
-	if value != nil {
-		var env *structpb.Struct
-		if env, err = environment.Set(before, f.At, value); err == nil {
-			return env, reasons{}
-		}
-		err = failed(f.Path+".fieldPath", "%s", err.Error())
-	}
-	why := because("", err)
-	if why.empty() || len(why.failed) == 0 && f.Optional {
+	value, err := s.environmentValue(f, len(before.GetFields()))
+	var waiting *expression.Waiting
+	switch {
+	case err == nil && value == nil, f.Optional && errors.As(err, &waiting): // the field keeps its earlier value
 		return before, reasons{}
+	case err != nil:
+		return environment.Remove(before, f.At), because("", err)
 	}
-	return environment.Remove(before, f.At), why
+	after, err := environment.Set(before, f.At, value)
+	if err != nil {
+		return environment.Remove(before, f.At), because("", failed(f.Path+".fieldPath", "%s", err.Error()))
+	}
+	return after, reasons{}
+}
+
+// environmentValue returns the value of a field, or nil for optional.none(). It pays for the fields that are copied
+// to set it.
+func (s *session) environmentValue(f plan.EnvironmentField, copied int) (*structpb.Value, error) {
+	if err := s.budget.Spend(int64(copied / fieldsPerUnit)); err != nil {
+		return nil, failed(f.Path, "was stopped: %s", err.Error())
+	}
+	return s.json(f.Value, s.scope(""))
 }

@@ -23,14 +23,14 @@ type concreteExports struct {
 	reply
 
 	list    []plan.Export
-	kept    map[string]bool          // the names of exports whose observed object is kept unchanged
+	unsure  map[string]bool          // the names of exports that may not be wanted
 	unknown map[object.Kind][]string // the paths of exports whose items are not all known
 }
 
 // expand makes an export for each item of each list, in the order of the input and of the keys. If a list, or
 // a key in it, is not known, each observed object that may still have an item is kept.
 func expand(s *session, p *plan.Plan, req *request) concreteExports {
-	out := concreteExports{kept: map[string]bool{}, unknown: map[object.Kind][]string{}}
+	out := concreteExports{unsure: map[string]bool{}, unknown: map[object.Kind][]string{}}
 	left := limits.AllItems
 	for _, e := range p.Exports {
 		if e.ForEach == nil {
@@ -39,43 +39,43 @@ func expand(s *session, p *plan.Plan, req *request) concreteExports {
 		}
 		items, why := s.items(e.ForEach, e.From, left)
 		left -= len(items)
-		known := map[string]bool{}
+		names := map[string]bool{}
 		for _, item := range items {
-			one := e.For(item)
-			known[one.Name] = true
-			if _, earlier := req.Desired[one.Name]; earlier {
-				text := fmt.Sprintf("%s: %s: %s", one, e.Path.Child("name"), plan.ComposedTwice(one.Name))
+			of := e.For(item)
+			names[of.Name] = true
+			if _, earlier := req.Desired[of.Name]; earlier {
+				text := fmt.Sprintf("%s: %s: %s", of, e.Path.Child("name"), plan.ComposedTwice(of.Name))
 				out.report(Outcome{State: Conflict, Message: text, Warn: true, Wrong: true})
 				continue
 			}
-			out.list = append(out.list, one)
+			out.list = append(out.list, of)
 		}
 		if !why.empty() {
 			out.unknown[e.Kind] = append(out.unknown[e.Kind], e.Path.String())
-			out.keep(s, e, req, known, &why)
+			out.keep(s, e, req, names, &why)
 		}
 	}
 	return out
 }
 
 // keep keeps the observed objects of an export that have no known item, and says why.
-func (all *concreteExports) keep(s *session, e plan.Export, req *request, known map[string]bool, why *reasons) {
+func (c *concreteExports) keep(s *session, e plan.Export, req *request, items map[string]bool, why *reasons) {
 	o := why.outcome(e.String(), "is not composed for each item", false)
 	var kept []string
 	for _, name := range plan.SortedKeys(s.observed.Resources) {
 		key, ok := strings.CutPrefix(name, plan.ItemName(e.Name, ""))
 		_, earlier := req.Desired[name]
-		if !ok || known[name] || earlier || object.Held(s.observed.Resources[name].Object) == nil {
+		if !ok || items[name] || earlier || object.Held(s.observed.Resources[name].Object) == nil {
 			continue
 		}
-		kept, all.kept[name] = append(kept, name), true
-		all.list = append(all.list, e.For(&observation.Item{Key: key}))
+		kept, c.unsure[name] = append(kept, name), true
+		c.list = append(c.list, e.For(&observation.Item{Key: key}))
 	}
 	if len(kept) > 0 { // one message for all
 		o.State, o.Warn = Held, true
 		o.Message += "; these composed resources are kept unchanged until all keys are known: " + plan.Shorten(kept, ", ")
 	}
-	all.report(o)
+	c.report(o)
 }
 
 // items evaluates a list and the key of each item. It returns the items with a good key, in the order of their
@@ -96,8 +96,8 @@ func (s *session) items(f *plan.ForEach, from string, left int) (good []*observa
 	case n > limits.Items:
 		return nil, failing("%s: has %d items, over the limit of %d: use several composites", path, n, limits.Items)
 	case n > left:
-		return nil, failing("%s: has %d items, but all lists of the input together may have at most %d: use several composites",
-			path, n, limits.AllItems)
+		return nil, failing("%s: has %d items, but all lists of the input together may have at most %d: use several "+
+			"composites", path, n, limits.AllItems)
 	}
 	byKey := map[string][]*observation.Item{}
 	for i := range n {

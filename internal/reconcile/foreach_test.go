@@ -54,17 +54,6 @@ func TestRunForEach(t *testing.T) {
 			world:  []string{composite("[{name: bert, role: guest}, {name: anna, role: admin}]")},
 			want:   []string{anna, bert},
 		},
-		"Removed": {
-			reason: "the object of an item that left the list is not desired any more, and nothing says so",
-			input:  users,
-			world:  []string{composite("[{name: anna, role: admin}]"), observedUsers},
-			want:   []string{anna},
-		},
-		"Empty": {
-			reason: "all items left a list that is there",
-			input:  users,
-			world:  []string{composite("[]"), observedUsers},
-		},
 		"ListIsMissing": {
 			reason: "a list that is waited for does not shrink",
 			input:  users,
@@ -73,43 +62,6 @@ func TestRunForEach(t *testing.T) {
 				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
 				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
 				`Held! | ConfigMap "users" is not composed for each item: it waits for composite.spec.users (correct it, set it in App xr, or write .?users.orValue([]) for an empty list); these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
-			},
-		},
-		"ListIsMissingAtFirst": {
-			reason: "there is nothing to keep",
-			input:  users,
-			want: []string{
-				`Waiting | ConfigMap "users" is not composed for each item: it waits for composite.spec.users (correct it, set it in App xr, or write .?users.orValue([]) for an empty list)`,
-			},
-		},
-		"ListIsNull": {
-			reason: "null is no list",
-			input:  users,
-			world:  []string{composite("null"), observedUsers},
-			want: []string{
-				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: it waits for composite.spec.users (correct it, set it in App xr, or write value == null ? [] : value for an empty list); these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
-			},
-		},
-		"ListIsNone": {
-			reason: "an absent list is not an empty one",
-			input:  strings.Replace(users, "spec.users", "spec.?users", 1),
-			world:  []string{observedUsers},
-			want: []string{
-				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: it waits for a list of configMaps[0].forEachExpression: write .orValue([]) for an empty one; these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
-			},
-		},
-		"ListIsMap": {
-			reason: "a map has no items",
-			input:  users,
-			world:  []string{composite("{anna: {name: anna}}"), observedUsers},
-			want: []string{
-				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].forEachExpression: must return a list, but returns map: write value.map(k, {'name': k, 'value': value[k]}) for a list of its entries; these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
 			},
 		},
 		"ListFails": {
@@ -130,14 +82,6 @@ func TestRunForEach(t *testing.T) {
 				anna,
 				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
 				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression for the item at index 1: returns an invalid key: cannot use key "Bert_": use lower-case letters, digits and '-', and start and end with a letter or a digit; these composed resources are kept unchanged until all keys are known: users/bert`,
-			},
-		},
-		"KeyIsTooLong": {
-			reason: "a label has 63 characters, and a message does not quote more than 80",
-			input:  users,
-			world:  []string{composite("[{name: " + strings.Repeat("a", 64) + "}, {name: " + strings.Repeat("b", 1000) + "}]")},
-			want: []string{
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression for the item at index 0: returns an invalid key: cannot use key "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": it has 64 characters; use at most 63; configMaps[0].keyExpression for the item at index 1: returns an invalid key: cannot use key "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"…: it has 1000 characters; use at most 63`,
 			},
 		},
 		"TooManyItems": {
@@ -170,16 +114,6 @@ func TestRunForEach(t *testing.T) {
 				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression: returns "bert" for the items at index 0, 2: each item needs its own key; these composed resources are kept unchanged until all keys are known: users/bert`,
 			},
 		},
-		"ValueIsMissing": {
-			reason: "one item waits, and does not disturb the other",
-			input:  users,
-			world:  []string{composite("[{name: anna, role: admin}, {name: bert}, {name: carl}]"), observedUsers},
-			want: []string{
-				anna,
-				`Held! ConfigMap team/xr-users-bert {data: {role: old, user: bert}} | ConfigMap "users/bert" (team/xr-users-bert) is kept unchanged: key "role" waits for item.role (the item lacks it: set it there, or write .?role.orValue('none') for a default)`,
-				`Waiting nothing | ConfigMap "users/carl" (team/xr-users-carl) is not created: key "role" waits for item.role (the item lacks it: set it there, or write .?role.orValue('none') for a default)`,
-			},
-		},
 		"AllVariables": {
 			reason: "the expressions see the item, its index and its key, also of the name and the labels; from is as in each export",
 			input: `
@@ -194,22 +128,6 @@ secrets:
 			want: []string{
 				"Available Secret team/x-u0 {data: {a: xu00canary-user, u0: db.example.org}, metadata: {labels: {index: 0}}}",
 				"Available Secret team/z-u1 {data: {a: zu11canary-user, u1: db.example.org}, metadata: {labels: {index: 1}}}",
-			},
-		},
-		"OneName": {
-			reason: "two items of one name are in conflict",
-			input: `
-configMaps:
-- name: users
-  forEachExpression: composite.spec.users
-  keyExpression: item
-  metadata: {nameExpression: "key.substring(0, 1)"}
-  data: [{key: a, value: item}]`,
-			world: []string{composite("[anna, ada, bert]")},
-			want: []string{
-				`Conflict! nothing | ConfigMap "users/ada": configMaps[0][ada] and configMaps[0][anna] compose the same ConfigMap team/a: give each a name of its own`,
-				`Conflict! nothing | ConfigMap "users/anna": configMaps[0][ada] and configMaps[0][anna] compose the same ConfigMap team/a: give each a name of its own`,
-				"Available ConfigMap team/b {data: {a: bert}}",
 			},
 		},
 		"EarlierStep": {
@@ -230,25 +148,6 @@ desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}
 			want: []string{
 				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
 				`Held! | ConfigMap "users" is not composed for each item: it waits for composite.spec.users (correct it, set it in App xr, or write .?users.orValue([]) for an empty list); these composed resources are kept unchanged until all keys are known: users/anna`,
-			},
-		},
-		"Foreign": {
-			reason: "an object of another owner is a conflict for its item alone",
-			input:  users,
-			world: []string{composite("[{name: anna, role: admin}, {name: bert, role: guest}]"), `
-cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-bert, namespace: team}}]`},
-			want: []string{
-				anna,
-				`Conflict! nothing | ConfigMap "users/bert": ConfigMap team/xr-users-bert exists and has no controller: delete it, or set configMaps[0].metadata.nameExpression to another name`,
-			},
-		},
-		"NotListedYet": {
-			reason: "an object that was just created is found by its name",
-			input:  users,
-			world: []string{composite("[{name: anna, role: admin}]"), `
-cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-anna, namespace: team, annotations: {crossplane.io/composition-resource-name: users/anna}, ownerReferences: [{controller: true, uid: u1}]}}]`},
-			want: []string{
-				anna,
 			},
 		},
 		"ReferenceToAnItem": {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
-	"github.com/crossplane-contrib/function-export/internal/reconcile"
 )
 
 // refusals are inputs and their diagnostics.
@@ -166,22 +165,22 @@ generators:
 				`generators[4].certificate.ca: generator "word" does not generate a certificate`,
 				"generators[6].certificate.ca: names a certificate that is not a CA: set its isCA to true",
 				"generators[7].certificate.subject: is also the subject of the CA, so that the certificate would seem to sign itself: set another commonName",
-				"generators[8].certificate.ca: must not be set for a CA, which signs itself",
+				"generators[8].certificate: a CA signs itself: leave ca out",
 				"generators[9].certificate.renewBefore: " + once,
 			},
 		},
 		"OwnCA": {
-			reason: "nobody signed it before; a CA must not have one at all, which is said instead",
+			reason: "nobody signed it before",
 			input:  `generators: [{name: a, certificate: {ca: a, dnsNames: [a.b]}}, {name: b, certificate: {ca: b, isCA: true, subject: {commonName: x}}}]`,
 			want: []string{
 				"generators[0].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
-				"generators[1].certificate.ca: must not be set for a CA, which signs itself",
+				"generators[1].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
 			},
 		},
 		"FaultyCA": {
 			reason: "its own mistake is reported once, and not again for the certificates that it signs",
 			input:  `generators: [{name: root, certificate: {isCA: true}}, {name: leaf, certificate: {ca: root, dnsNames: [a.b]}}]`,
-			want:   []string{"generators[0].certificate.subject: must be set for a self-signed certificate, because it is also the issuer: set commonName"},
+			want:   []string{"generators[0].certificate: must have ca or subject"},
 		},
 		"KindsOwnFaults": {
 			reason: "those of each kind have its path",
@@ -189,7 +188,7 @@ generators:
 			want: []string{
 				"generators[0].password.length: is 0: must be 1 to 1024",
 				"generators[1].sshKey.bits: must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa",
-				"generators[2].certificate.subject: must be set for a self-signed certificate, because it is also the issuer: set commonName",
+				"generators[2].certificate: must have ca or subject",
 			},
 		},
 	}.run(t)
@@ -481,7 +480,7 @@ variables: [{name: v, value: "{'tls.crt': generated.a.hash, 'tls.key': generated
 				"generators[7].jks.secretExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
 				"generators[8].pkcs12.secretExpression:1:10: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
 				"generators[9].bcrypt.secretExpression:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
-				"generators[9].bcrypt.cost: is 99: must be from 4 to 12",
+				"generators[9].bcrypt.cost: is 99: must be 4 to 12",
 			},
 		},
 		"GenerationElsewhere": {
@@ -914,7 +913,7 @@ func generationOf(number int, more string) string {
           crossplane.io/composition-resource-name: generated/admin/%[1]d
           made: "2026-01-0%[1]dT00:00:00Z"
           spec: s
-          export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","gracePeriod":"1h","adopted":true}}'
+          export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","gracePeriod":"1h"}}'
           %[2]s
         ownerReferences: [{controller: true, uid: u1}]
       type: Opaque
@@ -1081,136 +1080,6 @@ func exportedFrom(generations string) string {
 	return "\n  s: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-s, namespace: team, annotations: {export.fn.crossplane.io/export-state: '{\"generators\":" + generations + "}'}}, data: {k: eA==}}}"
 }
 
-// inCluster is a generation that the composite does not list.
-func inCluster(generation string) string {
-	_, object, _ := strings.Cut(generation, "object:\n")
-	return "- " + strings.TrimPrefix(strings.ReplaceAll(object, "\n    ", "\n"), "      ")
-}
-
-// Run accepts exactly the real generations. An accepted generation may be exported, and an object
-// that is not accepted is dropped or created again.
-func TestRunTellsGenerations(t *testing.T) {
-	const (
-		admin    = "generators: [{name: admin, password: {secretKeys: [password, user]}}]\nsecrets:\n- {name: s, data: [{key: k, value: generated.admin.password}]}"
-		none     = `secrets: [{name: s, data: [{key: k, value: "'x'"}]}]`
-		late     = "sources: [{name: c, apiVersion: v1, kind: ConfigMap, matchName: c}]\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: sources.c.data.a, password: {secretKeys: [password, user]}}]"
-		lateEnv  = "environment: {environmentConfigs: [{type: Reference, ref: {name: e}}]}\ngenerators: [{name: admin, refreshPolicy: OnChange, keepersExpression: environment.a, password: {secretKeys: [password, user]}}]"
-		settings = "\ncluster:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {a: b}}"
-		deleting = "\n        deletionTimestamp: \"2026-01-03T00:00:00Z\"\n        uid:"
-		unlisted = `Conflict! | generator "admin": exports use generation 1, which is Secret team/xr-admin-1, and the composite does not list it. Set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it`
-		left     = `Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation, but the composite does not list it, so it is left unchanged. If it was restored from a backup, set the annotation export.fn.crossplane.io/accept-generation: g1 on the composite to use it. Otherwise delete it`
-	)
-	lost := func(number string) string {
-		return `Available! | generator "admin": another client changed Secret team/xr-admin-` + number + ` or its annotation ` +
-			`export.fn.crossplane.io/generator-state, so the state of generation ` + number + ` is lost. It is unknown what it was created for, so each request counts as a new one`
-	}
-	old := func(s string) string {
-		return strings.Replace(s, "\n        uid:", "\n        creationTimestamp: \"2025-01-01T00:00:00Z\"\n        uid:", 1)
-	}
-	isDeleted := func(s string) string { return strings.Replace(s, "\n        uid:", deleting, 1) }
-	resources := func(all ...string) string { return "resources:" + strings.Join(all, "") }
-	cluster := func(all ...string) string { return "resources: {}\ncluster:\n" + strings.Join(all, "") }
-	one, two := generationOf(1, ""), generationOf(2, "")
-	bare := unmarked(one, "labels", "state")
-	for name, c := range map[string]struct {
-		reason  string
-		input   string
-		objects string
-		names   string
-		others  []string
-	}{
-		"Own":          {reason: "the name says it", input: admin, objects: resources(unmarked(two, "labels", "state")), names: "generated/admin/2", others: []string{lost("2")}},
-		"LeftState":    {reason: "its state says it", input: none, objects: resources(unmarked(one, "labels")), names: "generated/admin/1"},
-		"LeftExported": {reason: "what is exported says it", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`)), names: "generated/admin/1", others: []string{strings.Replace(lost("1"), "unknown what it was created for, so each request counts as a new one", "restored from what exports recorded", 1)}},
-		"LeftName":     {reason: "its composition resource name says it, and the composite controls it", input: none, objects: resources(bare, exportedFrom(`{"admin":{"generation":1,"uid":"g2"}}`)), names: "generated/admin/1"},
-		"NoGeneration": {reason: "a resource of an earlier step may have that name", input: none, objects: resources(bare) + "\ndesired: {generated/admin/1: {apiVersion: v1, kind: Secret, metadata: {name: xr-admin-1, namespace: team}}}"},
-		"UnlistedOld": {
-			reason: "the composite never listed it: it is left alone, and another number is used", input: admin, objects: cluster(inCluster(old(one))), names: "generated/admin/2",
-			others: []string{left},
-		},
-		"UnlistedRecorded": {reason: "an export says that it has its values, and the composite does not list it: nothing is changed", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":1,"uid":"g1","apiVersion":"v1","kind":"Secret","namespace":"team","name":"xr-admin-1"}}`)) + "\ncluster:\n" + inCluster(old(one)), others: []string{unlisted}},
-		"UnlistedUnnamed":  {reason: "its state alone is anybody's", input: admin, objects: cluster(inCluster(old(unmarked(one, "owner")))), names: "generated/admin/2", others: []string{left}},
-		"Deleted":          {reason: "it may be revoked; its number was used", input: admin, objects: resources(isDeleted(one)), names: "generated/admin/2"},
-		"DeletedUnlisted": {
-			reason: "nor is its name, as long as it is there: another number is used", input: admin, objects: cluster(inCluster(isDeleted(one))), names: "generated/admin/2",
-			others: []string{"Available! | generators[0].name: Secret team/xr-admin-1 is being deleted, so the next generation has another name"},
-		},
-		"DeletedBackward": {reason: "the highest of them counts", input: admin, objects: resources(isDeleted(generationOf(10, "")), isDeleted(two)), names: "generated/admin/11"},
-		"Late":            {reason: "the name that is looked up before the keepers are known is that of the next one", input: late, objects: resources(generationOf(1, "keepers: other")) + settings, names: "generated/admin/1 generated/admin/2"},
-		"LateEnvironment": {reason: "so it is before the environment is", input: lateEnv, objects: resources(generationOf(1, "keepers: other")) + "\ncluster: [{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: e}, data: {a: b}}]", names: "generated/admin/1 generated/admin/2"},
-		"DeletedLate":     {reason: "also after one that is on its way out", input: late, objects: resources(generationOf(1, "keepers: other"), isDeleted(two)) + settings, names: "generated/admin/1 generated/admin/3"},
-		"ExportedAndGone": {reason: "a number that something exported has is not used again", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`)), names: "generated/admin/5"},
-		"ExportedTwice": {
-			reason:  "the highest of them counts",
-			input:   admin + "\n- {name: z, data: [{key: k, value: generated.admin.password}]}",
-			objects: resources(exportedFrom(`{"admin":{"generation":4,"uid":"g4"}}`), strings.NewReplacer("s: {object", "z: {object", "xr-s", "xr-z").Replace(exportedFrom(`{"admin":{"generation":3,"uid":"g3"}}`))),
-			names:   "generated/admin/5",
-		},
-		"ForgedNumber": {reason: "but not one that leaves no next one", input: admin, objects: resources(exportedFrom(`{"admin":{"generation":1000000000,"uid":"g4"}}`)), names: "generated/admin/1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports(c.input), c.objects)
-			s.req.Now, s.req.Random = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC), bytes.NewReader(make([]byte, 1<<12))
-			result := s.run(t)
-			var names []string
-			for _, g := range result.Generations {
-				names = append(names, g.Name)
-			}
-			if diff := cmp.Diff(c.names, strings.Join(names, " ")); diff != "" {
-				t.Errorf("Run(...): %s: -want, +got:\n%s\n%s", c.reason, diff, strings.Join(show(result), "\n"))
-			}
-			var others []string
-			for _, o := range result.Others {
-				if o.State != reconcile.Created { // its name says it
-					others = append(others, withMessage(stateText(o), o.Message))
-				}
-			}
-			if diff := cmp.Diff(c.others, others); diff != "" {
-				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
-			}
-		})
-	}
-}
-
-// Run flags a former generation once nothing that is exported can have its value.
-func TestRunFlagsGenerations(t *testing.T) {
-	adopted, unadopted := generationOf(1, ""), strings.Replace(generationOf(1, ""), `,"adopted":true`, "", 1)
-	for name, c := range map[string]struct {
-		reason string
-		first  string
-		export string
-		want   string
-	}{
-		"Exported":      {"it is in use", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
-		"NextExported":  {"no export has it any more", adopted, exportedFrom(`{"admin":{"generation":2,"uid":"g2"}}`), "flagged"},
-		"NotExported":   {"no export ever had it", adopted, "", "flagged"},
-		"PutBack":       {"it was deleted and put back, with another UID", adopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
-		"NothingSaid":   {"the annotation was removed: the value may belong to any generation", adopted, exportedFrom(""), "stays"},
-		"SaidOfAnother": {"and so if it is of another generator", adopted, exportedFrom(`{"root":{"generation":2,"uid":"g2"}}`), "stays"},
-		"NeverAdopted":  {"no export can have a value that was never exported", unadopted, exportedFrom(""), "dropped"},
-		"AnotherObject": {"what has the number of the one in use, and another UID, is left as it is", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g0"}}`), "stays"},
-		"GivenUnmarked": {"but its very UID does", unadopted, exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`), "stays"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports("generators: [{name: admin, password: {secretKeys: [password, user]}, gracePeriod: 1h}]\nsecrets: [{name: s, data: [{key: k, value: generated.admin.password}]}]"), "resources:"+c.first+generationOf(2, "")+c.export)
-			s.req.Now = time.Date(2026, 1, 3, 0, 30, 0, 0, time.UTC)
-			got := "dropped"
-			for _, g := range s.run(t).Generations {
-				if g.Name != "generated/admin/1" {
-					continue
-				}
-				got = "stays"
-				if strings.Contains(showObject(g.Desired), "flaggedForGCTime") {
-					got = "flagged"
-				}
-			}
-			if got != c.want {
-				t.Errorf("Run(...): %s: generation 1 is %s, not %s", c.reason, got, c.want)
-			}
-		})
-	}
-}
-
 // A generation is made where Crossplane can compose it, or not at all.
 func TestRunGeneratorsInNamespaces(t *testing.T) {
 	const cluster = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {}}}"
@@ -1234,44 +1103,6 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
-			}
-		})
-	}
-}
-
-// Run looks up generations where they are: a look-up elsewhere finds none, and another one
-// is made beside the one that is there.
-func TestRunLooksUpGenerations(t *testing.T) {
-	const (
-		user  = "resource: {manifest: {apiVersion: example.org/v1, kind: User}}"
-		claim = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {claimRef: {namespace: team}}}"
-		file  = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}}"
-	)
-	for name, c := range map[string]struct {
-		reason    string
-		generator string
-		objects   string
-		want      string
-	}{
-		"Secret":        {"those of the composite, and what has the name of the next one", "uuid: {}", "", "Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
-		"Resource":      {"of its own kind, beside the composite", user, "", "User team/xr-a-1, User team/xr-a-2-62a3c32dc9"},
-		"ClaimSecret":   {"a Secret is beside the claim", "uuid: {}", claim, "AppClaim team/claim, Secret team/xr-a-1, Secret team/xr-a-2-62a3c32dc9"},
-		"ClaimResource": {"but what a legacy composite composes is cluster scoped", user, claim, "AppClaim team/claim, User xr-a-1, User xr-a-2-62a3c32dc9"},
-		"File":          {"nothing refers to a composite without a UID", "uuid: {}", file, "Secret team/xr-a-1, Secret team/xr-a-2-e9eb02ac82"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports("generators: [{name: a, "+c.generator+"}]"), c.objects)
-			s.req.Random = bytes.NewReader(make([]byte, 1<<12))
-			result, err := s.call(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, r := range result.Requirements {
-				got = append(got, r.String())
-			}
-			if diff := cmp.Diff(c.want, strings.Join(got, ", ")); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})

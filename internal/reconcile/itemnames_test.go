@@ -25,7 +25,7 @@ func TestGenerationNamed(t *testing.T) {
 	}{
 		"xr-users-anna-1":                     {list, "users/anna 1"},
 		"xr-users-anna-12":                    {list, "users/anna 12"},
-		"xr-users-anna-1-0123456789":          {list, "users/anna 1"},
+		"xr-users-anna-1-0123456789":          {list, ""},
 		"xr-users-anna-1-1":                   {list, "users/anna-1 1"},
 		"xr-users-anna-1-abcdefgh-1":          {list, "users/anna-1-abcdefgh 1"},
 		"xr-users-anna-1-abcdefgh-2-abcdef01": {list, ""},
@@ -36,7 +36,7 @@ func TestGenerationNamed(t *testing.T) {
 		"xr-one-1":                            {list, ""},
 		"xr-one-2":                            {&p.Generators[1], "one 2"},
 		"xr-users-anna-2":                     {&anna, "users/anna 2"},
-		"xr-users-anna-2-0123456789":          {&anna, "users/anna 2"},
+		"xr-users-anna-2-0123456789":          {&anna, ""},
 		"xr-users-anna-2-abcdefgh-1":          {&anna, ""},
 		"xr-users-anna-2-1":                   {&anna, ""},
 		"xr-users-annas-1":                    {&anna, ""},

@@ -3,12 +3,11 @@ package reconcile
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/advice"
 	"github.com/crossplane-contrib/function-export/internal/expression"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
@@ -18,48 +17,62 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// inputs are the inputs that expressions name, so that messages can say why one is missing. All sessions of a
-// request share them. They are read only if something is missing.
+// This file finds out what is known about missing inputs. The texts are in package advice. A composite author learns
+// nothing about objects of the Composition.
+
+// inputs are what is known about the inputs that expressions name. All sessions of a request share it. It is read only
+// if something is missing.
 type inputs struct {
 	plan *plan.Plan
 	req  *request
 
-	named     map[string]input  // by the form that they have in CEL
-	resources []string          // the composition resource names that an input can have
-	writers   []string          // those whose resources write connection details
-	shown     map[input]subject // existing inputs
-	suggested map[string]string // by the missing input
-	found     string            // names of keys that a find could have matched
+	composed  []string              // the composition resource names that an input can have, once they are read
+	commands  map[string]string     // that show more about generators, by their outputs in CEL
+	described map[input]description // existing inputs
+	suggested map[string]suggestion // by the missing input
+	found     string                // names of keys that a find could have matched
 }
 
-// A subject is what messages say about an existing object.
-type subject struct {
+// A description is what messages say about an existing object.
+type description struct {
 	name  string // with its kind
-	state string // a verb
+	state advice.State
 	see   string // a command that shows it
 }
 
-// An input is a composed resource, a source or a generator.
+// A suggestion says what may be meant by a name that does not exist.
+type suggestion struct {
+	fact    advice.Fact
+	instead string
+}
+
+// An input is a composed resource or a source.
 type input struct {
 	name    string
 	source  bool
-	details bool   // it is in the variable secrets
-	see     string // a command that shows more about a generator
+	details bool // it is in the variable secrets
 }
 
 // explain adds to each missing input of an expression what is known about it, and to the error a command that shows
 // more. The expression is nil if something else needs the inputs.
 func (s *session) explain(err error, x *expression.Expression) error {
+	if err == nil {
+		return nil
+	}
 	var w *expression.Waiting
 	if !errors.As(err, &w) {
 		return err
 	}
 	texts, command := make([]string, len(w.Inputs)), w.See
 	for i, in := range w.Inputs {
-		what, more := s.whyMissing(in, x, w.Null)
-		texts[i], command = in, cmp.Or(command, more)
-		if what != "" {
-			texts[i] += " (" + what + ")"
+		m, see := s.whyMissing(in, x)
+		m.Input, m.Null = in, w.Null
+		if x != nil {
+			m.List, m.Below = x.Source().Want == expression.WantList, x.ReadsBelow(in)
+		}
+		texts[i], command = in, cmp.Or(command, see)
+		if why := cmp.Or(s.missing[in], m.String()); why != "" {
+			texts[i] += " (" + why + ")"
 		}
 	}
 	out := expression.NewWaiting(texts...)
@@ -67,363 +80,238 @@ func (s *session) explain(err error, x *expression.Expression) error {
 	return out
 }
 
-// whyMissing says what is known about a missing input, with a command that shows more.
-func (s *session) whyMissing(text string, x *expression.Expression, null bool) (what, command string) {
-	if what := cmp.Or(s.missing[text], s.noItem(text)); what != "" {
-		return what, ""
+// whyMissing returns what is known about a missing input, and a command that shows more.
+func (s *session) whyMissing(text string, x *expression.Expression) (m advice.Missing, see string) {
+	if s.missing[text] != "" {
+		return m, ""
 	}
-	if x != nil && !x.Source().Own && s.author == nil && !isLegacy(s.object) && isBelow(text, expression.Secret) {
-		return "the composite never has connection details: " +
-			plan.InsteadOfComposite(x.Source().Path, plan.Anything, s.inputs.owners()), SeeComposition(s.object)
+	if m = s.noItem(text); m.Fact != advice.Unknown {
+		return m, ""
 	}
-	if s.item != nil && isBelow(text, expression.Item) {
-		return "the item lacks it: set it there, or write " + withDefault(text, x, null), ""
+	if m, see = s.whyGlobalMissing(text, x); m.Fact != advice.Unknown {
+		return m, see
 	}
-	if said := s.ofComposite(text, x, null); said != "" {
-		return said, ""
-	}
-	if what := s.lacksInEnvironment(text); what != "" {
-		return what, SeeComposition(s.object)
-	}
-	in, rest := s.inputs.find(text)
-	if in.source {
+	byAuthor := s.author != nil
+	switch in, rest, ok := s.inputs.find(text); {
+	case !ok:
+		return m, s.inputs.command(text)
+	case byAuthor && !slices.Contains(s.author.Resources, in.name) && !slices.Contains(s.author.Secrets, in.name):
+	case !in.source:
+		return s.whyResourceMissing(text, rest, in)
+	case !byAuthor && len(s.observed.Sources[in.name].Objects) == 1:
 		src := s.observed.Sources[in.name]
-		if len(src.Objects) != 1 || s.author != nil {
-			return "", ""
-		}
-		return s.lacks(text, rest, in, observation.Resource{Object: src.Objects[0], Details: src.Details}, x, null)
+		return s.lacks(text, rest, in, observation.Resource{Object: src.Objects[0], Details: src.Details})
 	}
-	if in.name == "" {
-		return "", in.see
-	}
-	return s.whyResourceMissing(text, rest, in, x, null)
+	return m, ""
 }
 
-// noItem says that the list of a generator lacks an item, or returns an empty text.
-func (s *session) noItem(text string) string {
-	text, _, _ = strings.Cut(text, " (")
-	for i := range s.inputs.plan.Lists {
-		m := &s.inputs.plan.Lists[i]
-		known := s.observed.Generated[m.Name]
-		for _, variable := range []string{expression.Generated, expression.Candidate, expression.Previous} {
-			missing := isBelow(text, m.Spelled(variable)) && known.Waits == ""
-			for key := range known.Items {
-				missing = missing && !isBelow(text, expression.PathText(variable, m.Name, key))
-			}
-			if missing {
-				return "no item of " + m.ForEach.List.Source().Path + " has this key"
-			}
-		}
+// whyGlobalMissing returns what is known about a missing part of the item, the composite or the environment.
+func (s *session) whyGlobalMissing(text string, x *expression.Expression) (m advice.Missing, see string) {
+	switch {
+	case s.item != nil && isBelow(text, expression.Item):
+		m.Fact = advice.ItemLacks
+	case s.author != nil:
+	case x != nil && !x.Source().Own && !isLegacy(s.object) && isBelow(text, expression.Secret):
+		m.Fact, see = advice.CompositeHasNoDetails, SeeComposition(s.object)
+		m.Instead = plan.InsteadOfComposite(x.Source().Path, plan.Anything, s.inputs.names())
+	case isBelow(text, expression.Composite+".spec"), isBelow(text, expression.Composite+".metadata"):
+		m.Fact, m.Object = advice.CompositeLacks, nameOf(s.object)
+	case isBelow(text, expression.Env):
+		m.Fact, m.Instead = s.lacksInEnvironment(text)
+		see = SeeComposition(s.object)
 	}
-	return ""
+	return m, see
 }
 
-// whyResourceMissing says what is known about a composed resource that is missing, or that lacks an input.
-func (s *session) whyResourceMissing(text, rest string, in input, x *expression.Expression, null bool) (
-	what, command string,
-) {
+// noItem returns that the list of a generator lacks an item, unless the text already says why it is missing.
+func (s *session) noItem(text string) (m advice.Missing) {
+	variable, _, _ := strings.Cut(text, ".")
+	name, rest, _ := expression.CutStep(strings.TrimPrefix(text, variable))
+	key, _, isItem := expression.CutStep(rest)
+	known := s.observed.Generated[name]
+	_, exists := known.Items[key]
+	l := s.inputs.plan.List(name)
+	if expression.HasOutputs(variable) && isItem && l != nil && !exists && known.Waits == "" {
+		m.Fact, m.Resource = advice.NoItem, l.ForEach.List.Source().Path
+	}
+	return m
+}
+
+// whyResourceMissing returns what is known about a composed resource that is missing, or that lacks an input.
+func (s *session) whyResourceMissing(text, rest string, in input) (m advice.Missing, see string) {
 	res, observed := s.observed.Resources[in.name]
 	_, desired := s.inputs.req.Desired[in.name]
-	own := s.author == nil && s.inputs.plan.ExportNamed(in.name)
+	isExport, byAuthor := s.inputs.plan.ExportNamed(in.name), s.author != nil
 	switch {
-	case own && in.details:
-		return plan.OwnExport, SeeComposition(s.object)
-	case observed && s.author != nil: // the composite author may not know the object
-		return "", ""
+	case isExport && in.details && !byAuthor:
+		return advice.Missing{Fact: advice.OwnData}, SeeComposition(s.object)
+	case observed && byAuthor:
+		return m, ""
 	case observed:
-		return s.lacks(text, rest, in, res, x, null)
-	case own:
-		return "an export of this step, which does not exist yet", ""
-	case desired || s.inputs.plan.ExportNamed(in.name):
-		return "it does not exist yet", ""
-	case s.author != nil:
-		return plan.Uncomposed, ""
+		return s.lacks(text, rest, in, res)
+	case isExport && !byAuthor:
+		return advice.Missing{Fact: advice.OwnNotExists}, ""
+	case desired || isExport:
+		return advice.Missing{Fact: advice.NotCreated}, ""
+	case !slices.Contains(s.inputs.plan.Inputs, in.name): // an expression computes the name
+		return m, ""
+	case byAuthor:
+		return advice.Missing{Fact: advice.NotComposed}, ""
 	}
-	names := func() string { return s.inputs.meant(in.name) }
-	return plan.Uncomposed + s.suggest(text, names), SeeComposition(s.object)
+	m.Fact, m.Instead = s.suggest(text, advice.NotComposed, func() (advice.Fact, string) {
+		return advice.NotComposed, advice.Resource(in.name, s.inputs.names())
+	})
+	return m, SeeComposition(s.object)
 }
 
-// ofComposite says what to do about a field that the author of the composite can set, or returns an empty text.
-func (s *session) ofComposite(text string, x *expression.Expression, null bool) string {
-	if s.author != nil || !isBelow(text, expression.Composite+".spec") && !isBelow(text, expression.Composite+".metadata") {
-		return ""
-	}
-	_, kind, _, name := object.Identity(s.object)
-	return fmt.Sprintf("correct it, set it in %s, or write %s", strings.TrimSpace(kind+" "+name), withDefault(text, x, null))
-}
-
-// meant says which composed resource may be meant by a name that no earlier step composes.
-func (all *inputs) meant(wrong string) string {
-	for _, name := range all.resources {
-		if object := all.req.Observation.Resources[name].Object; plan.MetadataOf(object).Get("name").Is(wrong) {
-			return ": did you mean " + name + "? Its object is named " + wrong
-		}
-	}
-	return plan.InsteadOfResource(wrong, all.resources)
-}
-
-// isEmpty reports whether an environment has no fields but those of its type.
-func isEmpty(environment wire.Struct) bool {
-	fields := environment.Len()
-	for _, name := range []string{"apiVersion", "kind"} {
-		if environment.Get(name).Exists() {
-			fields--
-		}
-	}
-	return fields == 0
-}
-
-// environmentNames returns the names of the fields of the environment, without those of its type.
-func environmentNames(environment wire.Struct) []string {
-	isOfType := func(name string) bool { return name == "apiVersion" || name == "kind" }
-	return slices.DeleteFunc(environment.Keys(), isOfType)
-}
-
-// lacksInEnvironment says what to do about a field that the environment lacks, or returns an empty text. It suggests
-// a similar name, but does not list the names: the composite author may not know them.
-func (s *session) lacksInEnvironment(text string) string {
-	rest, ok := strings.CutPrefix(text, expression.Env+".")
-	if !ok || s.author != nil || len(s.observed.EnvironmentWaits) > 0 {
-		return ""
-	}
+// lacksInEnvironment returns what is known about a field that the environment lacks, unless it was not read yet, or
+// only lacks something below the field.
+func (s *session) lacksInEnvironment(text string) (advice.Fact, string) {
+	rest, _ := strings.CutPrefix(text, expression.Env+".")
 	field, _, _ := strings.Cut(rest, ".")
 	environment := s.observed.Environment
-	switch {
-	case environment.Get(field).Exists():
-		return ""
-	case field == "data":
-		return "leave data out, because the environment is the data of the EnvironmentConfigs"
-	case isEmpty(environment):
-		return "the environment is empty: add it to an EnvironmentConfig, and select this with environment.environmentConfigs"
+	if field == "" || environment.Get(field).Exists() || len(s.observed.EnvironmentWaits) > 0 {
+		return advice.Unknown, ""
 	}
-	nearest := func() string { return suggest.DidYouMean(suggest.Nearest(field, environmentNames(environment))) }
-	if meant := s.suggest(text, nearest); meant != "" {
-		return "the environment has no such field" + meant
-	}
-	return "add it to an EnvironmentConfig"
+	return s.suggest(text, advice.EnvironmentLacks, func() (advice.Fact, string) {
+		ofType := func(name string) bool { return name == "apiVersion" || name == "kind" }
+		return advice.Field(field, slices.DeleteFunc(environment.Keys(), ofType))
+	})
 }
 
-// lacks says why an existing object lacks a field, or a key of its data or its connection details. The names of keys
+// lacks returns why an existing object lacks a field, or a key of its data or its connection details. The names of keys
 // are not secret, but the fields of an object can be data.
-func (s *session) lacks(text, rest string, in input, of observation.Resource, x *expression.Expression, null bool) (
-	what, command string,
-) {
-	about := s.inputs.about(in, of.Object)
-	if rest == toBeReady {
-		return about.name, about.see
-	}
-	what = about.name + " " + about.state
-	key, ok := keyOf(rest)
-	instead := ""
+func (s *session) lacks(text, rest string, in input, of observation.Resource) (m advice.Missing, see string) {
+	about := s.inputs.describe(in, of.Object)
+	m = advice.Missing{Fact: advice.Exists, Object: about.name, State: about.state, Resource: in.name}
+	key, below, isKey := expression.CutStep(rest)
+	isKey = isKey && below == ""
 	switch {
-	case !in.details:
-		what, instead = what+", and lacks it", "select another field"
-	case len(of.Details) > 0 && ok:
-		keys := func() string { return keysText(in, key, plan.SortedKeys(of.Details)) }
-		said := s.suggest(text, keys)
-		if what += said; strings.HasPrefix(said, ", ") {
-			instead = "select another key"
-		}
+	case rest == toBeReady:
+		m.Fact = advice.NotReady
+	case !in.details && rest != "":
+		m.Fact = advice.LacksField
+	case !in.details, len(of.Details) > 0 && !isKey, len(of.Details) == 0 && in.source:
 	case len(of.Details) > 0:
-	case in.source:
-		what, instead = what+", and has no key", "add it"
-	case of.Object.Get("apiVersion").Is("v1") && of.Object.Get("kind").Is(string(object.Secret)):
-		what += ", and has " + plan.ComposedSecret
-	case writesDetails(of.Object):
-		var state string
-		state, instead = withoutDetails(in, of)
-		what += state
+		m.Fact, m.Instead = s.suggest(text, advice.Exists, func() (advice.Fact, string) {
+			if in.source {
+				return advice.KeyOfSource(key, plan.SortedKeys(of.Details))
+			}
+			return advice.Key(key, plan.SortedKeys(of.Details))
+		})
+	case isV1Secret(of.Object):
+		m.Fact = advice.IsSecret
+	case !writesDetails(of.Object):
+		m.Fact = advice.NoPlace
+	case plan.UIDOf(of.Object) != "" && !of.Published:
+		m.Fact = advice.NoSecret
 	default:
-		return fmt.Sprintf("%s, and has no spec.writeConnectionSecretToRef: add it to %s in the Composition", what, in.name), about.see
+		m.Fact = advice.NoDetails
 	}
-	switch {
-	case about.state != ready || instead == "" || rest == "":
-	case in.details: // a default is no password
-		return fmt.Sprintf("%s: %s", what, instead), about.see
-	default:
-		return fmt.Sprintf("%s: %s, or write %s", what, instead, withDefault(text, x, null)), about.see
-	}
-	return strings.TrimSuffix(what, ", and lacks it"), about.see
+	return m, about.see
 }
 
-// withoutDetails says why a resource that writes connection details has none, and what to do instead.
-func withoutDetails(in input, of observation.Resource) (state, instead string) {
-	if plan.UIDOf(of.Object) != "" && !of.Published {
-		return ", and its connection Secret does not exist yet", ""
+// suggest returns what may be meant by a name that does not exist. Suggestions take time, so a request has as many as
+// one message can show. All other names have only the fact.
+func (s *session) suggest(text string, otherwise advice.Fact, find func() (advice.Fact, string)) (advice.Fact, string) {
+	known, ok := s.inputs.suggested[text]
+	if !ok {
+		if len(s.inputs.suggested) == limits.MessageItems || s.budget.Spend(suggest.Fuel) != nil {
+			return otherwise, ""
+		}
+		known.fact, known.instead = find()
+		if s.inputs.suggested == nil {
+			s.inputs.suggested = map[string]suggestion{}
+		}
+		s.inputs.suggested[text] = known
 	}
-	return ", and has no connection details", "select a field of " + expression.PathText(expression.Resources, in.name)
+	return known.fact, known.instead
 }
 
-// withDefault returns how to select the last step of a missing path if it may be missing or null.
-func withDefault(text string, x *expression.Expression, null bool) string {
-	isList := x != nil && x.Source().Want == expression.WantList
-	switch {
-	case null && isList:
-		return "value == null ? [] : value for an empty list"
-	case null:
-		return "value == null ? 'none' : value for a default"
-	case isList:
-		return expression.OptionalStep(text) + ".orValue([]) for an empty list"
+// describe reads an object once, because it may be large, and many expressions may wait for it.
+func (all *inputs) describe(in input, o wire.Struct) description {
+	out, ok := all.described[in]
+	if !ok {
+		out = description{nameOf(o), readiness(o), see(o)}
+		if all.described == nil {
+			all.described = map[input]description{}
+		}
+		all.described[in] = out
 	}
-	step := expression.OptionalStep(text)
-	if x != nil && strings.Contains(x.Source().Text, strings.Replace(step, ".?", ".", 1)+".?") {
-		return step + " for a field that may be missing"
-	}
-	return step + ".orValue('none') for a default"
-}
-
-// about reads an object once, because it may be large, and many expressions may wait for it.
-func (all *inputs) about(in input, o wire.Struct) subject {
-	out, ok := all.shown[in]
-	if ok {
-		return out
-	}
-	_, kind, _, name := object.Identity(o)
-	out = subject{strings.TrimSpace(kind + " " + name), readiness(o), see(o)}
-	if all.shown == nil {
-		all.shown = map[input]subject{}
-	}
-	all.shown[in] = out
 	return out
 }
 
-// ready is the state of an object from which nothing more may come.
-const ready = "is ready"
+// nameOf returns the kind and the name of an object.
+func nameOf(o wire.Struct) string {
+	_, kind, _, name := object.Identity(o)
+	return strings.TrimSpace(kind + " " + name)
+}
 
-func readiness(o wire.Struct) string {
+func readiness(o wire.Struct) advice.State {
 	for _, c := range o.At("status", "conditions").List().All() {
 		if !c.Struct().Get("type").Is("Ready") {
 			continue
 		}
 		if c.Struct().Get("status").Is("True") {
-			return ready
+			return advice.ObjectReady
 		}
-		return "is not ready"
+		return advice.ObjectNotReady
 	}
-	return "exists"
-}
-
-// suggest returns the end of a message about a name that does not exist. Suggestions take time, so a request has as
-// many as one message can show.
-func (s *session) suggest(text string, names func() string) string {
-	all := s.inputs
-	said, ok := all.suggested[text]
-	if ok || len(all.suggested) == limits.MessageItems || s.budget.Spend(suggest.Fuel) != nil {
-		return said
-	}
-	if all.suggested == nil {
-		all.suggested = map[string]string{}
-	}
-	all.suggested[text] = names()
-	return all.suggested[text]
-}
-
-// keysText suggests the key that a misspelled one means. It lists all keys only of connection details, because a source
-// may belong to others.
-func keysText(in input, wrong string, keys []string) string {
-	meant := suggest.Nearest(wrong, keys)
-	switch {
-	case meant != "":
-		return suggest.DidYouMean(meant)
-	case in.source:
-		return ", and has no similar key"
-	case len(keys) == 1:
-		return ", and has only the key " + keys[0]
-	}
-	return ", and has the keys " + suggest.List(keys)
+	return advice.ObjectExists
 }
 
 // find returns the input that a path in CEL begins with, and the rest of the path.
-func (all *inputs) find(text string) (in input, rest string) {
-	all.read()
-	for i, r := range text + " " {
-		if strings.ContainsRune(".[ ", r) {
-			if in, ok := all.named[text[:i]]; ok {
-				return in, text[i:]
-			}
-		}
+func (all *inputs) find(text string) (in input, rest string, ok bool) {
+	i := strings.IndexAny(text, ".[")
+	if i < 0 {
+		return in, "", false
 	}
-	return input{}, ""
+	in.name, rest, ok = expression.CutStep(text[i:])
+	in.details = text[:i] == expression.Secrets
+	in.source = slices.ContainsFunc(all.plan.Sources, func(src plan.Source) bool {
+		return src.Name == in.name && src.Spelled() == text[:len(text)-len(rest)]
+	})
+	return in, rest, ok && (in.source || in.details || text[:i] == expression.Resources)
 }
 
-// read reads once which inputs there are.
-func (all *inputs) read() {
-	if all.named != nil {
-		return
+// names returns the composition resource names that an input can have.
+func (all *inputs) names() []string {
+	if all.composed == nil {
+		known := slices.Collect(maps.Keys(all.req.Desired))
+		known = slices.AppendSeq(known, maps.Keys(all.req.Observation.Resources))
+		slices.Sort(known)
+		all.composed = slices.DeleteFunc(slices.Compact(known), func(name string) bool {
+			_, _, generation := plan.ParseGeneration(name)
+			return generation || plan.IsAuthors(name) || all.plan.ExportNamed(name)
+		})
 	}
-	all.named = map[string]input{}
-	for _, name := range all.plan.Inputs {
-		all.add(name)
-	}
-	for _, src := range all.plan.Sources {
-		all.named[src.Spelled()] = input{name: src.Name, source: true, details: plan.IsSecret(src.Source)}
-	}
-	names := maps.Clone(all.req.Desired)
-	if names == nil {
-		names = map[string]wire.Struct{}
-	}
-	for name, res := range all.req.Observation.Resources {
-		names[name] = res.Object
-	}
-	for _, name := range plan.SortedKeys(names) {
-		if _, _, generation := plan.ParseGeneration(name); !generation && !plan.IsAuthors(name) && !all.plan.ExportNamed(name) {
-			all.resources = append(all.resources, name)
-			all.add(name) // an expression may compute its name
-			if writesDetails(names[name]) {
-				all.writers = append(all.writers, name)
-			}
-		}
-	}
-}
-
-// owners returns the composed resources that may be meant where an expression reads the connection details of the
-// composite: those that write details, or otherwise all.
-func (all *inputs) owners() []string {
-	all.read()
-	if len(all.writers) > 0 {
-		return all.writers
-	}
-	return all.resources
-}
-
-// add adds a composed resource.
-func (all *inputs) add(name string) {
-	all.read()
-	all.named[expression.PathText(expression.Resources, name)] = input{name: name}
-	all.named[expression.PathText(expression.Secrets, name)] = input{name: name, details: true}
+	return all.composed
 }
 
 // shows notes the command that shows what a generator waits for.
 func (all *inputs) shows(generator, command string) {
-	all.read()
-	all.named[plan.SpelledAs(expression.Generated, generator)] = input{see: command}
+	if all.commands == nil {
+		all.commands = map[string]string{}
+	}
+	all.commands[plan.SpelledAs(expression.Generated, generator)] = command
+}
+
+// command returns the command that shows what a missing output of a generator waits for, or nothing.
+func (all *inputs) command(text string) string {
+	output, _, _ := strings.Cut(text, " (")
+	for spelled, command := range all.commands {
+		if isBelow(output, spelled) {
+			return command
+		}
+	}
+	return ""
 }
 
 // toBeReady follows an input that exists and must be ready.
 const toBeReady = " to be ready"
 
-// keyOf returns the key that a path in CEL consists of.
-func keyOf(path string) (string, bool) {
-	if key, ok := strings.CutPrefix(path, "."); ok {
-		return key, !strings.ContainsAny(key, ".[")
-	}
-	key, opened := strings.CutPrefix(path, "['")
-	key, closed := strings.CutSuffix(key, "']")
-	return strings.NewReplacer(`\\`, `\`, `\'`, `'`).Replace(key), opened && closed
-}
-
-// see returns a command that shows an object, without the values of a Secret.
-func see(o wire.Struct) string {
-	apiVersion, kind, ns, name := object.Identity(o)
-	resource := strings.ToLower(kind)
-	if group := groupOf(apiVersion); group != apiVersion {
-		resource += "." + group
-	}
-	if ns == "" {
-		return runnable("kubectl describe %s %s", resource, name)
-	}
-	return runnable("kubectl describe %s %s --namespace %s", resource, name, ns)
-}
+// see returns a command that shows an object.
+func see(o wire.Struct) string { return advice.Describe(object.Identity(o)) }
 
 // SeeComposition returns a command that shows the Composition of a composite, or nothing if the composite does not
 // name it.
@@ -432,38 +320,5 @@ func SeeComposition(xr wire.Struct) string {
 	if !ref.Exists() {
 		ref = xr.At("spec", "compositionRef")
 	}
-	return runnable("kubectl get composition %s --output yaml", ref.Struct().Get("name").Text())
-}
-
-// plainWord matches names that a shell passes on unchanged, and that are not flags.
-var plainWord = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
-
-// runnable returns a command that can be pasted into a shell, or nothing if a name has other characters.
-func runnable(format string, names ...string) string {
-	words := make([]any, 0, len(names))
-	for _, n := range names {
-		if !plainWord.MatchString(n) {
-			return ""
-		}
-		words = append(words, n)
-	}
-	return fmt.Sprintf(format, words...)
-}
-
-// seeComposition adds the command to outcomes that have none, and that a change of the Composition may resolve.
-func (r *Result) seeComposition(command string) {
-	add := func(o *Outcome) {
-		if o.Wrong && !o.Author && o.See == "" && o.State != Available {
-			o.See = command
-		}
-	}
-	for i := range r.Objects {
-		add(&r.Objects[i].Outcome)
-	}
-	for i := range r.Status {
-		add(&r.Status[i].Outcome)
-	}
-	for i := range r.Others {
-		add(&r.Others[i])
-	}
+	return advice.Composition(ref.Struct().Get("name").Text())
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crossplane-contrib/function-export/internal/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
@@ -22,7 +23,7 @@ const annotationStep, stepLater = object.StatePrefix + "step", "later"
 func warnOfRenames(s *session, p *plan.Plan, req *request, seen composedResources, placed placements) reply {
 	var out reply
 	for i, at := range placed.at {
-		if at.observed.Exists() && !at.kept && at.conflict == "" {
+		if at.observed.Exists() && at.slot.Want == lifecycle.Yes && at.conflict == "" {
 			out.warnOfGenerators(p, placed.exports[i], at, at.observed)
 		}
 	}
@@ -85,13 +86,13 @@ func (r *reply) warnOfGenerators(p *plan.Plan, e plan.Export, at placement, has 
 		return
 	}
 	rec, _ := readRecord(has)
-	isUsed := func(name string) bool { return rec.Generators[name].UID != "" }
+	isUsed := func(name string) bool { return rec.Generators[name].Holds != "" }
 	var before []string
 	grace := time.Duration(0)
 	for _, name := range plan.SortedKeys(rec.Generators) {
 		if isUsed(name) && !p.Declares(name) {
 			before = append(before, name)
-			grace = rec.Generators[name].State.Read().GracePeriod
+			grace = rec.Generators[name].holding().Grace
 		}
 	}
 	after := slices.DeleteFunc(slices.Clone(e.Generators), isUsed)

@@ -180,7 +180,7 @@ func (s *Stale) Error() string { return s.Message }
 func changedWhileRead(found map[string][]wire.Struct) map[string]bool {
 	secrets, changed := map[string]wire.Struct{}, map[string]bool{}
 	for key, objects := range found {
-		if !strings.HasPrefix(key, RequirementPrefix+"v1/"+string(object.Secret)+"/") || !rulesOneVersion {
+		if !strings.HasPrefix(key, RequirementPrefix+"v1/"+string(object.Secret)+"/") {
 			continue
 		}
 		for _, o := range objects {

@@ -1,16 +1,13 @@
 package reconcile
 
 import (
-	"encoding/json"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
@@ -78,31 +75,29 @@ func isLegacy(xr wire.Struct) bool {
 	return ns == "" && !xr.At("spec", "crossplane").Exists()
 }
 
-// An identified is a composed resource that looks like a generation.
-type identified struct {
-	observation.Resource
-
-	generator string
-	number    int
-
-	// claimed is set if only annotations and labels say so: neither an export, nor its own name, nor its seal.
-	claimed bool
-}
-
 // split groups the composed resources. Expressions cannot read generations, and only those of the
 // composite author can read the author's objects.
 func split(p *plan.Plan, req *request, xr composite) composedResources {
 	all := req.Observation.Resources
-	out := composedResources{
-		resources: all, authors: map[string]observation.Resource{}, generations: map[string]identified{},
-		records: readRecords(all),
-	}
-	byUID := recordedGenerations(out.records)
+	out := composedResources{resources: all}
+	known := map[string]identified{}
 	for name, res := range all {
-		if plan.IsAuthors(name) {
-			out.authors[name] = res
-		} else if id, ok := identify(p, req, xr, byUID, name, res); ok {
-			out.generations[name] = id
+		if plan.MetadataOf(res.Object).At("annotations", rotation.AnnotationRecord).Exists() && !plan.IsAuthors(name) {
+			out.readKnown(res.Object, known)
+		}
+	}
+	none := len(p.Generators)+len(p.Lists)+len(out.recorded) == 0
+	for name, res := range all {
+		switch {
+		case plan.IsAuthors(name) && known[idOf(res.Object)].generator == "":
+			out.authors = with(out.authors, name, res)
+		case none && !strings.HasPrefix(name, plan.GenerationPrefix) && stateText(res.Object) == "":
+		default:
+			_, earlier := req.Desired[name]
+			if id, ok := xr.identify(p, known, name, res.Object, earlier); ok {
+				id.Resource = res
+				out.generations = with(out.generations, name, id)
+			}
 		}
 	}
 	rest := len(all) - len(out.authors) - len(out.generations)
@@ -111,202 +106,33 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 	}
 	out.resources = make(map[string]observation.Resource, rest)
 	for name, res := range all {
-		if _, ok := out.generations[name]; !ok && !plan.IsAuthors(name) {
+		_, generation := out.generations[name]
+		if _, author := out.authors[name]; !generation && !author {
 			out.resources[name] = res
 		}
 	}
 	return out
 }
 
-// A recorded holds what exports recorded about one generator: the generations of their values.
-type recorded struct {
-	used   map[string]generator.Reference  // by UID
-	former map[string]generator.Reference  // and candidates
-	states map[string]generator.Generation // of both, by UID: as far as exports store it
-
-	candidates map[string]bool                // by UID
-	number     int                            // the highest number that was ever used, or 0
-	keys       map[string][]generator.Outputs // the data of the exports that use a generation, by its UID
-}
-
-// readRecords reads what listed exports recorded, by generator.
-func readRecords(resources map[string]observation.Resource) map[string]*recorded {
-	out := map[string]*recorded{}
-	for _, name := range plan.SortedKeys(resources) {
-		if plan.IsAuthors(name) {
-			continue
-		}
-		o := resources[name].Object
-		for generator, from := range readGenerated(o) {
-			out[generator] = out[generator].with(from, ownData(o))
-		}
+// with adds an entry to a map that may be nil.
+func with[V any](m map[string]V, name string, v V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
 	}
-	return out
+	m[name] = v
+	return m
 }
 
-// An exportRecord is what an export stores in the only annotation that is read from it.
-type exportRecord struct {
-	Generators map[string]generatedFrom `json:"generators,omitempty"`
-
-	// Export is the name of the export if the export took the object over, or if it is that of a composite author. Kept
-	// are the keys that only an object has that was taken over.
-	Export string   `json:"export,omitempty"`
-	Kept   []string `json:"keptKeys,omitempty"`
-}
-
-// A generatedFrom is the generation of an export's values, and its former generations.
-type generatedFrom struct {
-	recordedGeneration
-
-	Former []recordedGeneration `json:"former,omitempty"`
-
-	// Candidate is the generation of the export's candidate values. It is not in use for that.
-	Candidate *recordedGeneration `json:"candidate,omitempty"`
-}
-
-// A recordedGeneration is a generation with a copy of a part of its state. The generation also stores it, but another
-// client can remove its annotation, or write an earlier one back.
-type recordedGeneration struct {
-	generator.Reference
-
-	State generator.State `json:"state,omitzero"`
-}
-
-// readRecord reads the record of an export. A record whose seal does not match was changed, and is ignored.
-func readRecord(o wire.Struct) (out exportRecord, lost bool) {
-	text := plan.MetadataOf(o).At("annotations", generator.AnnotationRecord)
-	if !text.Exists() {
-		return exportRecord{}, false
-	}
-	if !generator.Sealed(generator.AnnotationRecord, ownData(o), text.Text()) || json.Unmarshal([]byte(text.Text()), &out) != nil {
-		return exportRecord{}, true
-	}
-	return out, false
-}
-
-// readGenerated reads the generations in the record of an export, by generator. Those in a ConfigMap are ignored,
-// because any client could seal them.
-func readGenerated(o wire.Struct) map[string]generatedFrom {
-	if !isV1Secret(o) {
-		return nil
-	}
-	out, _ := readRecord(o)
-	return out.Generators
-}
-
-// ownData returns the data of a Secret as this function wrote it, without keys that others added.
-func ownData(o wire.Struct) generator.Outputs {
-	data, _ := object.DataOf(wire.Of(object.Held(o))) // nil on an error
-	return data
-}
-
-// with adds the record of an export.
-func (r *recorded) with(from generatedFrom, data generator.Outputs) *recorded {
-	if r == nil {
-		r = &recorded{
-			used: map[string]generator.Reference{}, former: map[string]generator.Reference{},
-			states:     map[string]generator.Generation{},
-			candidates: map[string]bool{}, keys: map[string][]generator.Outputs{},
-		}
-	}
-	if plan.IsNumber(from.Generation) && from.UID != "" {
-		r.used[from.UID] = from.Reference
-		from.State.Adopted = true
-		r.learn(from.recordedGeneration)
-		r.number = max(r.number, from.State.Read().Highest)
-		r.keys[from.UID] = append(r.keys[from.UID], data)
-	}
-	former := from.Former
-	if from.Candidate != nil {
-		former = append(slices.Clip(former), *from.Candidate)
-		r.candidates[from.Candidate.UID] = true
-	}
-	for _, ref := range former {
-		if plan.IsNumber(ref.Generation) && ref.UID != "" {
-			r.former[ref.UID] = ref.Reference
-			r.learn(ref)
-		}
-	}
-	return r
-}
-
-// learn merges what two exports recorded about a generation.
-func (r *recorded) learn(k recordedGeneration) {
-	if k.State != (generator.State{}) {
-		r.states[k.UID] = r.states[k.UID].Recall(k.State.Read())
-	}
-}
-
-// recordedGenerations returns the generations that exports recorded, by UID.
-func recordedGenerations(records map[string]*recorded) map[string]identified {
-	out := map[string]identified{}
-	add := func(name string, refs map[string]generator.Reference) {
-		for uid, ref := range refs {
-			if _, ok := out[uid]; !ok {
-				out[uid] = identified{generator: name, number: ref.Generation}
+// readKnown adds the generations that an export recorded, by their UIDs, and their generators.
+func (r *composedResources) readKnown(o wire.Struct, known map[string]identified) {
+	for name, one := range recordedGenerators(o) {
+		r.recorded = with(r.recorded, name, true)
+		for _, k := range one.Known {
+			if k.UID != "" && plan.IsNumber(k.Number) {
+				known[k.UID] = identified{generator: name, number: k.Number}
 			}
 		}
 	}
-	for _, name := range plan.SortedKeys(records) {
-		add(name, records[name].used)
-		add(name, records[name].former)
-	}
-	return out
-}
-
-// identify finds out which generation a composed resource is: by its UID, if an export recorded it, or by
-// the object's own name. Annotations can be changed, including the one with the composition resource
-// name. Any other resource must be marked as a generation.
-func identify(
-	p *plan.Plan, req *request, xr composite, byUID map[string]identified, composed string, res observation.Resource,
-) (identified, bool) {
-	meta := plan.MetadataOf(res.Object)
-	if id, ok := byUID[meta.Get("uid").Text()]; ok {
-		return identified{Resource: res, generator: id.generator, number: id.number}, true
-	}
-	stated := statedGenerator(res.Object)
-	name, number, named := plan.ParseGeneration(composed)
-	_, desired := req.Desired[composed]
-	own := !desired && xr.controls(res.Object)
-	for i := range p.Generators {
-		of, n, ok := xr.generationOf(&p.Generators[i], res.Object)
-		if ok && (named || stated == of || own && object.IsImmutable(res.Object)) {
-			return identified{Resource: res, generator: of, number: n}, true
-		}
-	}
-	if name, number, ok := sealedGeneration(res.Object); ok {
-		return identified{Resource: res, generator: name, number: number}, true
-	}
-	return identified{res, name, number, true}, named && (p.Declares(name) || stated == name || own)
-}
-
-// isGeneration reports whether the own name of an object, or its seal, says that it is a generation.
-func isGeneration(p *plan.Plan, xr composite, o wire.Struct) bool {
-	_, _, sealed := sealedGeneration(o)
-	return sealed || slices.ContainsFunc(p.Generators, func(m plan.Generator) bool {
-		_, _, ok := xr.generationOf(&m, o)
-		return ok
-	})
-}
-
-// statedGenerator returns the name of the generator in the state of an object, which any client can have written.
-func statedGenerator(o wire.Struct) string { return generator.ReadRecord(stateText(o)).Generator }
-
-func stateText(o wire.Struct) string {
-	return plan.MetadataOf(o).At("annotations", generator.AnnotationState).Text()
-}
-
-// sealedGeneration returns the generation that a Secret names, if its seal matches.
-func sealedGeneration(o wire.Struct) (name string, number int, ok bool) {
-	if apiVersion, kind, _, _ := object.Identity(o); !plan.HasData(apiVersion, kind) {
-		return "", 0, false
-	}
-	data, err := object.DataOf(o)
-	if err != nil || !generator.Sealed(generator.AnnotationState, data, stateText(o)) {
-		return "", 0, false
-	}
-	rec := generator.ReadRecord(stateText(o))
-	return plan.ParseGeneration(plan.GenerationName(rec.Generator, rec.Number))
 }
 
 // requirement returns the requirement for the generation of a generator that has a name.
@@ -334,27 +160,9 @@ func (c composite) controls(o wire.Struct) bool {
 	return uid == c.uid && uid != ""
 }
 
-// namePrefix returns the prefix of the names of generations. It is empty if the input chooses their names.
-func (c composite) namePrefix(m *plan.Generator) string {
-	if m.Makes.Names() {
-		return ""
-	}
-	return c.name + "-" + plan.ObjectName(m.Name) + "-"
-}
-
-// idDigits of an ID in a name: 40 bits.
-const idDigits = 10
-
-// numberOf returns the number of a generation from the name of its object.
-func numberOf(prefix, name string) (int, bool) {
-	rest, ok := strings.CutPrefix(name, prefix)
-	if !ok || prefix == "" {
-		return 0, false
-	}
-	text, suffix, suffixed := strings.Cut(rest, "-")
-	number, _ := strconv.Atoi(text) // 0 or too large on an error
-	return number, plan.IsNumber(number) && text == strconv.Itoa(number) &&
-		(!suffixed || len(suffix) == idDigits && !strings.Contains(suffix, "-")) // the key of an item can contain '-'
+func isControlled(o wire.Struct) bool {
+	_, _, _, controlled := object.ControllerOf(o)
+	return controlled
 }
 
 func isV1Secret(o wire.Struct) bool {

@@ -3,8 +3,6 @@ package reconcile
 import (
 	"encoding/base64"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,46 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
-
-func TestNumberOf(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason, prefix, object string
-		want                   int // or 0 for none
-	}{
-		"Number":       {"a generation has the prefix of its generator and a number", "xr-admin-", "xr-admin-7", 7},
-		"Two":          {"the number can have several digits", "xr-admin-", "xr-admin-12", 12},
-		"Suffix":       {"a name that was taken has an ID as a suffix", "xr-admin-", "xr-admin-7-0123456789", 7},
-		"ShortSuffix":  {"an ID has ten digits", "xr-admin-", "xr-admin-7-012345678", 0},
-		"LongSuffix":   {"and no more", "xr-admin-", "xr-admin-7-01234567890", 0},
-		"EmptySuffix":  {"a name cannot end with a hyphen", "xr-admin-", "xr-admin-7-", 0},
-		"TwoSuffixes":  {"the key of an item is no ID", "xr-admin-", "xr-admin-7-01234-6789", 0},
-		"OtherPrefix":  {"it belongs to another generator", "xr-admin-", "xr-user-7", 0},
-		"NoPrefix":     {"the input chooses the names of the generations", "", "7", 0},
-		"NoNumber":     {"it belongs to no generation", "xr-admin-", "xr-admin-", 0},
-		"Word":         {"a generation has a number", "xr-admin-", "xr-admin-one", 0},
-		"Zero":         {"the first generation has the number 1", "xr-admin-", "xr-admin-0", 0},
-		"Negative":     {"a number is positive", "xr-admin-", "xr-admin--1", 0},
-		"LeadingZero":  {"each generation has one name", "xr-admin-", "xr-admin-07", 0},
-		"Sign":         {"each generation has one name", "xr-admin-", "xr-admin-+7", 0},
-		"TooHigh":      {"no generation has such a number", "xr-admin-", "xr-admin-9999999999999", 0},
-		"OtherItem":    {"a longer prefix belongs to an item", "xr-admin-", "xr-admin-alice-7", 0},
-		"PrefixOnlyIn": {"the prefix is at the start", "xr-admin-", "a-xr-admin-7", 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			number, ok := numberOf(tc.prefix, tc.object)
-			if ok != (tc.want > 0) || ok && number != tc.want {
-				t.Errorf("numberOf(%q, %q): %s: want %d, got %d, %v", tc.prefix, tc.object, tc.reason, tc.want, number, ok)
-			}
-		})
-	}
-}
 
 func TestPausedAt(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, conditions, want string }{
@@ -140,7 +106,7 @@ func sealed(t *testing.T, kind, metadata string, annotations map[string]string) 
 	data := map[string]sensitive.Bytes{"k": sensitive.FromString("made-up")}
 	var texts []string
 	for k, v := range annotations {
-		texts = append(texts, fmt.Sprintf("%s: '%s'", k, generator.Seal(k, data, v)))
+		texts = append(texts, fmt.Sprintf("%s: '%s'", k, seal.Add(k, data, v)))
 	}
 	value := base64.StdEncoding.EncodeToString([]byte("made-up"))
 	if kind == "ConfigMap" {
@@ -152,173 +118,16 @@ func sealed(t *testing.T, kind, metadata string, annotations map[string]string) 
 	)
 }
 
-// Exports record which generations their values belong to.
-func TestReadRecords(t *testing.T) {
-	record := func(text string) map[string]string {
-		return map[string]string{generator.AnnotationRecord: `{"generators": ` + text + `}`}
-	}
-	one := record(`{"admin": {"generation": 3, "uid": "g3", "former": [{"generation": 1, "uid": "g1"}, ` +
-		`{"generation": 2, "uid": "g2"}], "candidate": {"generation": 4, "uid": "g4"}, "state": {"highest": 5}}}`)
-	for name, tc := range map[string]struct {
-		reason  string
-		objects map[string]wire.Struct
-		want    map[string]string // by generator: the UIDs in use, former, candidates, the highest number, and the exports with data
-	}{
-		"One": {
-			"an export says which generation it uses, and which others " +
-				"must be kept", map[string]wire.Struct{"url": sealed(t, "Secret", "name: a", one)},
-			map[string]string{"admin": "used g3=3 former g1=1 g2=2 g4=4 candidates g4 highest 5 data g3=1"},
-		},
-		"Two": {
-			"two exports can use different generations of one generator",
-			map[string]wire.Struct{
-				"a": sealed(t, "Secret", "name: a", one),
-				"b": sealed(t, "Secret", "name: b", record(`{"admin": {"generation": 2, "uid": "g2"}}`)),
-			},
-			map[string]string{"admin": "used g2=2 g3=3 former g1=1 g2=2 g4=4 candidates g4 highest 5 data g2=1 g3=1"},
-		},
-		"Same": {
-			"two exports can use the same generation, and the highest number counts",
-			map[string]wire.Struct{
-				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "state": {"highest": 9}}}`)),
-				"b": sealed(t, "Secret", "name: b", record(`{"admin": {"generation": 2, "uid": "g2", "state": {"highest": 8}}}`)),
-			},
-			map[string]string{"admin": "used g2=2 former candidates highest 9 data g2=2"},
-		},
-		"Generators": {
-			"one export can use several generators", map[string]wire.Struct{
-				"a": sealed(
-					t, "Secret", "name: a",
-					record(`{"admin": {"generation": 2, "uid": "g2"}, "user": {"generation": 1, "uid": "u1"}}`),
-				),
-			},
-			map[string]string{
-				"admin": "used g2=2 former candidates highest 0 data g2=1",
-				"user":  "used u1=1 former candidates highest 0 data u1=1",
-			},
-		},
-		"Candidate": {
-			"an export can use only a candidate", map[string]wire.Struct{
-				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"candidate": {"generation": 4, "uid": "g4"}}}`)),
-			},
-			map[string]string{"admin": "used former g4=4 candidates g4 highest 0 data"},
-		},
-		"BadNumbers": {
-			"a generation has a number and a UID", map[string]wire.Struct{
-				"a": sealed(
-					t, "Secret", "name: a",
-					record(`{"admin": {"generation": 0, "uid": "g0", "state": {"highest": 7}, "former": [{"generation": -1, `+
-						`"uid": "g1"}, {"generation": 2}]}}`),
-				),
-			},
-			map[string]string{"admin": "used former candidates highest 0 data"},
-		},
-		"NoUID": {
-			"a generation without a UID is not identified",
-			map[string]wire.Struct{
-				"a": sealed(t, "Secret", "name: a", record(`{"admin": {"generation": 2, "state": {"highest": 7}}}`)),
-			},
-			map[string]string{"admin": "used former candidates highest 0 data"},
-		},
-		"BadHighest": {
-			"no generation has such a number",
-			map[string]wire.Struct{
-				"a": sealed(
-					t, "Secret", "name: a", record(`{"admin": {"generation": 2, "uid": "g2", "state": {"highest": 99999999999}}}`),
-				),
-			},
-			map[string]string{"admin": "used g2=2 former candidates highest 0 data g2=1"},
-		},
-		"Author": {
-			"a composite author cannot record a generation",
-			map[string]wire.Struct{"fromComposite/Secret/a": sealed(t, "Secret", "name: a", one)}, map[string]string{},
-		},
-		"ConfigMap": {
-			"any client can seal a ConfigMap", map[string]wire.Struct{"a": sealed(t, "ConfigMap", "name: a", one)},
-			map[string]string{},
-		},
-		"NoRecord": {
-			"the export uses no generator", map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", nil)},
-			map[string]string{},
-		},
-		"NotJSON": {
-			"the record cannot be read",
-			map[string]wire.Struct{"a": sealed(t, "Secret", "name: a", record(`{"admin": {`))}, map[string]string{},
-		},
-		"BrokenSeal": {
-			"another client changed the record",
-			map[string]wire.Struct{
-				"a": changed(t, sealed(t, "Secret", "name: a", one), `"generation": 3`, `"generation": 2`),
-			},
-			map[string]string{},
-		},
-		"ChangedData": {
-			"another client changed the data",
-			map[string]wire.Struct{"a": changed(t, sealed(t, "Secret", "name: a", one), "bWFkZS11cA==", "b3RoZXI=")},
-			map[string]string{},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			resources := map[string]observation.Resource{}
-			for composed, o := range tc.objects {
-				resources[composed] = observation.Resource{Object: o}
-			}
-			got := map[string]string{}
-			for name, r := range readRecords(resources) {
-				got[name] = recordText(r)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("readRecords(...): %s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// changed is an object with another text.
-func changed(t *testing.T, o wire.Struct, before, after string) wire.Struct {
-	t.Helper()
-	p := o.Proto()
-	for _, fields := range []map[string]string{{"annotations": generator.AnnotationRecord}, {"data": "k"}} {
-		for field, key := range fields {
-			in := p.GetFields()["metadata"].GetStructValue().GetFields()[field].GetStructValue()
-			if field == "data" {
-				in = p.GetFields()["data"].GetStructValue()
-			}
-			text := in.GetFields()[key].GetStringValue()
-			in.Fields[key] = plantest.Parse(t, fmt.Sprintf("{x: %q}", strings.Replace(text, before, after, 1))).GetFields()["x"]
-		}
-	}
-	return wire.Of(p)
-}
-
-func recordText(r *recorded) string {
-	var out []string
-	references := func(what string, refs map[string]generator.Reference) {
-		out = append(out, what)
-		for _, uid := range slices.Sorted(maps.Keys(refs)) {
-			out = append(out, fmt.Sprintf("%s=%d", uid, refs[uid].Generation))
-		}
-	}
-	references("used", r.used)
-	references("former", r.former)
-	out = append(append(out, "candidates"), slices.Sorted(maps.Keys(r.candidates))...)
-	out = append(out, fmt.Sprintf("highest %d data", r.number))
-	for _, uid := range slices.Sorted(maps.Keys(r.keys)) {
-		out = append(out, fmt.Sprintf("%s=%d", uid, len(r.keys[uid])))
-	}
-	return strings.Join(out, " ")
-}
-
 // A composed resource is an object of the composite author, a generation, or an input of expressions.
 func TestSplit(t *testing.T) {
 	const (
 		controlled = ", ownerReferences: [{controller: true, uid: u1}]"
-		marked     = `, annotations: {export.fn.crossplane.io/generator-state: '{"state":{"generator":"admin"}}'}`
+		marked     = `, annotations: {export.fn.crossplane.io/generator-state: '{"generator":"admin","generation":1}'}`
 	)
 	secret := func(metadata, rest string) wire.Struct {
 		return structOf(t, "{apiVersion: v1, kind: Secret, metadata: {"+metadata+"}"+rest+"}")
 	}
-	seal := map[string]string{generator.AnnotationState: `{"state":{"generator":"gone","generation":4}}`}
+	seal := map[string]string{rotation.AnnotationState: `{"generator":"gone","generation":4}`}
 	for name, tc := range map[string]struct {
 		reason, composed string
 		object           wire.Struct
@@ -385,25 +194,21 @@ func TestSplit(t *testing.T) {
 			"its seal is genuine, whatever its name is", "other", sealed(t, "Secret", "name: x, namespace: team", seal),
 			false, "gone 4",
 		},
-		"SealedConfigMap": {
-			"a ConfigMap can also be a generation", "other", sealed(t, "ConfigMap", "name: x, namespace: team", seal),
-			false, "gone 4",
-		},
 		"SealedNoNumber": {
 			"its seal names no generation", "other",
-			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.AnnotationState: `{"state":{"generator":"gone"}}`}), false,
+			sealed(t, "Secret", "name: x, namespace: team", map[string]string{rotation.AnnotationState: `{"generator":"gone"}`}), false,
 			"resource",
 		},
 		"SealedNoName": {
 			"its seal names no generator", "other",
-			sealed(t, "Secret", "name: x, namespace: team", map[string]string{generator.AnnotationState: `{"state":{"generation":4}}`}), false,
+			sealed(t, "Secret", "name: x, namespace: team", map[string]string{rotation.AnnotationState: `{"generation":4}`}), false,
 			"resource",
 		},
 		"BrokenSeal": {
 			"another client set the annotations", "other",
 			secret(
 				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator-state: "+
-					`'{"state":{"generator":"gone","generation":4},"seal":"x"}'}`,
+					`'{"generator":"gone","generation":4,"seal":"x"}'}`,
 				", data: {k: bWFkZS11cA==}",
 			),
 			false, "resource",
@@ -412,7 +217,7 @@ func TestSplit(t *testing.T) {
 			"its data cannot be read", "other",
 			secret(
 				"name: x, namespace: team, annotations: {export.fn.crossplane.io/generator-state: "+
-					`'{"state":{"generator":"gone","generation":4},"seal":"x"}'}`,
+					`'{"generator":"gone","generation":4,"seal":"x"}'}`,
 				", data: {k: '!'}",
 			),
 			false, "resource",
@@ -452,8 +257,8 @@ func TestSplit(t *testing.T) {
 			export := sealed(
 				t, "Secret", "name: url, namespace: team",
 				map[string]string{
-					generator.AnnotationRecord: `{"generators": {"user": {"generation": 3, "uid": "g3", "former": ` +
-						`[{"generation": 2, "uid": "g2"}]}}}`,
+					rotation.AnnotationRecord: `{"generators": {"user": {"holds": "g3", "known": ` +
+						`[{"generation": 2, "uid": "g2"}, {"generation": 3, "uid": "g3"}]}}}`,
 				},
 			)
 			req := newRequest(&Request{Observation: observation.Observation{Resources: map[string]observation.Resource{

@@ -15,7 +15,7 @@ import (
 type Result struct {
 	Requirements []Requirement // the same on every call of one reconcile
 	Schemas      []plan.Kind   // that Crossplane must read
-	Objects      []Object      // those that are only kept because an export may take them over, then in the order of the input
+	Objects      []Object      // in the order of the input, after those that are only kept to be taken over
 	Status       []Status      // in the order of the input
 	Others       []Outcome     // of anything that is neither an object nor a status field
 
@@ -64,7 +64,7 @@ type Outcome struct {
 	See     string // a command that shows more, or empty
 	Warn    bool   // it does not resolve by waiting
 	Author  bool   // the composite author can correct it
-	Aside   bool   // all exported objects match the input: the composite is ready
+	Ready   bool   // all exported objects match the input in spite of the state: the composite can be ready
 	Wrong   bool   // a change of the Composition may resolve it
 }
 
@@ -95,11 +95,8 @@ type Object struct {
 // Composed is a resource that a generator composes.
 type Composed struct {
 	Name    string // in the pipeline
-	Hides   string // its name in the pipeline while the export with that name has no object, or empty
 	Desired *structpb.Struct
 	Ready   bool
-
-	own string // its own name, before a change
 }
 
 // A Status is a status field.
@@ -121,3 +118,21 @@ type reply struct {
 func (r *reply) report(o Outcome) { r.others = append(r.others, o) }
 
 func (r *reply) require(req Requirement) { r.requirements = append(r.requirements, req) }
+
+// seeComposition adds the command to outcomes that have none, and that a change of the Composition may resolve.
+func (r *Result) seeComposition(command string) {
+	add := func(o *Outcome) {
+		if o.Wrong && !o.Author && o.See == "" && o.State != Available {
+			o.See = command
+		}
+	}
+	for i := range r.Objects {
+		add(&r.Objects[i].Outcome)
+	}
+	for i := range r.Status {
+		add(&r.Status[i].Outcome)
+	}
+	for i := range r.Others {
+		add(&r.Others[i])
+	}
+}

@@ -12,10 +12,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -44,7 +45,7 @@ func TestRevisionLaw(t *testing.T) {
 				if changed {
 					want++
 				}
-				state := stateOf(e, at, nil, nil, data)
+				state := stateIn(e, at, nil, data)
 				if got := state[annotationRevision]; got != strconv.FormatInt(want, 10) {
 					t.Fatalf("%s, seed %d, step %d: revision %s, want %d", kind, seed, step, got, want)
 				}
@@ -103,28 +104,14 @@ func TestNextRevision(t *testing.T) {
 	}{
 		"Same":         {reason: "nothing changes", revision: "7", stored: own("a=1"), data: own("a=1"), want: "7"},
 		"Value":        {reason: "a value changes", revision: "7", stored: own("a=1"), data: own("a=2"), want: "8"},
-		"Several":      {reason: "several keys change at once", revision: "7", stored: own("a=1", "b=1", "c=1"), data: own("a=2", "d=1"), want: "8"},
-		"Empty":        {reason: "an empty value is not an absent one", revision: "7", stored: own("a="), data: own("a=", "b="), want: "8"},
 		"OptionalGone": {reason: "an optional key disappears", revision: "7", stored: own("a=1", "b=1"), data: own("a=1"), want: "8"},
-		"OptionalNew":  {reason: "an optional key appears", revision: "7", stored: own("a=1"), data: own("a=1", "b=1"), want: "8"},
-		"AllGone":      {reason: "no key stays", revision: "7", stored: own("a=1"), data: own(), want: "8"},
 		"Binary":       {reason: "binaryData changes", kind: object.ConfigMap, revision: "7", stored: own("a=\xff"), data: own("a=\xfe"), want: "8"},
-		"BinarySame":   {reason: "binaryData is the same", kind: object.ConfigMap, revision: "7", stored: own("a=\xff"), data: own("a=\xff"), want: "7"},
-		"BinaryGone":   {reason: "a key of binaryData disappears", kind: object.ConfigMap, revision: "7", stored: own("a=\xff", "b=1"), data: own("b=1"), want: "8"},
-		"BinaryText":   {reason: "a value becomes text", kind: object.ConfigMap, revision: "7", stored: own("a=\xff"), data: own("a=1"), want: "8"},
 
-		"NoAnnotation":        {reason: "another step created the object with the same data", bare: true, stored: own("a=1"), data: own("a=1"), want: "1"},
-		"NoAnnotationChanged": {reason: "another step created the object with other data", bare: true, stored: own("a=1"), data: own("a=2"), want: "2"},
-		"Word":                {reason: "another writer set no number", revision: "seven", stored: own("a=1"), data: own("a=1"), want: "1"},
-		"WordChanged":         {reason: "it does not hide a change", revision: "seven", stored: own("a=1"), data: own("a=2"), want: "2"},
-		"Negative":            {reason: "a revision is positive", revision: "-7", stored: own("a=1"), data: own("a=1"), want: "1"},
-		"Zero":                {reason: "an object that exists has a revision", revision: "0", stored: own("a=1"), data: own("a=1"), want: "1"},
-		"Fraction":            {reason: "a revision is whole", revision: "7.5", stored: own("a=1"), data: own("a=1"), want: "1"},
-		"Backwards":           {reason: "a lower number goes up again", revision: "3", stored: own("a=1"), data: own("a=2"), want: "4"},
-		"Highest":             {reason: "the highest revision stays", revision: "9007199254740991", stored: own("a=1"), data: own("a=1"), want: "9007199254740991"},
-		"HighestChanged":      {reason: "a change is seen after the highest revision", revision: "9007199254740991", stored: own("a=1"), data: own("a=2"), want: "1"},
-		"TooHigh":             {reason: "a double does not represent it", revision: "9007199254740993", stored: own("a=1"), data: own("a=1"), want: "1"},
-		"Overflow":            {reason: "it is not an int64", revision: "99999999999999999999", stored: own("a=1"), data: own("a=2"), want: "2"},
+		"NoAnnotation":   {reason: "another step created the object with the same data", bare: true, stored: own("a=1"), data: own("a=1"), want: "1"},
+		"Word":           {reason: "another writer set no number", revision: "seven", stored: own("a=1"), data: own("a=1"), want: "1"},
+		"Negative":       {reason: "a revision is positive", revision: "-7", stored: own("a=1"), data: own("a=1"), want: "1"},
+		"Highest":        {reason: "the highest revision stays", revision: "9007199254740991", stored: own("a=1"), data: own("a=1"), want: "9007199254740991"},
+		"HighestChanged": {reason: "a change is seen after the highest revision", revision: "9007199254740991", stored: own("a=1"), data: own("a=2"), want: "1"},
 
 		"OthersValue": {
 			reason: "another writer changed our key, and it is written back", revision: "7", stored: own("a=1"), data: own("a=1"), want: "8",
@@ -133,10 +120,6 @@ func TestNextRevision(t *testing.T) {
 		"OthersRemoval": {
 			reason: "another writer removed our key, and it is written back", revision: "7", stored: own("a=1"), data: own("a=1"), want: "8",
 			tamper: func(o *structpb.Struct) { delete(dataOf(o).GetFields(), "a") },
-		},
-		"OthersKey": {
-			reason: "another writer changed its own key", revision: "7", stored: own("a=1"), data: own("a=1"), want: "7",
-			tamper: func(o *structpb.Struct) { dataOf(o).Fields["others"] = structpb.NewStringValue("eA==") },
 		},
 		"OthersKeyTaken": {reason: "the export writes a key that another writer has added", revision: "7", stored: own("a=1"), data: own("a=1", "others=x"), want: "8"},
 
@@ -165,7 +148,7 @@ func TestNextRevision(t *testing.T) {
 			at := placement{resource: "db"}
 			if export, kept, _ := strings.Cut(tc.export, " "); export != "" {
 				at.resource = "old"
-				state[generator.AnnotationRecord] = generator.Seal(generator.AnnotationRecord, tc.stored, fmt.Sprintf(`{"export":%q,"keptKeys":[%q]}`, export, kept))
+				state[rotation.AnnotationRecord] = seal.Add(rotation.AnnotationRecord, tc.stored, fmt.Sprintf(`{"export":%q,"keptKeys":[%q]}`, export, kept))
 			}
 			observed := storedByServer(e.Kind, state, tc.stored).Proto()
 			if tc.tamper != nil {
@@ -173,7 +156,8 @@ func TestNextRevision(t *testing.T) {
 			}
 			at.observed = wire.Of(observed)
 			for range 2 {
-				got := stateOf(e, at, tc.left, nil, tc.data)[annotationRevision]
+				at.before = readTakenOver(at.observed, at.resource, e)
+				got := stateIn(e, at, tc.left, tc.data)[annotationRevision]
 				if got != tc.want {
 					t.Fatalf("%s: revision %s, want %s", tc.reason, got, tc.want)
 				}
@@ -224,4 +208,9 @@ func TestRevisionsOfExports(t *testing.T) {
 	if got := nextRevision(plan.Export{}, placement{}, nil); got != 1 {
 		t.Errorf("nextRevision(...) of a new object without data: want 1, got %d", got)
 	}
+}
+
+func stateIn(e plan.Export, at placement, left []string, data map[string]sensitive.Bytes) map[string]string {
+	x := exporter{session: &session{inputs: &inputs{req: newRequest(&Request{})}}, made: &generations{}}
+	return x.stateOf(e, at, left, data)
 }

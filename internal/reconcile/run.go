@@ -24,7 +24,7 @@ type composedResources struct {
 	resources   map[string]observation.Resource // that expressions see
 	authors     map[string]observation.Resource // the composite author's
 	generations map[string]identified           // resources that look like a generation
-	records     map[string]*recorded            // what exports recorded, by generator
+	recorded    map[string]bool                 // the generators whose generations exports recorded
 }
 
 // A composition holds what the Composition composes and observes, without the composite author's exports.

@@ -315,6 +315,7 @@ func found(metadata string) string {
 func TestRunPlaces(t *testing.T) {
 	const (
 		available = "Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"
+		tookOver  = `Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {"export":"url"}}}}`
 		at        = " | Secret \"url\": "
 		owned     = ", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]"
 	)
@@ -394,19 +395,16 @@ func TestRunPlaces(t *testing.T) {
 			},
 		},
 		"NameOfAGeneration": {
-			reason:  "any client can create an object with the composition resource name of a generation",
+			reason:  "any client can create an object with the composition resource name of a generation, and all of it is written",
 			input:   url,
 			objects: found(owned + composedAs("generated/admin/1")),
-			want: []string{
-				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this ` +
-					`composite: set secrets[0].metadata.name to another name`,
-			},
+			want:    []string{tookOver},
 		},
 		"NameOfAGenerationListed": {
 			reason:  "the composite lists it, so it was composed: only its annotation was changed",
 			input:   url,
 			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("generated/admin/1")),
-			want:    []string{available},
+			want:    []string{tookOver},
 		},
 		"NameOfAGenerationListedAndHeld": {
 			reason:  "and it is kept while an input is missing",
@@ -417,34 +415,13 @@ func TestRunPlaces(t *testing.T) {
 					`"k" waits for resources.db.status.later (DB db-1 is not ready)`,
 			},
 		},
-		"NameOfAnotherListed": {
-			reason:  "the object of a former export is taken over once Crossplane observes it",
-			input:   url,
-			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("old")),
-			want: []string{
-				`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: it ` +
-					`waits for the composite to list Secret team/xr-url as its composed resource "old"`,
-			},
-		},
 		"NameOfAGenerationListedByLegacy": {
 			reason: "a legacy composite lists its objects in another field, and their namespaces",
 			input:  url,
 			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: " +
 				"{claimRef: {namespace: team}, resourceRefs: [{kind: Secret, name: xr-url, namespace: team}]}}\n" +
 				found(owned+composedAs("generated/admin/1")),
-			want: []string{available},
-		},
-		"NameOfAGenerationNotListed": {
-			reason: "the composite lists other objects",
-			input:  url,
-			objects: listed("{apiVersion: v1, kind: ConfigMap, name: xr-url}, {apiVersion: v1, kind: Secret, name: "+
-				"other}, {apiVersion: example.org/v1, kind: Secret, name: xr-url}, {apiVersion: v1, kind: Secret, "+
-				"name: xr-url, namespace: other}") +
-				found(owned+composedAs("generated/admin/1")),
-			want: []string{
-				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this ` +
-					`composite: set secrets[0].metadata.name to another name`,
-			},
+			want: []string{tookOver},
 		},
 		"NameOfAGenerationOfAnEarlierStep": {
 			reason: "an earlier step composes a generation under that name",
@@ -452,8 +429,8 @@ func TestRunPlaces(t *testing.T) {
 			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + "desired: {generated/admin/1: " +
 				"{apiVersion: v1, kind: Secret}}\n" + found(owned+composedAs("generated/admin/1")),
 			want: []string{
-				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1" of this ` +
-					`composite: set secrets[0].metadata.name to another name`,
+				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "generated/admin/1", and an ` +
+					`earlier step still composes it: remove it there`,
 			},
 		},
 		"PlaceOfAGeneration": {
@@ -466,8 +443,8 @@ func TestRunPlaces(t *testing.T) {
 			want: []string{
 				`Conflict! nothing` + at + `Secret team/xr-admin-1 is the composed resource "generated/admin/1" of ` +
 					`this composite: set secrets[0].metadata.name to another name`,
-				"Available! | generators[0].name: Secret team/xr-admin-1 looks like a generation",
-				`Waiting | generator "admin": its generation 2 is created in this reconcile`,
+				`Held! | generator "admin" creates no generation: generators[0].name: returns the name that generation admin/1 ` +
+					`has: use generation.number or generation.id, and the generator's own name`,
 			},
 		},
 		"PlaceOfANewGeneration": {
@@ -497,10 +474,10 @@ func TestRunPlaces(t *testing.T) {
 			want:    []string{available},
 		},
 		"StaleCacheHeld": {
-			reason:  "and is held as one that is observed",
+			reason:  "any client can have created it, so it is not listed before all of it is written",
 			input:   `secrets: [{name: url, data: [{key: k, value: secret.missing}]}]`,
 			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
-			want:    []string{`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for secret.missing (the composite never has connection details: set from: db)`},
+			want:    []string{`Held! nothing | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for secret.missing (the composite never has connection details: set from: db)`},
 		},
 		"Misspelt": {
 			reason:  "the message says that no step composes the resource, if any step composes a resource",
@@ -509,12 +486,14 @@ func TestRunPlaces(t *testing.T) {
 			want:    []string{`Waiting nothing | Secret "a" (team/xr-a) is not created: key "k" waits for resources.databse (no earlier step composes it: did you mean database?); key "l" waits for secrets.other (no earlier step composes it: use one of database, db, or compose it in an earlier step); key "m" waits for secrets.database (it does not exist yet)`},
 		},
 		"AnotherOfOurs": {
-			reason:  "another export's object",
-			input:   `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {name: o}, data: [{key: k, value: "'v'"}]}]`,
-			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: other}"),
+			reason: "the object of another export, which may have its place there",
+			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}]`,
+			objects: "resources: {other: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team" + owned + "}}}}\n" +
+				found(owned+composedAs("other")),
 			want: []string{
 				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "other" of this composite: set secrets[0].metadata.name to another name`,
-				"Available Secret team/o {data: {k: v}}",
+				`Conflict! Secret team/xr-url {} | Secret "other": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own; ` +
+					`it keeps the name team/xr-url, because its name is unknown: secrets[1].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
 			},
 		},
 		"NoUID": {
@@ -691,7 +670,7 @@ secrets:
 
 // The composite can be ready although an object has another name than in the input, but not while an object waits or has
 // another owner.
-func TestAside(t *testing.T) {
+func TestReadyInSpite(t *testing.T) {
 	const renamed = `secrets: [{name: url, metadata: {name: new}, data: [{key: k, value: "'v'"}]}]`
 	for name, c := range map[string]struct {
 		reason, input, objects string
@@ -705,8 +684,8 @@ func TestAside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newScene(t, plantest.Exports(c.input), c.objects).run(t).Objects[0]
-			if o.State == reconcile.Available || o.Aside != c.want {
-				t.Errorf("Run(...): %s: want %v, got %v in state %s", c.reason, c.want, o.Aside, o.State)
+			if o.State == reconcile.Available || o.Ready != c.want {
+				t.Errorf("Run(...): %s: want %v, got %v in state %s", c.reason, c.want, o.Ready, o.State)
 			}
 		})
 	}
@@ -1048,7 +1027,7 @@ cluster:
 			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and they must match exactly one"},
 		"SecretNone":     {"none matches yet", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: z}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=z"}, `key "k" waits for secrets.l (Secret with a=z in team does not exist)`},
 		"SecretBroken":   {"what no API server returns", `[{name: broken, apiVersion: v1, kind: Secret}]`, `secrets.broken.x`, "", []string{"v1/Secret/team/name=broken"}, `secrets[0].data[0].value:1:15: reads secrets.broken, which cannot be used: cannot decode key "x": its value is not what the API server returns`},
-		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `key "k" waits for secrets.empty.x (Secret empty exists, and has no key)`},
+		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `key "k" waits for secrets.empty.x (Secret empty exists)`},
 		"NotThere":       {"it waits for the source", `[{name: z, apiVersion: v1, kind: ConfigMap}]`, `sources.?z.?data.orValue({'x': 'default'}).x`, "", []string{"v1/ConfigMap/team/name=z"}, `key "k" waits for sources.z (ConfigMap team/z does not exist)`},
 		"Optional":       {"it goes on without", `[{name: z, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?z.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=z"}, "default"},
 		"OptionalFound":  {"but not if it is there", `[{name: s, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?s.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},

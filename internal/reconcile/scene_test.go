@@ -15,12 +15,14 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -167,15 +169,22 @@ func complete(composed string, o map[string]any) {
 			o["immutable"] = true
 		}
 	}
-	if text, ok := annotations[generator.AnnotationState].(string); ok {
+	if text, ok := annotations[rotation.AnnotationState].(string); ok {
+		if at, ok := annotations["made"]; ok {
+			meta["creationTimestamp"] = at
+			delete(annotations, "made")
+		}
 		if composed == "" {
 			composed, _ = annotations["crossplane.io/composition-resource-name"].(string)
 		}
-		annotations[generator.AnnotationState] = completeState(composed, text, annotations)
+		annotations[rotation.AnnotationState] = completeState(composed, text, annotations)
 	}
-	for _, name := range []string{generator.AnnotationState, generator.AnnotationRecord} {
+	if text, ok := annotations[rotation.AnnotationRecord].(string); ok {
+		annotations[rotation.AnnotationRecord] = completeRecord(text)
+	}
+	for _, name := range []string{rotation.AnnotationState, rotation.AnnotationRecord} {
 		if text, ok := annotations[name].(string); ok && o["kind"] == "Secret" && !strings.Contains(text, `"seal"`) {
-			annotations[name] = generator.Seal(name, outputsOf(data), text)
+			annotations[name] = seal.Add(name, outputsOf(data), text)
 		}
 	}
 }
@@ -188,23 +197,70 @@ func completeState(composed, text string, annotations map[string]any) string {
 		return text
 	}
 	state, _ := all["state"].(map[string]any)
-	if name, number, ok := plan.ParseGeneration(composed); ok && state != nil && state["generator"] == nil {
-		state["generator"], state["generation"] = name, number
+	if name, number, ok := plan.ParseGeneration(composed); ok && state != nil && all["generator"] == nil {
+		all["generator"], all["generation"] = name, number
 	}
-	for short, field := range map[string]string{
-		"made": "generatedAt", "spec": "specHash", "keepers": "keepersHash", "source": "sourceHash", "flagged": "flaggedForGCTime",
-	} {
+	for short, field := range map[string]string{"spec": "specHash", "keepers": "keepersHash", "source": "sourceHash", "flagged": "since"} {
 		if v, ok := annotations[short]; ok && state != nil {
 			state[field] = v
 			delete(annotations, short)
+		}
+	}
+	if state != nil && state["stage"] == nil {
+		state["stage"] = "current"
+		if state["since"] != nil {
+			state["stage"] = "previous"
 		}
 	}
 	b, _ := json.Marshal(all) //nolint:errchkjson // it has only texts, numbers and truth values
 	return string(b)
 }
 
-func outputsOf(data map[string]any) generator.Outputs {
-	out := generator.Outputs{}
+// shortRecord is how tests write and read the record of an export.
+type shortRecord struct {
+	Generators map[string]shortGenerator `json:"generators,omitempty"`
+	Export     string                    `json:"export,omitempty"`
+	Kept       []string                  `json:"keptKeys,omitempty"`
+}
+
+type shortGenerator struct {
+	Generation int    `json:"generation"`
+	UID        string `json:"uid"`
+}
+
+// longRecord is a part of what an export stores.
+type longRecord struct {
+	Generators map[string]longGenerator `json:"generators,omitempty"`
+	Export     string                   `json:"export,omitempty"`
+	Kept       []string                 `json:"keptKeys,omitempty"`
+}
+
+type longGenerator struct {
+	Holds string            `json:"holds"`
+	Known []recordedInScene `json:"known"`
+}
+
+type recordedInScene struct {
+	shortGenerator
+
+	State rotation.State `json:"state"`
+}
+
+func completeRecord(text string) string {
+	var short shortRecord
+	if json.Unmarshal([]byte(text), &short) != nil || len(short.Generators) == 0 {
+		return text
+	}
+	out := longRecord{Export: short.Export, Kept: short.Kept, Generators: map[string]longGenerator{}}
+	for name, g := range short.Generators {
+		out.Generators[name] = longGenerator{g.UID, []recordedInScene{{g, rotation.State{Stage: rotation.Current}}}}
+	}
+	b, _ := json.Marshal(out) //nolint:errchkjson // it has only texts and numbers
+	return string(b)
+}
+
+func outputsOf(data map[string]any) credential.Outputs {
+	out := credential.Outputs{}
 	for k, v := range data {
 		b, _ := base64.StdEncoding.DecodeString(fmt.Sprint(v))
 		out[k] = sensitive.New(b)
@@ -231,7 +287,7 @@ func follow(resources map[string]resource) {
 		if !ok || former == nil || json.Unmarshal([]byte(text), &fields) != nil {
 			continue
 		}
-		fields["follows"] = []any{map[string]any{"generation": n - 1, "uid": former["uid"], "codes": []any{generator.Code(outputsOf(formerData), n, outputsOf(data))}}}
+		fields["follows"] = []any{seal.NextCode(outputsOf(formerData), n, outputsOf(data))}
 		b, _ := json.Marshal(fields) //nolint:errchkjson // it has only texts and numbers
 		annotations[state] = string(b)
 	}
@@ -440,20 +496,25 @@ func showObject(s *structpb.Struct) string {
 func shortenRecord(meta map[string]any) {
 	annotations, _ := meta["annotations"].(map[string]any)
 	delete(annotations, object.StatePrefix+"revision") // TestRevisions
-	var record struct {
-		Generators map[string]struct {
-			Generation int    `json:"generation"`
-			UID        string `json:"uid"`
-		} `json:"generators,omitempty"`
-		Export string   `json:"export,omitempty"`
-		Kept   []string `json:"keptKeys,omitempty"`
+	text, ok := annotations[rotation.AnnotationRecord].(string)
+	var record longRecord
+	if !ok || json.Unmarshal([]byte(text), &record) != nil {
+		return
 	}
-	if text, ok := annotations[generator.AnnotationRecord].(string); ok && json.Unmarshal([]byte(text), &record) == nil {
-		short, _ := json.Marshal(record) //nolint:errchkjson // it has only texts and numbers
-		annotations[generator.AnnotationRecord] = string(short)
-		if plan.IsAuthors(record.Export) {
-			delete(annotations, generator.AnnotationRecord) // TestAuthorsRecord of the function
+	short := shortRecord{Export: record.Export, Kept: record.Kept}
+	for name, g := range record.Generators {
+		for _, k := range g.Known {
+			if k.UID == g.Holds {
+				if short.Generators == nil {
+					short.Generators = map[string]shortGenerator{}
+				}
+				short.Generators[name] = k.shortGenerator
+			}
 		}
+	}
+	b, _ := json.Marshal(short) //nolint:errchkjson // it has only texts and numbers
+	if annotations[rotation.AnnotationRecord] = string(b); plan.IsAuthors(record.Export) {
+		delete(annotations, rotation.AnnotationRecord) // TestAuthorsRecord of the function
 	}
 }
 

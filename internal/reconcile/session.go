@@ -45,9 +45,15 @@ func newSession(
 func (s *session) next(missing map[string]string, see func(*observation.Observation)) *session {
 	out, sees := *s, *s.observed
 	see(&sees)
-	out.observed, out.missing = &sees, map[string]string{}
-	maps.Copy(out.missing, s.missing)
-	maps.Copy(out.missing, missing)
+	out.observed = &sees
+	if len(missing) > 0 {
+		out.missing = maps.Clone(missing)
+		for input, what := range s.missing {
+			if _, ok := missing[input]; !ok {
+				out.missing[input] = what
+			}
+		}
+	}
 	out.variables = s.variables.in(&out)
 	return &out
 }
@@ -106,38 +112,47 @@ type variables struct {
 
 // in returns the variables as the expressions of a session see them.
 func (v variables) in(s *session) variables {
-	if len(v.list) == 0 {
-		return v
+	if len(v.list) > 0 {
+		v.Val = observation.Map(&firstVariables{s, v.list, v.values})
 	}
-	// A variable sees only the variables above it, even where it computes a name. Otherwise it could read itself.
-	var first func(n int) ref.Val
-	first = func(n int) ref.Val {
-		find := func(name string) (ref.Val, bool) {
-			i := slices.IndexFunc(v.list[:n], func(x plan.Variable) bool { return x.Name == name })
-			if i < 0 {
-				return nil, false
-			}
-			if _, ok := v.values[name]; !ok {
-				x, err := v.list[i].Value.Evaluate(s.budget.Context(), s.observed.Scope("", first(i)), s.budget)
-				if err != nil {
-					x = types.WrapErr(err)
-				}
-				v.values[name] = x
-			}
-			return v.values[name], true
-		}
-		names := func() []string {
-			out := make([]string, 0, n)
-			for _, x := range v.list[:n] {
-				out = append(out, x.Name)
-			}
-			slices.Sort(out)
-			return out
-		}
-		return observation.Map(find, names)
-	}
-	v.Val = first(len(v.list))
 	return v
+}
+
+// firstVariables are the variables above another one, or all. A variable sees only the variables above it, even where
+// it computes a name. Otherwise it could read itself.
+type firstVariables struct {
+	session *session
+	list    []plan.Variable
+	values  map[string]ref.Val
+}
+
+// Find evaluates a variable when it is first used.
+func (v *firstVariables) Find(name string) (ref.Val, bool) {
+	i := slices.IndexFunc(v.list, func(x plan.Variable) bool { return x.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	if known, ok := v.values[name]; ok {
+		return known, true
+	}
+	s := v.session
+	above := observation.Map(&firstVariables{s, v.list[:i], v.values})
+	value, err := v.list[i].Value.Evaluate(s.budget.Context(), s.observed.Scope("", above), s.budget)
+	if err != nil {
+		value = types.WrapErr(err)
+	}
+	v.values[name] = value
+	return value, true
+}
+
+// Names returns the sorted names.
+func (v *firstVariables) Names() []string {
+	out := make([]string, 0, len(v.list))
+	for _, x := range v.list {
+		out = append(out, x.Name)
+	}
+	slices.Sort(out)
+	return out
 }
 
 func failed(path, format string, args ...any) *expression.Failed {

@@ -87,15 +87,3 @@ secrets: [{name: url, data: [{key: k, value: "variables.map(v, v).join(',')"}]}]
 		t.Errorf("name(...): want a,b, got %q, %v", got, err)
 	}
 }
-
-// The rest of a path is a key if it has one step.
-func TestKeyOf(t *testing.T) {
-	for text, want := range map[string]string{
-		".password": "password", "['ca.crt']": "ca.crt", `['it\'s']`: "it's", `['a\\b']`: `a\b`, "['a.b[0]']": "a.b[0]",
-		".a.b": "", ".a[0]": "", "[0]": "", "['a": "", "a']": "", "": "",
-	} {
-		if got, ok := keyOf(text); ok != (want != "") || ok && got != want {
-			t.Errorf("keyOf(%q): want %q, got %q, %t", text, want, got, ok)
-		}
-	}
-}

@@ -23,6 +23,9 @@ type sourcesRead struct {
 // readSources requires the sources, and reads those that were found. The Composition's own required
 // resources are also sources. They are lists, because Crossplane does not say how they were required.
 func readSources(s *session, p *plan.Plan, req *request) (sourcesRead, *session) {
+	if len(p.Sources)+len(req.Found) == 0 {
+		return sourcesRead{}, s
+	}
 	out := sourcesRead{sources: map[string]observation.Source{}}
 	missing := map[string]string{}
 	for name, objects := range req.Found {

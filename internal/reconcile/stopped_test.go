@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/crossplane-contrib/function-export/internal/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/observation"
@@ -68,6 +69,7 @@ func (l *limited) decide(t *testing.T, fuel int64) (out Object, left int64) {
 	s := newSession(t.Context(), l.plan, newRequest(&Request{}), composite{name: "xr", namespace: "team"}, l.sees)
 	s.budget.Take(s.budget.Left() - fuel)
 	at := placement{target: target{object.Secret, "team", "xr-url"}, resource: "url"}
+	at.slot = lifecycle.Slot{Name: "url", Want: lifecycle.Yes, Place: at.place(), Found: lifecycle.Lookup{Read: true}}
 	out = exporter{session: s, desired: l.desired}.decide(l.plan.Exports[0], at)
 	return out, s.budget.Left()
 }

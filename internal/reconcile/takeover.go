@@ -7,186 +7,59 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/crossplane-contrib/function-export/internal/budget"
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
-// A successor finds the objects that exports take over: the composite lists them under a composition
-// resource name that no export and no earlier step has anymore. Such an object keeps that name, because
-// Crossplane deletes a resource whose name is not desired.
-type successor struct {
-	*session
-
-	req        *request
-	exports    concreteExports
-	identified map[string]identified // resources that look like a generation
-	free       *freeObjects          // nil until the first use
+// A takenOver is an object that had another composition resource name before it was the object of an export. It keeps
+// its type and the keys that the export does not write.
+type takenOver struct {
+	is   bool
+	name string   // its composition resource name
+	done bool     // the export has written it since
+	kept []string // then, the keys that only the object has
 }
 
-// freeObjects are the composition resource names of the objects that exports can take over.
-type freeObjects struct {
-	names    map[string]object.Kind
-	byPlace  map[target]string
-	byExport map[target]string // with the name of the export that took the object over before
+// readTakenOver reads it from the object of an export and its composition resource name.
+func readTakenOver(o wire.Struct, composed string, e plan.Export) takenOver {
+	out := takenOver{is: composed != e.Name, name: composed}
+	if rec, ok := readTakeOver(o); ok && rec.Export == e.Name {
+		out.is, out.done, out.kept = true, true, rec.Kept
+	}
+	return out
 }
 
-// takeOver returns the object that an export takes over, and its composition resource name. It needs no lookup:
-// Crossplane observes the object. An object that the export took over before stays its object if the name in the
-// input changes, as any other object does.
-func (s *successor) takeOver(e plan.Export, wanted placement) (composed string, o wire.Struct) {
-	if s == nil {
-		return "", wire.Struct{}
+// readTakeOver reads the record of an object that an export took over.
+func readTakeOver(o wire.Struct) (exportRecord, bool) {
+	text := plan.MetadataOf(o).At("annotations", rotation.AnnotationRecord).Text()
+	if !strings.Contains(text, `"export":`) { // to check the seal takes time
+		return exportRecord{}, false
 	}
-	all := s.findFree()
-	composed = all.byPlace[wanted.target]
-	before, ok := all.byExport[target{e.Kind, wanted.namespace, e.Name}]
-	if ok && tookOver(s.found(composed)) != e.Name {
-		composed = before
-	}
-	return composed, s.found(composed)
+	rec, _ := readRecord(o)
+	return rec, rec.Export != ""
 }
 
-// found returns the composed resource with a name, if an export may take it over.
-func (s *successor) found(composed string) wire.Struct {
-	if id := s.identified[composed]; id.claimed {
-		return id.Object
-	}
-	return s.observed.Resources[composed].Object
-}
-
-// findFree finds the objects. An object at the place of an export is no generation only because its annotations and
-// labels say so: any client can write these, and Crossplane would delete the object. Other generations, and objects of
-// composite authors, are not among the session's resources.
-func (s *successor) findFree() *freeObjects {
-	if s.free != nil {
-		return s.free
-	}
-	exported := map[string]bool{}
-	for _, e := range s.exports.list {
-		exported[e.Name] = true
-	}
-	s.free = &freeObjects{map[string]object.Kind{}, map[target]string{}, map[target]string{}}
-	names := plan.SortedKeys(s.observed.Resources)
-	for _, name := range plan.SortedKeys(s.identified) {
-		if s.identified[name].claimed {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
-		o := s.found(name)
-		v, kind, ns, n := object.Identity(o)
-		if v != "v1" || kind != string(object.Secret) && kind != string(object.ConfigMap) {
-			continue
-		}
-		_, earlier := s.req.Desired[name]
-		if earlier || exported[name] || !s.controls(o) {
-			continue
-		}
-		if ns == "" {
-			ns = s.namespace // a file may omit it
-		}
-		s.free.names[name] = object.Kind(kind)
-		s.free.byPlace[target{object.Kind(kind), ns, n}] = name
-		s.free.byExport[target{object.Kind(kind), ns, tookOver(o)}] = name // no export has an empty name
-	}
-	return s.free
-}
-
-// tookOver returns the name of the export that took a Secret over. Only a sealed record says that: any client can write an
-// annotation on an object of a later step, and could seal the record of a ConfigMap.
+// tookOver returns the name of the export that took a Secret over. Only a sealed record says that: any client can write
+// an annotation on an object of a later step, and could seal the record of a ConfigMap.
 func tookOver(o wire.Struct) string {
 	if !isV1Secret(o) {
 		return ""
 	}
-	rec, _ := readRecord(o)
+	rec, _ := readTakeOver(o)
 	return rec.Export
-}
-
-// isTakenOver reports whether the object of an export has another composition resource name than the export. An object
-// with the name of a generation is the export's own: its annotation was changed.
-func (at *placement) isTakenOver(e plan.Export) bool {
-	return at.observed.Exists() && at.resource != e.Name && !strings.HasPrefix(at.resource, plan.GenerationPrefix)
-}
-
-// isAnother reports whether the composed resource with a name is not the one at a place. Crossplane would write to it.
-// The export's own name can only be that of a generation, which gets its own name again.
-func (r *request) isAnother(e plan.Export, composed string, at target) bool {
-	res, ok := r.Observation.Resources[composed]
-	_, kind, ns, name := object.Identity(res.Object)
-	return ok && composed != e.Name && (kind != string(at.kind) || name != at.name || ns != "" && ns != at.namespace)
-}
-
-// keepWanted keeps the objects that exports can take over only after their own objects are deleted.
-func (s *successor) keepWanted(out *placements) {
-	taken := out.names()
-	for i := range out.at {
-		at := &out.at[i]
-		if at.wants.name == "" {
-			continue
-		}
-		composed, ok := s.findFree().byPlace[at.wants]
-		if !ok || taken[composed] {
-			continue
-		}
-		out.keep(s, composed, at.wants.kind)
-		taken[composed] = true
-		kept := fmt.Sprintf("; until then, the composed resource %q is kept unchanged there", composed)
-		if at.conflict != "" {
-			at.conflict += kept
-		} else {
-			at.stays += kept
-		}
-	}
-}
-
-// keep keeps an object that an export may take over.
-func (p *placements) keep(s *successor, composed string, kind object.Kind) {
-	o := Object{
-		Outcome: Outcome{State: Held}, Name: composed, Kind: kind, Possible: true,
-		Desired: object.Held(s.found(composed)),
-	}
-	o.footprint.bytes = o.bytes()
-	p.possible = append(p.possible, o)
-}
-
-// keepPossible keeps the objects that exports may take over once their names are known.
-func (s *successor) keepPossible(out *placements) {
-	unknown := s.exports.unknown
-	for i, e := range out.exports {
-		if at := out.at[i]; at.unnamed || at.name == "" && !at.observed.Exists() {
-			unknown[e.Kind] = append(unknown[e.Kind], e.Path.String())
-		}
-	}
-	if len(unknown) == 0 {
-		return
-	}
-	all, taken := s.findFree().names, out.names()
-	kept := map[object.Kind][]string{} // of each kind
-	for _, name := range plan.SortedKeys(all) {
-		kind := all[name]
-		if taken[name] || len(unknown[kind]) == 0 {
-			continue
-		}
-		out.keep(s, name, kind)
-		kept[kind] = append(kept[kind], fmt.Sprintf("composed resource %q", name))
-	}
-	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
-		if len(kept[kind]) > 0 {
-			out.report(Outcome{State: Held, Warn: true, Aside: true, Message: fmt.Sprintf(
-				"the name of %s is unknown, so each %s that it may take over is kept unchanged: %s",
-				plan.Shorten(unknown[kind], ", "), kind, plan.Shorten(kept[kind], ", "))})
-		}
-	}
 }
 
 // isLeft returns whether only an object has a key that an export takes over: the export does not name it in its data.
 // Once the export has taken the object over, the object says which keys these are. All others are the export's own.
 func isLeft(e plan.Export, at placement) func(key string) bool {
-	if !at.isTakenOver(e) {
+	if !at.before.is {
 		return func(string) bool { return false }
 	}
 	named := map[string]bool{}
@@ -199,14 +72,13 @@ func isLeft(e plan.Export, at placement) func(key string) bool {
 			}
 		}
 	}
-	rec, _ := readRecord(at.observed)
-	return func(key string) bool { return !named[key] && (rec.Export != e.Name || slices.Contains(rec.Kept, key)) }
+	return func(key string) bool { return !named[key] && (!at.before.done || slices.Contains(at.before.kept, key)) }
 }
 
 // leftover returns the data of an object that an export takes over, without the keys that the export writes or prunes.
 // A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
 func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
-	if !at.isTakenOver(e) {
+	if !at.before.is {
 		return nil, nil
 	}
 	out, err := object.DataOf(wire.Of(object.Held(at.observed)))
@@ -217,9 +89,9 @@ func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
 
 // withLeftover returns the data of an object that an export takes over: that of the export, and the keys that only
 // the object has. left are the names of these keys.
-func (ex exporter) withLeftover(
+func (x exporter) withLeftover(
 	e plan.Export, at placement, data map[string]sensitive.Bytes, why *reasons,
-) (all map[string]sensitive.Bytes, left []string) {
+) (merged map[string]sensitive.Bytes, left []string) {
 	more, err := leftover(e, at)
 	size := 0
 	for key, value := range more {
@@ -229,7 +101,7 @@ func (ex exporter) withLeftover(
 		size += value.Len()
 	}
 	if err == nil {
-		err = ex.budget.Spend(budget.Copied(2*len(more), size))
+		err = x.session.budget.Spend(budget.Copied(2*len(more), size))
 	}
 	if err != nil {
 		why.failed = append(why.failed, fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", e.Path, e.Kind, at, err.Error()))
@@ -237,17 +109,17 @@ func (ex exporter) withLeftover(
 	if err != nil || len(more) == 0 {
 		return data, nil
 	}
-	all = maps.Clone(data)
-	maps.Copy(all, more)
+	merged = maps.Clone(data)
+	maps.Copy(merged, more)
 	if e.Prune { // they are removed when they have an owner
-		return all, nil
+		return merged, nil
 	}
-	return all, plan.SortedKeys(more)
+	return merged, plan.SortedKeys(more)
 }
 
 // typeOf returns the type of an export's Secret. One that is taken over keeps its type, because a type cannot change.
 func typeOf(e plan.Export, at placement) string {
-	if at.isTakenOver(e) {
+	if at.before.is {
 		return object.TypeOf(at.observed)
 	}
 	return e.Secret.ObjectType
@@ -257,8 +129,8 @@ func typeOf(e plan.Export, at placement) string {
 func taken(e plan.Export, at placement, left []string) Outcome {
 	var stays []string
 	if len(left) > 0 {
-		stays = append(stays, fmt.Sprintf("keeps keys that the export does not write (%s): write them in %s, or set %s: true "+
-			"to remove them", plan.Shorten(quotedAll(left), ", "), e.At("data"), e.At("prune")))
+		stays = append(stays, fmt.Sprintf("keeps keys that the export does not write (%s): write them in %s, or set %s: "+
+			"true to remove them", plan.Shorten(quotedAll(left), ", "), e.At("data"), e.At("prune")))
 	}
 	if typ := typeOf(e, at); typ != e.Secret.ObjectType && e.Secret.ObjectType != plan.DefaultType {
 		stays = append(stays, fmt.Sprintf("keeps the type %q, which cannot change: set %s to it", typ, e.At("type")))
@@ -267,7 +139,7 @@ func taken(e plan.Export, at placement, left []string) Outcome {
 		return Outcome{}
 	}
 	return Outcome{Warn: true, Message: fmt.Sprintf("%s (%s) took over the composed resource %q, and %s",
-		e, at, at.resource, strings.Join(stays, "; it "))}
+		e, at, at.before.name, strings.Join(stays, "; it "))}
 }
 
 func quotedAll(names []string) []string {
@@ -278,17 +150,64 @@ func quotedAll(names []string) []string {
 	return out
 }
 
-// mayBeForged reports whether an object must not be listed as it is: any client can create an object with a record
-// of generations, or one that looks like a generation, and what the composite lists is trusted.
-func (at *placement) mayBeForged(e plan.Export) bool {
-	if !at.unlisted {
-		return false
+// keepPossible keeps the objects that exports may take over: those at the place of an export whose own object must be
+// deleted before, and all of a kind while the name of an export is unknown.
+func (b *placer) keepPossible(out *placements, exports concreteExports, shown []lifecycle.Object) {
+	taken, kept := out.names(), map[object.Kind][]string{}
+	unknown := exports.unknown
+	wants := out.wants(unknown)
+	for i := range shown {
+		o := &shown[i]
+		kind, by := secretOrConfigMap(o.Kind), wants[o.Place]
+		slot := lifecycle.Slot{Name: o.Name, Place: o.Place, Shown: o}
+		if !taken[o.Name] && kind != "" && (by != nil || len(unknown[kind]) > 0) {
+			slot.Want = lifecycle.Unsure
+		}
+		switch {
+		case slot.Decide() != lifecycle.Keep:
+			continue
+		case by != nil:
+			by.untilDeleted(o.Name)
+		default:
+			kept[kind] = append(kept[kind], fmt.Sprintf("composed resource %q", o.Name))
+		}
+		desired := object.Held(b.object(o.Name))
+		out.possible = append(out.possible, Object{
+			Outcome: Outcome{State: Held}, Name: o.Name, Kind: kind, Possible: true, Desired: desired,
+			footprint: footprint{bytes: proto.Size(desired)},
+		})
 	}
-	if e.Author {
-		return !isOfAuthor(e, at.observed)
+	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
+		if len(kept[kind]) > 0 {
+			out.report(Outcome{State: Held, Warn: true, Ready: true, Message: fmt.Sprintf(
+				"the name of %s is unknown, so each %s that it may take over is kept unchanged: %s",
+				plan.Shorten(unknown[kind], ", "), kind, plan.Shorten(kept[kind], ", "))})
+		}
 	}
-	has := func(annotation string) bool {
-		return plan.MetadataOf(at.observed).At("annotations", annotation).Exists()
+}
+
+// untilDeleted says that a composed resource is kept at the place in the input.
+func (at *placement) untilDeleted(composed string) {
+	kept := fmt.Sprintf("; until then, the composed resource %q is kept unchanged there", composed)
+	if at.conflict != "" {
+		at.conflict += kept
+	} else {
+		at.stays += kept
 	}
-	return has(generator.AnnotationState) || has(generator.AnnotationRecord) || len(e.Generators) > 0 && !at.isTakenOver(e)
+}
+
+// wants returns the exports that want another place than that of their object, by this place. To unknown, it adds the
+// paths of exports whose place is unknown.
+func (p *placements) wants(unknown map[object.Kind][]string) map[lifecycle.Place]*placement {
+	out := map[lifecycle.Place]*placement{}
+	for i, e := range p.exports {
+		switch at := &p.at[i]; {
+		case at.slot.Want != lifecycle.Yes:
+		case at.slot.Place.Name == "" && at.lookUp == nil:
+			unknown[e.Kind] = append(unknown[e.Kind], e.Path.String())
+		case at.slot.Shown != nil && out[at.slot.Place] == nil:
+			out[at.slot.Place] = at
+		}
+	}
+	return out
 }

@@ -2,7 +2,6 @@ package reconcile_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/plan/plantest"
-	"github.com/crossplane-contrib/function-export/internal/reconcile"
 )
 
 // A former is a Secret at the place of url that the composite lists under another composition resource name.
@@ -90,14 +88,6 @@ func TestTakeOver(t *testing.T) {
 			objects: formers(former{composed: "old", rest: formerData, metadata: tookOver}),
 			want:    []string{"old: Held! " + kept + ` | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/new`},
 		},
-		"RenamedWithKeys": {
-			reason:  "and the keys that stay are named as well",
-			input:   urlWith("metadata: {name: new}"),
-			objects: formers(former{composed: "old", rest: moreData, metadata: strings.Replace(tookOver, `"url"`, `"url","keptKeys":["extra","more","gone"]`, 1)}),
-			want: []string{"old: Held! " + strings.NewReplacer("host: db.example.org", "extra: extra, host: db.example.org, more: more", `"url"`, `"url","keptKeys":["extra","more"]`).Replace(kept) +
-				` | Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them; ` +
-				`it keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/new`},
-		},
 		"KeyLeaves": {
 			reason:  "a key that the export wrote after it took the object over does not stay",
 			input:   url,
@@ -110,12 +100,6 @@ func TestTakeOver(t *testing.T) {
 			input:   urlWith("metadata: {nameExpression: composite.spec.later}"),
 			objects: formers(former{composed: "old", rest: formerData, metadata: tookOver}),
 			want:    []string{"old: Held! " + kept + ` | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
-		},
-		"AnnotationCopied": {
-			reason:  "of two objects with the annotation, it has the one at its place",
-			input:   url,
-			objects: formers(former{composed: "old", rest: formerData, metadata: tookOver}, former{composed: "zzz", rest: formerData, metadata: strings.Replace(tookOver, "xr-url", "copy", 1)}),
-			want:    []string{written},
 		},
 		"TakenOverByAnother": {
 			reason:  "an export that was renamed takes over what it took over before",
@@ -140,20 +124,6 @@ func TestTakeOver(t *testing.T) {
 			input:   urlWith("type: example.org/x"),
 			objects: formers(former{composed: "old", rest: formerData}),
 			want:    []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}} | " + `Secret "url" (team/xr-url) took over the composed resource "old", and keeps the type "Opaque", which cannot change: set secrets[0].type to it`},
-		},
-		"TypeNeedsKeys": {
-			reason:  "the keys must fit the type that stays",
-			input:   url,
-			objects: formers(former{composed: "old", rest: "type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eA==, host: eA==}"}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, tls.crt: x, tls.key: x, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"tls.crt\",\"tls.key\"]}}}, type: kubernetes.io/tls} | " +
-				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("tls.crt", "tls.key"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
-		},
-		"TypeLosesKeys": {
-			reason:  "pruning cannot make it invalid",
-			input:   urlWith("prune: true"),
-			objects: formers(former{composed: "old", rest: "type: kubernetes.io/tls, data: {tls.crt: eA==, tls.key: eA==}"}),
-			want: []string{"old: Held! Secret team/xr-url {data: {tls.crt: x, tls.key: x}, type: kubernetes.io/tls} | " +
-				`Secret "url" (team/xr-url) is kept unchanged: secrets[0]: cannot make a Secret of type "kubernetes.io/tls": keys "tls.crt" and "tls.key" are missing: add them to data`},
 		},
 		"KeepsKeys": {
 			reason:  "keys that only the object has stay, and the warning says what to write",
@@ -181,25 +151,6 @@ func TestTakeOver(t *testing.T) {
 			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
 			want:    []string{"old: Available Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"},
 		},
-		"PruneOfOwned": {
-			reason:  "when it has an owner, it is not desired, and Crossplane removes it",
-			input:   urlWith("prune: true"),
-			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("data")}),
-			want:    []string{written},
-		},
-		"NamedText": {
-			reason:  "a key that the input names, that is optional and has no value, also needs an owner before it is removed",
-			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {key: host, value: "'h'"}]}]`,
-			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: h, more: more}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"more\"]}}}} | " +
-				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
-		},
-		"PruneOfNoTakeOver": {
-			reason:  "prune has no effect on an object that the export composed itself",
-			input:   urlWith("prune: true"),
-			objects: observedURL + db("{endpoint: db.example.org, conditions: [{type: Ready}]}", "{username: canary-user}"),
-			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
-		},
 		"NamedKeys": {
 			reason:  "a key that the input names is not kept if it is optional and has no value",
 			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {valueMap: "{'host': 'h', ?'extra': composite.spec.?later}"}]}]`,
@@ -219,12 +170,6 @@ func TestTakeOver(t *testing.T) {
 			input:   `secrets: [{name: url, data: [{key: k, value: composite.spec.later}]}]`,
 			objects: formers(former{composed: "old", rest: moreData}),
 			want:    []string{`old: Held! Secret team/xr-url {data: {extra: extra, host: old-host, more: more}} | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
-		},
-		"Broken": {
-			reason:  "keys that cannot be read cannot be kept",
-			input:   url,
-			objects: formers(former{composed: "old", rest: "data: {more: '!'}"}),
-			want:    []string{`old: Held! Secret team/xr-url {data: {more: not base64}} | Secret "url" (team/xr-url) is kept unchanged: secrets[0]: cannot keep the keys of Secret team/xr-url: cannot decode key "more": its value is not what the API server returns`},
 		},
 		"Immutable": {
 			reason:  "an immutable object cannot change",
@@ -246,59 +191,11 @@ func TestTakeOver(t *testing.T) {
 			want: []string{"old: Available! ConfigMap team/xr-c {binaryData: {b: /w==}, data: {k: v, more: text}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"c\",\"keptKeys\":[\"b\",\"more\"]}}}} | " +
 				`ConfigMap "c" (team/xr-c) took over the composed resource "old", and keeps keys that the export does not write ("b", "more"): write them in configMaps[0].data, or set configMaps[0].prune: true to remove them`},
 		},
-		"OtherKind": {
-			reason:  "an object of another kind is at another place",
-			input:   url,
-			objects: "resources: {db: {object: {status: {endpoint: e}}, details: {username: canary-user}}, old: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-url, namespace: team, " + ownedByComposite + "}}}}",
-			want:    []string{"url: Available Secret team/xr-url {data: {host: e, user: canary-user}}"},
-		},
-		"OtherGroup": {
-			reason: "and an object of another group, which may have the same kind",
-			input:  url,
-			objects: strings.Replace(
-				formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret",
-				"apiVersion: example.org/v1, kind: Secret", 1,
-			),
-			want: []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
-		},
-		"InFile": {
-			reason:  "a file may omit the namespace of an object",
-			input:   url,
-			objects: formers(former{composed: "old", rest: formerData, metadata: "name: xr-url, " + ownedByComposite}),
-			want:    []string{written},
-		},
-		"OtherNamespace": {
-			reason:  "and so is one in another namespace",
-			input:   url,
-			objects: formers(former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, " + ownedByComposite}),
-			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
-		},
 		"EarlierStep": {
 			reason:  "an earlier step still composes it",
 			input:   url,
 			objects: "desired: {old: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}}\n" + formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
 			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old", and an earlier step still composes it: remove it there`},
-		},
-		"EarlierStepElsewhere": {
-			reason:  "an earlier step composes something else under its name, which Crossplane writes into this object",
-			input:   url,
-			objects: "desired: {old: {apiVersion: v1, kind: Secret, metadata: {name: new, namespace: team}}}\n" + formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
-			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old", and an earlier step still composes it: remove it there`},
-		},
-		"NotControlled": {
-			reason:  "an object without a controller is not deleted, and not taken over",
-			input:   url,
-			objects: formers(former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: team"}) + "cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: team"}.object() + "]",
-			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: delete it, or ` + rename},
-		},
-		"ExportOfThatName": {
-			reason:  "another export has its composition resource name",
-			input:   url + `- {name: old, metadata: {name: o}, data: [{key: host, value: "'v'"}]}`,
-			objects: formers(former{composed: "old", rest: formerData}) + "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
-			want: []string{
-				`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite: ` + rename,
-				`old: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "old": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own; it keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as team/o`,
-			},
 		},
 		"NameOfAGeneration": {
 			reason:  "any client can give an object the composition resource name of a generation, and Crossplane would delete it",
@@ -308,29 +205,6 @@ func TestTakeOver(t *testing.T) {
 				`Secret "url" (team/xr-url) is kept unchanged: secrets[0].immutable: its data changed, but the Secret is immutable: ` +
 				`delete Secret team/xr-url so that it is created again`},
 		},
-		"NameOfADeclaredGeneration": {
-			reason:  "only its annotation says that it is a generation of the input, and it stays the object of the export",
-			input:   url + "generators: [{name: admin, password: {}}]\n",
-			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
-			want: []string{
-				"generated/admin/1: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}",
-				`Waiting | generator "admin": its generation 1 is created in this reconcile`,
-			},
-		},
-		"NameOfADeclaredGenerationUnknown": {
-			reason:  "it is also kept while the name of the export is unknown",
-			input:   urlWith("metadata: {nameExpression: composite.spec.later}") + "generators: [{name: admin, password: {}}]\n",
-			objects: formers(former{composed: "generated/admin/1", rest: "immutable: false, " + formerData}),
-			want: []string{
-				"generated/admin/1: Held Secret team/xr-url {data: {host: old-host, user: old-user}, immutable: false}",
-				`url: Waiting nothing | Secret "url" is not created: secrets[0].metadata.nameExpression waits for ` +
-					`composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for ` +
-					`a default)`,
-				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: ` +
-					`composed resource "generated/admin/1"`,
-				`Waiting | generator "admin": its generation 1 is created in this reconcile`,
-			},
-		},
 		"AuthorOfThatName": {
 			reason:  "the object of a composite author is deleted first",
 			input:   url,
@@ -338,68 +212,31 @@ func TestTakeOver(t *testing.T) {
 			want:    []string{`url: Waiting nothing | Secret "url" (team/xr-url) is not created: it waits for Secret team/xr-url, which a composite author requests, to be deleted`},
 		},
 		"CopiedAnnotation": {
-			reason: "Crossplane would write to the observed object with that name",
+			reason: "the object gets the export's name: with its own name, Crossplane would write to the observed object",
 			input:  url,
 			objects: formers(former{composed: "old", rest: formerData, metadata: "name: other, namespace: team, " + ownedByComposite}) +
 				"cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
-			want: []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url has the composition resource name "old" of another object of this composite: delete it, or ` + rename},
-		},
-		"CopiedAnnotationOfAnotherKind": {
-			reason:  "also if that object is of another kind",
-			input:   url,
-			objects: "cluster: [" + former{composed: "db", rest: formerData}.object() + "]",
-			want:    []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url has the composition resource name "db" of another object of this composite: delete it, or ` + rename},
-		},
-		"CopiedAnnotationInAnotherNamespace": {
-			reason: "also if that object has the same name in another namespace",
-			input:  urlWith("metadata: {name: xr-url, namespace: other}"),
-			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {}}}\n" + formers(former{composed: "old", rest: formerData}) +
-				"cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, annotations: {crossplane.io/composition-resource-name: old}, " + ownedByComposite}.object() + "]",
-			want: []string{`url: Conflict! nothing | Secret "url": Secret other/xr-url has the composition resource name "old" of another object of this composite: delete it, or ` + rename},
+			want: []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"},
 		},
 		"Unlisted": {
-			reason:  "it is kept, so that the composite lists it",
+			reason:  "it gets the export's name",
 			input:   url,
 			objects: "cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
-			want:    []string{`old: Held! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "url" (team/xr-url) is kept unchanged: it waits for the composite to list Secret team/xr-url as its composed resource "old"`},
+			want:    []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"},
 		},
-		"ForgedRecord": {
-			reason: "an unlisted object with a record of generations is not listed",
-			input:  url,
-			objects: "cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: team, creationTimestamp: 2020-01-01T00:00:00Z, " +
-				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export-state: '{}'}, " + ownedByComposite}.object() + "]",
-			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
+		"UnlistedKeys": {
+			reason:  "the warning has its former name",
+			input:   url,
+			objects: "cluster: [" + former{composed: "old", rest: moreData}.object() + "]",
+			want: []string{"url: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"extra\",\"more\"]}}}} | " +
+				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
-		"ForgedGeneration": {
-			reason: "nor is one that looks like a generation, which would be one if the composite listed it",
-			input:  url,
-			objects: "cluster: [" + former{composed: "old", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " + longAgo +
-				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/generator-state: '{}'}, " + ownedByComposite}.object() + "]",
-			want: []string{`old: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
-		},
-		"ForgedGenerationOfThatName": {
-			reason: "also if it has the composition resource name of the export, which waits",
-			input:  `secrets: [{name: url, data: [{key: k, value: composite.spec.later}]}]`,
-			objects: "cluster: [" + former{composed: "url", rest: "immutable: true, data: {password: eA==}", metadata: "name: xr-url, namespace: team, " +
-				"annotations: {crossplane.io/composition-resource-name: url, export.fn.crossplane.io/generator-state: '{}'}, " + ownedByComposite}.object() + "]",
-			want: []string{`url: Held! nothing | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
-		},
-		"ForgedInAnotherNamespace": {
-			reason: "an object of that name in another namespace is listed, but not this one",
-			input:  urlWith("metadata: {name: xr-url, namespace: other}"),
-			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, namespace: team, name: xr-url}]}}}\n" +
-				"cluster: [" + former{composed: "old", rest: formerData, metadata: "name: xr-url, namespace: other, " + longAgo +
-				"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export-state: '{}'}, " + ownedByComposite}.object() + "]",
-			want: []string{`old: Conflict! nothing | Secret "url": Secret other/xr-url is the composed resource "old" of this composite, which does not list it: delete it, or ` + rename},
-		},
-		"TwoExports": {
-			reason:  "two exports want it, so it is kept for both",
-			input:   `secrets: [{name: a, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}, {name: b, metadata: {name: xr-url}, data: [{key: k, value: "'v'"}]}]`,
-			objects: formers(former{composed: "old", rest: formerData}),
-			want: []string{
-				`old: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "a": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own`,
-				`old: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | Secret "b": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own`,
-			},
+		"TookOverOwnName": {
+			reason:  "an object that got the export's name when it was taken over keeps these keys",
+			input:   url,
+			objects: formers(former{composed: "url", rest: moreData, metadata: strings.Replace(tookOver, `"url"`, `"url","keptKeys":["more"]`, 1)}),
+			want: []string{"url: Available! " + strings.NewReplacer("user: canary-user", "more: more, user: canary-user", `"url"`, `"url","keptKeys":["more"]`).Replace(kept) +
+				` | Secret "url" (team/xr-url) took over the composed resource "url", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -408,26 +245,6 @@ func TestTakeOver(t *testing.T) {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
-	}
-}
-
-// A record may be forged, and the composite may not list an object because Crossplane has read an outdated one.
-func TestTakeOverOfUnlistedRecord(t *testing.T) {
-	const metadata = "name: xr-url, namespace: team, creationTimestamp: 2026-11-21T11:59:00Z, " +
-		"annotations: {crossplane.io/composition-resource-name: old, export.fn.crossplane.io/export-state: '{}'}, " + ownedByComposite
-	s := newScene(t, plantest.Exports(url), "cluster: ["+former{composed: "old", rest: formerData, metadata: metadata}.object()+"]")
-	s.req.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	first, err := s.call(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range first.Requirements {
-		s.req.Found[r.Key()] = s.answer(r)
-	}
-	_, err = s.call(t)
-	var stale *reconcile.Stale
-	if !errors.As(err, &stale) {
-		t.Errorf("Run(...): want a Stale error, got %v", err)
 	}
 }
 
@@ -459,62 +276,6 @@ func TestUnknownNames(t *testing.T) {
 				waiting,
 				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "last", composed resource "old"`,
 			},
-		},
-		"Fails": {
-			reason:  "also if the name cannot be computed, or its namespace",
-			input:   strings.Replace(later, "nameExpression: composite.spec.later", `namespaceExpression: "'A'"`, 1),
-			objects: formers(former{composed: "old", rest: formerData}),
-			want: []string{
-				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
-				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.namespaceExpression: returns an invalid namespace: cannot use namespace "A": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
-				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: composed resource "old"`,
-			},
-		},
-		"InvalidName": {
-			reason:  "also if the name is invalid",
-			input:   strings.Replace(later, "composite.spec.later", `"'A_b'"`, 1),
-			objects: formers(former{composed: "old", rest: formerData}),
-			want: []string{
-				"old: Held Secret team/xr-url {data: {host: old-host, user: old-user}}",
-				`a: Held! nothing | Secret "a" is not created: secrets[0].metadata.nameExpression: returns an ` +
-					`invalid name: cannot use name "A_b": use lower-case letters, digits, '-' and '.', and start and ` +
-					`end each part between dots with a letter or a digit`,
-				`Held! | the name of secrets[0] is unknown, so each Secret that it may take over is kept unchanged: ` +
-					`composed resource "old"`,
-			},
-		},
-		"OtherKind": {
-			reason:  "a Secret is not the object of a ConfigMap",
-			input:   strings.Replace(later, "secrets:", "configMaps:", 1),
-			objects: formers(former{composed: "old", rest: formerData}),
-			want:    []string{strings.ReplaceAll(strings.Replace(waiting, "Secret", "ConfigMap", 1), "secrets[0]", "configMaps[0]")},
-		},
-		"OtherGroup": {
-			reason: "an object of another group is not a Secret, even if its kind has the same name",
-			input:  later,
-			objects: strings.Replace(
-				formers(former{composed: "old", rest: formerData}), "apiVersion: v1, kind: Secret",
-				"apiVersion: example.org/v1, kind: Secret", 1,
-			),
-			want: []string{waiting},
-		},
-		"NotFree": {
-			reason: "those of others are theirs",
-			input:  later + "\nconfigMaps: [{name: c, data: [{key: k, value: \"'v'\"}]}]",
-			objects: "desired: {earlier: {apiVersion: v1, kind: Secret}}\n" + formers(
-				former{composed: "earlier", rest: formerData}, former{composed: "c", rest: formerData},
-				former{composed: "fromComposite/Secret/x", rest: formerData},
-				former{composed: "uncontrolled", rest: formerData, metadata: "name: u, namespace: team"}),
-			want: []string{
-				waiting,
-				`c: Conflict! Secret team/xr-url {data: {host: old-host, user: old-user}} | ConfigMap "c": the composed resource with that name has the kind Secret: give the ConfigMap another name in configMaps[0].name`,
-			},
-		},
-		"TakenByAnother": {
-			reason:  "an object that another export takes over is that export's",
-			input:   strings.TrimSuffix(later, "]") + `, {name: b, metadata: {name: xr-url}, data: [{key: host, value: "'h'"}, {key: user, value: "'u'"}]}]`,
-			objects: formers(former{composed: "old", rest: formerData}),
-			want:    []string{waiting, "old: Available Secret team/xr-url {data: {host: h, user: u}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"b\"}}}}"},
 		},
 		"List": {
 			reason: "an item of a list that is waited for may have the object",
@@ -569,8 +330,8 @@ func TestPossibleObjects(t *testing.T) {
 	if diff := cmp.Diff([]string{"Secret old true", "Secret a false", "Secret b false"}, got); diff != "" {
 		t.Errorf("Run(...): kinds, names, and whether the object is only kept: -want, +got:\n%s", diff)
 	}
-	if aside := r.Others[0]; !aside.Aside {
-		t.Errorf("Run(...): the composite is not ready because of %q", aside.Message)
+	if o := r.Others[0]; !o.Ready {
+		t.Errorf("Run(...): the composite is not ready because of %q", o.Message)
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 // rules, as in the design of External Secrets, but not in its code. External Secrets does not convert
 // letters outside of ASCII, and the API server refuses them. Here Unicode converts them. Default
 // refuses them, because a name with '_' for each of them would be unreadable.
-func compileConversion(path, strategy string) (string, apply, diagnostic.List) {
+func compileConversion(path, strategy string) (step, diagnostic.List) {
 	if wrong := oneOf(path, strategy, "Default", "Unicode", "None"); wrong != nil || strategy == "None" {
-		return path, keep, wrong
+		return step{path: path, run: keep}, wrong
 	}
 	weigh := charactersWeigh
 	if strategy == "Unicode" {
 		weigh = numbersWeigh
 	}
-	return path, rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+	convert := rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
 		if err := b.Spend(budget.Counted(0, weigh*len(k.Name))); err != nil {
 			return "", spent(path, err)
 		}
@@ -33,7 +33,8 @@ func compileConversion(path, strategy string) (string, apply, diagnostic.List) {
 				"it has a letter or a digit outside of ASCII; use Unicode, or a rule", k.name())
 		}
 		return name, nil
-	}), nil
+	})
+	return step{path: path, run: convert, ifShared: "rename one of them, or use Unicode"}, nil
 }
 
 func keep(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
@@ -72,12 +73,12 @@ func isForeign(r rune) bool {
 
 // compileDecoding compiles External Secrets' decodingStrategy. As in External Secrets, line breaks
 // inside of base64 are skipped, and padding is required.
-func compileDecoding(path, strategy string) (string, apply, diagnostic.List) {
+func compileDecoding(path, strategy string) (step, diagnostic.List) {
 	wrong := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
 	if len(encodings[strategy]) == 0 {
-		return path, keep, wrong
+		return step{path: path, run: keep}, wrong
 	}
-	return path, func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
+	return step{path: path, run: func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		for i, k := range keys {
 			if err := b.Spend(budget.Counted(1, len(encodings[strategy])*k.Value.Len())); err != nil {
 				return nil, spent(path, err)
@@ -90,7 +91,7 @@ func compileDecoding(path, strategy string) (string, apply, diagnostic.List) {
 			keys[i].Value = value
 		}
 		return keys, nil
-	}, nil
+	}}, nil
 }
 
 // decode decodes a value. Auto keeps a value that it cannot decode. It also decodes a value that only

@@ -118,7 +118,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 	var conflicts []string
 	for _, k := range ordered {
 		members, err := parseObject(b, k.Value.Reveal())
-		if b.Can(0) != nil || errors.Is(err, budget.ErrSpent) {
+		if b.Context().Err() != nil || errors.Is(err, budget.ErrSpent) {
 			return nil, spent(path, budget.ErrSpent)
 		}
 		if err != nil {

@@ -17,7 +17,7 @@ func Open(b *budget.Budget, k Key, path []string) ([]Key, error) {
 	raw := k.Value.Reveal()
 	for i := 0; ; i++ {
 		members, err := parseObject(b, raw)
-		if errors.Is(err, budget.ErrSpent) || b.Can(0) != nil {
+		if b.Context().Err() != nil || errors.Is(err, budget.ErrSpent) {
 			return nil, spent("", budget.ErrSpent)
 		}
 		if err != nil {

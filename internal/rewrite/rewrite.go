@@ -121,6 +121,9 @@ type Rewriter struct{ steps []step }
 type step struct {
 	path string
 	run  apply
+
+	// What to write instead of a rule that produces an empty name, or one name for several keys. Both may be empty.
+	ifEmpty, ifShared string
 }
 
 // Each step spends the budget of the request.
@@ -131,9 +134,9 @@ type apply func(*budget.Budget, []Key) ([]Key, *Failed)
 func Compile(o Options) (*Rewriter, diagnostic.List) {
 	r := &Rewriter{}
 	var all diagnostic.List
-	add := func(path string, run apply, wrong diagnostic.List) {
+	add := func(s step, wrong diagnostic.List) {
 		all = append(all, wrong...)
-		r.steps = append(r.steps, step{path, run})
+		r.steps = append(r.steps, s)
 	}
 	for i, rule := range o.Rules {
 		add(rule.compile(fmt.Sprintf("rewrite[%d]", i)))
@@ -146,34 +149,36 @@ func Compile(o Options) (*Rewriter, diagnostic.List) {
 	return r, nil
 }
 
-func (r Rule) compile(at string) (path string, run apply, all diagnostic.List) {
+func (r Rule) compile(at string) (s step, all diagnostic.List) {
 	switch re, merge, transform := r.Regexp != nil, r.Merge != nil, r.Transform != nil; {
 	case re && !merge && !transform:
-		path = at + ".regexp"
-		run, all = r.Regexp.compile(path)
+		s.path = at + ".regexp"
+		s.ifEmpty = "write a source and a target that leave at least one character, for example (.+) in place of (.*)"
+		s.ifShared = "write a target that contains what differs in them, for example a group such as $1"
+		s.run, all = r.Regexp.compile(s.path)
 	case merge && !re && !transform:
-		path = at + ".merge"
-		run, all = r.Merge.compile(path)
+		s.path = at + ".merge"
+		s.run, all = r.Merge.compile(s.path)
 	case transform && !re && !merge:
-		path = at + ".transform"
-		run, all = r.Transform.compile(path)
+		s.path = at + ".transform"
+		s.run, all = r.Transform.compile(s.path)
 	default:
-		return at, nil, diagnostic.List{wrong(at, "must have exactly one of regexp, merge and transform")}
+		all = diagnostic.List{wrong(at, "must have exactly one of regexp, merge and transform")}
 	}
-	return path, run, all
+	return s, all
 }
 
 // Apply renames keys. It does not change its argument. It returns all keys, or an error, which is a [*Failed]. It
 // stops if the budget is spent.
 func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 	keys := slices.Clone(in)
-	if f := check(b, "", keys); f != nil {
+	if f := (step{}).check(b, keys); f != nil {
 		return nil, f
 	}
 	for _, s := range r.steps {
 		var f *Failed
 		if keys, f = s.run(b, keys); f == nil {
-			f = check(b, s.path, keys)
+			f = s.check(b, keys)
 		}
 		if f != nil {
 			return nil, f
@@ -182,21 +187,22 @@ func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 	return keys, nil
 }
 
-// check sorts the keys of a step. It refuses too many or too large keys, empty names, and names that several keys
+// check sorts the keys that a step returns. It refuses too many or too large keys, empty names, and names that several keys
 // have.
-func check(b *budget.Budget, path string, keys []Key) *Failed {
+func (s step) check(b *budget.Budget, keys []Key) *Failed {
 	if len(keys) > maxKeys {
-		return failed(path, "produces %d keys, over the limit of %d: export fewer", len(keys), maxKeys)
+		return failed(s.path, "produces %d keys, over the limit of %d: export fewer", len(keys), maxKeys)
 	}
 	size := 0
 	for _, k := range keys {
 		size += len(k.Name) + k.Value.Len()
 	}
 	if size > maxBytes {
-		return failed(path, "produces %d bytes of keys and values, over the limit of %d: export fewer", size, maxBytes)
+		return failed(s.path, "produces %d bytes of keys and values, over the limit of %d: export fewer", size,
+			maxBytes)
 	}
 	if err := b.Spend(budget.Counted(len(keys), 0)); err != nil {
-		return spent(path, err)
+		return spent(s.path, err)
 	}
 	slices.SortFunc(keys, compareKeys)
 
@@ -220,28 +226,15 @@ func check(b *budget.Budget, path string, keys []Key) *Failed {
 	}
 	switch { // the worst error is first
 	case empty != "":
-		hint, _ := hints(path)
-		return failed(path, "produces an empty name for %s: %s", empty, hint)
+		return failed(s.path, "produces an empty name for %s: %s", empty,
+			cmp.Or(s.ifEmpty, "a key needs a name of at least one character"))
 	case len(long) > 0:
-		return failed(path, "produces a name over the limit of %d bytes for %s", maxName, several(long, "; "))
+		return failed(s.path, "produces a name over the limit of %d bytes for %s", maxName, several(long, "; "))
 	case len(shared) > 0:
-		_, hint := hints(path)
-		return failed(path, "produces the same name for %s: %s", several(shared, "; and the same name for "), hint)
+		return failed(s.path, "produces the same name for %s: %s", several(shared, "; and the same name for "),
+			cmp.Or(s.ifShared, "give them different names"))
 	}
 	return nil
-}
-
-// hints returns what to write instead of a rule that produces an empty name, or the same name for several keys.
-func hints(path string) (empty, shared string) {
-	empty, shared = "a key needs a name of at least one character", "give them different names"
-	switch {
-	case strings.HasSuffix(path, ".regexp"):
-		empty = "write a source and a target that leave at least one character, for example (.+) in place of (.*)"
-		shared = "write a target that contains what differs in them, for example a group such as $1"
-	case path == "conversionStrategy":
-		shared = "rename one of them, or use Unicode"
-	}
-	return empty, shared
 }
 
 func compareKeys(a, b Key) int {

@@ -37,8 +37,15 @@ func New(b []byte) Bytes {
 	if len(b) == 0 {
 		return Bytes{}
 	}
-	own := bytes.Clone(b)
-	return Bytes{reveal: func() []byte { return own }}
+	return Own(bytes.Clone(b))
+}
+
+// Own is like [New], but does not copy b. The caller must not change b afterwards.
+func Own(b []byte) Bytes {
+	if len(b) == 0 {
+		return Bytes{}
+	}
+	return Bytes{reveal: func() []byte { return b }}
 }
 
 // FromString is like [New] for a string. It does not copy the string, because strings do not change.

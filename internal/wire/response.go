@@ -29,6 +29,7 @@ type Response struct {
 	Drop []string
 
 	request *Request
+	whole   *fnv1.RunFunctionResponse // once it is merged
 }
 
 // Respond returns a response to the request.
@@ -49,8 +50,11 @@ func (r *Response) Proto() (*fnv1.RunFunctionResponse, error) {
 	return r.merged(), nil
 }
 
-// merged is the response to a request that protobuf decoded.
+// merged is the response to a request that protobuf decoded. It is merged once, so Own and Drop must not change later.
 func (r *Response) merged() *fnv1.RunFunctionResponse {
+	if r.whole != nil {
+		return r.whole
+	}
 	req, out := r.request.decoded, r.withoutState()
 	out.Desired, out.Context = req.GetDesired(), req.GetContext()
 	if own := r.Own.GetDesired(); own != nil {
@@ -62,6 +66,7 @@ func (r *Response) merged() *fnv1.RunFunctionResponse {
 	if own := r.Own.GetContext(); own != nil {
 		out.Context = &structpb.Struct{Fields: replaced(req.GetContext().GetFields(), nil, own.GetFields())}
 	}
+	r.whole = out
 	return out
 }
 
@@ -108,14 +113,19 @@ func (r *Response) Marshal() ([][]byte, error) {
 
 // Size returns the size of the response in bytes.
 func (r *Response) Size() int {
-	if r.request.Decoded() {
-		return proto.Size(r.merged())
-	}
 	size := proto.Size(r.withoutState())
+	if r.request.Decoded() {
+		for _, part := range []proto.Message{r.merged().GetDesired(), r.merged().GetContext()} {
+			if part.ProtoReflect().IsValid() {
+				size += sizeField(sizeOf(part))
+			}
+		}
+		return size
+	}
 	for _, s := range r.sections() {
 		if s.exists() {
 			_, n := s.carried()
-			n += proto.Size(s.own)
+			n += sizeOf(s.own)
 			size += len(header(s.tag, n)) + n
 		}
 	}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -71,22 +70,25 @@ func (s Struct) Len() int {
 
 // Keys returns the sorted names of the fields.
 func (s Struct) Keys() []string {
-	switch {
-	case s.in != nil:
+	if s.in != nil {
 		fields := s.in.fields(s.sent)
 		keys := make([]string, 0, len(fields))
 		for _, f := range fields {
 			keys = append(keys, string(f.name))
 		}
 		return keys
-	case s.parts != nil:
-		return sortedKeys(s.parts)
 	}
-	return sortedKeys(s.decoded.GetFields())
+	return s.appendKeys(make([]string, 0, s.Len()))
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+// appendKeys appends the sorted names of the fields of a Struct that is not in a request.
+func (s Struct) appendKeys(keys []string) []string {
+	for k := range s.parts {
+		keys = append(keys, k)
+	}
+	for k := range s.decoded.GetFields() {
+		keys = append(keys, k)
+	}
 	slices.Sort(keys)
 	return keys
 }
@@ -102,7 +104,8 @@ func (s Struct) All() iter.Seq2[string, Value] {
 			}
 			return
 		}
-		for _, k := range s.Keys() {
+		var few [16]string // most Structs have fewer fields, and need no allocation
+		for _, k := range s.appendKeys(few[:0]) {
 			if !yield(k, s.Get(k)) {
 				return
 			}
@@ -133,7 +136,7 @@ func (s Struct) Size() int {
 		return len(s.sent)
 	}
 	if s.parts == nil {
-		return proto.Size(s.decoded)
+		return sizeStruct(s.decoded)
 	}
 	n := 0
 	for k, v := range s.parts {
@@ -150,7 +153,7 @@ func (v Value) Size() int {
 	case v.kind == Object && v.decoded == nil:
 		return v.object.Size()
 	}
-	return proto.Size(v.decoded)
+	return sizeValue(v.decoded)
 }
 
 // decode decodes checked bytes.

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"github.com/crossplane-contrib/function-export/internal/generator"
 	"github.com/crossplane-contrib/function-export/internal/observation"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 )
 
 // maskSecrets returns v with a length in place of each secret, at any depth. Secrets are the values in data and
@@ -39,7 +39,7 @@ func maskMap(m map[string]any, secret bool) map[string]any {
 		case observation.HoldsCopy(k):
 			out[k] = maskValue(v, false)
 		case isText:
-			out[k] = generator.HideCodes(k, text, maskOf)
+			out[k] = seal.HideCodes(k, text, maskOf)
 		default:
 			out[k] = maskSecrets(v)
 		}

@@ -9,9 +9,9 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-contrib/function-export/internal/advice"
 	"github.com/crossplane-contrib/function-export/internal/composition"
 	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
 // saySkipped says how to pass the resources that the function waits for because the steps that compose them are
@@ -32,7 +32,7 @@ func (r *run) saySkipped(rsp *fnv1.RunFunctionResponse) {
 		}
 	}
 	isOpaque := func(s composition.Step) bool { return s.Opaque }
-	if len(notes) == 0 && strings.Contains(message.String(), plan.Uncomposed) && slices.ContainsFunc(r.skipped, isOpaque) {
+	if len(notes) == 0 && strings.Contains(message.String(), advice.Uncomposed) && slices.ContainsFunc(r.skipped, isOpaque) {
 		notes = []string{"skipped steps compose nothing here: pass the resources that they compose with -o"}
 	}
 	if len(notes) > 0 {
@@ -42,7 +42,7 @@ func (r *run) saySkipped(rsp *fnv1.RunFunctionResponse) {
 
 // withSkipped returns a message of the function, which does not see what skipped steps compose, with these steps.
 func (r *run) withSkipped(message string) string {
-	if !strings.Contains(message, plan.Uncomposed) {
+	if !strings.Contains(message, advice.Uncomposed) {
 		return message
 	}
 	for _, s := range r.skipped {
@@ -50,7 +50,7 @@ func (r *run) withSkipped(message string) string {
 			for _, variable := range []string{expression.Resources, expression.Secrets} {
 				path := expression.PathText(variable, c.Name)
 				missing := regexp.MustCompile(`(` + regexp.QuoteMeta(path) + `(?:[.\[][^ ,;]*)?) \(` +
-					plan.Uncomposed + `[^)]*\)`)
+					advice.Uncomposed + `[^)]*\)`)
 				message = missing.ReplaceAllString(message, fmt.Sprintf("$1 (the skipped step %s composes it)",
 					strings.ReplaceAll(strconv.Quote(s.Name), "$", "$$")))
 			}

@@ -68,7 +68,7 @@ func still(l lives) (out []string) {
 
 			for _, v := range secrets[name] {
 				same := v.uid == before.uid && v.event != Deleted && maps.Equal(v.Data, before.Data) &&
-					v.adopted == before.adopted && v.Flagged.Equal(before.Flagged) && v.changes == before.changes
+					v.Adopted == before.Adopted && v.Flagged.Equal(before.Flagged) && v.changes == before.changes
 				before = v
 
 				if !same && !v.User && slices.ContainsFunc(l.paused, func(p pause) bool {

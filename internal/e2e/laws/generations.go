@@ -38,7 +38,7 @@ func grace(l lives) (out []string) {
 		for _, v := range g {
 			if v.event != Deleted {
 				before = v
-				used = used || v.adopted
+				used = used || v.Adopted
 			}
 		}
 

@@ -34,9 +34,9 @@ type Version struct {
 	// Of a generation.
 	Generator string
 	Number    int
+	Adopted   bool
 	Flagged   time.Time
 	immutable bool
-	adopted   bool
 
 	// User reports whether a user wrote or deleted it. The laws do not judge what users do.
 	User bool
@@ -50,12 +50,11 @@ type Version struct {
 	changes int  // the revision of an export: how often its data changed
 	edited  bool // it follows the change of a user
 
-	// generated returns, by generator, the UID of the generation that an export recorded for its
-	// values.
+	// generated returns, by generator, the UID of the generation whose values an export recorded that it has.
 	generated map[string]string
 
-	// former returns, by UID, when the grace period of a former generation began, as an export recorded it.
-	former map[string]time.Time
+	// known returns, by UID, the stages of generations that an export recorded.
+	known map[string]lifeStage
 }
 
 // VersionOf returns the version of a Secret that the API server sent or listed at a time.
@@ -65,44 +64,58 @@ func VersionOf(event string, o *unstructured.Unstructured, at time.Time) Version
 		at: at, event: event, Name: o.GetName(), uid: string(o.GetUID()), Data: live.DataOf(o),
 		Composite: labels["crossplane.io/composite"], Export: notes["crossplane.io/composition-resource-name"],
 		Generator: labels[Annotations+"generator"], generated: map[string]string{},
-		former: map[string]time.Time{},
+		known: map[string]lifeStage{},
 	}
 	v.Revision, _ = strconv.ParseInt(o.GetResourceVersion(), 10, 64)
 	v.immutable, _, _ = unstructured.NestedBool(o.Object, "immutable")
 	v.changes, _ = strconv.Atoi(notes[Annotations+"revision"])
 
 	var state struct {
-		State struct {
-			Number  int    `json:"generation"`
-			Adopted bool   `json:"adopted"`
-			Flagged string `json:"flaggedForGCTime"`
-		} `json:"state"`
+		Number int       `json:"generation"`
+		State  lifeStage `json:"state"`
 	}
 	_ = json.Unmarshal([]byte(notes[Annotations+"generator-state"]), &state) // or it is not adopted
-	v.Number, v.adopted = state.State.Number, state.State.Adopted
-	v.Flagged, _ = time.Parse(time.RFC3339Nano, state.State.Flagged) // or it is not flagged
+	v.Number, v.Adopted, v.Flagged = state.Number, state.State.adopted(), state.State.flagged()
 
 	var record struct {
 		Generators map[string]struct {
-			UID    string `json:"uid"`
-			Former []struct {
-				UID   string `json:"uid"`
-				State struct {
-					Flagged string `json:"flaggedForGCTime"`
-				} `json:"state"`
-			} `json:"former"`
+			Holds string `json:"holds"`
+			Known []struct {
+				UID   string    `json:"uid"`
+				State lifeStage `json:"state"`
+			} `json:"known"`
 		} `json:"generators"`
 	}
 	_ = json.Unmarshal([]byte(notes[Annotations+"export-state"]), &record) // or it says nothing
 
 	for name, g := range record.Generators {
-		v.generated[name] = g.UID
-		for _, f := range g.Former {
-			v.former[f.UID], _ = time.Parse(time.RFC3339Nano, f.State.Flagged) // or it is not flagged
+		v.generated[name] = g.Holds
+		for _, k := range g.Known {
+			v.known[k.UID] = k.State
 		}
 	}
 
 	return v
+}
+
+// A lifeStage is the stage of a generation, as the function stores it.
+type lifeStage struct {
+	Stage string `json:"stage"`
+	Since string `json:"since"`
+}
+
+// adopted reports whether a generation may be exported, or could be earlier.
+func (s lifeStage) adopted() bool {
+	return s.Stage == "current" || s.Stage == "previous" || s.Stage == "retired"
+}
+
+// flagged returns when the grace period began, or the zero time.
+func (s lifeStage) flagged() time.Time {
+	if s.Stage != "previous" && s.Stage != "retired" && s.Stage != "abandoned" {
+		return time.Time{}
+	}
+	at, _ := time.Parse(time.RFC3339Nano, s.Since) // or it did not begin
+	return at
 }
 
 func (v Version) String() string {
@@ -230,6 +243,9 @@ type lives struct {
 	*History
 	exported, generations map[string][]Version
 
+	// recorded are the versions of all exports that recorded generations, also of those without a known form.
+	recorded []Version
+
 	// values are the UIDs of generations.
 	values map[string]string
 
@@ -241,10 +257,17 @@ func (h *History) lives() lives {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
-	l := lives{h, map[string][]Version{}, map[string][]Version{}, map[string]string{}, map[string]bool{}}
+	l := lives{
+		History: h, exported: map[string][]Version{}, generations: map[string][]Version{},
+		values: map[string]string{}, removed: map[string]bool{},
+	}
 	ordered := func(a, b Version) int { return cmp.Compare(a.Revision, b.Revision) }
 
 	for _, v := range slices.SortedStableFunc(slices.Values(h.versions), ordered) {
+		if len(v.known) > 0 && !v.User {
+			l.recorded = append(l.recorded, v)
+		}
+
 		switch {
 		case v.Generator != "":
 			l.generations[v.uid] = append(l.generations[v.uid], v)
@@ -299,15 +322,21 @@ func (l lives) has(g Version, revision int64) (Version, bool) {
 // later time counts.
 func (l lives) flagged(g Version, revision int64) time.Time {
 	out := g.Flagged
-	for _, versions := range l.exported {
-		for _, v := range versions {
-			if at := v.former[g.uid]; v.Revision < revision && at.After(out) {
-				out = at
-			}
+	for _, v := range l.recorded {
+		if at := v.known[g.uid].flagged(); v.Revision < revision && at.After(out) {
+			out = at
 		}
 	}
 
 	return out
+}
+
+// adopted reports whether a generation could be exported before a revision: it or an export stored that it is adopted.
+func (l lives) adopted(g Version, revision int64) bool {
+	stored := func(v Version) bool {
+		return v.Revision < revision && (v.uid == g.uid && v.Adopted || v.known[g.uid].adopted())
+	}
+	return slices.ContainsFunc(l.generations[g.uid], stored) || slices.ContainsFunc(l.recorded, stored)
 }
 
 // eachExport calls a function for each version of an export that has data, and that no user wrote.

@@ -80,7 +80,7 @@ func stored(l lives) (out []string) {
 
 			uid := l.generation(v.Composite, o, v.Data[key]).uid
 			if !slices.ContainsFunc(l.generations[uid], func(g Version) bool {
-				return g.Revision < v.Revision && g.event != Deleted && g.immutable && g.adopted
+				return g.Revision < v.Revision && g.event != Deleted && g.immutable && l.adopted(g, v.Revision)
 			}) {
 				out = append(out, fmt.Sprintf("%s: %s is of no generation of %s that was stored and adopted before", v, key, o.Generator))
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLaws breaks each law in invented histories.
@@ -55,6 +56,37 @@ func TestLaws(t *testing.T) {
 			reason:  "the mark comes after the export",
 			changes: chapter{"02 adopted": nothing, "03b adopted": func(s *story) { s.write(3, s.generation(1, true, 0)) }},
 			want:    []string{"stored and adopted"},
+		},
+		"AdoptedByAnExport": {
+			reason: "what an export recorded is stored, and the mark of the generation is lost for a moment",
+			changes: chapter{
+				"07 second adopted": func(s *story) {
+					s.write(6, with(app(1, ""), func(v *Version) { v.known = map[string]lifeStage{"uid-of-xr-admin-2": {Stage: "current"}} }))
+				},
+				"08b adopted": func(s *story) { s.write(7, s.generation(2, true, 0)) },
+			},
+		},
+		"FlaggedByAnExport": {
+			reason: "the time is only in the record of an export that has no shape",
+			changes: chapter{
+				"09 flagged": func(s *story) {
+					s.write(8, Version{Name: "xr-setter", Export: "setter", known: map[string]lifeStage{
+						"uid-of-xr-admin-1": {Stage: "previous", Since: s.at(8).Format(time.RFC3339Nano)},
+					}})
+				},
+				"11 grace is over": func(s *story) { s.write(12, with(s.generation(1, true, 0), func(v *Version) { v.event = "DELETED" })) },
+			},
+		},
+		"AdoptedByItsExport": {
+			reason: "the export records the mark only together with the value",
+			changes: chapter{
+				"07 second adopted": nothing,
+				"08 second exported": func(s *story) {
+					s.write(7, with(app(2, "p1"), func(v *Version) { v.known = map[string]lifeStage{"uid-of-xr-admin-2": {Stage: "current"}} }))
+				},
+				"08b adopted": func(s *story) { s.write(7, s.generation(2, true, 0)) },
+			},
+			want: []string{"stored and adopted"},
 		},
 		"ExportedBeforeItWasStored": {
 			reason: "the generation comes after the export",

@@ -66,7 +66,7 @@ func (s *story) end() { s.Final = slices.Collect(maps.Values(s.last)) }
 // generation of a state: stored, adopted, flagged so many seconds after the start.
 func (s *story) generation(n int, adopted bool, flagged int) Version {
 	v := Version{
-		Name: fmt.Sprintf("xr-admin-%d", n), Generator: "admin", Number: n, immutable: true, adopted: adopted,
+		Name: fmt.Sprintf("xr-admin-%d", n), Generator: "admin", Number: n, immutable: true, Adopted: adopted,
 		Data: map[string]string{"password": fmt.Sprintf("p%d", n), "token": fmt.Sprintf("t%d", n)},
 	}
 	if flagged > 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
@@ -645,9 +646,9 @@ func editsAnnotations(ctx context.Context, d deletion) error {
 					return err
 				}
 
-				is, added := o.GetAnnotations()[generationState], o.GetAnnotations()["export.fn.crossplane.io/generator"]
+				is, added := laws.VersionOf("MODIFIED", o, time.Now()), o.GetAnnotations()["export.fn.crossplane.io/generator"]
 
-				return wantText(strings.Contains(is, `"adopted":true`) && added == "other", "the state is not put back")
+				return wantText(is.Adopted && added == "other", "the state is not put back")
 			})
 		},
 		func() error { return d.says(ctx, d.app(), "Available") },

@@ -1,7 +1,6 @@
 package live_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -21,10 +20,8 @@ import (
 // These environment variables set the size of TestFreshness. The page names the values for its figures. CI uses
 // smaller ones.
 const (
-	freshComposites = "LIVE_FRESH_COMPOSITES" // composites that watch, and as many that poll
+	freshComposites = "LIVE_FRESH_COMPOSITES" // composites
 	freshChanges    = "LIVE_FRESH_CHANGES"    // of each connection Secret
-	freshPolled     = "LIVE_FRESH_POLLED"     // the same for composites that poll
-	freshTTL        = "LIVE_FRESH_TTL"        // of composites that poll
 	freshRest       = "LIVE_FRESH_REST"       // the time without any change
 )
 
@@ -33,13 +30,13 @@ const quiet = "function-compose-quiet"
 
 // freshInput exports the connection details of a Database.
 const freshInput = `
-freshness: %s
+freshness: Watch
 secrets:
 - name: connection
   from: db
   data:
   - valueMap: "{'username': secret.username, 'password': secret.password}"
-  - {key: url, value: "'app://%%s:%%s@%%s'.format([secret.username, secret.password, resource.status.host])"}
+  - {key: url, value: "'app://%s:%s@%s'.format([secret.username, secret.password, resource.status.host])"}
 `
 
 // A freshSet are composites whose changes are measured together.
@@ -82,8 +79,7 @@ func (a *arrivals) of(password string) (time.Time, bool) {
 }
 
 // TestFreshness changes connection Secrets, and measures how long it takes until exported Secrets have the new values,
-// and how often Crossplane calls the function. Half of the composites use a function that does not require connection
-// Secrets, and only polls. Crossplane has its default flags.
+// and how often Crossplane calls the function. Crossplane has its default flags.
 func TestFreshness(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatal(err)
@@ -93,9 +89,6 @@ func TestFreshness(t *testing.T) {
 
 	// Crossplane counts the calls of each function. Composites of other tests call the function under its usual name.
 	watches := installAs(t.Context(), t, "function-export-fresh")
-
-	// It uses the connection details that Crossplane sends, and does not require the Secrets that contain them.
-	polling := installFaulty(t.Context(), t, buildFaulty(t), "require")
 
 	restore, err := plane.RestartCrossplane(t.Context())
 	t.Cleanup(func() { restoreCrossplane(t, restore) })
@@ -112,31 +105,26 @@ func TestFreshness(t *testing.T) {
 	count := loadNumber(t, freshComposites, 6)
 	watching := &freshSet{name: "watch", composites: count, arrived: arrived,
 		scenario: scenario{ControlPlane: plane, function: watches, composer: quiet, ns: "fresh-watch"}}
-	polled := &freshSet{name: "poll", composites: count, arrived: arrived,
-		scenario: scenario{ControlPlane: plane, function: polling, composer: quiet, ns: "fresh-poll"}}
-
 	opened := breakerOpens(t)
 
-	poll := "Poll\nttl: " + cmp.Or(os.Getenv(freshTTL), "15s")
-	both(t, func() error { return watching.create(t.Context(), "Watch") }, func() error { return polled.create(t.Context(), poll) })
-
-	before := callsByFunction(t, watching, polled)
-	changes, slow := loadNumber(t, freshChanges, 3), loadNumber(t, freshPolled, 1)
-	changed := func() error { return watching.change(t.Context(), changes, 8*time.Second) }
-
-	both(t,
-		func() error { err := changed(); before.report(t, watching, float64(changes*count)); return err },
-		func() error { return polled.change(t.Context(), slow, 0) })
-
-	for _, s := range []*freshSet{watching, polled} {
-		slices.Sort(s.took)
-
-		at := func(q float64) float64 { return s.took[int(q*float64(len(s.took)-1))].Seconds() }
-		figure("fresh-"+s.name, fmt.Sprintf("composites=%d changes=%d p50-s=%.2f p95-s=%.2f max-s=%.2f", count, len(s.took), at(0.5), at(0.95), at(1)))
+	changes := loadNumber(t, freshChanges, 3)
+	if err := watching.create(t.Context()); err != nil {
+		t.Fatalf("%v\n%s", err, events(watching.ns))
 	}
 
+	before := callsByFunction(t, watching)
+	if err := watching.change(t.Context(), changes, 8*time.Second); err != nil {
+		t.Fatalf("%v\n%s", err, events(watching.ns))
+	}
+
+	before.report(t, watching, float64(changes*count))
+	slices.Sort(watching.took)
+
+	at := func(q float64) float64 { return watching.took[int(q*float64(len(watching.took)-1))].Seconds() }
+	figure("fresh-watch", fmt.Sprintf("composites=%d changes=%d p50-s=%.2f p95-s=%.2f max-s=%.2f", count, len(watching.took), at(0.5), at(0.95), at(1)))
+
 	if rest := os.Getenv(freshRest); rest != "" {
-		countAtRest(t, rest, watching, polled)
+		countAtRest(t, rest, watching)
 	} else {
 		comesToRest(t, watching)
 	}
@@ -209,8 +197,8 @@ func countAtRest(t *testing.T, rest string, sets ...*freshSet) {
 }
 
 // create creates the composites, and waits until all of them export.
-func (f *freshSet) create(ctx context.Context, freshness string) error {
-	if err := f.open(ctx, "App", fmt.Sprintf(freshInput, freshness), database); err != nil {
+func (f *freshSet) create(ctx context.Context) error {
+	if err := f.open(ctx, "App", freshInput, database); err != nil {
 		return err
 	}
 
@@ -284,21 +272,7 @@ func (f *freshSet) change(ctx context.Context, times int, every time.Duration) e
 	})
 }
 
-// both runs two functions at once.
-func both(t *testing.T, a, b func() error) {
-	t.Helper()
-
-	other := make(chan error)
-
-	go func() { other <- b() }()
-
-	err := a()
-	if second := <-other; err != nil || second != nil {
-		t.Fatalf("%v; %v\n%s", err, second, events("fresh-watch"))
-	}
-}
-
-// A callCount are the calls of the functions of both sets so far.
+// A callCount are the calls of the functions of sets so far.
 type callCount struct{ calls map[string]float64 }
 
 func callsByFunction(t *testing.T, sets ...*freshSet) callCount {

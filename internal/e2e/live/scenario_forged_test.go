@@ -28,7 +28,7 @@ metadata:
   labels: {export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: "%[3]d", export.fn.crossplane.io/composite: %[4]s}
   annotations:
     crossplane.io/composition-resource-name: generated/admin/%[3]d
-    export.fn.crossplane.io/generator-state: '{"state":{"generator":"admin","generation":%[3]d,"kind":"password","generatedAt":"2026-01-01T00:00:00Z","adopted":true}}'
+    export.fn.crossplane.io/generator-state: '{"generator":"admin","generation":%[3]d,"state":{"stage":"current","kind":"password"}}'
   ownerReferences: [{apiVersion: %[5]s, kind: App, name: app, uid: %[4]s, controller: true}]
 data: {password: %[6]s}
 `, name, s.ns, number, app.GetUID(), group, base64Of("forged")))
@@ -45,7 +45,7 @@ func (s scenario) notForged() error {
 	return nil
 }
 
-// A user who may create Secrets forges a generation before a rotation.
+// A user who may create Secrets forges a generation before a rotation. The rotation starts once the forged one is deleted.
 func refusesForgedGenerations(ctx context.Context, s scenario) error {
 	var made, next map[string]string
 
@@ -69,6 +69,20 @@ func refusesForgedGenerations(ctx context.Context, s scenario) error {
 		func() error { return s.force(ctx, s.app(), 5) },
 		func() error { return s.becomes(ctx, "Secret", "app-connection", made) },
 		func() error { return s.rotate(ctx, "admin", "1") },
+		func() error {
+			return eventually(ctx, soon, "the name of the forged generation", func() error {
+				o, err := s.Get(ctx, s.app())
+				if err != nil {
+					return err
+				}
+
+				c := live.ConditionOf(o, "Synced")
+
+				return wantText(c.Status == "False" && strings.Contains(c.Message, "app-admin-2"), fmt.Sprintf("Synced is %+v", c))
+			})
+		},
+		func() error { return s.versions("app-connection", made) },
+		func() error { return s.Delete(ctx, s.core("Secret", "app-admin-2")) },
 		func() error {
 			return eventually(ctx, soon, "another value", func() error {
 				data, err := s.data(ctx, "Secret", "app-connection")

@@ -2,16 +2,15 @@ package live_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
@@ -33,19 +32,6 @@ secrets:
   - {key: former-password, value: "previous.?admin.?password", optional: true}
 `
 )
-
-// flaggedAt returns when a generation was flagged, or an empty text.
-func flaggedAt(o *unstructured.Unstructured) string {
-	var state struct {
-		State struct {
-			Flagged string `json:"flaggedForGCTime"`
-		} `json:"state"`
-	}
-
-	_ = json.Unmarshal([]byte(o.GetAnnotations()[generationState]), &state) // or it says nothing
-
-	return state.State.Flagged
-}
 
 // rotate requests another generation.
 func (s scenario) rotate(ctx context.Context, generator, token string) error {
@@ -111,6 +97,9 @@ secrets:
 	return nil
 }
 
+// flaggedAt returns when the grace period of a generation began, or the zero time.
+func flaggedAt(e event) time.Time { return laws.VersionOf(e.kind, e.object, e.at).Flagged }
+
 // rotated contains the events of one rotation, as positions in the film. -1 means that an event did not happen.
 type rotated struct{ created, adopted, exported, flagged, dropped int }
 
@@ -128,9 +117,9 @@ func (s scenario) rotation(generator string, from int, password string) (rotated
 		}
 
 		mark(&out.created, name == next && e.kind == "ADDED")
-		mark(&out.adopted, name == next && strings.Contains(e.object.GetAnnotations()[generationState], `"adopted":true`))
+		mark(&out.adopted, name == next && laws.VersionOf(e.kind, e.object, e.at).Adopted)
 		mark(&out.exported, name == "app-connection" && live.DataOf(e.object)["password"] == password)
-		mark(&out.flagged, name == former && flaggedAt(e.object) != "")
+		mark(&out.flagged, name == former && !flaggedAt(e).IsZero())
 		mark(&out.dropped, name == former && e.kind == "DELETED")
 	}
 
@@ -205,12 +194,7 @@ func (s scenario) rotateOnce(ctx context.Context, n int) error {
 		return brokenf("a rotation out of order: %+v of %v", r, events)
 	}
 
-	at, err := time.Parse(time.RFC3339, flaggedAt(events[r.flagged].object))
-	if err != nil {
-		return err
-	}
-
-	if kept := events[r.dropped].at.Sub(at); kept < rotationGrace {
+	if kept := events[r.dropped].at.Sub(flaggedAt(events[r.flagged])); kept < rotationGrace {
 		return brokenf("generation %d was dropped %s after it was flagged", n, kept)
 	}
 

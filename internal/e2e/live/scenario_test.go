@@ -43,7 +43,7 @@ var scenarios = []struct {
 	{"write-ahead", "A generation that the API server refuses is not exported, and the value in use stays the same byte for byte", storesFirst},
 	{"derived", "Hashes, keystores and keys are made once. When a password changes, its hashes are made again, and no version of a Secret has a password beside the hash of another one. 50 reconciles in between change no Secret", derives},
 	{"resource-generator", "The resource of the next generation is adopted when it is ready. Only then is the former one deleted", generatesByResource},
-	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their names are. The value in use stays", refusesForgedGenerations},
+	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their names are. The value in use stays, and rotates once they are deleted", refusesForgedGenerations},
 	{"deleted-generation", "When the generation in use is deleted, objects of a later step that refer to it stay, and then follow the next generation", keepsReferences},
 	{"delete", "When a composite is deleted, all of its objects are deleted, and no other object is", leavesNothing},
 }

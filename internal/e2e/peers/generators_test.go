@@ -27,7 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -63,7 +63,7 @@ var keyKinds = map[string]keyFunc{
 }
 
 // made compiles a section of the input, and returns the outputs of one generation.
-func made[In any, K generator.Kind](t *testing.T, compile func(*field.Path, *In) (K, field.ErrorList), section string, from generator.From) generator.Outputs {
+func made[In any, K credential.Kind](t *testing.T, compile func(*field.Path, *In) (K, field.ErrorList), section string, from credential.From) credential.Outputs {
 	t.Helper()
 	var in In
 	if err := yaml.UnmarshalStrict([]byte(section), &in); err != nil {
@@ -80,8 +80,13 @@ func made[In any, K generator.Kind](t *testing.T, compile func(*field.Path, *In)
 	return o
 }
 
-func ofMap(texts map[string]string) generator.From {
-	out := generator.From{Random: rand.Reader, Source: generator.Source{Map: map[string]sensitive.Bytes{}}}
+// without returns the compiler of a kind without rules of its own.
+func without[In any, K credential.Kind](compile func(*In) K) func(*field.Path, *In) (K, field.ErrorList) {
+	return func(_ *field.Path, in *In) (K, field.ErrorList) { return compile(in), nil }
+}
+
+func ofMap(texts map[string]string) credential.From {
+	out := credential.From{Random: rand.Reader, Source: credential.Source{Map: map[string]sensitive.Bytes{}}}
 	for k, v := range texts {
 		out.Source.Map[k] = sensitive.FromString(v)
 	}
@@ -124,7 +129,7 @@ func run(t *testing.T, input, name string, args ...string) (string, error) {
 }
 
 // written is the path of a file with one of the outputs.
-func written(t *testing.T, o generator.Outputs, key string) string {
+func written(t *testing.T, o credential.Outputs, key string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), key)
 	if err := os.WriteFile(path, o[key].Reveal(), 0o600); err != nil {
@@ -141,7 +146,7 @@ func TestSSHKeyBySSHKeygen(t *testing.T) {
 		"{type: ecdsa, bits: 521}": "521 (ECDSA)",
 	} {
 		t.Run(section, func(t *testing.T) {
-			o := made(t, generator.CompileSSHKey, section, generator.From{Random: rand.Reader})
+			o := made(t, credential.CompileSSHKey, section, credential.From{Random: rand.Reader})
 			private, public := written(t, o, privateKey), written(t, o, publicKey)
 			derived := command(t, "ssh-keygen", "-y", "-P", "", "-f", private)
 			if diff := cmp.Diff(string(o[publicKey].Reveal())+"\n", derived); diff != "" {
@@ -159,24 +164,24 @@ func TestCertificateByOpenSSL(t *testing.T) {
 	now := time.Now()
 	for _, keyType := range []string{"ecdsa", "rsa", "ed25519"} {
 		t.Run(keyType, func(t *testing.T) {
-			of := func(section string, issuer *generator.Issuer) generator.Outputs {
-				return made(t, generator.CompileCertificate, section, generator.From{Random: rand.Reader, Now: now, Issuer: issuer})
+			of := func(section string, issuer *credential.Issuer) credential.Outputs {
+				return made(t, credential.CompileCertificate, section, credential.From{Random: rand.Reader, Now: now, Issuer: issuer})
 			}
 			root := of(strings.Replace(rootInput, "{", "{keyType: "+keyType+", ", 1), nil)
 			old := of(rootInput, nil) // of the same name
-			issuer, err := generator.ParseIssuer(root)
+			issuer, err := credential.ParseIssuer(root)
 			if err != nil {
 				t.Fatal(err)
 			}
 			leaf := of(strings.Replace(leafInput, "{", "{keyType: "+keyType+", ", 1), issuer)
 			self := of(strings.Replace(leafInput, "ca: root,", "keyType: "+keyType+",", 1), nil)
-			bundle := written(t, generator.Outputs{"all": sensitive.New(append(bytes.Clone(old[tlsCert].Reveal()), root[tlsCert].Reveal()...))}, "all")
+			bundle := written(t, credential.Outputs{"all": sensitive.New(append(bytes.Clone(old[tlsCert].Reveal()), root[tlsCert].Reveal()...))}, "all")
 			for _, purpose := range []string{"sslserver", "sslclient"} {
 				command(t, "openssl", "verify", "-x509_strict", "-purpose", purpose, "-verify_hostname", "a.shop.example", "-CAfile", bundle, written(t, leaf, tlsCert))
 				command(t, "openssl", "verify", "-x509_strict", "-purpose", purpose, "-verify_ip", "10.0.0.1", "-CAfile", written(t, leaf, caCert), written(t, leaf, tlsCert))
 				command(t, "openssl", "verify", "-purpose", purpose, "-CAfile", written(t, self, caCert), written(t, self, tlsCert))
 			}
-			for _, o := range []generator.Outputs{root, leaf, self} {
+			for _, o := range []credential.Outputs{root, leaf, self} {
 				public := command(t, "openssl", "x509", "-noout", "-pubkey", "-in", written(t, o, tlsCert))
 				if got := command(t, "openssl", "pkey", "-pubout", "-in", written(t, o, tlsKey)); got != public {
 					t.Errorf("the key\n%sis not that of the certificate\n%s", got, public)
@@ -205,7 +210,7 @@ func TestCertificateByOpenSSL(t *testing.T) {
 func TestHashesByPeers(t *testing.T) {
 	const password = "hunter2 \xc3\xa9"
 	const section = "{cost: 5, secretExpression: x}"
-	o := made(t, generator.CompileHtpasswd, section, ofMap(map[string]string{"admin": password, "zo\xc3\xab b": "other"}))
+	o := made(t, without(credential.NewHtpasswd), section, ofMap(map[string]string{"admin": password, "zo\xc3\xab b": "other"}))
 	file := written(t, o, "auth")
 	command(t, "htpasswd", "-vb", file, "admin", password)
 	command(t, "htpasswd", "-vb", file, "zo\xc3\xab b", "other")
@@ -224,17 +229,17 @@ func TestKeystoresByKeytool(t *testing.T) {
 				modes = []string{"Modern2023", "LegacyDES", "LegacyRC2"}
 			}
 			for _, profile := range modes {
-				o := made(t, generator.CompilePKCS12, keystoreSection(profile), in)
+				o := made(t, without(credential.NewPKCS12), keystoreSection(profile), in)
 				keytoolReads(t, f, o, keystoreP12, truststoreP12, "1")
 			}
-			o := made(t, generator.CompileJKS, "{truststore: true, alias: App, secretExpression: x}", in)
+			o := made(t, without(credential.NewJKS), "{truststore: true, alias: App, secretExpression: x}", in)
 			keytoolReads(t, f, o, keystoreJKS, truststoreJKS, "app")
 		})
 	}
 }
 
 // keytoolReads checks that Java reads the chain and, by copying it into another keystore, the key.
-func keytoolReads(t *testing.T, f family, o generator.Outputs, store, trust, alias string) {
+func keytoolReads(t *testing.T, f family, o credential.Outputs, store, trust, alias string) {
 	t.Helper()
 	path, password := written(t, o, store), string(o[keystorePassword].Reveal())
 	list := command(t, "keytool", "-list", "-rfc", "-keystore", path, "-storepass", password)
@@ -280,7 +285,7 @@ func TestPKCS12ByOpenSSL(t *testing.T) {
 		for _, profile := range []string{"", "Modern2023", "LegacyDES", "LegacyRC2"} {
 			t.Run(name+profile, func(t *testing.T) {
 				f := newFamily(t, newKey)
-				o := made(t, generator.CompilePKCS12, keystoreSection(profile), ofMap(f.source(t)))
+				o := made(t, without(credential.NewPKCS12), keystoreSection(profile), ofMap(f.source(t)))
 				pass := []string{"-passin", "pass:" + string(o[keystorePassword].Reveal()), "-nodes"}
 				if strings.HasPrefix(profile, "Legacy") {
 					pass = append(pass, "-legacy")
@@ -297,7 +302,7 @@ func TestPKCS12ByOpenSSL(t *testing.T) {
 }
 
 func TestKeyFormatsByOpenSSL(t *testing.T) {
-	o := made(t, generator.CompileSSHKey, "{type: rsa, bits: 2048, format: PKCS1}", generator.From{Random: rand.Reader})
+	o := made(t, credential.CompileSSHKey, "{type: rsa, bits: 2048, format: PKCS1}", credential.From{Random: rand.Reader})
 	path := written(t, o, privateKey)
 	command(t, "openssl", "rsa", "-check", "-noout", "-in", path)
 	if derived := command(t, "ssh-keygen", "-y", "-f", path); strings.TrimSpace(derived) != string(o[publicKey].Reveal()) {

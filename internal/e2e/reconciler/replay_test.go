@@ -144,7 +144,7 @@ func withoutGenerated(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionRespons
 }
 
 // codes are hashes of values in the state of a generation, and its seal, which follows from the values and the state.
-var codes = regexp.MustCompile(`"codes":\[[^\]]*\]|"(sourceHash|seal)":"\w+"`)
+var codes = regexp.MustCompile(`"follows":\[[^\]]*\]|"(sourceHash|seal)":"\w+"`)
 
 func annotationsOf(o *structpb.Struct) map[string]*structpb.Value {
 	return o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()

@@ -8,7 +8,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crossplane-contrib/function-export/internal/generator"
+	"github.com/crossplane-contrib/function-export/internal/credential"
+	"github.com/crossplane-contrib/function-export/internal/rotation"
+	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 )
 
@@ -40,8 +42,8 @@ func (c *ControlPlane) Forge(name string, number int, labels bool) {
 func (c *ControlPlane) ForgeExport(uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
 	Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
-	record := fmt.Sprintf(`{"generators":{"admin":{"generation":%d,"uid":%q,"apiVersion":"v1","kind":"Secret","namespace":"team-a","name":"shop-admin-%[1]d"}}}`, number, uid)
-	Set(o, generator.Seal(generator.AnnotationRecord, generator.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", generator.AnnotationRecord)
+	record := fmt.Sprintf(`{"generators":{"admin":{"holds":%q,"known":[{"uid":%[1]q,"generation":%d,"state":{"stage":"current","kind":"password"}}]}}}`, uid, number)
+	Set(o, seal.Add(rotation.AnnotationRecord, credential.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", rotation.AnnotationRecord)
 	Set(o, "recreated", "metadata", "uid")
 }
 

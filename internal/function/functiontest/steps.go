@@ -97,3 +97,14 @@ func (c *ControlPlane) Provide(name, id, ready string) {
 	c.Stored[key].Fields["status"] = structpb.NewStructValue(Parse(c.T, fmt.Sprintf("{atProvider: {id: %s}, conditions: [{type: Ready, status: %q}]}", id, ready)))
 	c.Details[key] = map[string][]byte{"secret": []byte("secret-of-" + id)}
 }
+
+// FlaggedOf returns when the grace period of a generation began, as its state says, or an empty text.
+func FlaggedOf(o *structpb.Struct) string { return FlagOf(StateOf(o)) }
+
+// FlagOf returns when the grace period of a generation with a state began, or an empty text.
+func FlagOf(s map[string]*structpb.Value) string {
+	if stage := s["stage"].GetStringValue(); stage == "pending" || stage == "current" {
+		return ""
+	}
+	return s["since"].GetStringValue()
+}

@@ -1,0 +1,249 @@
+package credential
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/netip"
+	"regexp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+)
+
+// The outputs of a Certificate.
+const (
+	tlsCert = "tls.crt"
+	tlsKey  = "tls.key"
+	caCert  = "ca.crt"
+)
+
+const (
+	standardDuration   = 2160 * time.Hour
+	standardCADuration = 87600 * time.Hour
+
+	// skew is the time by which a certificate is valid before it is created, because some clocks are late.
+	skew = 5 * time.Minute
+
+	// minRenewal is the minimum time between the creation of a certificate and its renewal. Otherwise, each reconcile
+	// would generate another certificate.
+	minRenewal = 5 * time.Minute
+
+	// serialBytes of a serial number: 128 bits of randomness, which no two certificates of a CA share. RFC 5280 allows 20
+	// bytes.
+	serialBytes = 16
+)
+
+// dnsName also matches a wildcard, which is the first label and all of it (RFC 6125).
+var dnsName = func() *regexp.Regexp {
+	const label = `[a-zA-Z0-9]([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?`
+	return regexp.MustCompile(`^(\*\.)?` + label + `(\.` + label + `)*$`)
+}()
+
+var errNoIssuer = errors.New("cannot sign without a CA")
+
+// A Certificate generates certificates and their keys. It is immutable, and safe for concurrent use.
+type Certificate struct {
+	// template has no serial number and no validity.
+	template x509.Certificate
+
+	ca                    string
+	newKey                keyFunc
+	keyFormat             string
+	duration, renewBefore time.Duration
+}
+
+// CompileCertificate compiles a section of the input at a path, or returns its diagnostics. It does not check the
+// generator of the CA: see [Certificate.CheckCA].
+func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Certificate, field.ErrorList) {
+	keys := map[string]keyFunc{
+		"": ecdsaKey(elliptic.P256()), ecdsaType: ecdsaKey(elliptic.P256()), rsaType: rsaKey(3072), ed25519Type: ed25519Key,
+	}
+	c := &Certificate{
+		template: x509.Certificate{BasicConstraintsValid: true, DNSNames: slices.Clone(in.DNSNames)},
+		ca:       in.CA, newKey: keys[in.KeyType], keyFormat: in.KeyFormat,
+	}
+	c.subject(in.Subject)
+	c.usages(in)
+	if errs := slices.Concat(c.names(at, in), c.times(at, in)); len(errs) > 0 {
+		return nil, errs
+	}
+	return c, nil
+}
+
+func (c *Certificate) subject(in *v1beta1.CertificateSubject) {
+	if in == nil {
+		return
+	}
+	name := pkix.Name{CommonName: in.CommonName, Organization: in.Organizations}
+	c.template.RawSubject, _ = asn1.Marshal(name.ToRDNSequence()) // it never fails for a text in UTF-8
+}
+
+// usages are restricted: a CA signs certificates that are not CAs. Other certificates are for servers and clients.
+func (c *Certificate) usages(in *v1beta1.CertificateGenerator) {
+	t := &c.template
+	if in.IsCA {
+		t.IsCA, t.MaxPathLenZero = true, true
+		t.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+		return
+	}
+	t.KeyUsage = x509.KeyUsageDigitalSignature
+	if in.KeyType == rsaType {
+		t.KeyUsage |= x509.KeyUsageKeyEncipherment // for TLS 1.2 without forward secrecy
+	}
+	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+}
+
+func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (errs field.ErrorList) {
+	for i, name := range in.DNSNames {
+		if _, err := netip.ParseAddr(name); err == nil {
+			errs = append(errs, invalid(at.Child("dnsNames").Index(i), "is an IP address: list it in ipAddresses"))
+		} else if !dnsName.MatchString(name) {
+			errs = append(errs, invalid(at.Child("dnsNames").Index(i), "is not a DNS name: each of its labels must have "+
+				"1 to 63 letters, digits and '-', and not start or end with '-', and only the first one may be '*'"))
+		}
+	}
+	for i, text := range in.IPAddresses {
+		a, err := netip.ParseAddr(text)
+		if err != nil || a.Zone() != "" {
+			errs = append(errs, invalid(at.Child("ipAddresses").Index(i),
+				"is not an IP address: write for example 10.0.0.1 or fd00::1"))
+			continue
+		}
+		c.template.IPAddresses = append(c.template.IPAddresses, a.AsSlice())
+	}
+	return errs
+}
+
+func (c *Certificate) times(at *field.Path, in *v1beta1.CertificateGenerator) field.ErrorList {
+	c.duration = standardDuration
+	switch {
+	case in.Duration != nil:
+		c.duration = in.Duration.Duration
+	case in.IsCA:
+		c.duration = standardCADuration
+	}
+	c.renewBefore = c.duration / 3
+	if in.RenewBefore == nil {
+		return nil
+	}
+	c.renewBefore = in.RenewBefore.Duration
+	if most := c.duration - minRenewal; c.renewBefore > most {
+		return field.ErrorList{invalid(at.Child("renewBefore"), "is %s: must be from %s to %s with a duration of %s",
+			DurationText(c.renewBefore), DurationText(minRenewal), DurationText(most), DurationText(c.duration))}
+	}
+	return nil
+}
+
+// CA returns the name of the generator of the CA, or an empty text for a self-signed certificate.
+func (c *Certificate) CA() string { return c.ca }
+
+// CheckCA returns the reason why ca cannot sign this certificate at the path, or nil.
+func (c *Certificate) CheckCA(at *field.Path, ca *Certificate) *field.Error {
+	switch {
+	case !ca.template.IsCA:
+		return invalid(at.Child("ca"), "names a certificate that is not a CA: set its isCA to true")
+	case ca.template.RawSubject != nil && bytes.Equal(c.template.RawSubject, ca.template.RawSubject):
+		return invalid(at.Child("subject"), "is also the subject of the CA, so that the certificate would seem to sign "+
+			"itself: set another commonName")
+	}
+	return nil
+}
+
+// Keys are the names of the outputs.
+func (c *Certificate) Keys() []string { return []string{tlsCert, tlsKey, caCert} }
+
+// Make generates a certificate and its key. A self-signed certificate is its own ca.crt.
+//
+// It is valid from five minutes before now, and for the duration after, but not outside of the validity of the issuer.
+// An issuer that has expired is an error.
+func (c *Certificate) Make(from From) (Outputs, error) {
+	t, err := c.limited(from)
+	if err != nil {
+		return nil, err
+	}
+	random, signing := rand.Reader, rand.Reader
+	if seeded := from.seeded(); seeded != nil {
+		random, signing = seeded, nil // signatures without a source are deterministic
+	}
+	serial := make([]byte, serialBytes)
+	_, _ = io.ReadFull(random, serial) // neither source fails
+	t.SerialNumber = new(big.Int).SetBytes(serial)
+	key, err := c.newKey(from.seeded())
+	if err != nil {
+		return nil, fmt.Errorf("cannot generate a key: %w", err)
+	}
+	parent, signer := t, key
+	if from.Issuer != nil {
+		parent, signer = from.Issuer.cert, from.Issuer.key()
+	}
+	der, err := x509.CreateCertificate(signing, t, parent, key.Public(), signer)
+	if err != nil {
+		return nil, fmt.Errorf("cannot create a certificate: %w", err)
+	}
+	private, err := keyInPEM(key, c.keyFormat)
+	if err != nil {
+		return nil, err
+	}
+	cert := block(certificateBlock, der)
+	out := Outputs{tlsCert: cert, tlsKey: private, caCert: cert}
+	if from.Issuer != nil {
+		out[caCert] = block(certificateBlock, from.Issuer.cert.Raw)
+	}
+	return out, nil
+}
+
+// limited returns the template with its validity, which is limited to the validity of the issuer.
+func (c *Certificate) limited(from From) (*x509.Certificate, error) {
+	t := c.template
+	t.NotBefore, t.NotAfter = from.Now.Add(-skew), from.Now.Add(c.duration)
+	if c.ca == "" {
+		return &t, nil
+	}
+	if from.Issuer == nil {
+		return nil, errNoIssuer
+	}
+	ca := from.Issuer.cert
+	if !from.Now.Before(ca.NotAfter) {
+		return nil, fmt.Errorf("cannot sign with a CA that was valid until %s: rotate the CA",
+			ca.NotAfter.Format(time.RFC3339))
+	}
+	t.NotBefore = slices.MaxFunc([]time.Time{t.NotBefore, ca.NotBefore}, time.Time.Compare)
+	t.NotAfter = slices.MinFunc([]time.Time{t.NotAfter, ca.NotAfter}, time.Time.Compare)
+	return &t, nil
+}
+
+// RenewAt returns the time when another generation must follow the one with these outputs: renewBefore the end of its
+// validity. A certificate that ends together with its CA is only followed at its end, because until there is another CA
+// the next certificate would end at the same time. Errors contain no part of the outputs.
+func (c *Certificate) RenewAt(o Outputs) (time.Time, error) {
+	cert, err := parseCertificate(o, tlsCert)
+	ca, errOfCA := parseCertificate(o, caCert)
+	switch err := cmp.Or(err, errOfCA); {
+	case err != nil:
+		return time.Time{}, err
+	case c.ca != "" && !cert.NotAfter.Before(ca.NotAfter):
+		return cert.NotAfter, nil
+	}
+	return cert.NotAfter.Add(-c.renewBefore), nil
+}
+
+// EndsAt returns the end of the validity of a certificate, or zero if the outputs have none.
+func (c *Certificate) EndsAt(o Outputs) time.Time {
+	cert, err := parseCertificate(o, tlsCert)
+	if err != nil {
+		return time.Time{}
+	}
+	return cert.NotAfter
+}

@@ -1,0 +1,243 @@
+package credential
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+)
+
+// A signed certificate of a chain, and its key.
+type signed struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// sign returns a certificate that an issuer signed, or one that signed itself.
+func sign(t testing.TB, name string, key crypto.Signer, issuer *signed) *signed {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: noon.Add(-time.Hour), NotAfter: noon.Add(time.Hour),
+		IsCA: name != "leaf", BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	if issuer == nil {
+		issuer = &signed{template, key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer.cert, key.Public(), issuer.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &signed{cert, key}
+}
+
+func newKey(t testing.TB, of keyFunc) crypto.Signer {
+	t.Helper()
+	key, err := of(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// text of certificates in PEM.
+func text(certs ...*signed) string {
+	var out bytes.Buffer
+	for _, c := range certs {
+		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw})
+	}
+	return out.String()
+}
+
+func keyText(t testing.TB, kind string, der []byte, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+func pkcs8Text(t testing.TB, key any) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return keyText(t, "PRIVATE KEY", der, err)
+}
+
+// A family of certificates: the leaf is signed by sub, sub by mid, and mid by root.
+type family struct{ root, mid, sub, leaf *signed }
+
+func newFamily(t testing.TB, leafKey keyFunc) family {
+	t.Helper()
+	f := family{root: sign(t, "root", newKey(t, ed25519Key), nil)}
+	f.mid = sign(t, "mid", newKey(t, ecdsaKey(elliptic.P256())), f.root)
+	f.sub = sign(t, "sub", newKey(t, ed25519Key), f.mid)
+	f.leaf = sign(t, "leaf", newKey(t, leafKey), f.sub)
+	return f
+}
+
+// source is a valid source of a keystore.
+func (f family) source(t testing.TB) map[string]string {
+	t.Helper()
+	return map[string]string{"tls.crt": text(f.leaf, f.sub, f.mid), "tls.key": pkcs8Text(t, f.leaf.key), "ca.crt": text(f.root), "other": "ignored"}
+}
+
+// with returns a copy of a source with other keys. An empty text deletes the key.
+func with(in map[string]string, keysAndTexts ...string) map[string]string {
+	out := maps.Clone(in)
+	for pair := range slices.Chunk(keysAndTexts, 2) {
+		out[pair[0]] = pair[1]
+		if pair[1] == "" {
+			delete(out, pair[0])
+		}
+	}
+	return out
+}
+
+func ders(certs ...*signed) [][]byte {
+	var out [][]byte
+	for _, c := range certs {
+		out = append(out, c.cert.Raw)
+	}
+	return out
+}
+
+func TestKeystoreSources(t *testing.T) {
+	f := newFamily(t, ecdsaKey(elliptic.P384()))
+	sec1, err := x509.MarshalECPrivateKey(f.leaf.key.(*ecdsa.PrivateKey))
+	inSEC1 := keyText(t, "EC PRIVATE KEY", sec1, err)
+	byRSA := newFamily(t, rsaKey(2048))
+	pkcs1 := x509.MarshalPKCS1PrivateKey(byRSA.leaf.key.(*rsa.PrivateKey))
+	in, chain := f.source(t), ders(f.leaf, f.sub, f.mid)
+	cases := map[string]struct {
+		reason string
+		in     map[string]string
+		want   [][]byte
+	}{
+		"Sorted":     {"as servers require it", in, chain},
+		"Unsorted":   {"the order of the signatures counts", with(in, "tls.crt", text(f.mid, f.sub, f.leaf, f.mid)), chain},
+		"WithRoot":   {"a root may be a part of the chain", with(in, "tls.crt", text(f.leaf, f.root, f.sub, f.mid)), ders(f.leaf, f.sub, f.mid, f.root)},
+		"Alone":      {"a chain is not required", with(in, "tls.crt", text(f.leaf)), ders(f.leaf)},
+		"SelfSigned": {"it is its own CA", with(in, "tls.crt", text(f.root), "tls.key", pkcs8Text(t, f.root.key)), ders(f.root)},
+		"SEC1":       {"as OpenSSL writes keys", with(in, "tls.key", inSEC1), chain},
+		"Parameters": {"as OpenSSL also writes keys", with(in, "tls.key", "-----BEGIN EC PARAMETERS-----\nBgUrgQQAIg==\n-----END EC PARAMETERS-----\n"+inSEC1), chain},
+		"PKCS1":      {"as older programs write keys", with(byRSA.source(t), "tls.key", keyText(t, "RSA PRIVATE KEY", pkcs1, nil)), ders(byRSA.leaf, byRSA.sub, byRSA.mid)},
+		"Comments":   {"as openssl x509 -text writes it", with(in, "tls.crt", "Certificate:\n"+text(f.leaf)+"\nsub:\n"+text(f.sub, f.mid)+"# end"), chain},
+		"LongestCA":  {"the limit is allowed", with(in, "ca.crt", strings.Repeat("x", 256<<10-1-len(in["ca.crt"]))+"\n"+in["ca.crt"]), chain},
+		"LongestKey": {"the limit is allowed", with(in, "tls.key", strings.Repeat("x", 16<<10-1-len(in["tls.key"]))+"\n"+in["tls.key"]), chain},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, err := newKeystore(ofMap(tc.in), true)
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			sameChain(t, tc.want, k.chain)
+			if public := k.key().(crypto.Signer).Public(); !k.chain[0].PublicKey.(interface{ Equal(crypto.PublicKey) bool }).Equal(public) {
+				t.Errorf("%s: the key of another certificate", tc.reason)
+			}
+			if k.password.Len() != 32 {
+				t.Errorf("a password of %d characters", k.password.Len())
+			}
+		})
+	}
+}
+
+// ofOneName returns certificates of one name, each of which may have signed each other one.
+func ofOneName(t *testing.T, n int) string {
+	t.Helper()
+	var out strings.Builder
+	for range n {
+		key := newKey(t, ecdsaKey(elliptic.P256()))
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "same"}}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		out.WriteString(keyText(t, "CERTIFICATE", der, err))
+	}
+	return out.String()
+}
+
+func TestKeystoreSourceErrors(t *testing.T) {
+	const canary = "aHVudGVyMmNhbmFyeQ=="
+	f, other := newFamily(t, ecdsaKey(elliptic.P256())), newFamily(t, ecdsaKey(elliptic.P256()))
+	in := f.source(t)
+	junk := "-----BEGIN CERTIFICATE-----\n" + canary + "\n-----END CERTIFICATE-----\n"
+	const (
+		broken   = "cannot read tls.crt: a PEM block is incomplete or invalid"
+		noKey    = "cannot read tls.key: the text has no private key"
+		otherKey = "tls.key is not the key of the certificate in tls.crt, or is encrypted with a password: use the key and the " +
+			"certificate of the same generation"
+		noChain = "cannot read tls.crt: the certificates are not one chain: several sign no other one: remove what does not belong to it"
+	)
+	cases := map[string]struct {
+		reason string
+		in     map[string]string
+		want   string
+	}{
+		"Nothing":   {"no map", nil, "the map of secretExpression has no tls.crt"},
+		"NoKey":     {"half of it", with(in, "tls.key", ""), "the map of secretExpression has no tls.key"},
+		"NoCA":      {"a truststore without a certificate is useless", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt"},
+		"Text":      {"no PEM", with(in, "tls.crt", canary), "cannot read tls.crt: the text has no PEM block"},
+		"Part":      {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), broken},
+		"Broken":    {"a broken block would be skipped", with(in, "tls.crt", strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), broken},
+		"Junk":      {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk), "cannot read tls.crt: a certificate cannot be parsed"},
+		"CAJunk":    {"PEM of nothing", with(in, "ca.crt", junk), "ca.crt has a certificate that cannot be parsed"},
+		"CAText":    {"no PEM", with(in, "ca.crt", canary), "cannot read ca.crt: the text has no PEM block"},
+		"CertAsKey": {"mixed up", with(in, "tls.key", in["tls.crt"]), noKey},
+		"TwoKeys":   {"it is unknown which one counts", with(in, "tls.key", in["tls.key"]+in["tls.key"]), "cannot read tls.key: the text has more than one private key"},
+		"KeyJunk":   {"PEM of nothing", with(in, "tls.key", strings.ReplaceAll(junk, "CERTIFICATE", "PRIVATE KEY")), otherKey},
+		"Encrypted": {"its password is not known", with(in, "tls.key", strings.ReplaceAll(junk, "CERTIFICATE", "ENCRYPTED PRIVATE KEY")), otherKey},
+		"OtherKey":  {"two generations are never mixed", with(in, "tls.key", pkcs8Text(t, other.leaf.key)), otherKey},
+		"OtherCert": {"two generations are never mixed", with(in, "tls.crt", text(other.leaf, f.sub, f.mid)), noChain},
+		"Gap":       {"no reader would find the way", with(in, "tls.crt", text(f.leaf, f.mid)), noChain},
+		"Child":     {"the key belongs to the CA, and not to what it signed", with(in, "tls.key", pkcs8Text(t, f.sub.key)), otherKey},
+		"Work":      {"each may have signed each", with(in, "tls.crt", in["tls.crt"]+ofOneName(t, 12)), "cannot read tls.crt: tls.crt has several certificates of one name, or very large keys: leave out what does not belong to the chain"},
+		"Large":     {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
+		"LargeKey":  {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]), "tls.key has more than 16384 bytes"},
+	}
+	kinds := []Kind{NewPKCS12(&v1beta1.PKCS12Generator{Truststore: true}), NewJKS(&v1beta1.JKSGenerator{Truststore: true})}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			for _, k := range kinds {
+				fails(t, k, ofMap(tc.in), tc.want)
+			}
+		})
+	}
+	for _, k := range kinds {
+		from := ofMap(in)
+		from.Random = io.LimitReader(seeded(1), 31)
+		fails(t, k, from, "cannot read randomness: EOF")
+	}
+}
+
+func TestKeystoreDoesNotPrintItsKey(t *testing.T) {
+	f := newFamily(t, ecdsaKey(elliptic.P256()))
+	id, err := newKeystore(ofMap(f.source(t)), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.chain = nil
+	secret := id.key().(*ecdsa.PrivateKey).D.String() //nolint:staticcheck // fmt prints it
+	for _, verb := range []string{"%v", "%+v", "%#v"} {
+		if strings.Contains(fmt.Sprintf(verb, id), secret) {
+			t.Errorf("%s prints the key", verb)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package credential
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+
+	"golang.org/x/crypto/blowfish" //nolint:staticcheck // bcrypt is built on it
+	"golang.org/x/crypto/ssh"
+)
+
+// A rehearsal shows what a Composition generates at a moment, and shows the same each time. Go takes the randomness of
+// keys, serial numbers, signatures and hashes from the system, whatever source it is given. So a rehearsal derives them
+// from its source in this file. They are not secret: the source is derived from the files.
+
+// Seeded is the source of a rehearsal. Only a command that composes nothing uses it.
+type Seeded struct{ io.Reader }
+
+// seeded returns the source of a rehearsal, or nil outside of one.
+func (f From) seeded() io.Reader {
+	if s, ok := f.Random.(Seeded); ok {
+		return s
+	}
+	return nil
+}
+
+// seededECDSA draws private keys until one is in the range of the curve.
+func seededECDSA(source io.Reader, curve elliptic.Curve) (crypto.Signer, error) {
+	scalar := make([]byte, (curve.Params().BitSize+7)/8)
+	for {
+		if _, err := io.ReadFull(source, scalar); err != nil {
+			return nil, fmt.Errorf("cannot read randomness: %w", err)
+		}
+		scalar[0] &= byte(1<<((curve.Params().BitSize-1)%8+1) - 1)
+		if key, err := ecdsa.ParseRawPrivateKey(curve, scalar); err == nil {
+			return key, nil
+		}
+	}
+}
+
+// rsaExponent is the public exponent of all keys.
+const rsaExponent = 65537
+
+// seededRSA looks for two primes of half the size whose product has the whole size.
+func seededRSA(source io.Reader, bits int) (crypto.Signer, error) {
+	p, err := seededPrime(source, bits/2)
+	if err != nil {
+		return nil, err
+	}
+	q, err := seededPrime(source, bits/2)
+	if err != nil {
+		return nil, err
+	}
+	one, e := big.NewInt(1), big.NewInt(rsaExponent)
+	totient := new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one))
+	key := &rsa.PrivateKey{
+		PublicKey: rsa.PublicKey{N: new(big.Int).Mul(p, q), E: rsaExponent},
+		D:         new(big.Int).ModInverse(e, totient), Primes: []*big.Int{p, q},
+	}
+	key.Precompute()
+	if err := key.Validate(); err != nil {
+		return nil, fmt.Errorf("cannot derive a key: %w", err)
+	}
+	return key, nil
+}
+
+// seededPrime returns the next prime after a random number, whose two highest bits are set.
+func seededPrime(source io.Reader, bits int) (*big.Int, error) {
+	b := make([]byte, bits/8)
+	if _, err := io.ReadFull(source, b); err != nil {
+		return nil, fmt.Errorf("cannot read randomness: %w", err)
+	}
+	b[0] |= 0b1100_0000
+	b[len(b)-1] |= 1
+	p, e := new(big.Int).SetBytes(b), big.NewInt(rsaExponent)
+	for one, two := big.NewInt(1), big.NewInt(2); ; p.Add(p, two) {
+		coprime := new(big.Int).GCD(nil, nil, e, new(big.Int).Sub(p, one)).Cmp(one) == 0
+		if coprime && p.ProbablyPrime(20) {
+			return p, nil
+		}
+	}
+}
+
+// seededBcrypt hashes a password as golang.org/x/crypto/bcrypt does, with a salt from the source.
+func seededBcrypt(source io.Reader, password []byte, cost int) ([]byte, error) {
+	salt := make([]byte, 16)
+	if _, err := io.ReadFull(source, salt); err != nil {
+		return nil, fmt.Errorf("cannot read randomness: %w", err)
+	}
+	key := append(bytes.Clone(password), 0)
+	c, err := blowfish.NewSaltedCipher(key, salt)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use a password: %w", err)
+	}
+	for range 1 << cost {
+		blowfish.ExpandKey(key, c)
+		blowfish.ExpandKey(salt, c)
+	}
+	hash := []byte("OrpheanBeholderScryDoubt")
+	for i := 0; i < len(hash); i += blowfish.BlockSize {
+		for range 64 {
+			c.Encrypt(hash[i:i+blowfish.BlockSize], hash[i:i+blowfish.BlockSize])
+		}
+	}
+	const letters = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	encode := base64.NewEncoding(letters).WithPadding(base64.NoPadding).EncodeToString
+	return fmt.Appendf(nil, "$2a$%02d$%s%s", cost, encode(salt), encode(hash[:len(hash)-1])), nil
+}
+
+// errOpenSSH is never expected: the block was just encoded.
+var errOpenSSH = errors.New("cannot read the format of OpenSSH")
+
+// seededOpenSSH replaces the two random check numbers of a private key that is not encrypted.
+func seededOpenSSH(source io.Reader, b *pem.Block) error {
+	const magic = "openssh-key-v1\x00"
+	var file struct {
+		CipherName, KdfName, KdfOpts string
+		NumKeys                      uint32
+		PubKey, PrivKeyBlock         []byte
+	}
+	rest, ok := bytes.CutPrefix(b.Bytes, []byte(magic))
+	if err := ssh.Unmarshal(rest, &file); !ok || err != nil || len(file.PrivKeyBlock) < 8 {
+		return errOpenSSH
+	}
+	if _, err := io.ReadFull(source, file.PrivKeyBlock[:4]); err != nil {
+		return fmt.Errorf("cannot read randomness: %w", err)
+	}
+	copy(file.PrivKeyBlock[4:8], file.PrivKeyBlock[:4])
+	b.Bytes = append([]byte(magic), ssh.Marshal(file)...)
+	return nil
+}

@@ -1,0 +1,175 @@
+package credential
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"slices"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/ssh"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+)
+
+func haveKeys(t *testing.T, o Outputs, want []string) {
+	t.Helper()
+	for _, key := range want {
+		if o[key].Len() == 0 {
+			t.Errorf("output %s is empty", key)
+		}
+	}
+	if len(o) != len(want) {
+		t.Errorf("%d outputs, of %d keys", len(o), len(want))
+	}
+}
+
+func sshKey(t testing.TB, in *v1beta1.SSHKeyGenerator) *SSHKey {
+	t.Helper()
+	k, faults := CompileSSHKey(field.NewPath("sshKey"), in)
+	if len(faults) > 0 {
+		t.Fatal(faults.ToAggregate())
+	}
+	return k
+}
+
+func TestCompileSSHKeyDiagnostics(t *testing.T) {
+	const (
+		sizes = "must be 2048, 3072 or 4096 for type rsa, and 256, 384 or 521 for type ecdsa"
+		line  = "sshKey.comment: has a line break or another invisible character: write one line of text"
+	)
+	cases := map[string]struct {
+		reason string
+		in     v1beta1.SSHKeyGenerator
+		want   []string
+	}{
+		"Empty":       {reason: "each field has a default"},
+		"Bits":        {reason: "one of the sizes", in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](521)}},
+		"Comment":     {reason: "a comment may have spaces", in: v1beta1.SSHKeyGenerator{Comment: "deploy key of é"}},
+		"BitsOfRSA":   {reason: "the size of another type", in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](521)}, want: []string{"sshKey.bits: is 521: " + sizes}},
+		"BitsOfECDSA": {reason: "the size of another type", in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](2048)}, want: []string{"sshKey.bits: is 2048: " + sizes}},
+		"NoBits":      {reason: "a size that is set is never the default", in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](0)}, want: []string{"sshKey.bits: is 0: " + sizes}},
+		"Lines":       {reason: "another line of authorized_keys would be another key", in: v1beta1.SSHKeyGenerator{Comment: "me\nssh-ed25519 AAAA mallory"}, want: []string{line}},
+		"Direction":   {reason: "the direction of reading hides a part", in: v1beta1.SSHKeyGenerator{Comment: "a\u202eb"}, want: []string{line}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, faults := CompileSSHKey(field.NewPath("sshKey"), &tc.in)
+			if diff := cmp.Diff(tc.want, diagnosticTexts(faults)); diff != "" {
+				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
+			}
+			if (k == nil) != (len(tc.want) > 0) {
+				t.Errorf("%s\na key %v with faults %v", tc.reason, k, faults)
+			}
+		})
+	}
+}
+
+// sshKinds are all types and sizes.
+var sshKinds = map[string]struct {
+	in   v1beta1.SSHKeyGenerator
+	bits int
+	kind string // as a public key says
+}{
+	"Default":  {bits: 256, kind: "ssh-ed25519"},
+	"ED25519":  {in: v1beta1.SSHKeyGenerator{Type: "ed25519", Comment: "me@home"}, bits: 256, kind: "ssh-ed25519"},
+	"RSA":      {in: v1beta1.SSHKeyGenerator{Type: "rsa"}, bits: 3072, kind: "ssh-rsa"},
+	"RSA2048":  {in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](2048), Comment: "two words"}, bits: 2048, kind: "ssh-rsa"},
+	"RSA3072":  {in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](3072)}, bits: 3072, kind: "ssh-rsa"},
+	"RSA4096":  {in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](4096)}, bits: 4096, kind: "ssh-rsa"},
+	"ECDSA":    {in: v1beta1.SSHKeyGenerator{Type: "ecdsa"}, bits: 256, kind: "ecdsa-sha2-nistp256"},
+	"ECDSA256": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](256)}, bits: 256, kind: "ecdsa-sha2-nistp256"},
+	"ECDSA384": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](384), Comment: "ключ"}, bits: 384, kind: "ecdsa-sha2-nistp384"},
+	"ECDSA521": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](521)}, bits: 521, kind: "ecdsa-sha2-nistp521"},
+}
+
+func bitsOfPublic(t *testing.T, key crypto.PublicKey) int {
+	t.Helper()
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen()
+	case *ecdsa.PublicKey:
+		return k.Curve.Params().BitSize
+	case ed25519.PublicKey:
+		return 8 * len(k)
+	}
+	t.Fatalf("a key of type %T", key)
+	return 0
+}
+
+func TestSSHKeyParsesBack(t *testing.T) {
+	for name, tc := range sshKinds {
+		t.Run(name, func(t *testing.T) {
+			k := sshKey(t, &tc.in)
+			o, err := k.Make(From{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			haveKeys(t, o, k.Keys())
+			raw, err := ssh.ParseRawPrivateKey(o[privateKey].Reveal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := bitsOfPublic(t, raw.(crypto.Signer).Public()); got != tc.bits {
+				t.Errorf("%d bits, not %d", got, tc.bits)
+			}
+			public, comment, options, rest, err := ssh.ParseAuthorizedKey(o[publicKey].Reveal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if public.Type() != tc.kind || comment != tc.in.Comment || len(options) > 0 || len(rest) > 0 {
+				t.Errorf("public key of type %s, comment %q, options %q and more %q", public.Type(), comment, options, rest)
+			}
+			if strings.TrimSpace(string(o[publicKey].Reveal())) != string(o[publicKey].Reveal()) {
+				t.Error("the public key has blanks around it")
+			}
+			signer, err := ssh.NewSignerFromKey(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			signature, err := signer.Sign(rand.Reader, []byte("hello"))
+			if err != nil || public.Verify([]byte("hello"), signature) != nil {
+				t.Errorf("what the private key signed the public key does not know: %v", err)
+			}
+		})
+	}
+}
+
+// The randomness is that of the process, and nothing else: under a seed all is the
+// same again.
+func TestSSHKeyRandomness(t *testing.T) {
+	for name, in := range map[string]v1beta1.SSHKeyGenerator{
+		"ED25519": {}, "ECDSA": {Type: "ecdsa"}, "RSA": {Type: "rsa", Bits: ptr.To[uint64](2048)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := sshKey(t, &in)
+			made := func() []byte {
+				o, err := k.Make(From{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return slices.Concat(o[privateKey].Reveal(), o[publicKey].Reveal())
+			}
+			if bytes.Equal(made(), made()) {
+				t.Error("two keys are one")
+			}
+			cryptotest.SetGlobalRandom(t, 1)
+			first, second := made(), made()
+			cryptotest.SetGlobalRandom(t, 1)
+			if !bytes.Equal(first, made()) {
+				t.Error("the same randomness gave another key")
+			}
+			if bytes.Equal(first, second) {
+				t.Error("two keys of one seed are one")
+			}
+		})
+	}
+}
