@@ -243,7 +243,7 @@ type lives struct {
 	*History
 	exported, generations map[string][]Version
 
-	// recorded are the versions of all exports that recorded generations, also of those without a known form.
+	// recorded are the versions of all exports that recorded generations, including exports that are not judged.
 	recorded []Version
 
 	// values are the UIDs of generations.

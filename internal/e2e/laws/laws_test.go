@@ -67,7 +67,7 @@ func TestLaws(t *testing.T) {
 			},
 		},
 		"FlaggedByAnExport": {
-			reason: "the time is only in the record of an export that has no shape",
+			reason: "the time is only in the record of an export that is not judged",
 			changes: chapter{
 				"09 flagged": func(s *story) {
 					s.write(8, Version{Name: "xr-setter", Export: "setter", known: map[string]lifeStage{

@@ -300,13 +300,13 @@ func (p *provider) createUser(ctx context.Context, o *unstructured.Unstructured,
 	}
 }
 
-// abandoned reports whether an object is a generation that is marked as abandoned.
+// abandoned reports whether an object is a generation whose stage is abandoned.
 func abandoned(o *unstructured.Unstructured) bool {
 	var state struct {
-		State struct{ Abandoned bool }
+		State struct{ Stage string }
 	}
 
 	text := o.GetAnnotations()[generationState]
 
-	return text != "" && json.NewDecoder(strings.NewReader(text)).Decode(&state) == nil && state.State.Abandoned
+	return text != "" && json.NewDecoder(strings.NewReader(text)).Decode(&state) == nil && state.State.Stage == "abandoned"
 }
