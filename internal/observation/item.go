@@ -15,7 +15,7 @@ type Item struct {
 }
 
 // Item returns the scope with the variables of an item, which may be nil.
-func (s Scope) Item(i *Item) Scope {
+func (s *Scope) Item(i *Item) *Scope {
 	s.item = i
 	return s
 }

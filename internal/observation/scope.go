@@ -21,28 +21,28 @@ type Scope struct {
 	item        *Item       // may be nil
 }
 
-var _ cel.Activation = Scope{}
+var _ cel.Activation = &Scope{}
 
 // Scope returns the variables whose resource, self and secret come from the composed resource from, or from the
 // composite if from is empty.
-func (o *Observation) Scope(from string, variables ref.Val) Scope {
-	return Scope{observation: o, from: from, variables: variables}
+func (o *Observation) Scope(from string, variables ref.Val) *Scope {
+	return &Scope{observation: o, from: from, variables: variables}
 }
 
 // AuthorScope returns the variables of the expressions of a composite author.
-func (o *Observation) AuthorScope(t *Author) Scope { return Scope{observation: o, author: t} }
+func (o *Observation) AuthorScope(t *Author) *Scope { return &Scope{observation: o, author: t} }
 
 // GenerationScope returns the variables of the expressions of a generation.
-func (o *Observation) GenerationScope(m *Generation, variables ref.Val) Scope {
-	return Scope{observation: o, variables: variables, generation: m}
+func (o *Observation) GenerationScope(m *Generation, variables ref.Val) *Scope {
+	return &Scope{observation: o, variables: variables, generation: m}
 }
 
 // Parent is nil: there are no other variables.
-func (s Scope) Parent() cel.Activation { return nil }
+func (s *Scope) Parent() cel.Activation { return nil }
 
 // ResolveName returns the variable with that name. A variable that does not exist yet is an error value that wraps
 // *expression.Waiting.
-func (s Scope) ResolveName(name string) (any, bool) {
+func (s *Scope) ResolveName(name string) (any, bool) {
 	o := s.observation
 	if s.author != nil {
 		return s.author.resolve(o, name)
@@ -84,7 +84,7 @@ func (s Scope) ResolveName(name string) (any, bool) {
 }
 
 // ofFrom returns a value of the resource of the scope.
-func (s Scope) ofFrom(value func(Resource) ref.Val) ref.Val {
+func (s *Scope) ofFrom(value func(Resource) ref.Val) ref.Val {
 	if s.from == "" {
 		return value(s.observation.Composite)
 	}

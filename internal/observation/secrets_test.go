@@ -20,7 +20,7 @@ import (
 var inExpression = regexp.MustCompile(`: here(:\d+)*:`)
 
 // seen returns the result of an expression, without the position of a failure.
-func seen(t *testing.T, text string, scope observation.Scope) string {
+func seen(t *testing.T, text string, scope *observation.Scope) string {
 	t.Helper()
 	x, wrong := env.Compile(expression.Source{Text: text, Path: "here"})
 	if len(wrong) > 0 {
@@ -243,7 +243,7 @@ func TestMethodsHideSecrets(t *testing.T) {
 // A read of connection details that cannot be used fails, also if it asks first whether they exist.
 func TestWithheldIsNotFound(t *testing.T) {
 	o := authorsView(t)
-	for name, scope := range map[string]observation.Scope{
+	for name, scope := range map[string]*observation.Scope{
 		"export": o.Scope("", nil), "author": o.AuthorScope(&observation.Author{Secrets: []string{"queue"}}),
 	} {
 		v, _ := scope.ResolveName(expression.Secrets)

@@ -117,10 +117,10 @@ func (w *Authored) Keeps(composed string) bool {
 
 // Read what a composite author asks for. Without fromComposite it is nothing.
 func (t *Authors) Read(composite wire.Struct) *Authored {
-	w := &Authored{Unclear: map[object.Kind]bool{}, described: map[describedKey]string{}}
 	if t == nil {
-		return w
+		return &Authored{}
 	}
+	w := &Authored{Unclear: map[object.Kind]bool{}, described: map[describedKey]string{}}
 	path := field.NewPath(t.At.String())
 	at, ok := environment.Get(composite, t.At)
 	switch {

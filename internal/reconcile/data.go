@@ -48,6 +48,7 @@ func (x exporter) collect(e plan.Export) *collect.Collection {
 		}
 		x.collectFrom(c, d, e.From)
 	}
+	scope := x.session.scope(e.From)
 	for _, d := range e.Data {
 		if c.Ended() {
 			return c
@@ -62,7 +63,7 @@ func (x exporter) collect(e plan.Export) *collect.Collection {
 			c.Map(in, keysOf(d, m), ok, err)
 			continue
 		}
-		b, ok, err := valueOf(x.session, d.Value, x.session.scope(e.From), d.Value.Text)
+		b, ok, err := valueOf(x.session, d.Value, scope, d.Value.Text)
 		if err == nil && !x.session.quota.spend(1, len(d.Key)+b.Len()) {
 			err = tooMuchOf(d)
 		}

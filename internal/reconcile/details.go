@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/expression"
@@ -35,7 +36,7 @@ type detailsOwner struct {
 func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *plan.Authored) detailsRead {
 	o := req.Observation
 	out := detailsRead{observation: &o, seen: seen}
-	out.seen.generations = make(map[string]identified, len(seen.generations))
+	out.seen.generations = maps.Clone(seen.generations)
 	used := authorsDetails(p.Authors, wanted)
 	o.Resources = make(map[string]observation.Resource, len(seen.resources))
 	for _, name := range plan.SortedKeys(seen.resources) {
@@ -78,19 +79,18 @@ func (out *detailsRead) requireDesired(p *plan.Plan, req *request, used map[stri
 
 // authorsDetails returns the inputs whose details the exports of the composite author use and are
 // allowed to use. There are no such exports if composite authors must not request any.
-func authorsDetails(a *plan.Authors, wanted *plan.Authored) map[string]bool {
-	out := map[string]bool{}
+func authorsDetails(a *plan.Authors, wanted *plan.Authored) (out map[string]bool) {
 	for _, e := range wanted.Exports {
 		for _, d := range e.Data {
 			for _, r := range d.Value.References() {
 				switch name := plan.StepName(r, 0); {
 				case r.Variable == expression.Secret:
-					out[a.Sees.Secret] = true
+					out = with(out, a.Sees.Secret, true)
 				case r.Variable == expression.Secrets && name != plan.Anything:
-					out[name] = true
+					out = with(out, name, true)
 				case r.Variable == expression.Secrets:
 					for _, n := range a.Sees.Secrets {
-						out[n] = true
+						out = with(out, n, true)
 					}
 				}
 			}
@@ -125,7 +125,7 @@ func (out *detailsRead) read(req *request, d detailsOwner, used bool) observatio
 		res.Details, res.Withheld = d.in(a.objects[0])
 		secret := required.String()
 		if res.Withheld == nil && (req.changed[secret] || d.differ(res.Details)) {
-			req.changed[secret], res.Withheld = true, oneVersion(secret)
+			req.changed, res.Withheld = with(req.changed, secret, true), oneVersion(secret)
 		}
 	case len(d.Details) > 0:
 		what := fmt.Sprintf("%s (connection details of %s %q)", required, d.what, d.name)

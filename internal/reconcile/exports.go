@@ -56,18 +56,17 @@ func (x exporter) export(e plan.Export, at placement) Object {
 	if out.Desired != nil { // it is kept
 		out.Desired = x.made.again(at, out.Desired, x.session.inputs.req.Now)
 	}
+	if at.stays == "" {
+		return out
+	}
 	stays := fmt.Sprintf("keeps the name %s, because %s", at, at.stays)
-	switch {
-	case at.stays == "":
-	case out.State == Available:
-		if out.Message != "" {
-			stays = out.Message + "; it " + stays
-		} else {
-			stays = fmt.Sprintf("%s %s", e, stays)
-		}
+	if out.Message != "" {
+		stays = out.Message + "; it " + stays
+	} else {
+		stays = fmt.Sprintf("%s %s", e, stays)
+	}
+	if out.Message = stays; out.State == Available {
 		out.Outcome = Outcome{State: Held, Message: stays, Warn: true, Ready: true}
-	default:
-		out.Message += "; it " + stays
 	}
 	return out
 }
@@ -83,14 +82,6 @@ func (x exporter) decide(e plan.Export, at placement) Object {
 	if at.slot.Data = why.data(); at.slot.Decide().Writes() {
 		o, left, why = x.make(e, at)
 		at.slot.Data = why.data()
-	}
-	if conflict := ofAnother(e, at, o); conflict != "" {
-		at.slot.Claimed, at.conflict, at.see = []string{conflict}, conflict, see(at.observed)
-		at.unlisted = at.slot.Shown == nil
-	}
-	if conflict := ofAnother(e, at, o); conflict != "" {
-		at.slot.Claimed, at.conflict, at.see = []string{conflict}, conflict, see(at.observed)
-		at.unlisted = at.slot.Shown == nil
 	}
 	if conflict := ofAnother(e, at, o); conflict != "" {
 		at.slot.Claimed, at.conflict, at.see = []string{conflict}, conflict, see(at.observed)
@@ -268,19 +259,23 @@ func refuse(e plan.Export, at placement, o *object.Object) []string {
 	if !at.observed.Exists() {
 		return failed
 	}
-	anew := fmt.Sprintf("delete %s %s so that it is created again", e.Kind, at)
 	if have := object.TypeOf(at.observed); have != o.Type { // both are empty for a ConfigMap
 		failed = append(failed, fmt.Sprintf("%s: is %q, but the Secret was created as %q, which is fixed: %s",
-			e.At("type"), o.Type, have, anew))
+			e.At("type"), o.Type, have, anew(e, at)))
 	}
 	switch {
 	case !object.IsImmutable(at.observed):
 	case object.Changed(at.observed, o):
 		failed = append(failed, fmt.Sprintf("%s: its data changed, but the %s is immutable: %s",
-			e.At("immutable"), e.Kind, anew))
+			e.At("immutable"), e.Kind, anew(e, at)))
 	case o.Immutable == nil || !*o.Immutable:
 		failed = append(failed, fmt.Sprintf("%s: is not true, but the %s was created as immutable, which is fixed: %s",
-			e.At("immutable"), e.Kind, anew))
+			e.At("immutable"), e.Kind, anew(e, at)))
 	}
 	return failed
+}
+
+// anew says how an object can get what is fixed on creation.
+func anew(e plan.Export, at placement) string {
+	return fmt.Sprintf("delete %s %s so that it is created again", e.Kind, at)
 }

@@ -30,7 +30,7 @@ type concreteExports struct {
 // expand makes an export for each item of each list, in the order of the input and of the keys. If a list, or
 // a key in it, is not known, each observed object that may still have an item is kept.
 func expand(s *session, p *plan.Plan, req *request) concreteExports {
-	out := concreteExports{unsure: map[string]bool{}, unknown: map[object.Kind][]string{}}
+	var out concreteExports
 	left := limits.AllItems
 	for _, e := range p.Exports {
 		if e.ForEach == nil {
@@ -51,7 +51,7 @@ func expand(s *session, p *plan.Plan, req *request) concreteExports {
 			out.list = append(out.list, of)
 		}
 		if !why.empty() {
-			out.unknown[e.Kind] = append(out.unknown[e.Kind], e.Path.String())
+			out.unknown = with(out.unknown, e.Kind, append(out.unknown[e.Kind], e.Path.String()))
 			out.keep(s, e, req, names, &why)
 		}
 	}
@@ -68,7 +68,7 @@ func (c *concreteExports) keep(s *session, e plan.Export, req *request, items ma
 		if !ok || items[name] || earlier || object.Held(s.observed.Resources[name].Object) == nil {
 			continue
 		}
-		kept, c.unsure[name] = append(kept, name), true
+		kept, c.unsure = append(kept, name), with(c.unsure, name, true)
 		c.list = append(c.list, e.For(&observation.Item{Key: key}))
 	}
 	if len(kept) > 0 { // one message for all

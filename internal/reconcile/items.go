@@ -20,10 +20,10 @@ type itemGenerators struct {
 // expandGenerators makes a generator for each item of each list, in the order of the input and of the keys. If a list,
 // or a key in it, is not known, nothing changes for the items that have generations and are not known.
 func expandGenerators(s *session, p *plan.Plan, seen composedResources) itemGenerators {
-	out := itemGenerators{plan: p, unknown: map[string]string{}}
 	if len(p.Lists) == 0 {
-		return out
+		return itemGenerators{plan: p}
 	}
+	out := itemGenerators{unknown: map[string]string{}}
 	var all []plan.Generator
 	left := limits.AllItems
 	for i := range p.Generators {

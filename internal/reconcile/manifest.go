@@ -64,7 +64,7 @@ func (s *session) generationVariable(m *plan.Generator, number int) wire.Struct 
 }
 
 // generationScope returns the variables of the expressions of a generation.
-func (s *session) generationScope(m *observation.Generation) observation.Scope {
+func (s *session) generationScope(m *observation.Generation) *observation.Scope {
 	return s.observed.GenerationScope(m, s.variables.Val).Item(s.item)
 }
 

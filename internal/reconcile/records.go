@@ -162,15 +162,14 @@ func (v *exportView) alias(k *generation) {
 }
 
 // recordOf returns the record that an export stores together with data of the generations in use.
-func (g *generations) recordOf(e plan.Export, composed string, data credential.Outputs, now time.Time) map[string]generatorRecord {
-	out := map[string]generatorRecord{}
+func (g *generations) recordOf(e plan.Export, composed string, data credential.Outputs, now time.Time) (out map[string]generatorRecord) {
 	for _, name := range slices.Concat(e.Generators, e.Candidates) {
 		c, ok := g.credentials[name]
 		if _, written := out[name]; written || !ok {
 			continue
 		}
 		if r := c.recordOf(e, composed, data, now); r.Holds+r.Candidate != "" || len(r.Known) > 0 {
-			out[name] = r
+			out = with(out, name, r)
 		}
 	}
 	return out

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -65,7 +64,7 @@ func (r Requirement) Key() string {
 	if r.Name == "" {
 		match = "labels=" + r.labels()
 	}
-	return fmt.Sprintf("%s%s/%s/%s/%s", RequirementPrefix, r.APIVersion, r.Kind, r.Namespace, match)
+	return RequirementPrefix + r.APIVersion + "/" + r.Kind + "/" + r.Namespace + "/" + match
 }
 
 // String describes the required object in messages.
@@ -142,7 +141,7 @@ type request struct {
 // newRequest returns a request without the resources that other steps only keep as they are observed, because they
 // may take them over.
 func newRequest(in *Request) *request {
-	out := &request{Request: in, answers: map[string]*answer{}, changed: changedWhileRead(in.Found)}
+	out := &request{Request: in, changed: changedWhileRead(in.Found)}
 	if len(in.Possible) == 0 {
 		return out
 	}
@@ -163,7 +162,7 @@ func (r *request) answer(req Requirement) *answer {
 	if a == nil {
 		found, read := r.Found[key]
 		a = &answer{objects: req.find(found), read: read}
-		r.answers[key] = a
+		r.answers = with(r.answers, key, a)
 	}
 	return a
 }
@@ -177,8 +176,8 @@ func (s *Stale) Error() string { return s.Message }
 
 // changedWhileRead returns the Secrets that Crossplane read for two requirements, for example by name and by labels,
 // and whose data changed in between. One export could combine two credentials of such a Secret.
-func changedWhileRead(found map[string][]wire.Struct) map[string]bool {
-	secrets, changed := map[string]wire.Struct{}, map[string]bool{}
+func changedWhileRead(found map[string][]wire.Struct) (changed map[string]bool) {
+	secrets := map[string]wire.Struct{}
 	for key, objects := range found {
 		if !strings.HasPrefix(key, RequirementPrefix+"v1/"+string(object.Secret)+"/") {
 			continue
@@ -186,7 +185,7 @@ func changedWhileRead(found map[string][]wire.Struct) map[string]bool {
 		for _, o := range objects {
 			secret := secretNamed(o)
 			if other, ok := secrets[secret]; ok && !sameData(o, other) {
-				changed[secret] = true
+				changed = with(changed, secret, true)
 			}
 			secrets[secret] = o
 		}

@@ -81,23 +81,28 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 	all := req.Observation.Resources
 	out := composedResources{resources: all}
 	known := map[string]identified{}
+	isMixed := len(p.Generators)+len(p.Lists) > 0
 	for name, res := range all {
-		if plan.MetadataOf(res.Object).At("annotations", rotation.AnnotationRecord).Exists() && !plan.IsAuthors(name) {
+		annotations := plan.MetadataOf(res.Object).Get("annotations").Struct()
+		author, recorded := plan.IsAuthors(name), annotations.Get(rotation.AnnotationRecord).Exists()
+		if recorded && !author {
 			out.readKnown(res.Object, known)
 		}
+		isMixed = isMixed || author || recorded || strings.HasPrefix(name, plan.GenerationPrefix) ||
+			annotations.Get(rotation.AnnotationState).Exists()
 	}
-	none := len(p.Generators)+len(p.Lists)+len(out.recorded) == 0
+	if !isMixed {
+		return out
+	}
 	for name, res := range all {
-		switch {
-		case plan.IsAuthors(name) && known[idOf(res.Object)].generator == "":
+		if plan.IsAuthors(name) && known[idOf(res.Object)].generator == "" {
 			out.authors = with(out.authors, name, res)
-		case none && !strings.HasPrefix(name, plan.GenerationPrefix) && stateText(res.Object) == "":
-		default:
-			_, earlier := req.Desired[name]
-			if id, ok := xr.identify(p, known, name, res.Object, earlier); ok {
-				id.Resource = res
-				out.generations = with(out.generations, name, id)
-			}
+			continue
+		}
+		_, earlier := req.Desired[name]
+		if id, ok := xr.identify(p, known, name, res.Object, earlier); ok {
+			id.Resource = res
+			out.generations = with(out.generations, name, id)
 		}
 	}
 	rest := len(all) - len(out.authors) - len(out.generations)
@@ -115,9 +120,9 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 }
 
 // with adds an entry to a map that may be nil.
-func with[V any](m map[string]V, name string, v V) map[string]V {
+func with[K comparable, V any](m map[K]V, name K, v V) map[K]V {
 	if m == nil {
-		m = map[string]V{}
+		m = map[K]V{}
 	}
 	m[name] = v
 	return m

@@ -59,7 +59,7 @@ func (s *session) next(missing map[string]string, see func(*observation.Observat
 }
 
 // scope returns the variables of expressions whose resource is the composed resource from, or the composite.
-func (s *session) scope(from string) observation.Scope {
+func (s *session) scope(from string) *observation.Scope {
 	if s.author != nil {
 		return s.observed.AuthorScope(s.author)
 	}
@@ -73,7 +73,7 @@ func (s *session) name(x *expression.Expression, from string) (string, error) {
 }
 
 // valueOf evaluates an expression and converts its value. It is not ok for optional.none().
-func valueOf[T any](s *session, x *expression.Expression, in observation.Scope,
+func valueOf[T any](s *session, x *expression.Expression, in *observation.Scope,
 	convert func(ref.Val, *budget.Budget) (T, bool, error),
 ) (out T, ok bool, err error) {
 	v, err := s.evaluate(x, in)
@@ -85,12 +85,12 @@ func valueOf[T any](s *session, x *expression.Expression, in observation.Scope,
 }
 
 // json returns the value of an expression as JSON, or nil for optional.none().
-func (s *session) json(x *expression.Expression, in observation.Scope) (*structpb.Value, error) {
+func (s *session) json(x *expression.Expression, in *observation.Scope) (*structpb.Value, error) {
 	v, _, err := valueOf(s, x, in, x.JSON)
 	return v, err
 }
 
-func (s *session) evaluate(x *expression.Expression, in observation.Scope) (ref.Val, error) {
+func (s *session) evaluate(x *expression.Expression, in *observation.Scope) (ref.Val, error) {
 	v, err := x.Evaluate(s.budget.Context(), in, s.budget)
 	return v, s.explain(err, x)
 }

@@ -154,8 +154,7 @@ func quotedAll(names []string) []string {
 // deleted before, and all of a kind while the name of an export is unknown.
 func (b *placer) keepPossible(out *placements, exports concreteExports, shown []lifecycle.Object) {
 	taken, kept := out.names(), map[object.Kind][]string{}
-	unknown := exports.unknown
-	wants := out.wants(unknown)
+	wants, unknown := out.wants(exports.unknown)
 	for i := range shown {
 		o := &shown[i]
 		kind, by := secretOrConfigMap(o.Kind), wants[o.Place]
@@ -196,18 +195,20 @@ func (at *placement) untilDeleted(composed string) {
 	}
 }
 
-// wants returns the exports that want another place than that of their object, by this place. To unknown, it adds the
-// paths of exports whose place is unknown.
-func (p *placements) wants(unknown map[object.Kind][]string) map[lifecycle.Place]*placement {
-	out := map[lifecycle.Place]*placement{}
+// wants returns the exports that want the place of another object, by this place. To unknown, it adds the paths of
+// exports whose place is unknown.
+func (p *placements) wants(
+	unknown map[object.Kind][]string,
+) (out map[lifecycle.Place]*placement, all map[object.Kind][]string) {
+	all = unknown
 	for i, e := range p.exports {
 		switch at := &p.at[i]; {
 		case at.slot.Want != lifecycle.Yes:
 		case at.slot.Place.Name == "" && at.lookUp == nil:
-			unknown[e.Kind] = append(unknown[e.Kind], e.Path.String())
-		case at.slot.Shown != nil && out[at.slot.Place] == nil:
-			out[at.slot.Place] = at
+			all = with(all, e.Kind, append(all[e.Kind], e.Path.String()))
+		case at.slot.Moved() && out[at.slot.Place] == nil:
+			out = with(out, at.slot.Place, at)
 		}
 	}
-	return out
+	return out, all
 }

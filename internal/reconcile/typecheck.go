@@ -142,12 +142,11 @@ func (r *reply) warn(state State, text string) {
 
 // lackingStatus returns the paths of the status fields that are written and that the observed composite does not have
 // yet: those that do not exist in its schema are never observed.
-func (s *session) lackingStatus(p *plan.Plan, written []Status) map[string]bool {
-	out := map[string]bool{}
+func (s *session) lackingStatus(p *plan.Plan, written []Status) (out map[string]bool) {
 	for i, f := range p.Status {
 		observed, _ := lookUp(s.object.Get("status").Struct(), f.Segments)
 		if written[i].Value != nil && !observed.Exists() {
-			out[f.At.Child("fieldPath").String()] = true
+			out = with(out, f.At.Child("fieldPath").String(), true)
 		}
 	}
 	return out

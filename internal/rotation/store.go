@@ -72,7 +72,10 @@ func (s *State) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &in) != nil {
 		in = storedState{}
 	}
-	grace, _ := time.ParseDuration(in.GracePeriod) // 0 on an error
+	grace := time.Duration(0)
+	if in.GracePeriod != "" { // an error takes time
+		grace, _ = time.ParseDuration(in.GracePeriod) // 0 on an error
+	}
 	*s = State{
 		Stage: Stage(max(0, slices.Index(stages, in.Stage))), Since: ParseTime(in.Since),
 		Origin:  Origin{Kind: in.Kind, Spec: in.SpecHash, Keepers: in.KeepersHash, Source: in.SourceHash},
@@ -91,6 +94,9 @@ func FormatTime(t time.Time) string {
 
 // ParseTime returns a stored time, or zero.
 func ParseTime(s string) time.Time {
+	if s == "" { // an error takes time
+		return time.Time{}
+	}
 	t, _ := time.Parse(time.RFC3339Nano, s) // zero on an error
 	return t.UTC()
 }
