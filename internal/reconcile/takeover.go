@@ -27,9 +27,13 @@ type takenOver struct {
 	kept []string // then, the keys that only the object has
 }
 
-// readTakenOver reads it from the object of an export and its composition resource name.
+// readTakenOver reads it from the object of an export and its composition resource name. The object of an export is its
+// own, although its annotation was edited, if it has a record of generations, or the name of a generation.
 func readTakenOver(o wire.Struct, composed string, e plan.Export) takenOver {
-	out := takenOver{is: composed != e.Name, name: composed}
+	out := takenOver{name: composed}
+	if composed != e.Name && !strings.HasPrefix(composed, plan.GenerationPrefix) {
+		out.is = len(recordedGenerators(o)) == 0
+	}
 	if rec, ok := readTakeOver(o); ok && rec.Export == e.Name {
 		out.is, out.done, out.kept = true, true, rec.Kept
 	}
