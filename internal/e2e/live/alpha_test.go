@@ -79,7 +79,8 @@ func TestAlphaFeatures(t *testing.T) {
 
 	inspector := inspect(t, state("inspector.socket"))
 	restore, err := plane.RestartCrossplane(t.Context(), "--enable-function-response-cache", "--enable-pipeline-inspector",
-		"--pipeline-inspector-socket="+state("inspector.socket"))
+		"--pipeline-inspector-socket="+state("inspector.socket"),
+		"--circuit-breaker-burst=1000") // three rotations in some seconds have more events than the default
 	t.Cleanup(func() { restoreCrossplane(t, restore) })
 
 	if err != nil {
