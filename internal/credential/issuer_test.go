@@ -215,8 +215,8 @@ func TestCertificateInTLS(t *testing.T) {
 
 func TestCertificateIsCutToItsCA(t *testing.T) {
 	day := 24 * time.Hour
-	made := func(in string, at time.Time) Outputs { return mustMake(t, certificate(t, in), at, nil) }
-	root := made(`{isCA: true, subject: {commonName: root}, duration: 240h}`, noon)
+	issue := func(in string, at time.Time) Outputs { return mustMake(t, certificate(t, in), at, nil) }
+	root := issue(`{isCA: true, subject: {commonName: root}, duration: 240h}`, noon)
 	end := noon.Add(10 * day).Truncate(time.Second)
 	cases := map[string]struct {
 		reason         string
@@ -393,13 +393,13 @@ func TestIssuerDoesNotPrintItsKey(t *testing.T) {
 
 func TestCertificateSerials(t *testing.T) {
 	c := certificate(t, `{subject: {commonName: a}, keyType: ed25519}`)
-	longest, seen := 0, map[string]bool{}
+	longest, used := 0, map[string]bool{}
 	for range 64 {
 		n := parsed(t, mustMake(t, c, noon, nil), tlsCert).SerialNumber
-		if n.Sign() <= 0 || seen[n.String()] {
+		if n.Sign() <= 0 || used[n.String()] {
 			t.Errorf("serial number %s", n)
 		}
-		seen[n.String()] = true
+		used[n.String()] = true
 		longest = max(longest, n.BitLen())
 	}
 	if longest != 128 { // but once in 2^64 runs

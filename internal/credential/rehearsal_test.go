@@ -43,7 +43,7 @@ func TestRehearsals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.from.Now = noon
-			made := func(random io.Reader) map[string]string {
+			outputs := func(random io.Reader) map[string]string {
 				tc.from.Random = random
 				o, err := tc.kind.Make(tc.from)
 				if err != nil {
@@ -51,15 +51,15 @@ func TestRehearsals(t *testing.T) {
 				}
 				return texts(Source{Map: o})
 			}
-			first := made(Seeded{seeded(1)})
-			if diff := cmp.Diff(first, made(Seeded{seeded(1)})); diff != "" {
+			first := outputs(Seeded{seeded(1)})
+			if diff := cmp.Diff(first, outputs(Seeded{seeded(1)})); diff != "" {
 				t.Errorf("the same source makes other outputs:\n%s", diff)
 			}
-			if cmp.Equal(first, made(Seeded{seeded(2)})) {
+			if cmp.Equal(first, outputs(Seeded{seeded(2)})) {
 				t.Error("another source makes the same outputs")
 			}
 			fromSource := map[string]bool{"Password": true, "UUID": true, "PKCS12": true, "JKS": true}
-			if cmp.Equal(first, made(seeded(1))) != fromSource[name] {
+			if cmp.Equal(first, outputs(seeded(1))) != fromSource[name] {
 				t.Error("keys and hashes come from the source outside of a rehearsal")
 			}
 		})

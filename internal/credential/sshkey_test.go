@@ -151,20 +151,20 @@ func TestSSHKeyRandomness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := sshKey(t, &in)
-			made := func() []byte {
+			generate := func() []byte {
 				o, err := k.Make(From{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return slices.Concat(o[privateKey].Reveal(), o[publicKey].Reveal())
 			}
-			if bytes.Equal(made(), made()) {
+			if bytes.Equal(generate(), generate()) {
 				t.Error("two keys are one")
 			}
 			cryptotest.SetGlobalRandom(t, 1)
-			first, second := made(), made()
+			first, second := generate(), generate()
 			cryptotest.SetGlobalRandom(t, 1)
-			if !bytes.Equal(first, made()) {
+			if !bytes.Equal(first, generate()) {
 				t.Error("the same randomness gave another key")
 			}
 			if bytes.Equal(first, second) {

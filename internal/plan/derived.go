@@ -59,7 +59,7 @@ func (c *compiler) derive(m *Generator, g v1beta1.Generator) {
 	if text == "" {
 		return
 	}
-	m.Late = true
+	m.LooksAhead = true
 	x := c.output(source(m.Path.Child(m.Kind, "secretExpression"), text, want))
 	c.refuseDerived(x)
 	if k, ok := m.Makes.(*Computed); ok {

@@ -80,10 +80,10 @@ type Generator struct {
 	AbandonAfter time.Duration          // of a pending generation that is not ready, or 0
 	Window       *rotation.Window       // in which periodic rotations start; may be nil
 
-	Kind  string // as it is in the input
-	Makes GeneratorKind
-	Keys  []string // of its outputs; nil if they are not known
-	Late  bool     // its input is not known before sources are read
+	Kind       string // as it is in the input
+	Makes      GeneratorKind
+	Keys       []string // of its outputs; nil if they are not known
+	LooksAhead bool     // sources decide whether another generation is needed, so its place is always looked up
 }
 
 // String returns the generator for messages.
@@ -244,7 +244,7 @@ func (c *compiler) authority(m *Generator) {
 	}
 	at := m.Path.Child(KindCertificate)
 	ca := c.generator(name)
-	m.Late = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA requires another certificate
+	m.LooksAhead = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA requires another certificate
 	switch {
 	case ca == m:
 		c.report(at.Child("ca").String(), "must not be the generator itself: leave ca out for a self-signed certificate")
@@ -303,7 +303,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		if g.KeepersExpression != "" {
 			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
 			c.refuseAllSecrets(m.Keepers)
-			m.Late = m.Late || c.isLate(m.Keepers)
+			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
 		}
 		c.derive(m, g)
 		if r, ok := m.Makes.(*Manifest); ok {
@@ -322,8 +322,8 @@ func (c *compiler) outputIn(env *expression.Environment, s expression.Source) *e
 	return c.output(s)
 }
 
-// isLate reports whether an expression reads objects that must first be requested from Crossplane.
-func (c *compiler) isLate(x *expression.Expression) bool {
+// readsLater reports whether an expression reads objects that must first be requested from Crossplane.
+func (c *compiler) readsLater(x *expression.Expression) bool {
 	if x == nil {
 		return false
 	}

@@ -51,7 +51,7 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		f := manifestField{Path: at.String()}
 		f.At, _ = environment.ParsePath(s.FieldPath) // refused by validate
 		f.Value = c.outputIn(c.env.Generations(), source(at.Child("value"), s.Value, expression.WantJSON))
-		m.Late = m.Late || c.isLate(f.Value)
+		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
 		c.refuseUnknownGeneration(f.Value)
 		uses := c.usesOf(f.Value)
 		if f.At.String() == "metadata.name" {

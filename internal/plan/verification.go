@@ -18,7 +18,7 @@ func (c *compiler) verification(m *Generator, g v1beta1.Generator) {
 	}
 	if text != "" {
 		m.Ready = c.readyExpression(m, source(at, text, expression.WantBool))
-		m.Late = m.Late || c.isLate(m.Ready)
+		m.LooksAhead = m.LooksAhead || c.readsLater(m.Ready)
 	}
 	if g.AbandonAfter != nil {
 		m.AbandonAfter = g.AbandonAfter.Duration

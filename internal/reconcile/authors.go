@@ -54,8 +54,8 @@ func exportForAuthor(
 	left := &quota{limits.AuthorBytes, limits.AuthorKeys}
 	out.session = s.forAuthor(p.Authors.Sees, left)
 	x := authorsExporter{
-		exporter: exporter{session: out.session, desired: req.Desired, made: &generations{}}, observed: before.seen.authors, left: left,
-		unclear: authored.Unclear, writers: before.made.writers, mentions: before.mentions(s, req, authored.Exports),
+		exporter: exporter{session: out.session, desired: req.Desired, generated: &generations{}}, observed: before.composed.authors, left: left,
+		unclear: authored.Unclear, writers: before.generated.writers, mentions: before.mentions(s, req, authored.Exports),
 	}
 	exports, unsure := x.exports(authored)
 	b := placer{out.session, p, req, x.observed, nil}

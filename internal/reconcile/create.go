@@ -55,10 +55,10 @@ func (g *rotator) create(c *credentialState) (reasons, error) {
 		return why, nil
 	}
 	g.compose(k, o, c.step.Current != "")
-	made, said := g.session.creating(fmt.Sprintf("its generation %d", k.Number), w.String()+": ",
+	outcome, said := g.session.creating(fmt.Sprintf("its generation %d", k.Number), w.String()+": ",
 		w.Spelled(expression.Generated)+" (", w.Spelled(expression.Candidate)+" (")
-	g.created[w.Name] = made
-	g.out.fresh = g.out.fresh || w.IsComputed() && !said && !lists(g.session.object, w.target())
+	g.created[w.Name] = outcome
+	g.out.Fresh = g.out.Fresh || w.IsComputed() && !said && !lists(g.session.object, w.target())
 	if said {
 		g.schedule(g.req.Now.Add(creationTime))
 	}

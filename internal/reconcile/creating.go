@@ -32,14 +32,14 @@ func (s *session) creating(what string, forms ...string) (out Outcome, said bool
 	}
 	out = Outcome{State: Created, Message: what + creates}
 	text, since := s.condition()
-	late := false
+	overdue := false
 	for _, before := range forms {
 		form := before + out.Message
 		said = said || strings.Contains(text, form)
-		late = late || strings.Contains(text, form+notCreated) ||
+		overdue = overdue || strings.Contains(text, form+notCreated) ||
 			strings.Contains(text, form) && !since.IsZero() && s.inputs.req.Now.Sub(since) >= creationTime
 	}
-	if late {
+	if overdue {
 		out = Outcome{State: Waiting, Message: out.Message + notCreated, See: see(s.object), Warn: true}
 	}
 	return out, said

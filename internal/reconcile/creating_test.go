@@ -23,8 +23,8 @@ func TestCreated(t *testing.T) {
 		alone   = "\ngenerators: [{name: p, uuid: {}}]"
 		created = `Secret "a" (team/xr-a) is created in this reconcile`
 		exists  = "\nresources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a, namespace: team}, type: Opaque}}}"
-		made    = "its generation 1 is created in this reconcile"
-		late    = ", but it was not created before: Crossplane cannot create it, and the events of the composite say why, " +
+		creates = "its generation 1 is created in this reconcile"
+		overdue = ", but it was not created before: Crossplane cannot create it, and the events of the composite say why, " +
 			"or a later step of the pipeline removes it"
 		see = "kubectl describe app.example.org xr --namespace team"
 	)
@@ -42,28 +42,28 @@ func TestCreated(t *testing.T) {
 		"First":    {"it is created", export, "", "", 0, want{"Waiting", created, "", false}},
 		"Observed": {"it exists", export, exists, created, time.Hour, want{"Available", "", "", false}},
 		"Soon":     {"a reconcile can take some seconds", export, "", created, 59 * time.Second, want{"Waiting", created, "", false}},
-		"Late":     {"it should exist", export, "", created, time.Minute, want{"Waiting", created + late, see, true}},
-		"Between":  {"other messages can be around it", export, "", "x; " + created + "; y", time.Minute, want{"Waiting", created + late, see, true}},
-		"Stays":    {"the message does not change again, although the time of the condition is new", export, "", created + late, 0, want{"Waiting", created + late, see, true}},
+		"Overdue":  {"it should exist", export, "", created, time.Minute, want{"Waiting", created + overdue, see, true}},
+		"Between":  {"other messages can be around it", export, "", "x; " + created + "; y", time.Minute, want{"Waiting", created + overdue, see, true}},
+		"Stays":    {"the message does not change again, although the time of the condition is new", export, "", created + overdue, 0, want{"Waiting", created + overdue, see, true}},
 		"Another":  {"another object was created", export, "", strings.ReplaceAll(created, "xr-a", "xr-b"), time.Hour, want{"Waiting", created, "", false}},
 		"Generation": {
-			"the first generation is stored", alone, "", "", 0, want{"Waiting", `generator "p": ` + made, "", false},
+			"the first generation is stored", alone, "", "", 0, want{"Waiting", `generator "p": ` + creates, "", false},
 		},
 		"GenerationLate": {
-			"the first generation should be stored", alone, "", `generator "p": ` + made, time.Minute,
-			want{"Waiting", `generator "p": ` + made + late, see, true},
+			"the first generation should be stored", alone, "", `generator "p": ` + creates, time.Minute,
+			want{"Waiting", `generator "p": ` + creates + overdue, see, true},
 		},
 		"GenerationOfAnother": {
-			"the generation of another generator", alone, "", `generator "q": ` + made, time.Minute,
-			want{"Waiting", `generator "p": ` + made, "", false},
+			"the generation of another generator", alone, "", `generator "q": ` + creates, time.Minute,
+			want{"Waiting", `generator "p": ` + creates, "", false},
 		},
 		"Waits": {
 			"an export waits for it", waits, "", "", 0,
-			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + made + ")", "", false},
+			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + creates + ")", "", false},
 		},
 		"WaitsLate": {
-			"an export waits for a generation that should be stored", waits, "", "waits for generated.p (" + made + ")", time.Minute,
-			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + made + late + ")", see, false},
+			"an export waits for a generation that should be stored", waits, "", "waits for generated.p (" + creates + ")", time.Minute,
+			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + creates + overdue + ")", see, false},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

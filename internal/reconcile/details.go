@@ -20,7 +20,7 @@ type detailsRead struct {
 	reply
 
 	observation *observation.Observation
-	seen        composedResources
+	composed    composedResources
 }
 
 // A detailsOwner is an object that may have connection details, with its name in messages.
@@ -33,22 +33,22 @@ type detailsOwner struct {
 // readDetails reads the connection details that expressions use from the Secrets that hold them.
 // Crossplane returns the data of any Secret that a resource names, even if another object controls
 // the Secret. The provider of the resource never writes to such a Secret.
-func readDetails(p *plan.Plan, req *request, seen composedResources, wanted *plan.Authored) detailsRead {
+func readDetails(p *plan.Plan, req *request, composed composedResources, wanted *plan.Authored) detailsRead {
 	o := req.Observation
-	out := detailsRead{observation: &o, seen: seen}
-	out.seen.generations = maps.Clone(seen.generations)
+	out := detailsRead{observation: &o, composed: composed}
+	out.composed.generations = maps.Clone(composed.generations)
 	used := authorsDetails(p.Authors, wanted)
-	o.Resources = make(map[string]observation.Resource, len(seen.resources))
-	for _, name := range plan.SortedKeys(seen.resources) {
-		res := seen.resources[name]
+	o.Resources = make(map[string]observation.Resource, len(composed.resources))
+	for _, name := range plan.SortedKeys(composed.resources) {
+		res := composed.resources[name]
 		uses := used[name] || p.Details.Uses(name, res.Object)
 		o.Resources[name] = out.read(req, detailsOwner{res, "resource", name}, uses)
 	}
-	for _, composed := range plan.SortedKeys(seen.generations) {
-		id := seen.generations[composed]
+	for _, name := range plan.SortedKeys(composed.generations) {
+		id := composed.generations[name]
 		d := detailsOwner{id.Resource, fmt.Sprintf("generation %d of generator", id.number), id.generator}
 		id.Resource = out.read(req, d, p.Declares(id.generator))
-		out.seen.generations[composed] = id
+		out.composed.generations[name] = id
 	}
 	out.requireDesired(p, req, used)
 	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced composite has none

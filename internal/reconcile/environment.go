@@ -18,19 +18,20 @@ import (
 type environmentRead struct {
 	reply
 
-	value *structpb.Struct // nil if the input does not create one, or if it waits
-	waits []string         // what must be read first
+	session *session         // of the next phase
+	value   *structpb.Struct // nil if the input does not create one, or if it waits
+	waits   []string         // what must be read first
 }
 
 // readEnvironment merges the environment, once all of its parts were read.
-func readEnvironment(s *session, p *plan.Plan, req *request) (environmentRead, *session, error) {
+func readEnvironment(s *session, p *plan.Plan, req *request) (environmentRead, error) {
 	if p.Lookup == nil {
-		return environmentRead{}, s, nil
+		return environmentRead{session: s}, nil
 	}
 	before := s.observed.Environment
 	selectors, errs := p.Lookup.Selectors(s.object, before)
 	if len(errs) > 0 {
-		return environmentRead{}, nil, errs.Error()
+		return environmentRead{}, errs.Error()
 	}
 	var out environmentRead
 	found := make([][]wire.Struct, len(selectors))
@@ -50,14 +51,16 @@ func readEnvironment(s *session, p *plan.Plan, req *request) (environmentRead, *
 	}
 	if len(out.waits) > 0 {
 		out.report(Outcome{State: Waiting, Message: "environment waits for the lookup of " + plan.Shorten(out.waits, ", ")})
-		return out, s.next(nil, func(o *observation.Observation) { o.EnvironmentWaits = out.waits }), nil
+		out.session = s.next(nil, func(o *observation.Observation) { o.EnvironmentWaits = out.waits })
+		return out, nil
 	}
 	if err := s.budget.Decode(before.Size()); err != nil {
 		why := &diagnostic.Diagnostic{Path: plan.EnvironmentPath().String(), Message: "was stopped: " + err.Error()}
-		return environmentRead{}, nil, why
+		return environmentRead{}, why
 	}
 	out.value, errs = p.Lookup.Merge(s.budget, before.Proto(), selectors, found)
-	return out, s.withEnvironment(out.value, nil), errs.Error()
+	out.session = s.withEnvironment(out.value, nil)
+	return out, errs.Error()
 }
 
 // withEnvironment returns a session with another environment. Variables that read it are evaluated again.
@@ -79,22 +82,22 @@ func (v variables) withoutEnvironment() variables {
 
 // setEnvironment writes the fields in their order. A field without a value is removed, so that
 // expressions that read it wait and do not use a default.
-func setEnvironment(s *session, p *plan.Plan, read environmentRead) (environmentRead, *session) {
+func setEnvironment(s *session, p *plan.Plan, read environmentRead) environmentRead {
 	if len(read.waits) > 0 {
-		return environmentRead{}, s
+		return environmentRead{session: s}
 	}
-	out := environmentRead{value: read.value}
+	out := environmentRead{session: s, value: read.value}
 	for _, f := range p.Set {
-		env, why := s.environmentField(f)
+		env, why := out.session.environmentField(f)
 		var missing map[string]string
 		if !why.empty() {
 			spelled := expression.Env + "." + f.At.String()
 			missing = map[string]string{spelled: f.Value.Source().Path}
 			out.report(why.outcome(spelled, "is not set", false))
 		}
-		out.value, s = env, s.withEnvironment(env, missing)
+		out.value, out.session = env, out.session.withEnvironment(env, missing)
 	}
-	return out, s
+	return out
 }
 
 // fieldsPerUnit is the number of fields that are copied for one unit of the budget.

@@ -135,16 +135,16 @@ func (w exampleScene) sessionOf(t *testing.T, p *plan.Plan) *session {
 	}
 	req := &request{Request: &in, answers: map[string]*answer{}}
 	xr := compositeOf(in.Observation.Composite.Object)
-	seen := split(p, req, xr)
-	in.Observation.Resources = seen.resources
+	composed := split(p, req, xr)
+	in.Observation.Resources = composed.resources
 	s := newSession(context.Background(), p, req, xr, &in.Observation)
-	merged, s, _ := readEnvironment(s, p, req)
-	_, s = readSources(s, p, req)
-	items := expandGenerators(s, p, seen)
-	placed := placeExports(s, items.plan, req, expand(s, items.plan, req), nil)
-	_, s = setEnvironment(s, p, merged)
-	_, s, _ = generate(s, items, req, seen, placed, nil)
-	return s
+	merged, _ := readEnvironment(s, p, req)
+	sources := readSources(merged.session, p, req)
+	items := expandGenerators(sources.session, p, composed)
+	placed := placeExports(sources.session, items.plan, req, expand(sources.session, items.plan, req), nil)
+	set := setEnvironment(sources.session, p, merged)
+	generated, _ := generate(set.session, items, req, composed, placed, nil)
+	return generated.session
 }
 
 // expressionsOf a plan, but those over a generation.

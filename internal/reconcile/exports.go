@@ -23,19 +23,19 @@ import (
 
 // An exporter makes the objects of exports.
 type exporter struct {
-	session *session
-	desired map[string]wire.Struct // by earlier steps
-	made    *generations
+	session   *session
+	desired   map[string]wire.Struct // by earlier steps
+	generated *generations
 }
 
 // makeExports makes the objects of all exports. Two exports of the same object are in conflict.
-func makeExports(s *session, req *request, placed placements, made generations) objects {
+func makeExports(s *session, req *request, placed placements, generated generations) objects {
 	out := objects(placed.possible) // they are in the response in any case
 	warned := map[*field.Path]int{} // the items of an export must not flood the events
 	for i, e := range placed.exports {
-		x := exporter{s.forItem(e.Item), req.Desired, &made}
+		x := exporter{s.forItem(e.Item), req.Desired, &generated}
 		at := placed.at[i]
-		if who := made.writers[at.target]; at.conflict == "" && len(who) > 1 {
+		if who := generated.writers[at.target]; at.conflict == "" && len(who) > 1 {
 			at.slot.Claimed = []string{writersText(who)}
 			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", writersText(who), e.Kind, at)
 		}
@@ -239,7 +239,7 @@ func (x exporter) stateOf(
 	e plan.Export, at placement, left []string, data map[string]sensitive.Bytes,
 ) map[string]string {
 	out := map[string]string{annotationRevision: strconv.FormatInt(nextRevision(e, at, data), 10)}
-	rec := exportRecord{Generators: x.made.recordOf(e, at.resource, data, x.session.inputs.req.Now)}
+	rec := exportRecord{Generators: x.generated.recordOf(e, at.resource, data, x.session.inputs.req.Now)}
 	if at.before.is || e.Author {
 		rec.Export, rec.Kept = e.Name, left
 	}

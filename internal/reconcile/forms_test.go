@@ -38,7 +38,7 @@ func TestReadAgainInBothForms(t *testing.T) {
 		input = `
 configMaps: [{name: own, metadata: {name: own}, data: [{key: k, value: OWN}, {key: l, value: OWN}]}]
 fromComposite: {fieldPath: spec.operatorSpec}`
-		asked = `{configMapExpressions: [{name: a, key: k, value: ASKED}, {name: a, key: l, value: ASKED}, {name: b, key: k, value: ASKED}]}`
+		requested = `{configMapExpressions: [{name: a, key: k, value: VALUE}, {name: a, key: l, value: VALUE}, {name: b, key: k, value: VALUE}]}`
 	)
 	want := []string{
 		"Available ConfigMap team/own {data: {k: true, l: true}}",
@@ -64,7 +64,7 @@ fromComposite: {fieldPath: spec.operatorSpec}`
 			loop := func(n int, spec string) string {
 				return fmt.Sprintf("string(lists.range(%d).all(i, %s))", n, strings.ReplaceAll(c.reads, "SPEC", spec))
 			}
-			spec["operatorSpec"] = structpb.NewStructValue(plantest.Parse(t, strings.ReplaceAll(asked, "ASKED", strconv.Quote(loop(2500, "self.spec")))))
+			spec["operatorSpec"] = structpb.NewStructValue(plantest.Parse(t, strings.ReplaceAll(requested, "VALUE", strconv.Quote(loop(2500, "self.spec")))))
 			req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: base}}}
 			for form, req := range bothForms(t, req) {
 				diff := "not tried"

@@ -20,18 +20,20 @@ import (
 // generations are the resources and the outputs of the generators.
 type generations struct {
 	reply
+	Rotation
 
-	composed    []Composed // in the order of their names
-	state       map[string]*structpb.Value
+	session     *session // of the next phase
 	credentials credentials
 	writers     writers
-	due         time.Time
-	fresh       bool
-	lists       map[string]string // why not all items of a generator with a list are known; empty if they are
-	outputs     map[string]observation.Generated
-	previous    map[string]observation.Generated
-	candidates  map[string]observation.Generated // of pending generations, or of those in use if none is pending
-	missing     map[string]string
+}
+
+// outputs are what expressions see of the generators.
+type outputs struct {
+	generated  map[string]observation.Generated
+	previous   map[string]observation.Generated
+	candidates map[string]observation.Generated // of pending generations, or of those in use if none is pending
+	missing    map[string]string                // inputs, and what each of them is
+	lists      map[string]string                // why not all items of a generator with a list are known; empty if they are
 }
 
 // A rotator performs the next step of each generator.
@@ -44,38 +46,39 @@ type rotator struct {
 	unread  []string // lookups that each step needs
 	spent   spending
 	created map[string]Outcome // of the generations that are created, by generator
+	outputs outputs
 	out     generations
 }
 
 // generate performs the next step of each generator. Expressions see the outputs of the generations in
 // use. They do not see the generations that are created here, because those are not stored yet.
 func generate(
-	s *session, items itemGenerators, req *request, composed composedResources, placed placements, before []Requirement,
-) (generations, *session, error) {
+	s *session, items itemGenerators, req *request, composed composedResources, placed placements, required []Requirement,
+) (generations, error) {
 	p := items.plan
 	unlisted := slices.ContainsFunc(placed.at, func(l placement) bool { return l.unlisted })
 	if len(p.Generators)+len(p.Lists)+len(composed.generations)+len(composed.recorded) == 0 && !unlisted {
-		return generations{writers: placed.writers}, s, nil
+		return generations{writers: placed.writers, session: s}, nil
 	}
-	read := readCredentials(s, p, req, composed, placed, before)
+	read := readCredentials(s, p, req, composed, placed, required)
 	if err := read.stale(); err != nil {
-		return generations{}, nil, err
+		return generations{}, err
 	}
 	g := &rotator{
 		session: s, plan: p, req: req, exports: placed.exports, found: read.found, unread: read.unread,
-		created: map[string]Outcome{}, out: generations{
-			reply: read.reply, writers: maps.Clone(placed.writers), state: map[string]*structpb.Value{}, lists: items.unknown,
-			outputs: map[string]observation.Generated{}, previous: map[string]observation.Generated{},
-			candidates: map[string]observation.Generated{}, missing: map[string]string{}, credentials: read.found,
+		created: map[string]Outcome{}, outputs: outputs{
+			map[string]observation.Generated{}, map[string]observation.Generated{}, map[string]observation.Generated{},
+			map[string]string{}, items.unknown,
 		},
+		out: generations{reply: read.reply, writers: maps.Clone(placed.writers), credentials: read.found},
 	}
 	independent, derived := inOrder(p.Generators)
 	for _, m := range independent {
 		if err := g.rotate(g.found[m.Name]); err != nil {
-			return generations{}, nil, err
+			return generations{}, err
 		}
 	}
-	sees := s.withGenerations(g.out)
+	sees := s.withOutputs(g.outputs)
 	// The first hash of one generator comes before the next hash of another one, whose source may change at any time.
 	slices.SortStableFunc(derived, func(a, b *plan.Generator) int { return len(g.found[a.Name].have) - len(g.found[b.Name].have) })
 	for _, m := range derived {
@@ -84,13 +87,14 @@ func generate(
 			c.wanted.readSource(sees)
 		}
 		if err := g.rotate(c); err != nil {
-			return generations{}, nil, err
+			return generations{}, err
 		}
 	}
 	g.retire()
-	slices.SortFunc(g.out.composed, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(g.out.Generations, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
 	g.saveStates()
-	return g.out, s.withGenerations(g.out), nil
+	g.out.session = s.withOutputs(g.outputs)
+	return g.out, nil
 }
 
 // inOrder returns the generators in the order of their steps. A generator that signs comes before the generators that
@@ -117,8 +121,8 @@ func (g *rotator) rotate(c *credentialState) error {
 	case w.Unknown:
 		g.hold(c)
 		list, _, _ := plan.SplitItem(w.Name)
-		waits := observation.Generated{Waits: g.out.lists[list]}
-		g.out.outputs[w.Name], g.out.previous[w.Name], g.out.candidates[w.Name] = waits, waits, waits
+		waits := observation.Generated{Waits: g.outputs.lists[list]}
+		g.outputs.generated[w.Name], g.outputs.previous[w.Name], g.outputs.candidates[w.Name] = waits, waits, waits
 		return nil
 	case len(g.unread) > 0:
 		g.wait(c, Outcome{State: Waiting}, "the lookup of "+plan.Shorten(g.unread, ", "))
@@ -151,8 +155,8 @@ func (g *rotator) rotate(c *credentialState) error {
 // wait keeps all generations as they are.
 func (g *rotator) wait(c *credentialState, o Outcome, why string) {
 	g.hold(c)
-	g.out.outputs[c.name] = observation.Generated{Waits: why}
-	g.out.candidates[c.name] = g.out.outputs[c.name]
+	g.outputs.generated[c.name] = observation.Generated{Waits: why}
+	g.outputs.candidates[c.name] = g.outputs.generated[c.name]
 	o.Message = cmp.Or(o.Message, c.wanted.String()+" waits for "+why)
 	g.out.report(o)
 }
@@ -199,8 +203,8 @@ func (r *credentialReader) stale() error {
 
 // schedule another call.
 func (g *rotator) schedule(t time.Time) {
-	if !t.IsZero() && (g.out.due.IsZero() || t.Before(g.out.due)) {
-		g.out.due = t
+	if !t.IsZero() && (g.out.Due.IsZero() || t.Before(g.out.Due)) {
+		g.out.Due = t
 	}
 }
 
@@ -269,7 +273,7 @@ func (g *rotator) compose(k *generation, desired *structpb.Struct, ready bool) {
 		name = lifecycle.FreeName(own, func(name string) bool {
 			res, shown := g.req.Observation.Resources[name]
 			return shown && idOf(res.Object) != k.UID ||
-				slices.ContainsFunc(g.out.composed, func(c Composed) bool { return c.Name == name })
+				slices.ContainsFunc(g.out.Generations, func(c Composed) bool { return c.Name == name })
 		})
 	}
 	g.write(targetOf(object.Identity(k.object)), name)
@@ -277,7 +281,7 @@ func (g *rotator) compose(k *generation, desired *structpb.Struct, ready bool) {
 	if was := g.found[k.generator].find(k.UID); was != nil {
 		was.composed = name
 	}
-	g.out.composed = append(g.out.composed, Composed{Name: name, Desired: desired, Ready: ready})
+	g.out.Generations = append(g.out.Generations, Composed{Name: name, Desired: desired, Ready: ready})
 }
 
 func (g *rotator) write(t target, composed string) {
@@ -326,9 +330,9 @@ func (g *rotator) isRetired(c *credentialState) bool {
 	return slices.ContainsFunc(c.have, desired) && !slices.ContainsFunc(c.exports, exports)
 }
 
-func (s *session) withGenerations(g generations) *session {
+func (s *session) withOutputs(g outputs) *session {
 	return s.next(g.missing, func(o *observation.Observation) {
-		o.Generated, o.Previous = withItems(g.outputs, g.lists), withItems(g.previous, g.lists)
+		o.Generated, o.Previous = withItems(g.generated, g.lists), withItems(g.previous, g.lists)
 		o.Candidate = withItems(g.candidates, g.lists)
 	})
 }
@@ -380,7 +384,7 @@ func (g *rotator) saveState(c *credentialState, input string) {
 	if ref := c.lastInUse(); fields["latest"] == nil && input != "" && ref.Name != "" {
 		fields["latest"] = stateReference(plan.GenerationName(c.name, ref.Number), ref, nil)
 	}
-	g.out.state[c.name] = structpb.NewStructValue(&structpb.Struct{Fields: fields})
+	g.out.GeneratorState = with(g.out.GeneratorState, c.name, structpb.NewStructValue(&structpb.Struct{Fields: fields}))
 }
 
 // lastInUse returns the generation that was last in use: as exports recorded it, as it says itself, or as the composite

@@ -911,7 +911,7 @@ func generationOf(number int, more string) string {
         labels: {export.fn.crossplane.io/generator: admin, export.fn.crossplane.io/generation: "%[1]d", export.fn.crossplane.io/composite: u1}
         annotations:
           crossplane.io/composition-resource-name: generated/admin/%[1]d
-          made: "2026-01-0%[1]dT00:00:00Z"
+          created: "2026-01-0%[1]dT00:00:00Z"
           spec: s
           export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","gracePeriod":"1h"}}'
           %[2]s

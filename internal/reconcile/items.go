@@ -19,7 +19,7 @@ type itemGenerators struct {
 
 // expandGenerators makes a generator for each item of each list, in the order of the input and of the keys. If a list,
 // or a key in it, is not known, nothing changes for the items that have generations and are not known.
-func expandGenerators(s *session, p *plan.Plan, seen composedResources) itemGenerators {
+func expandGenerators(s *session, p *plan.Plan, composed composedResources) itemGenerators {
 	if len(p.Lists) == 0 {
 		return itemGenerators{plan: p}
 	}
@@ -43,7 +43,7 @@ func expandGenerators(s *session, p *plan.Plan, seen composedResources) itemGene
 			continue
 		}
 		out.unknown[m.Name] = "not all of its items are known"
-		kept := slices.DeleteFunc(s.observedKeys(m, seen), func(key string) bool { return known[key] })
+		kept := slices.DeleteFunc(s.observedKeys(m, composed), func(key string) bool { return known[key] })
 		for _, key := range kept {
 			one := m.For(&observation.Item{Key: key})
 			one.Unknown = true
@@ -67,17 +67,17 @@ func keptItems(m *plan.Generator, why *reasons, kept []string) Outcome {
 
 // observedKeys returns the keys of the items of a list that may have generations: those that are observed, that exports
 // recorded, or that the composite lists.
-func (s *session) observedKeys(m *plan.Generator, seen composedResources) []string {
+func (s *session) observedKeys(m *plan.Generator, composed composedResources) []string {
 	keys := map[string]bool{}
 	add := func(name string) {
 		if list, key, ok := plan.SplitItem(name); ok && list == m.Name {
 			keys[key] = true
 		}
 	}
-	for _, id := range seen.generations {
+	for _, id := range composed.generations {
 		add(id.generator)
 	}
-	for name := range seen.recorded {
+	for name := range composed.recorded {
 		add(name)
 	}
 	for ref := range resourceRefs(s.object) {

@@ -40,7 +40,7 @@ func itemGeneration(key string, number int) string {
         labels: {export.fn.crossplane.io/generator: users, export.fn.crossplane.io/generator-key: %[1]s, export.fn.crossplane.io/generation: "%[2]d"}
         annotations:
           crossplane.io/composition-resource-name: generated/users/%[1]s/%[2]d
-          made: "2026-01-01T00:00:00Z"
+          created: "2026-01-01T00:00:00Z"
           spec: other
           export.fn.crossplane.io/generator-state: '{"state":{"kind":"password","gracePeriod":"1h","adopted":true}}'
       data: {password: %[3]s}

@@ -67,7 +67,7 @@ func (c composition) mentions(s *session, req *request, exports []plan.Export) m
 	}
 	resources(req.Desired, true)
 	own := map[string]wire.Struct{}
-	for _, g := range c.made.composed {
+	for _, g := range c.generated.Generations {
 		own[g.Name] = wire.Of(g.Desired)
 	}
 	for _, o := range c.objects {
@@ -78,7 +78,7 @@ func (c composition) mentions(s *session, req *request, exports []plan.Export) m
 	for name, res := range s.observed.Resources {
 		observed[name] = res.Object
 	}
-	for name, id := range c.seen.generations {
+	for name, id := range c.composed.generations {
 		observed[name] = id.Object
 	}
 	resources(observed, false)

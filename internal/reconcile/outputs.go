@@ -16,20 +16,20 @@ import (
 // publish sets the outputs that expressions see of a generator after its step, and reports the step.
 func (g *rotator) publish(c *credentialState, why reasons) {
 	w := c.wanted
-	g.out.outputs[w.Name] = observation.Generated{Waits: g.waits(c, c.unready, why)}
+	g.outputs.generated[w.Name] = observation.Generated{Waits: g.waits(c, c.unready, why)}
 	if k := c.current(); k != nil {
-		g.out.outputs[w.Name] = g.fitting(c, k)
+		g.outputs.generated[w.Name] = g.fitting(c, k)
 	}
 	if see := cmp.Or(c.pendingReasons().see, g.created[w.Name].See); see != "" {
 		g.session.inputs.shows(w.Name, see)
 	}
-	g.out.candidates[w.Name] = observation.Generated{Waits: g.waits(c, nil, why)}
+	g.outputs.candidates[w.Name] = observation.Generated{Waits: g.waits(c, nil, why)}
 	if k := c.find(c.step.Candidate); k != nil {
-		g.out.candidates[w.Name] = g.fitting(c, k)
+		g.outputs.candidates[w.Name] = g.fitting(c, k)
 	}
-	g.out.missing[w.Spelled(expression.Previous)] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
+	g.outputs.missing[w.Spelled(expression.Previous)] = "no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := c.find(c.step.Previous); k != nil {
-		g.out.previous[w.Name] = g.generated(w.Generator, k)
+		g.outputs.previous[w.Name] = g.generated(w.Generator, k)
 	}
 	g.reportStep(c, why)
 }

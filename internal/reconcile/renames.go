@@ -20,7 +20,7 @@ const annotationStep, stepLater = object.StatePrefix + "step", "later"
 
 // warnOfRenames warns about names in the input whose change gives applications another value, or deletes their object.
 // Only this call can: afterwards nothing shows that the object existed, or had another value.
-func warnOfRenames(s *session, p *plan.Plan, req *request, seen composedResources, placed placements) reply {
+func warnOfRenames(s *session, p *plan.Plan, req *request, all composedResources, placed placements) reply {
 	var out reply
 	for i, at := range placed.at {
 		if at.observed.Exists() && at.slot.Want == lifecycle.Yes && at.conflict == "" {
@@ -28,8 +28,8 @@ func warnOfRenames(s *session, p *plan.Plan, req *request, seen composedResource
 		}
 	}
 	names := placed.names()
-	for _, composed := range plan.SortedKeys(seen.resources) {
-		o := seen.resources[composed].Object
+	for _, composed := range plan.SortedKeys(all.resources) {
+		o := all.resources[composed].Object
 		_, earlier := req.Desired[composed]
 		isLeft := p.ExportNamed(composed) // as an item that left its list
 		if earlier || names[composed] || isLeft || !s.isFormer(p, req, o) {

@@ -267,15 +267,15 @@ func TestSplit(t *testing.T) {
 			if tc.desired {
 				req.Desired = map[string]wire.Struct{tc.composed: tc.object}
 			}
-			seen := split(p, req, compositeOf(structOf(t, "{metadata: {name: xr, namespace: team, uid: u1}}")))
+			composed := split(p, req, compositeOf(structOf(t, "{metadata: {name: xr, namespace: team, uid: u1}}")))
 			var got []string
-			if _, ok := seen.resources[tc.composed]; ok {
+			if _, ok := composed.resources[tc.composed]; ok {
 				got = append(got, "resource")
 			}
-			if _, ok := seen.authors[tc.composed]; ok {
+			if _, ok := composed.authors[tc.composed]; ok {
 				got = append(got, "author")
 			}
-			if id, ok := seen.generations[tc.composed]; ok {
+			if id, ok := composed.generations[tc.composed]; ok {
 				got = append(got, fmt.Sprintf("%s %d", id.generator, id.number))
 				if id.claimed {
 					got = append(got, "claimed")
@@ -284,7 +284,7 @@ func TestSplit(t *testing.T) {
 			if text := strings.Join(got, " "); text != tc.want {
 				t.Errorf("split(...): %s: want %q, got %q", tc.reason, tc.want, text)
 			}
-			if _, ok := seen.resources["url"]; !ok {
+			if _, ok := composed.resources["url"]; !ok {
 				t.Errorf("split(...): %s: the export is not a resource", tc.reason)
 			}
 			if names := plan.SortedKeys(req.Observation.Resources); len(names) != 2 {

@@ -23,15 +23,7 @@ type Result struct {
 	// desired because an export composes the same object.
 	Drop []string
 
-	Generations    []Composed                 // in the order of their names
-	GeneratorState map[string]*structpb.Value // for later steps, without values
-
 	Revisions map[string]observation.Revision // of the observed objects, by export
-
-	// Due is the time of the next step of a generator, or now if a Secret changed while Crossplane read it, or zero.
-	// Fresh is set if this request created a credential, which must be stored only in the resource composed for it.
-	Due   time.Time
-	Fresh bool
 
 	// Unread is set while a requirement was not read: Crossplane calls again, and drops this result.
 	Unread bool
@@ -42,8 +34,23 @@ type Result struct {
 	// Environment for later steps, or nil if the input does not make one, or waits for it.
 	Environment *structpb.Struct
 
-	OK, Waiting, Failed int // evaluations
+	Rotation
+	Evaluations
 }
+
+// A Rotation is what generators add to a result.
+type Rotation struct {
+	Generations    []Composed                 // in the order of their names
+	GeneratorState map[string]*structpb.Value // for later steps, without values
+
+	// Due is the time of the next step of a generator, or now if a Secret changed while Crossplane read it, or zero.
+	// Fresh is set if this request created a credential, which must be stored only in the resource composed for it.
+	Due   time.Time
+	Fresh bool
+}
+
+// Evaluations counts those of expressions, by their outcome.
+type Evaluations struct{ OK, Waiting, Failed int }
 
 // SkipCheck makes an Unchecked result final: Crossplane does not call again with the schemas.
 func (r *Result) SkipCheck() { r.Schemas, r.Unread, r.Unchecked = nil, false, false }

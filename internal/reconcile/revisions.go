@@ -89,6 +89,10 @@ func revisions(p *plan.Plan, placed placements) map[string]observation.Revision 
 	return out
 }
 
+func (s *session) withRevisions(counted map[string]observation.Revision) *session {
+	return s.next(nil, func(o *observation.Observation) { o.Revisions = counted })
+}
+
 // revision returns the revision of the observed object, if it is one of the export.
 func (at *placement) revision(e plan.Export) int64 {
 	apiVersion, kind, _, _ := object.Identity(at.observed)

@@ -211,6 +211,6 @@ func TestRevisionsOfExports(t *testing.T) {
 }
 
 func stateIn(e plan.Export, at placement, left []string, data map[string]sensitive.Bytes) map[string]string {
-	x := exporter{session: &session{inputs: &inputs{req: newRequest(&Request{})}}, made: &generations{}}
+	x := exporter{session: &session{inputs: &inputs{req: newRequest(&Request{})}}, generated: &generations{}}
 	return x.stateOf(e, at, left, data)
 }

@@ -29,10 +29,10 @@ type composedResources struct {
 
 // A composition holds what the Composition composes and observes, without the composite author's exports.
 type composition struct {
-	objects objects
-	made    generations
-	sources []Requirement
-	seen    composedResources
+	objects   objects
+	generated generations
+	sources   []Requirement
+	composed  composedResources
 }
 
 // Run runs the plan for one request. Its error is a *diagnostic.Diagnostic, joined with others by
@@ -43,55 +43,55 @@ type composition struct {
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	req := newRequest(in)
 	xr := compositeOf(in.Observation.Composite.Object)
-	seen := split(p, req, xr)
 	claim, err := xr.checkClaim(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseRequest(p, req, xr, seen); err != nil {
+	composed := split(p, req, xr)
+	if err := refuseRequest(p, req, xr, composed); err != nil {
 		return nil, err
 	}
 	authored := p.Authors.Read(xr.object)
-	details := readDetails(p, req, seen, authored)
-	s := newSession(ctx, p, req, xr, details.observation)
-	schemas, err := checkStrictly(s, p, req)
+	details := readDetails(p, req, composed, authored)
+	start := newSession(ctx, p, req, xr, details.observation)
+	schemas, err := checkStrictly(start, p, req)
 	if err != nil {
 		return nil, err
 	}
-	merged, s, err := readEnvironment(s, p, req)
+	merged, err := readEnvironment(start, p, req)
 	if err != nil {
 		return nil, err
 	}
-	sources, s := readSources(s, p, req)
-	items := expandGenerators(s, p, details.seen)
-	p = items.plan
-	exports := expand(s, p, req)
-	placed := placeExports(s, p, req, exports, details.seen.generations)
-	counted := revisions(p, placed)
-	s = s.next(nil, func(o *observation.Observation) { o.Revisions = counted })
-	renames := warnOfRenames(s, p, req, details.seen, placed)
-	set, s := setEnvironment(s, p, merged)
-	before := slices.Concat(details.requirements, merged.requirements, sources.requirements, placed.requirements)
-	made, s, err := generate(s, items, req, details.seen, placed, before)
+	sources := readSources(merged.session, p, req)
+	items := expandGenerators(sources.session, p, details.composed)
+	concrete := items.plan
+	exports := expand(sources.session, concrete, req)
+	placed := placeExports(sources.session, concrete, req, exports, details.composed.generations)
+	renames := warnOfRenames(sources.session, concrete, req, details.composed, placed)
+	counted := revisions(concrete, placed)
+	set := setEnvironment(sources.session.withRevisions(counted), concrete, merged)
+	required := slices.Concat(details.requirements, merged.requirements, sources.requirements, placed.requirements)
+	generated, err := generate(set.session, items, req, details.composed, placed, required)
 	if err != nil {
 		return nil, err
 	}
-	objects := makeExports(s, req, placed, made)
-	status := writeStatus(s, p, req)
-	authors := exportForAuthor(s, p, req, authored, composition{objects, made, sources.requirements, details.seen})
+	objects := makeExports(generated.session, req, placed, generated)
+	status := writeStatus(generated.session, concrete, req)
+	composes := composition{objects, generated, sources.requirements, details.composed}
+	authors := exportForAuthor(generated.session, concrete, req, authored, composes)
 
 	out := &Result{
-		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value,
-		Generations: made.composed, GeneratorState: made.state, Due: made.due, Fresh: made.fresh, Revisions: counted,
+		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value, Revisions: counted,
+		Rotation: generated.Rotation,
 	}
-	out.merge(claim, unused(p, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply,
-		placed.reply, renames, set.reply, made.reply, authors.reply)
+	out.merge(claim, unused(concrete, xr), schemas, details.reply, merged.reply, sources.reply, items.reply, exports.reply,
+		placed.reply, renames, set.reply, generated.reply, authors.reply)
 	if len(req.changed) > 0 {
 		out.Due = req.Now
 	}
-	out.explainWaiting(s, p, req)
+	out.explainWaiting(generated.session, concrete, req)
 	out.seeComposition(SeeComposition(xr.object))
-	out.count(s, authors.session)
+	out.count(generated.session, authors.session)
 	if err := ctx.Err(); err != nil { // a canceled evaluation looks like a failed one
 		return nil, err
 	}
@@ -99,13 +99,13 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 }
 
 // refuseRequest returns the diagnostics of the input that depend on the composite and the pipeline.
-func refuseRequest(p *plan.Plan, req *request, xr composite, seen composedResources) error {
+func refuseRequest(p *plan.Plan, req *request, xr composite, composed composedResources) error {
 	var diagnostics []error
 	report := func(at *field.Path, format string, args ...any) {
 		diagnostics = append(diagnostics, &diagnostic.Diagnostic{Path: at.String(), Message: fmt.Sprintf(format, args...)})
 	}
 	for _, s := range p.Sources {
-		xr.refuseSource(s, req, seen, report)
+		xr.refuseSource(s, req, composed, report)
 	}
 	for i := range p.Generators {
 		xr.refuseGenerator(&p.Generators[i], req, report)
@@ -123,8 +123,8 @@ func refuseRequest(p *plan.Plan, req *request, xr composite, seen composedResour
 	return errors.Join(diagnostics...)
 }
 
-func (c composite) refuseSource(s plan.Source, req *request, seen composedResources, report reportFunc) {
-	_, observed := seen.resources[s.Name]
+func (c composite) refuseSource(s plan.Source, req *request, composed composedResources, report reportFunc) {
+	_, observed := composed.resources[s.Name]
 	_, desired := req.Desired[s.Name]
 	if plan.IsSecret(s.Source) && (observed || desired) {
 		report(s.Path.Child("name"), "%s", plan.TwoMeanings(s.Name))

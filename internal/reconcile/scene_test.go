@@ -170,9 +170,9 @@ func complete(composed string, o map[string]any) {
 		}
 	}
 	if text, ok := annotations[rotation.AnnotationState].(string); ok {
-		if at, ok := annotations["made"]; ok {
+		if at, ok := annotations["created"]; ok {
 			meta["creationTimestamp"] = at
-			delete(annotations, "made")
+			delete(annotations, "created")
 		}
 		if composed == "" {
 			composed, _ = annotations["crossplane.io/composition-resource-name"].(string)

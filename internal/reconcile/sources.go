@@ -17,16 +17,17 @@ import (
 type sourcesRead struct {
 	reply
 
+	session *session // of the next phase
 	sources map[string]observation.Source
 }
 
 // readSources requires the sources, and reads those that were found. The Composition's own required
 // resources are also sources. They are lists, because Crossplane does not say how they were required.
-func readSources(s *session, p *plan.Plan, req *request) (sourcesRead, *session) {
+func readSources(s *session, p *plan.Plan, req *request) sourcesRead {
 	if len(p.Sources)+len(req.Found) == 0 {
-		return sourcesRead{}, s
+		return sourcesRead{session: s}
 	}
-	out := sourcesRead{sources: map[string]observation.Source{}}
+	out := sourcesRead{session: s, sources: map[string]observation.Source{}}
 	missing := map[string]string{}
 	for name, objects := range req.Found {
 		if !strings.HasPrefix(name, RequirementPrefix) {
@@ -49,10 +50,10 @@ func readSources(s *session, p *plan.Plan, req *request) (sourcesRead, *session)
 			missing[src.Spelled()] = req.answer(*required).describe(*required)
 		}
 	}
-	if len(out.sources) == 0 {
-		return out, s
+	if len(out.sources) > 0 {
+		out.session = s.next(missing, func(o *observation.Observation) { o.Sources = out.sources })
 	}
-	return out, s.next(missing, func(o *observation.Observation) { o.Sources = out.sources })
+	return out
 }
 
 // withoutAuthors leaves out the objects of composite authors, which can have any name and labels.

@@ -127,7 +127,7 @@ secrets:
 		"mine": {own}, RequirementPrefix + "v1/ConfigMap/team/name=x": {own},
 	}})
 	s := newSession(t.Context(), l.plan, req, composite{name: "xr", namespace: "team"}, l.sees)
-	out, s := readSources(s, l.plan, req)
+	out := readSources(s, l.plan, req)
 	want := map[string]observation.Source{
 		"mine": {Read: true, Optional: true, Many: true, Objects: []wire.Struct{own}},
 		"cm":   {Objects: []wire.Struct{}},
@@ -138,8 +138,8 @@ secrets:
 	if diff := cmp.Diff(want, out.sources, opt); diff != "" {
 		t.Errorf("readSources(...): -want, +got:\n%s", diff)
 	}
-	if len(s.observed.Sources) != len(want) {
-		t.Errorf("readSources(...): want %d sources in the session, got %d", len(want), len(s.observed.Sources))
+	if len(out.session.observed.Sources) != len(want) {
+		t.Errorf("readSources(...): want %d sources in the session, got %d", len(want), len(out.session.observed.Sources))
 	}
 }
 
@@ -152,7 +152,7 @@ secrets: [{name: url, data: [{key: k, value: sources.check.status.x}]}]`, nil)
 	key := RequirementPrefix + "example.org/v1/Check/team/name=check"
 	req := newRequest(&Request{Found: map[string][]wire.Struct{key: {found}}})
 	s := newSession(t.Context(), l.plan, req, composite{name: "xr", namespace: "team"}, l.sees)
-	out, _ := readSources(s, l.plan, req)
+	out := readSources(s, l.plan, req)
 	const want = "Check is cluster scoped: set sources[0].scope to Cluster"
 	if got := out.sources["check"].Failed; got != want {
 		t.Errorf("readSources(...): want the error %q, got %q", want, got)

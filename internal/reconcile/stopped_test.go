@@ -209,7 +209,7 @@ secrets: [{name: url, data: [{key: k, value: "'made-up'"}]}]`, nil)
 	req := newRequest(&Request{})
 	s := newSession(t.Context(), l.plan, req, composite{name: "xr", namespace: "team"}, l.sees)
 	s.budget.Take(s.budget.Left())
-	_, _, err := readEnvironment(s, l.plan, req)
+	_, err := readEnvironment(s, l.plan, req)
 	const why = "was stopped: it exceeds the limit of work for one request"
 	if got, want := fmt.Sprint(err), "environment: "+why; got != want {
 		t.Errorf("readEnvironment(...): want the error %q, got %q", want, got)
@@ -217,7 +217,7 @@ secrets: [{name: url, data: [{key: k, value: "'made-up'"}]}]`, nil)
 	// No default is used for the field, and the other fields stay as they are.
 	before := structOf(t, "{a: b, c: d, e: f, g: h, size: default}")
 	s = s.next(nil, func(o *observation.Observation) { o.Environment = before })
-	out, _ := setEnvironment(s, l.plan, environmentRead{})
+	out := setEnvironment(s, l.plan, environmentRead{})
 	message := "environment.size is not set: environment.set[0]: " + why
 	want := []Outcome{{State: Held, Warn: true, Wrong: true, Message: message}}
 	if diff := cmp.Diff(want, out.others); diff != "" {

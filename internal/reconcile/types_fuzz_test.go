@@ -61,11 +61,11 @@ func typesScene(t *testing.T, input, overlay string) *scene {
 	if err := yaml.Unmarshal([]byte(plantest.Exports(input)), &in); err != nil {
 		t.Fatalf("%v:\n%s", err, input)
 	}
-	made, err := structpb.NewStruct(in)
+	object, err := structpb.NewStruct(in)
 	if err != nil {
 		return nil
 	}
-	if _, faults := plan.Compile(context.Background(), plantest.Env, made); len(faults) > 0 {
+	if _, faults := plan.Compile(context.Background(), plantest.Env, object); len(faults) > 0 {
 		return nil
 	}
 	return newScene(t, plantest.Exports(input), overlay)
@@ -182,11 +182,11 @@ func (m *typesMaker) field(depth int, at string) (schema map[string]any, value a
 		case 3:
 			values, v, _ := m.field(depth-1, at+".k")
 			m.paths["object"] = append(m.paths["object"], at)
-			made := map[string]any{}
+			object := map[string]any{}
 			if m.maybe(70) {
-				made["k"] = v
+				object["k"] = v
 			}
-			return map[string]any{"type": "object", "additionalProperties": values}, made, m.maybe(90)
+			return map[string]any{"type": "object", "additionalProperties": values}, object, m.maybe(90)
 		case 4:
 			return m.open(at)
 		}

@@ -44,7 +44,7 @@ func (s *session) want(c *credentialState, m *plan.Generator, request string, no
 	for i, k := range c.have {
 		have[i].Valid = w.validity(k, nil, now)
 	}
-	if m.Late || rotation.Next(maybe, have, c.records(), now).Make != nil {
+	if m.LooksAhead || rotation.Next(maybe, have, c.records(), now).Make != nil {
 		w.placeNext(s)
 	}
 	return w

@@ -37,7 +37,7 @@ generators:
 - {name: leaf, refreshPolicy: OnChange, certificate: {ca: root, dnsNames: [a.b], duration: 48h, renewBefore: 24h}}
 - {name: root, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: root}, duration: 480h, renewBefore: 24h}}`, nil)
 	now := time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
-	made := func(name string, issuer *credential.Issuer) *generation {
+	generated := func(name string, issuer *credential.Issuer) *generation {
 		t.Helper()
 		kind := l.plan.Generator(name).Makes.(*plan.Computed) //nolint:forcetypeassert // a certificate is computed
 		outputs, err := kind.Make(credential.From{Random: rand.Reader, Now: now, Issuer: issuer})
@@ -46,12 +46,12 @@ generators:
 		}
 		return &generation{details: revealed(outputs)}
 	}
-	root, another := made("root", nil), made("root", nil)
+	root, another := generated("root", nil), generated("root", nil)
 	issuer, err := credential.ParseIssuer(root.data())
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaf := made("leaf", issuer)
+	leaf := generated("leaf", issuer)
 	broken := &generation{details: observation.Details{"tls.crt": []byte("made-up")}}
 	w := &wantedGeneration{Generator: l.plan.Generator("leaf")}
 	for name, tc := range map[string]struct {

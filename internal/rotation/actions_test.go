@@ -88,7 +88,7 @@ func (w *world) deletes(i int) bool {
 func (w *world) pass(d time.Duration) bool {
 	w.now = w.now.Add(d)
 	if d < 0 { // how old it is would not be known
-		w.seen, w.kept = nil, false
+		w.before, w.kept = nil, false
 	}
 	if w.now.After(w.highest) {
 		w.highest = w.now

@@ -29,7 +29,7 @@ var actions = []action{
 	{"only the second export is written", reconciles(loss{exports: [2]bool{true, false}, drops: true, states: true})},
 	{"a reconcile stops after deletions", reconciles(loss{states: true, creation: true, exports: [2]bool{true, true}})},
 	{"a stale reconcile", reconciles(loss{stale: true})},
-	{"the cache stops", func(w *world) bool { w.kept = !w.kept; return w.seen != nil }},
+	{"the cache stops", func(w *world) bool { w.kept = !w.kept; return w.before != nil }},
 	{"a composite is stale", reconciles(loss{unlisted: true})},
 	{"the first export is held", reconciles(loss{held: [2]bool{true, false}})},
 	{"the second export is held", reconciles(loss{held: [2]bool{false, true}})},
@@ -221,8 +221,8 @@ func (s *search) rests(from *world) string {
 // key identifies a cluster, except for differences that do not matter.
 func (s *search) key(w *world) digest {
 	b := w.append(s.buffer[:0], w.now)
-	if w.seen != nil && w.now.Sub(w.seen.now).Abs() <= oldest {
-		b = w.seen.append(append(b, 1), w.now)
+	if w.before != nil && w.now.Sub(w.before.now).Abs() <= oldest {
+		b = w.before.append(append(b, 1), w.now)
 	}
 	s.buffer = b
 	return digest{maphash.Bytes(s.seeds[0], b), maphash.Bytes(s.seeds[1], b)}
@@ -276,7 +276,7 @@ func (w *world) append(b []byte, now time.Time) []byte {
 		flags(o.Intact, o.works, o.foreign, o.abandoned)
 		b = append(b, byte(o.Number-w.gens[0].Number), byte(o.source), byte(len(o.old)))
 		state(o.State)
-		state(o.made)
+		state(o.initial)
 		for _, old := range o.old {
 			state(old)
 		}

@@ -32,9 +32,9 @@ func (w *world) checkStore(o *secret, g Generation, before *world, l loss) {
 		fail("%s is accepted, and has another source", o.UID)
 	case accepted && !l.stale && w.setup.exports[1].Sets && before.exports[1].wanted && before.exports[1].candidate != o.UID:
 		fail("%s is accepted, and a setter does not have it", o.UID)
-	case g.Request != "" && g.Request != lostHash && g.Request != o.made.Request:
-		fail("%s counts for the request %q, and was made for %q", o.UID, g.Request, o.made.Request)
-	case g.Origin != o.made.Origin && g.Origin.Spec != lostHash && g.Origin != Origin{}:
+	case g.Request != "" && g.Request != lostHash && g.Request != o.initial.Request:
+		fail("%s counts for the request %q, and was made for %q", o.UID, g.Request, o.initial.Request)
+	case g.Origin != o.initial.Origin && g.Origin.Spec != lostHash && g.Origin != Origin{}:
 		fail("%s was not made from %v", o.UID, g.Origin)
 	}
 }
@@ -183,7 +183,7 @@ func (w *world) wants(o *secret) bool {
 	}
 	s := situation{Wanted: w.input}
 	g := o.Generation
-	g.State, g.Fit = o.made, w.fit(o)
+	g.State, g.Fit = o.initial, w.fit(o)
 	return s.same(&g)
 }
 

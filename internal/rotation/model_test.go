@@ -94,7 +94,7 @@ func (w *world) happen(r *rand.Rand) {
 	case 11:
 		w.pause()
 	case 21, 22:
-		w.kept = w.seen != nil
+		w.kept = w.before != nil
 	case 12, 13:
 		w.source = r.IntN(3)
 	case 14, 15, 16, 17, 18, 19, 20:
@@ -134,10 +134,10 @@ func (w *world) comeToRest(request bool) (reconciles int) {
 // TestModel plays random histories. In a part of them, edits come at any time. Then only exported values are safe.
 func TestModel(t *testing.T) {
 	var (
-		mu         sync.Mutex
-		wait       sync.WaitGroup
-		most, made int
-		n          = proof.Count("MODEL_HISTORIES", 8000, 100_000)
+		mu          sync.Mutex
+		wait        sync.WaitGroup
+		most, count int
+		n           = proof.Count("MODEL_HISTORIES", 8000, 100_000)
 	)
 	const workers = 2
 	for worker := range uint64(workers) {
@@ -147,7 +147,7 @@ func TestModel(t *testing.T) {
 					return broken(func() {
 						reconciles, w := history(Next, seed, seed%11 == 10, says)
 						mu.Lock()
-						most, made = max(most, reconciles), made+w.made
+						most, count = max(most, reconciles), count+w.count
 						mu.Unlock()
 					})
 				}
@@ -160,5 +160,5 @@ func TestModel(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	t.Logf("%d histories, %d generations, at most %d reconciles for a requested rotation", n, made, most)
+	t.Logf("%d histories, %d generations, at most %d reconciles for a requested rotation", n, count, most)
 }

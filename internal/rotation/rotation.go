@@ -156,7 +156,7 @@ var table = []row{
 	{[]Stage{Pending}, "the input is known, and asks for another one", "another one replaces it",
 		(*situation).superseded, Abandoned, false},
 	{[]Stage{Pending}, "`abandonAfter` has passed since each setter had it, and one is in use", "it failed",
-		(*situation).late, Abandoned, true},
+		(*situation).expired, Abandoned, true},
 	{[]Stage{Current}, "its generator left the input", "it is in use again if its generator is back",
 		(*situation).removed, Retired, false},
 	{[]Stage{Current}, "a higher one is current, and no export has its value", "its grace period starts",
@@ -369,7 +369,7 @@ func (s *situation) superseded(g *Generation) bool {
 		(requested || g.Fit == Other || !s.now.Before(g.Created.Add(limits.RefreshInterval)))
 }
 
-func (s *situation) late(g *Generation) bool {
+func (s *situation) expired(g *Generation) bool {
 	return s.base != nil && s.Input == Present && s.AbandonAfter > 0 && s.offered(g) && s.over(g.Since, s.AbandonAfter)
 }
 

@@ -199,7 +199,7 @@ func TestStages(t *testing.T) {
 		"LateAndNotOffered": {
 			"a setter has lost it", "", wanted(), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(1)}, 20, Pending,
 		},
-		"Late": {
+		"Overdue": {
 			"it does not work", "it failed",
 			wanted(), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(2)}, 20, Abandoned,
 		},

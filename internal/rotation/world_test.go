@@ -35,7 +35,7 @@ type setup struct {
 type secret struct {
 	Generation
 
-	made      State   // what it was created with
+	initial   State   // what it was created with
 	old       []State // its earlier states
 	source    int
 	works     bool
@@ -69,13 +69,13 @@ type world struct {
 	isPaused   bool
 	gens       []secret // in the order of their creation
 	exports    [2]export
-	seen       *world // the observation of the reconcile before, or an earlier one if it is kept
+	before     *world // the observation of the reconcile before, or an earlier one if it is kept
 	kept       bool
 	clean      bool // the last reconcile wrote everything
 	deleted    bool // people deleted a generation
 	uids       int
 	requests   int
-	made       int
+	count      int
 	trace      *event
 	says       func(string)
 	reconciles int
@@ -224,13 +224,13 @@ func (w *world) reconcile(l loss) {
 	}
 	w.answer()
 	now := w.clone()
-	now.seen, now.trace, now.says = nil, nil, nil
+	now.before, now.trace, now.says = nil, nil, nil
 	at := now
-	if l.stale = l.stale && w.seen != nil && w.now.Sub(w.seen.now).Abs() <= oldest; l.stale {
-		at = w.seen
+	if l.stale = l.stale && w.before != nil && w.now.Sub(w.before.now).Abs() <= oldest; l.stale {
+		at = w.before
 	}
 	if w.kept = w.kept && !l.stale; !w.kept {
-		w.seen = now
+		w.before = now
 	}
 	have, records := at.observe(l, w)
 	for i, o := range at.gens {
@@ -311,8 +311,8 @@ func (w *world) create(s Step, l loss) {
 	case l.creation:
 		w.clean = false
 	case !slices.ContainsFunc(w.gens, func(o secret) bool { return o.Number == s.Make.Number }):
-		w.made++
-		o := secret{Generation: *s.Make, made: s.Make.State, source: w.source}
+		w.count++
+		o := secret{Generation: *s.Make, initial: s.Make.State, source: w.source}
 		o.UID, o.Created, o.Listed, o.Intact = w.uid("g"), w.highest, true, true
 		w.gens = append(slices.Clip(w.gens), o)
 	}
@@ -324,12 +324,12 @@ func (w *world) uid(kind string) string {
 }
 
 // export writes an export, with the record that was observed. A held one keeps its data.
-func (w *world) export(i int, s Step, seen export, l loss) {
+func (w *world) export(i int, s Step, observed export, l loss) {
 	e, uses := &w.exports[i], w.setup.exports[i]
 	if !e.wanted {
 		return
 	}
-	was := seen.record
+	was := observed.record
 	was.Uses, was.Sets = uses.Uses, uses.Sets
 	keeps := l.held[i] || uses.Uses && s.Current == "" || uses.Sets && s.Candidate == ""
 	to := *e
