@@ -168,3 +168,61 @@ func sequence(n int, format string) []string {
 	}
 	return out
 }
+
+// noKey is said of an entry that is neither a key nor a prefix.
+const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
+
+func TestCompileFromComposite(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, input string
+		want          []string
+	}{
+		"All":     {"each field", "fromComposite: {from: db, fieldPath: spec.a.b, allow: {secrets: [db, x], resources: [z], environment: true}}", nil},
+		"Empty":   {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
+		"Unknown": {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
+		"Status":  {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
+		"From":    {"from must be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or use a name that is listed there`}},
+		"Allow": {
+			"names, each once, of composed resources", `
+sources: [{name: ca, apiVersion: v1, kind: Secret}]
+fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources: [db, ""]}}`,
+			[]string{
+				`fromComposite.allow.secrets[1]: "ca" is a source, and composite authors cannot read sources: name a composed resource`,
+				`fromComposite.allow.secrets[2]: "db" is listed twice`,
+				"fromComposite.allow.secrets[3]: must not be empty: leave it out, or set a value",
+				"fromComposite.allow.resources[1]: must not be empty: leave it out, or set a value",
+			},
+		},
+		"Keys": {
+			"labels and annotations, and prefixes of them, each once",
+			"fromComposite: {fieldPath: spec.a, allow: {labels: [a, example.org/, example.org/a, a, example.org, 'a*', '*', example.org/*, /a, a/b/, Example.org/, \"\", crossplane.io/composite, export.fn.crossplane.io/], annotations: [a_b, a b, kubectl.kubernetes.io/last-applied-configuration, crossplane.io/]}}",
+			[]string{
+				`fromComposite.allow.labels[3]: "a" is listed twice`,
+				"fromComposite.allow.labels[4]: must end with / to allow each key with this prefix: write example.org/",
+				"fromComposite.allow.labels[5]: " + noKey,
+				"fromComposite.allow.labels[6]: " + noKey,
+				"fromComposite.allow.labels[7]: " + noKey,
+				"fromComposite.allow.labels[8]: " + noKey,
+				"fromComposite.allow.labels[9]: " + noKey,
+				"fromComposite.allow.labels[10]: " + noKey,
+				"fromComposite.allow.labels[11]: " + noKey,
+				`fromComposite.allow.labels[12]: "crossplane.io/composite" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				`fromComposite.allow.labels[13]: "export.fn.crossplane.io/" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				"fromComposite.allow.annotations[1]: " + noKey,
+				`fromComposite.allow.annotations[2]: "kubectl.kubernetes.io/last-applied-configuration" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+			},
+		},
+		"Names": {
+			"an export cannot have the name of what an author requests",
+			"fromComposite: {fieldPath: spec.a}\nsecrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
+			[]string{"secrets[0].name: must not begin with fromComposite/, which is reserved for exports of composite authors"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(c.input))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

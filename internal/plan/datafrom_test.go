@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,4 +111,85 @@ func TestCompileKeys(t *testing.T) {
 			want:   []string{`secrets[0].data[1].valueMap: cannot use key "a b": use letters, digits, '-', '_' and '.' only`},
 		},
 	})
+}
+
+func TestCompileDataFromDiagnostics(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Shape": {
+			reason: "exactly one source of keys, and one kind of rule",
+			input: `secrets: [{name: a, dataFrom: [{}, {extract: {key: a}, find: {path: b}}, {find: {}}, {extract: {key: ""}},
+  {extract: {key: a}, rewrite: [{}, {regexp: {source: a}}, {regexp: {source: a, target: ""}, merge: {}}]}, {extract: {key: a, property: "a[0]"}}, {extract: {key: environment}},
+  {extract: {key: a}, rewrite: [{merge: {into: x}}]}, {find: {name: {regexp: "((a{10}){10}){9}b{1000}"}}}], conflictPolicy: FirstWins}]`,
+			want: []string{
+				"secrets[0].dataFrom[0]: must have extract, find or valueMap: write for example extract: {key: db}",
+				"secrets[0].dataFrom[1].find: must not be set together with extract: keep one of them",
+				"secrets[0].dataFrom[2].find: must have path, name or tags",
+				"secrets[0].dataFrom[3].extract.key: must not be empty: set a value",
+				"secrets[0].dataFrom[4].rewrite[0]: must have exactly one of regexp, merge and transform",
+				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty string removes each match of source",
+				"secrets[0].dataFrom[4].rewrite[2]: must have exactly one of regexp, merge and transform",
+				"secrets[0].dataFrom[5].extract.property: must contain only field names: leave out [ ]",
+				"secrets[0].dataFrom[6].extract.property: must be set for the environment: name the field whose members to extract",
+				"secrets[0].dataFrom[7].rewrite[0].merge.into: must not be set with strategy Extract: leave it out, or set strategy to JSON",
+				"secrets[0].dataFrom[8].find.name.regexp: has 2100 instructions, over the limit of 1000: repeat less in it",
+				"secrets[0].conflictPolicy: must be Error or LastWins",
+			},
+		},
+		"Rules": {
+			reason: "rules compile with the input, and say where they do not",
+			input: `secrets: [{name: a, dataFrom: [{find: {name: {regexp: "("}}}, {extract: {key: a}, conversionStrategy: Nope, rewrite:
+  [{regexp: {source: "(", target: a}}, {regexp: {source: a, target: "x_$1_y"}}, {transform: {template: "{{ .nope }}"}}, {transform: {keyExpression: nope}}, {transform: {keyExpression: secret.a}}, {merge: {strategy: JSON}}]}]}]`,
+			want: []string{
+				"secrets[0].dataFrom[0].find.name.regexp:1:1: cannot be compiled: missing closing ): `(`",
+				"secrets[0].dataFrom[1].rewrite[0].regexp.source:1:1: cannot be compiled: missing closing ): `(`",
+				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y refers to the group "1_y", which source does not have, and is replaced by nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`,
+				"secrets[0].dataFrom[1].rewrite[2].transform.template:1:4: has only .value, the key: there is no .nope",
+				"secrets[0].dataFrom[1].rewrite[3].transform.keyExpression:1:1: there is no variable nope: the only variable is key",
+				"secrets[0].dataFrom[1].rewrite[4].transform.keyExpression:1:1: there is no variable secret here: the only variable is key",
+				"secrets[0].dataFrom[1].rewrite[5].merge.into: must be set, because strategy JSON writes the merged object there",
+				`secrets[0].dataFrom[1].conversionStrategy: must be Default, Unicode or None, not "Nope"`,
+			},
+		},
+		"Empty": {
+			reason: "what is there has something, and not too much",
+			input: `sources: [{name: environment, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
+			want: []string{
+				"sources[0].name: must not be environment, because extract uses this name for the environment: rename the source",
+				"secrets[0].data: must not be empty: leave it out, or add an item",
+				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or add an item",
+				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",
+				"secrets[1].dataFrom: must not be empty: leave it out, or add an item",
+			},
+		},
+		"Dots": {
+			reason: "an input with a dot in its name is not declared by another one's key",
+			input:  `configMaps: [{name: a, data: [{key: k, value: "secrets['db.ca'].crt + secrets.db['ca.crt']", nonSensitive: [db.ca.crt]}, {key: l, value: "secrets['db.ca'].crt", nonSensitive: ["['db.ca'].crt"]}]}]`,
+			want:   []string{`configMaps[0].data[0].value:1:17: uses secrets['db.ca'].crt, but secret data may flow only into the data of Secrets: leave it out, or list "['db.ca'].crt" under nonSensitive if it is not secret`},
+		},
+		"SecretsInConfigMaps": {
+			reason: "secret data flows into Secrets only",
+			input:  "sources: [{name: s, apiVersion: v1, kind: Secret}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: db}}, {extract: {key: s}}, {extract: {key: composite}}, {find: {path: a}}, {valueMap: secrets.db}, {extract: {key: db, property: a.b}}]}]",
+			want: []string{
+				`configMaps[0].dataFrom[0].extract.key: "db" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[1].extract.key: "s" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[2].extract.key: "composite" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				"configMaps[0].dataFrom[3].find: finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment",
+				"configMaps[0].dataFrom[4].valueMap:1:8: uses all keys of secrets.db, but secret data may flow only into the data of Secrets: leave it out",
+				`configMaps[0].dataFrom[5].extract.key: "db" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(tc.input))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
 }

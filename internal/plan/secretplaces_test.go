@@ -220,3 +220,73 @@ generators:
 		}
 	}
 }
+
+// A name may not use a secret. All keys cannot be listed under nonSensitive, and a listed key counts in its place only.
+func TestNamesAndListedKeys(t *testing.T) {
+	const ofComposite = "; secret is the connection details of the composite here: set from to a composed resource"
+	key := func(path string) string {
+		return path + `: uses secret.x, ` + plantest.Flow +
+			`: leave it out, or list "composite.x" under nonSensitive if it is not secret` + ofComposite
+	}
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"SecretData": {
+			reason: "that is what it is for",
+			input:  `secrets: [{name: a, data: [{key: k, value: "[1][0] == 1 ? secret.x : ''"}, {valueMap: "{'a': secret.x}"}]}]`,
+		},
+		"Metadata": {
+			reason: "labels and annotations, also those of a Secret, and names, which decide what is looked up",
+			input: `
+secrets:
+- name: a
+  metadata: {nameExpression: "'' +secret.x", namespaceExpression: "'' +secret.x", labelsExpression: "{'a' :secret.x}", annotationsExpression: "{'a':  secret.x}"}
+  data: [{key: k, value: secret.x}]`,
+			want: []string{
+				"secrets[0].metadata.nameExpression:1:11: may not use secret.x: the name must be known before any Secret is read: leave it out",
+				"secrets[0].metadata.namespaceExpression:1:11: may not use secret.x: the name must be known before any Secret is read: leave it out",
+				key("secrets[0].metadata.labelsExpression:1:13"),
+				key("secrets[0].metadata.annotationsExpression:1:14"),
+			},
+		},
+		"AllKeys": {
+			reason: "all keys cannot be declared nonSensitive together",
+			input:  `configMaps: [{name: a, data: [{valueMap: secret, nonSensitive: [composite, composite.*, "*"]}, {key: k, value: "secrets[composite.x].y", nonSensitive: ["*.y"]}]}]`,
+			want: []string{
+				"configMaps[0].data[0].valueMap:1:1: uses all keys of secret, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive" + ofComposite,
+				"configMaps[0].data[1].value:1:21: uses all secrets, " + plantest.Flow + ": name the keys that it needs, and list those that are not secret under nonSensitive",
+			},
+		},
+		"NonSensitive": {
+			reason: "just the keys that are listed, in just that place",
+			input: `
+sources: [{name: ca, apiVersion: v1, kind: Secret}]
+variables: [{name: v, value: secrets.db.host + secrets.ca.x}]
+configMaps:
+- name: a
+  from: db
+  metadata: {labelsExpression: "{'a': secret.host}", nonSensitive: [db.host]}
+  data:
+  - {key: k, value: secret.host + secret.port, nonSensitive: [db.host, db.]}
+  - {key: l, value: variables.v, nonSensitive: [db.host]}
+  - {key: m, value: variables.v, nonSensitive: [db.host, ca.x]}
+  - {key: p, value: "'x'", nonSensitive: [db.host]}
+  - {key: o, value: secrets.other.host, nonSensitive: [db.host, secret.host]}
+status: [{fieldPath: a, value: secrets.db.host, nonSensitive: [db.host]}]`,
+			want: []string{
+				`configMaps[0].data[0].value:1:21: uses secrets.db.port, ` + plantest.Flow + `: leave it out, or list "db.port" under nonSensitive if it is not secret`,
+				`configMaps[0].data[1].value:1:10: uses secrets.ca.x, ` + plantest.Flow + `: leave it out, or list "ca.x" under nonSensitive if it is not secret`,
+				`configMaps[0].data[4].value:1:14: uses secrets.other.host, ` + plantest.Flow + `: leave it out, or list "other.host" under nonSensitive if it is not secret`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(c.input))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

@@ -3,6 +3,8 @@ package reconcile
 import (
 	"strings"
 	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // ConditionType is the condition of the composite and its claim. It is set on every call.
@@ -47,11 +49,24 @@ func (s *session) creating(what string, forms ...string) (out Outcome, said bool
 
 // condition returns the message that the condition of the composite has, and since when.
 func (c composite) condition() (text string, since time.Time) {
-	for _, v := range c.object.At("status", "conditions").List().All() {
-		if s := v.Struct(); s.Get("type").Is(ConditionType) {
-			since, _ = time.Parse(time.RFC3339, s.Get("lastTransitionTime").Text()) // zero if it is not a time
-			return s.Get("message").Text(), since
+	is := conditionOf(c.object, ConditionType)
+	return is.Get("message").Text(), transition(is)
+}
+
+// conditionOf returns a condition of an object. It has no fields if the object does not have it.
+func conditionOf(o wire.Struct, conditionType string) wire.Struct {
+	for _, v := range o.At("status", "conditions").List().All() {
+		if c := v.Struct(); c.Get("type").Is(conditionType) {
+			return c
 		}
 	}
-	return "", time.Time{}
+	return wire.Struct{}
 }
+
+// transition returns the time of a condition, or zero.
+func transition(condition wire.Struct) time.Time {
+	at, _ := time.Parse(time.RFC3339, condition.Get("lastTransitionTime").Text()) // zero on an error
+	return at.UTC()
+}
+
+func isReady(o wire.Struct) bool { return conditionOf(o, "Ready").Get("status").Is("True") }

@@ -141,16 +141,9 @@ func (x exporter) complete(path, name string) error {
 	case res.Withheld != nil:
 		return failed(path, "%s", res.Withheld.Error())
 	}
-	ready := false
-	for _, c := range res.Object.At("status", "conditions").List().All() {
-		c := c.Struct()
-		switch {
-		case !c.Get("type").Is("Ready"):
-		case c.Get("status").Is("True"):
-			ready = true
-		default:
-			missing = append(missing, expression.PathText(expression.Resources, name)+toBeReady)
-		}
+	ready := isReady(res.Object)
+	if !ready && conditionOf(res.Object, "Ready").Exists() {
+		missing = append(missing, expression.PathText(expression.Resources, name)+toBeReady)
 	}
 	if len(res.Details) == 0 && writesDetails(res.Object) && (!ready || !res.Published) {
 		missing = append(missing, expression.PathText(expression.Secrets, name))

@@ -248,13 +248,10 @@ func nameOf(o wire.Struct) string {
 }
 
 func readiness(o wire.Struct) advice.State {
-	for _, c := range o.At("status", "conditions").List().All() {
-		if !c.Struct().Get("type").Is("Ready") {
-			continue
-		}
-		if c.Struct().Get("status").Is("True") {
-			return advice.ObjectReady
-		}
+	switch {
+	case isReady(o):
+		return advice.ObjectReady
+	case conditionOf(o, "Ready").Exists():
 		return advice.ObjectNotReady
 	}
 	return advice.ObjectExists

@@ -142,15 +142,6 @@ func (k *generation) observation() *observation.Generation {
 	return &observation.Generation{Resource: k.object, Details: k.details}
 }
 
-func isReady(o wire.Struct) bool {
-	for _, c := range o.At("status", "conditions").List().All() {
-		if c := c.Struct(); c.Get("type").Is("Ready") {
-			return c.Get("status").Is("True")
-		}
-	}
-	return false
-}
-
 // missingDetails returns the connection details that a generation lacks: all of them, or those that the generation in use
 // has.
 func (c *credentialState) missingDetails(k *generation) []string {

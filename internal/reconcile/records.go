@@ -232,15 +232,6 @@ func (c *credentialState) view(composed string) exportView {
 	return exportView{}
 }
 
-// recordedGenerators returns the generators in the record of an exported Secret.
-func recordedGenerators(o wire.Struct) map[string]generatorRecord {
-	if !isV1Secret(o) {
-		return nil
-	}
-	rec, _ := readRecord(o)
-	return rec.Generators
-}
-
 // holding returns the state of the generation whose value the export has.
 func (r generatorRecord) holding() rotation.State {
 	if i := slices.IndexFunc(r.Known, func(k recordedInExport) bool { return k.UID == r.Holds }); i >= 0 {

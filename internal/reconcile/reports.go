@@ -32,7 +32,8 @@ func (g *rotator) waits(c *credentialState, unready map[string]reasons, why reas
 func (g *rotator) reportStep(c *credentialState, why reasons) {
 	o := g.outcome(c, why)
 	o.Ready = c.step.Current != ""
-	if (o.State == Created || o.State == Waiting) && !o.Ready && isExported(g.exports, c.name) {
+	isExported := slices.ContainsFunc(g.exports, func(e plan.Export) bool { return slices.Contains(e.Generators, c.name) })
+	if (o.State == Created || o.State == Waiting) && !o.Ready && isExported {
 		return // the exports that wait for it say why
 	}
 	if o.State != Available || o.Warn {
@@ -134,11 +135,6 @@ func (g *rotator) checkCurrent(w *wantedGeneration, k *generation) Outcome {
 			w, k.Number, rotate)}
 	}
 	return Outcome{}
-}
-
-// isExported reports whether an export uses a generator.
-func isExported(exports []plan.Export, name string) bool {
-	return slices.ContainsFunc(exports, func(e plan.Export) bool { return slices.Contains(e.Generators, name) })
 }
 
 // lostState says that another client changed the state of a generation, and what follows.

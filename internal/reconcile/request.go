@@ -82,11 +82,6 @@ func (r Requirement) String() string {
 	return r.Kind + " " + r.Namespace + "/" + what
 }
 
-// sameAs reports whether another requirement is for the same object.
-func (r Requirement) sameAs(o Requirement) bool {
-	return r.APIVersion == o.APIVersion && r.Kind == o.Kind && r.Namespace == o.Namespace && r.Name == o.Name
-}
-
 func (r Requirement) labels() string {
 	labels := make([]string, 0, len(r.Labels))
 	for _, k := range plan.SortedKeys(r.Labels) {

@@ -82,25 +82,6 @@ func TestRequirementMatches(t *testing.T) {
 	}
 }
 
-// Two requirements are for the same object only if all of their fields are the same.
-func TestRequirementSameAs(t *testing.T) {
-	one := Requirement{APIVersion: "v1", Kind: "Secret", Namespace: "team", Name: "a"}
-	for _, other := range []Requirement{
-		{APIVersion: "v2", Kind: "Secret", Namespace: "team", Name: "a"},
-		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "a"},
-		{APIVersion: "v1", Kind: "Secret", Namespace: "other", Name: "a"},
-		{APIVersion: "v1", Kind: "Secret", Namespace: "team", Name: "b"},
-		{},
-	} {
-		if one.sameAs(other) {
-			t.Errorf("%v.sameAs(%v): want false", one, other)
-		}
-	}
-	if !one.sameAs(one) {
-		t.Errorf("%v.sameAs(itself): want true", one)
-	}
-}
-
 // Objects are in the order of namespace and name.
 func TestRequirementFind(t *testing.T) {
 	object := func(ns, name string) wire.Struct {

@@ -130,7 +130,11 @@ func with[K comparable, V any](m map[K]V, name K, v V) map[K]V {
 
 // readKnown adds the generations that an export recorded, by their UIDs, and their generators.
 func (r *composedResources) readKnown(o wire.Struct, known map[string]identified) {
-	for name, one := range recordedGenerators(o) {
+	if !isV1Secret(o) { // any client could seal the record of a ConfigMap
+		return
+	}
+	rec, _ := readRecord(o)
+	for name, one := range rec.Generators {
 		r.recorded = with(r.recorded, name, true)
 		for _, k := range one.Known {
 			if k.UID != "" && plan.IsNumber(k.Number) {
@@ -151,13 +155,11 @@ func (c composite) requirement(m *plan.Generator, name string) Requirement {
 
 // pausedAt returns when the composite was paused, if Crossplane has not changed its status since then, or zero.
 func (c composite) pausedAt() time.Time {
-	for _, v := range c.object.At("status", "conditions").List().All() {
-		if s := v.Struct(); s.Get("type").Is("Synced") && s.Get("reason").Is("ReconcilePaused") {
-			at, _ := time.Parse(time.RFC3339, s.Get("lastTransitionTime").Text()) // zero if it is not a time
-			return at.UTC()
-		}
+	synced := conditionOf(c.object, "Synced")
+	if !synced.Get("reason").Is("ReconcilePaused") {
+		return time.Time{}
 	}
-	return time.Time{}
+	return transition(synced)
 }
 
 func (c composite) controls(o wire.Struct) bool {
