@@ -54,7 +54,7 @@ func makeExports(s *session, req *request, placed placements, generated generati
 func (x exporter) export(e plan.Export, at placement) Object {
 	out := x.decide(e, at)
 	if out.Desired != nil { // it is kept
-		out.Desired = x.made.again(at, out.Desired, x.session.inputs.req.Now)
+		out.Desired = x.generated.again(at, out.Desired, x.session.inputs.req.Now)
 	}
 	if at.stays == "" {
 		return out

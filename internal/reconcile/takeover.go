@@ -32,7 +32,8 @@ type takenOver struct {
 func readTakenOver(o wire.Struct, composed string, e plan.Export) takenOver {
 	out := takenOver{name: composed}
 	if composed != e.Name && !strings.HasPrefix(composed, plan.GenerationPrefix) {
-		out.is = len(recordedGenerators(o)) == 0
+		rec, _ := readRecord(o)
+		out.is = len(rec.Generators) == 0
 	}
 	if rec, ok := readTakeOver(o); ok && rec.Export == e.Name {
 		out.is, out.done, out.kept = true, true, rec.Kept
