@@ -18,7 +18,7 @@
 //	| unsure | | | | | keep | it may be wanted |
 //	| yes | | own | | not ready | keep | an object changes as a whole or not at all |
 //	| yes | | own | | sealed | keep | it never changes |
-//	| yes | | own | | another name | take over | it keeps its name, which would be deleted otherwise |
+//	| yes | | own | | another name | take over | it keeps the name that Crossplane shows, and deletes otherwise |
 //	| yes | | own | | | update | it is written in its place, even if the input wants another place |
 //	| yes | | none | unknown | | wait | nothing can be looked up |
 //	| yes | | none | unread | | look up | requirements must not depend on data |
@@ -39,7 +39,7 @@ type Slot struct {
 	Name   string // the composition resource name in the input: url, users/alice, generated/admin/3
 	Want   Want
 	Data   Data
-	Place  Place // where the object must be; its name is empty while it is unknown
+	Place  Place // where the object must be; its name is empty while it is unknown, but its kind is not
 	Sealed bool  // the object never changes: a generation
 
 	Claimed []string // other writers of the name or the place
@@ -55,7 +55,8 @@ type Place struct{ Kind, Namespace, Name string }
 // Want says whether a slot is wanted.
 type Want int
 
-// Unsure is for a list that cannot be read, or a name that is unknown: nothing may be lost.
+// Unsure is for an item of a list that cannot be read, or an object that a slot without a name may take over: nothing
+// may be lost.
 const (
 	No Want = iota
 	Unsure

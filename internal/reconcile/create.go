@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/credential"
 	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
@@ -41,8 +42,12 @@ func (g *rotator) create(c *credentialState) (reasons, error) {
 	if c.step.Make == nil || w.place == nil || w.manifest == nil && !w.IsComputed() {
 		return w.why, nil
 	}
-	if objects := g.req.answer(*w.place).objects; len(objects) > 0 {
-		return g.occupied(c, objects[0])
+	switch slot, o := g.slotOf(w); slot.Decide() {
+	case lifecycle.Create:
+	case lifecycle.Stale:
+		return reasons{}, staleBefore(o)
+	default:
+		return g.occupied(w, o), nil
 	}
 	if why := g.blocked(w); !why.empty() {
 		return why, nil
@@ -69,9 +74,34 @@ func (w *wantedGeneration) target() target {
 	return targetOf(w.place.APIVersion, w.place.Kind, w.place.Namespace, w.place.Name)
 }
 
+// slotOf returns the slot of the next generation, and the object at its place.
+func (g *rotator) slotOf(w *wantedGeneration) (slot lifecycle.Slot, found wire.Struct) {
+	t := w.target()
+	slot = lifecycle.Slot{
+		Name: plan.GenerationName(w.Name, w.number), Want: lifecycle.Yes, Place: t.place(), Sealed: true,
+		Found: lifecycle.Lookup{Read: true}, // otherwise the generator waits
+	}
+	objects := g.req.answer(*w.place).objects
+	if len(objects) == 0 {
+		return slot, wire.Struct{}
+	}
+	o := objects[0]
+	at := &lifecycle.Object{Place: t.place(), Name: object.CompositionResourceName(o), Listing: lifecycle.Unlisted}
+	switch {
+	case !g.session.controls(o) || isDeleted(o) || plan.IsAuthors(at.Name):
+		at.Owner = lifecycle.Foreign
+	case g.isGeneration(o) || lists(g.session.object, t):
+		at.Listing = lifecycle.Listed
+	case recentlyCreated(o, g.req.Now):
+		at.Listing = lifecycle.Recent
+	}
+	slot.Found.At = at
+	return slot, o
+}
+
 // occupied says which object is at the place of the next generation.
-func (g *rotator) occupied(c *credentialState, o wire.Struct) (reasons, error) {
-	w, composed, own := c.wanted, object.CompositionResourceName(o), g.session.controls(o)
+func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) reasons {
+	composed, own := object.CompositionResourceName(o), g.session.controls(o)
 	at := w.Path.Child("name")
 	if w.Makes.Names() {
 		at = w.Path.Child(w.Kind, "set")
@@ -79,19 +109,17 @@ func (g *rotator) occupied(c *credentialState, o wire.Struct) (reasons, error) {
 	switch {
 	case own && plan.IsAuthors(composed):
 		g.write(w.target(), plan.GenerationName(w.Name, w.number)) // so that the author's object is deleted
-		return waitingFor("%s, which a composite author requests, to be deleted", w.place), nil
+		return waitingFor("%s, which a composite author requests, to be deleted", w.place)
 	case isDeleted(o):
-		return waitingFor("%s to be deleted", w.place), nil
-	case own && g.isGeneration(o), own && lists(g.session.object, w.target()):
+		return waitingFor("%s to be deleted", w.place)
+	case own && (g.isGeneration(o) || lists(g.session.object, w.target())):
 		return failing("%s: returns the name that generation %s has: use generation.number or generation.id, "+
-			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix)), nil
-	case own && recentlyCreated(o, g.req.Now) && !g.isGeneration(o):
-		return reasons{}, staleBefore(o)
+			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
 	case own, !isControlled(o) && g.session.isStated(g.plan, o): // a backup does not restore the controller
-		return failing("%s: %s", at, unlistedText(o)), nil
+		return failing("%s: %s", at, unlistedText(o))
 	}
 	return failing("%s: %s exists and is not one of its generations: delete it, or give the generator another name",
-		at, w.place), nil
+		at, w.place)
 }
 
 // isGeneration reports whether an object is an existing generation.

@@ -29,13 +29,15 @@
 //
 // # Copies
 //
+// Each row applies, and a lower one overrides those above it.
+//
 //	| own state | records | holds |
 //	|---|---|---|
 //	| fits | any | the later stage; the later time and the longer grace period, if the stages are the same |
 //	| lost | a copy | the copy |
-//	| pending, abandoned or lost | an export has its value, and does not only set it | current |
-//	| all are lost | one of an export that uses it is lost | the oldest one is current |
 //	| lost | none | abandoned from now |
+//	| pending, abandoned or lost | an export that uses it has its value | current |
+//	| all are lost | one of an export that uses it is lost | the oldest one is current |
 //	| any | one is lost | not dropped, no grace period starts; that export's record is written anew |
 //
 // # Trust

@@ -257,7 +257,7 @@ func restore(g *Generation, records []Record) {
 	case g.Stage == Lost:
 		g.Stage, g.Grace, g.lost = Abandoned, limits.LostGracePeriod, true
 	case g.Stage.ends() && own.Stage == g.Stage && own.Since.IsZero():
-		g.Since = time.Time{} // an export that is gone may have had its value until now
+		g.Since = time.Time{} // its own state says that it was held until now: an export that is gone may have had it
 	case g.Stage.ends() && !g.Since.IsZero(): // letting go of it starts no grace period, because others may have it
 		g.Since = latest(g.Since, left)
 	}
@@ -335,9 +335,9 @@ func (s *situation) step(g *Generation) State {
 		}
 	}
 	if s.Input != Removed && (!next.Stage.ends() || next.Since.IsZero()) {
-		next.Grace = s.Grace
+		next.Grace = s.Grace // until its grace period starts
 	}
-	switch {
+	switch { // stop the time, or start it
 	case next.Stage == Current, next.Stage.ends() && g.held, next.Stage == Pending && !s.offered(g):
 		next.Since = time.Time{}
 	case (next.Since.IsZero() || next.Since.After(s.now)) && (next.Stage.ends() || g.Listed): // a clock may have been ahead
