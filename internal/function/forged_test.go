@@ -286,6 +286,30 @@ func TestForgedRecordAndState(t *testing.T) {
 	c.Wants("no longer exported", "shop-admin-2 shop-connection shop-other", "Available")
 }
 
+// An export can have the same data as a generation, so that the seal of the generation's state fits there as well. The
+// export stays an export, whatever its composition resource name is.
+func TestStateOfAGenerationOnAnExport(t *testing.T) {
+	for reason, input := range map[string]string{
+		"an export that can be changed": "{name: connection, data: [{key: password, value: generated.admin.password}]}",
+		"an immutable export":           "{name: connection, immutable: true, data: [{key: password, value: generated.admin.password}]}",
+	} {
+		t.Run(reason, func(t *testing.T) {
+			c := overGRPC(functiontest.NewControlPlane(t, "generators: [{name: admin, gracePeriod: 0s, password: {}}]\nsecrets: ["+input+"]"))
+			c.Settle()
+			was, uid := c.Value("shop-connection", "password"), functiontest.Meta(c.Object("Secret", "shop-connection"), "uid")
+			state := functiontest.Meta(c.Object("Secret", "shop-admin-1"), "annotations", stateKey)
+			c.AnnotateSecret("shop-connection", map[string]string{stateKey: state})
+			for range 6 {
+				c.ReconcileHostile()
+			}
+			c.Wants(reason, "shop-admin-1 shop-connection", "Available")
+			if c.Value("shop-connection", "password") != was || functiontest.Meta(c.Object("Secret", "shop-connection"), "uid") != uid {
+				t.Errorf("%s: it is another object, or has another value", reason)
+			}
+		})
+	}
+}
+
 // If two generations have the same composition resource name, Crossplane observes only one of them. An observed object
 // keeps its name, so the other one must be desired with another composition resource name.
 func TestGenerationsWithOneName(t *testing.T) {

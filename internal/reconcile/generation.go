@@ -189,7 +189,7 @@ func (c composite) identify(
 	if id, ok := known[idOf(o)]; ok {
 		return id, true
 	}
-	s, sealed := readState(o)
+	s, sealed := c.readState(o)
 	if sealed {
 		return identified{generator: s.Generator, number: s.Number}, true
 	}
@@ -206,13 +206,14 @@ func (c composite) identify(
 }
 
 // readState returns the state in the annotation of an object, which is empty if it is none of a generation, and whether
-// its seal fits.
-func readState(o wire.Struct) (s generationState, sealed bool) {
+// its seal fits. An export can have the data of a generation, so that a copy of the state would fit there as well. Its own
+// name shows that it is not the generation.
+func (c composite) readState(o wire.Struct) (s generationState, sealed bool) {
 	text := stateText(o)
 	if text == "" || json.Unmarshal([]byte(text), &s) != nil || s.Generator == "" || !plan.IsNumber(s.Number) {
 		return generationState{}, false
 	}
-	if !isV1Secret(o) {
+	if !isV1Secret(o) || !plan.MetadataOf(o).Get("name").Is(c.defaultName(s.Generator, s.Number)) {
 		return s, false
 	}
 	data, err := object.DataOf(o)
