@@ -59,7 +59,7 @@ func TestClockRuleMatters(t *testing.T) {
 	}
 }
 
-// buildClocks builds a function with a clock that can be wrong. It can lack the rule about flags that are in the
+// buildClocks builds a function with a clock that can be wrong. It can lack the rule about times that are in the
 // future.
 func buildClocks(t *testing.T, name string, rule bool) string {
 	t.Helper()
@@ -70,7 +70,7 @@ func buildClocks(t *testing.T, name string, rule bool) string {
 	}
 
 	if !rule {
-		without(t, strings.TrimPrefix(overlay, "-overlay="), "internal/generator/step.go", ", g.Flagged.After(now)")
+		without(t, strings.TrimPrefix(overlay, "-overlay="), "internal/rotation/rotation.go", " || next.Since.After(s.now)")
 	}
 
 	program := state("function-export-" + name)
