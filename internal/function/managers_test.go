@@ -353,6 +353,46 @@ func TestCopiedName(t *testing.T) {
 	}
 }
 
+// Objects of two steps keep their places and their values, whatever composition resource name one of them gets.
+func TestCopiedNameInTwoSteps(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, object, name string }{
+		"ExportOfEarlierStep":     {"the hidden object of the first step is found at its place", "shop-later", "connection"},
+		"GenerationOfEarlierStep": {"an export is no generation", "shop-later", "generated/admin/1"},
+		"NoGeneration":            {"an export is no generation", "shop-later", "generated/admin/9"},
+		"GenerationThatLeft":      {"an export is no generation", "shop-later", "generated/left/9"},
+		"GenerationAsExport":      {"the export of the later step gets another name", "shop-other-1", "later"},
+		"ExportOfLaterStep":       {"the export of the later step gets another name", "shop-zone", "later"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := functiontest.NewControlPlane(t, annotated("refreshPolicy: CreatedOnce")+"- {name: zone, data: [{key: password, value: \"'z'\"}]}\n")
+			c.Later = []string{"generators: [{name: other, gracePeriod: 1h, password: {}}]\n" +
+				"secrets: [{name: later, data: [{key: password, value: generated.other.password}]}]"}
+			c.Settle()
+			exports := []string{"shop-connection", "shop-later", "shop-zone"}
+			values := func() (out []string) {
+				for _, s := range exports {
+					out = append(out, functiontest.Meta(c.Object("Secret", s), "uid")+c.Value(s, "password"))
+				}
+				return out
+			}
+			was, want := values(), c.Names()
+			c.AnnotateSecret(tc.object, map[string]string{functiontest.ResourceNameAnnotation: tc.name})
+			for range 6 {
+				c.ReconcileHostile()
+				if diff := cmp.Diff(was, values()); diff != "" {
+					t.Fatalf("%s: -before, +after:\n%s", tc.reason, diff)
+				}
+			}
+			c.Wait(30 * time.Hour)
+			c.Settle()
+			c.Wants(tc.reason, want, "Available")
+			if diff := cmp.Diff(was, values()); diff != "" {
+				t.Errorf("%s: -before, +after:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // The state of a resource has no seal. Whatever another client writes into it, a requested rotation ends.
 func TestEditedStateOfResource(t *testing.T) {
 	const first = "iam.example.org/v1|AccessKey|team-a|shop-key-1"

@@ -3,13 +3,17 @@ package lifecycle
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
+
+// another precedes a number in the names that FreeName returns. The input cannot have such names.
+const another = "~"
 
 // FreeName returns a composition resource name that is not taken: the slot's own, or one that no slot has.
 func FreeName(own string, taken func(name string) bool) string {
 	name := own
 	for n := 2; taken(name); n++ {
-		name = own + "~" + strconv.Itoa(n)
+		name = own + another + strconv.Itoa(n)
 	}
 	return name
 }
@@ -61,12 +65,16 @@ type matcher struct {
 }
 
 // slotOf returns the slot that took an object over, or that has its name, or nil. A seal does not lead the data of a
-// slot to another namespace.
+// slot to another namespace. At its place, a slot also has the names that [FreeName] returned for it.
 func (m *matcher) slotOf(o *Object) *Slot {
 	if s := m.byName[o.TookOver]; s != nil && s.Place.Namespace == o.Place.Namespace {
 		return s
 	}
-	return m.byName[o.Name]
+	name, _, free := strings.Cut(o.Name, another)
+	if s := m.byName[name]; s != nil && (!free || o.Place == s.Place) {
+		return s
+	}
+	return nil
 }
 
 // rank orders the objects that may be a slot's own.

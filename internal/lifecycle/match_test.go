@@ -29,6 +29,8 @@ func TestMatch(t *testing.T) {
 		"OfMoved":         {"the other slot wants another place, and gets a new object there", "a:1 b:2", "b:1", "a=b:1"},
 		"EditedName":      {"another client changed the name of the only object of a slot", "a:1 b:2", "x:1 b:2", "a=x:1 b=b:2"},
 		"CopiedName":      {"Crossplane shows one of two objects with one name; the other one is looked up", "a:1 b:2", "b:1", "a=b:1"},
+		"CopiedAgain":     {"the slot's own object got a free name before", "a:1", "a:2 a~2:1", "a=a~2:1"},
+		"FreeNameApart":   {"another client wrote such a name", "a:1", "a~2:2", ""},
 		"CopiedOtherName": {"Crossplane shows the other one", "a:1 b:2", "b:2", "b=b:2"},
 		"Swapped":         {"each slot takes the object at its place", "a:1 b:2", "a:2 b:1", "a=b:1 b=a:2"},
 		"Circle":          {"as with two", "a:1 b:2 c:3", "a:2 b:3 c:1", "a=c:1 b=a:2 c=b:3"},

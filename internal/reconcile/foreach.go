@@ -43,7 +43,7 @@ func expand(s *session, p *plan.Plan, req *request) concreteExports {
 		for _, item := range items {
 			of := e.For(item)
 			names[of.Name] = true
-			if _, earlier := req.Desired[of.Name]; earlier {
+			if s.isComposedTwice(req, of.Name) {
 				text := fmt.Sprintf("%s: %s: %s", of, e.Path.Child("name"), plan.ComposedTwice(of.Name))
 				out.report(Outcome{State: Conflict, Message: text, Warn: true, Wrong: true})
 				continue

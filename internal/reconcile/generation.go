@@ -201,8 +201,9 @@ func (c composite) identify(
 			return identified{generator: of, number: n}, true
 		}
 	}
+	isExport := s.Generator != name && plan.MetadataOf(o).At("annotations", annotationRevision).Exists()
 	isDeclared := p.Declares(name) || s.Generator == name || own
-	return identified{generator: name, number: number, claimed: true}, named && isDeclared
+	return identified{generator: name, number: number, claimed: true}, named && isDeclared && !isExport
 }
 
 // readState returns the state in the annotation of an object, which is empty if it is none of a generation, and whether

@@ -269,7 +269,8 @@ func (g *rotator) desire(k *generation) *structpb.Struct {
 // not desired.
 func (g *rotator) compose(k *generation, desired *structpb.Struct, ready bool) {
 	name, own := k.composed, plan.GenerationName(k.generator, k.Number)
-	if _, earlier := g.req.Desired[name]; name == "" || earlier && name != own {
+	at := g.session.placeOf(k.object)
+	if o, earlier := g.req.Desired[name]; name == "" || earlier && name != own && g.session.placeOf(o) != at {
 		name = lifecycle.FreeName(own, func(name string) bool {
 			res, shown := g.req.Observation.Resources[name]
 			return shown && idOf(res.Object) != k.UID ||

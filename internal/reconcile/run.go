@@ -111,7 +111,7 @@ func refuseRequest(p *plan.Plan, req *request, xr composite, composed composedRe
 		xr.refuseGenerator(&p.Generators[i], req, report)
 	}
 	for _, e := range p.Exports {
-		if _, ok := req.Desired[e.Name]; ok && e.ForEach == nil {
+		if e.ForEach == nil && xr.isComposedTwice(req, e.Name) {
 			report(e.Path.Child("name"), "%s", plan.ComposedTwice(e.Name))
 		}
 		at, ns := e.Path.Child("metadata", "namespace"), e.Metadata.Namespace
@@ -121,6 +121,16 @@ func refuseRequest(p *plan.Plan, req *request, xr composite, composed composedRe
 		xr.refuseNamespace(at, ns, report)
 	}
 	return errors.Join(diagnostics...)
+}
+
+// isComposedTwice reports whether an earlier step composes the resource of an export. Earlier steps of this function also
+// desire objects under names that only annotations of these objects have, which any client can edit.
+func (c composite) isComposedTwice(req *request, name string) bool {
+	o, earlier := req.Desired[name]
+	s, _ := c.readState(o)
+	export := tookOver(o)
+	isEdited := s.Generator != "" && plan.GenerationName(s.Generator, s.Number) != name || export != "" && export != name
+	return earlier && !isEdited
 }
 
 func (c composite) refuseSource(s plan.Source, req *request, composed composedResources, report reportFunc) {

@@ -143,7 +143,7 @@ func (b *placer) place(exports []plan.Export, unsure map[string]bool, shown []li
 		slots[i] = at.slot
 	}
 	for i, o := range lifecycle.Match(slots, shown) {
-		if o != nil {
+		if o != nil && !b.isHidden(&out[i], exports[i], o) {
 			b.have(&out[i], exports[i], o)
 		} else {
 			b.find(&out[i], exports[i])
@@ -183,13 +183,31 @@ func (b *placer) have(at *placement, e plan.Export, o *lifecycle.Object) {
 	}
 }
 
+// isHidden reports whether Crossplane shows an object with the name of an export at another place, and the composite
+// lists one with the same name at the export's place: it may be of another step, because any client can edit its name.
+func (b *placer) isHidden(at *placement, e plan.Export, o *lifecycle.Object) bool {
+	if o.Name != e.Name || at.slot.Want != lifecycle.Yes || !at.unknown.empty() || o.Place == at.slot.Place ||
+		!lists(b.session.object, at.target) {
+		return false
+	}
+	a := b.lookUp(at)
+	return !a.read || slices.ContainsFunc(a.objects, func(own wire.Struct) bool {
+		return object.CompositionResourceName(own) == e.Name && b.session.controls(own)
+	})
+}
+
+// lookUp requires the object at the place of an export.
+func (b *placer) lookUp(at *placement) *answer {
+	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(at.kind), Namespace: at.namespace, Name: at.name}
+	return b.req.answer(*at.lookUp)
+}
+
 // find looks the place of an export up, because Crossplane shows no object of it.
 func (b *placer) find(at *placement, e plan.Export) {
 	if !at.unknown.empty() || at.slot.Want != lifecycle.Yes {
 		return
 	}
-	at.lookUp = &Requirement{APIVersion: "v1", Kind: string(e.Kind), Namespace: at.namespace, Name: at.name}
-	a := b.req.answer(*at.lookUp)
+	a := b.lookUp(at)
 	if at.slot.Found.Read = a.read; !a.read {
 		at.unknown = waitingFor("the lookup of %s", at.lookUp)
 	}
