@@ -27,6 +27,15 @@ func (d *dice) below(n int) int {
 	return int(x.Int64())
 }
 
+// randomBytes reads from a source of randomness.
+func randomBytes(random io.Reader, n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(random, b); err != nil {
+		return nil, fmt.Errorf("cannot read randomness: %w", err)
+	}
+	return b, nil
+}
+
 // A class of characters, of which n are drawn.
 type class struct {
 	from   []rune

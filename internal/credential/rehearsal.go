@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 
 	"golang.org/x/crypto/blowfish" //nolint:staticcheck // bcrypt is built on it
 	"golang.org/x/crypto/ssh"
@@ -34,10 +35,10 @@ func (f From) seeded() io.Reader {
 
 // seededECDSA draws private keys until one is in the range of the curve.
 func seededECDSA(source io.Reader, curve elliptic.Curve) (crypto.Signer, error) {
-	scalar := make([]byte, (curve.Params().BitSize+7)/8)
 	for {
-		if _, err := io.ReadFull(source, scalar); err != nil {
-			return nil, fmt.Errorf("cannot read randomness: %w", err)
+		scalar, err := randomBytes(source, (curve.Params().BitSize+7)/8)
+		if err != nil {
+			return nil, err
 		}
 		scalar[0] &= byte(1<<((curve.Params().BitSize-1)%8+1) - 1)
 		if key, err := ecdsa.ParseRawPrivateKey(curve, scalar); err == nil {
@@ -74,9 +75,9 @@ func seededRSA(source io.Reader, bits int) (crypto.Signer, error) {
 
 // seededPrime returns the next prime after a random number, whose two highest bits are set.
 func seededPrime(source io.Reader, bits int) (*big.Int, error) {
-	b := make([]byte, bits/8)
-	if _, err := io.ReadFull(source, b); err != nil {
-		return nil, fmt.Errorf("cannot read randomness: %w", err)
+	b, err := randomBytes(source, bits/8)
+	if err != nil {
+		return nil, err
 	}
 	b[0] |= 0b1100_0000
 	b[len(b)-1] |= 1
@@ -91,9 +92,9 @@ func seededPrime(source io.Reader, bits int) (*big.Int, error) {
 
 // seededBcrypt hashes a password as golang.org/x/crypto/bcrypt does, with a salt from the source.
 func seededBcrypt(source io.Reader, password []byte, cost int) ([]byte, error) {
-	salt := make([]byte, 16)
-	if _, err := io.ReadFull(source, salt); err != nil {
-		return nil, fmt.Errorf("cannot read randomness: %w", err)
+	salt, err := randomBytes(source, 16)
+	if err != nil {
+		return nil, err
 	}
 	key := append(bytes.Clone(password), 0)
 	c, err := blowfish.NewSaltedCipher(key, salt)
@@ -130,10 +131,11 @@ func seededOpenSSH(source io.Reader, b *pem.Block) error {
 	if err := ssh.Unmarshal(rest, &file); !ok || err != nil || len(file.PrivKeyBlock) < 8 {
 		return errOpenSSH
 	}
-	if _, err := io.ReadFull(source, file.PrivKeyBlock[:4]); err != nil {
-		return fmt.Errorf("cannot read randomness: %w", err)
+	check, err := randomBytes(source, 4)
+	if err != nil {
+		return err
 	}
-	copy(file.PrivKeyBlock[4:8], file.PrivKeyBlock[:4])
+	copy(file.PrivKeyBlock, slices.Concat(check, check))
 	b.Bytes = append([]byte(magic), ssh.Marshal(file)...)
 	return nil
 }

@@ -15,9 +15,8 @@ import (
 
 // A finder finds keys by their names, <input>/<key>, in all secret inputs of this step.
 type finder struct {
-	exporter exporter
-	session  *session
-	entry    plan.DataFrom
+	exporter
+	entry plan.DataFrom
 
 	keys    []rewrite.Key
 	waiting []string
@@ -27,7 +26,7 @@ type finder struct {
 // find returns the keys of an entry. It waits for missing inputs that it can reach: sources, and
 // resources whose connection details are missing.
 func (x exporter) find(d plan.DataFrom) ([]rewrite.Key, error) {
-	f := &finder{exporter: x, session: x.session, entry: d}
+	f := &finder{exporter: x, entry: d}
 	if err := x.session.budget.Spend(int64(len(x.session.observed.Resources) + len(x.desired))); err != nil {
 		return nil, stopped(d, err)
 	}
@@ -58,7 +57,7 @@ func (f *finder) resources() error {
 			names = append(names, name)
 		}
 	}
-	for name := range f.exporter.desired {
+	for name := range f.desired {
 		_, exists := f.session.observed.Resources[name]
 		if _, _, generation := plan.ParseGeneration(name); !exists && !generation && f.entry.Find.Reaches(name) {
 			names = append(names, name) // by an earlier step
@@ -66,13 +65,13 @@ func (f *finder) resources() error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		o := f.exporter.composed(name)
+		o := f.composed(name)
 		if !f.tagged(o.Object) {
 			continue
 		}
 		f.take(name, o.Details)
 		var w *expression.Waiting
-		if err := f.exporter.complete(f.entry.Path, name); errors.As(err, &w) {
+		if err := f.complete(f.entry.Path, name); errors.As(err, &w) {
 			f.waiting = append(f.waiting, w.Inputs...)
 		} else if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,9 +173,8 @@ func refsOf(xr wire.Struct) wire.List {
 func lists(xr wire.Struct, at target) bool {
 	for _, v := range refsOf(xr).All() {
 		ref := v.Struct()
-		apiVersion, ns := ref.Get("apiVersion").Text(), ref.Get("namespace").Text()
-		if ref.Get("kind").Is(string(at.kind)) && ref.Get("name").Is(at.name) &&
-			(apiVersion == "" || apiVersion == "v1") && (ns == "" || ns == at.namespace) {
+		apiVersion, ns := cmp.Or(ref.Get("apiVersion").Text(), "v1"), cmp.Or(ref.Get("namespace").Text(), at.namespace)
+		if ref.Get("name").Is(at.name) && targetOf(apiVersion, ref.Get("kind").Text(), ns, at.name) == at {
 			return true
 		}
 	}

@@ -59,6 +59,10 @@ func TestLists(t *testing.T) {
 			}
 		})
 	}
+	user, spec := target{"example.org/v1/User", "team", "a"}, "{crossplane: {resourceRefs: [{apiVersion: example.org/v1, kind: User, name: a}]}}"
+	if !lists(structOf(t, "{spec: "+spec+"}"), user) {
+		t.Error("lists(...): want true for an object of another kind")
+	}
 }
 
 // Other clients can write annotations that look like state. Crossplane must not take them over.

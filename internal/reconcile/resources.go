@@ -80,18 +80,8 @@ func isLegacy(xr wire.Struct) bool {
 func split(p *plan.Plan, req *request, xr composite) composedResources {
 	all := req.Observation.Resources
 	out := composedResources{resources: all}
-	known := map[string]identified{}
-	isMixed := len(p.Generators)+len(p.Lists) > 0
-	for name, res := range all {
-		annotations := plan.MetadataOf(res.Object).Get("annotations").Struct()
-		author, recorded := plan.IsAuthors(name), annotations.Get(rotation.AnnotationRecord).Exists()
-		if recorded && !author {
-			out.readKnown(res.Object, known)
-		}
-		isMixed = isMixed || author || recorded || strings.HasPrefix(name, plan.GenerationPrefix) ||
-			annotations.Get(rotation.AnnotationState).Exists()
-	}
-	if !isMixed {
+	known, isMixed := out.readAnnotations()
+	if !isMixed && len(p.Generators)+len(p.Lists) == 0 {
 		return out
 	}
 	for name, res := range all {
@@ -117,6 +107,22 @@ func split(p *plan.Plan, req *request, xr composite) composedResources {
 		}
 	}
 	return out
+}
+
+// readAnnotations returns the generations that exports recorded, by UID, and whether any resource can be a generation or
+// is the composite author's.
+func (r *composedResources) readAnnotations() (known map[string]identified, isMixed bool) {
+	known = map[string]identified{}
+	for name, res := range r.resources {
+		annotations := plan.MetadataOf(res.Object).Get("annotations").Struct()
+		author, recorded := plan.IsAuthors(name), annotations.Get(rotation.AnnotationRecord).Exists()
+		if recorded && !author {
+			r.readKnown(res.Object, known)
+		}
+		isMixed = isMixed || author || recorded || strings.HasPrefix(name, plan.GenerationPrefix) ||
+			annotations.Get(rotation.AnnotationState).Exists()
+	}
+	return known, isMixed
 }
 
 // with adds an entry to a map that may be nil.
