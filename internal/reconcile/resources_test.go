@@ -191,8 +191,12 @@ func TestSplit(t *testing.T) {
 			false, "user 2",
 		},
 		"Sealed": {
-			"its seal is genuine, whatever its name is", "other", sealed(t, "Secret", "name: x, namespace: team", seal),
-			false, "gone 4",
+			"its seal is genuine, whatever its composition resource name is", "other",
+			sealed(t, "Secret", "name: xr-gone-4, namespace: team", seal), false, "gone 4",
+		},
+		"SealedCopy": {
+			"an export with the data of a generation has a copy of its state", "other",
+			sealed(t, "Secret", "name: x, namespace: team", seal), false, "resource",
 		},
 		"SealedNoNumber": {
 			"its seal names no generation", "other",
