@@ -92,6 +92,10 @@ const (
 	// StateBytes is the size of all annotations of a generation. It is the API server's limit.
 	StateBytes = 256 << 10
 
+	// RecordBytes is the size up to which the record of an export has all generations that it had. A larger record has
+	// only those whose values the export has. The rest of the API server's limit is for other annotations.
+	RecordBytes = 160 << 10
+
 	// SlowGenerations is how many generations with an RSA key, a password hash or a keystore one request creates. A
 	// single one can take several of the 10 seconds that Crossplane waits. Each further one is created in one of the
 	// next requests.

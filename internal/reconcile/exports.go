@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/rotation"
-	"github.com/crossplane-contrib/function-export/internal/seal"
 	"github.com/crossplane-contrib/function-export/internal/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/wire"
 )
@@ -244,8 +242,7 @@ func (x exporter) stateOf(
 		rec.Export, rec.Kept = e.Name, left
 	}
 	if len(rec.Generators) > 0 || rec.Export != "" {
-		text, _ := json.Marshal(rec) //nolint:errchkjson // it has only strings, numbers and truth values
-		out[rotation.AnnotationRecord] = seal.Add(rotation.AnnotationRecord, data, string(text))
+		out[rotation.AnnotationRecord] = rec.sealed(data)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/credential"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/object"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 	"github.com/crossplane-contrib/function-export/internal/rotation"
@@ -100,6 +101,23 @@ func readRecord(o wire.Struct) (out exportRecord, lost bool) {
 		return exportRecord{}, true
 	}
 	return out, false
+}
+
+// sealed returns the annotation with a record. One that is large leaves out the generations whose values the export does
+// not have: an export that cannot be written would keep its values, and thereby the generations, for ever.
+func (r exportRecord) sealed(data credential.Outputs) string {
+	text, _ := json.Marshal(r) //nolint:errchkjson // it has only strings, numbers and truth values
+	if len(text) > limits.RecordBytes {
+		short := exportRecord{Generators: map[string]generatorRecord{}, Export: r.Export, Kept: r.Kept}
+		for name, one := range r.Generators {
+			one.Known = slices.DeleteFunc(slices.Clone(one.Known), func(k recordedInExport) bool {
+				return k.UID != one.Holds && k.UID != one.Candidate
+			})
+			short.Generators[name] = one
+		}
+		text, _ = json.Marshal(short) //nolint:errchkjson // as before
+	}
+	return seal.Add(rotation.AnnotationRecord, data, string(text))
 }
 
 // ownData returns the data of a Secret as this function wrote it, without keys that others added.
@@ -218,9 +236,8 @@ func (g *generations) again(at placement, kept *structpb.Struct, now time.Time) 
 			rec.Generators[name] = c.stored(c.view(at.resource).Again(*c.step, now), data)
 		}
 	}
-	text, _ := json.Marshal(rec) //nolint:errchkjson // it has only strings, numbers and truth values
 	annotations := plan.Texts(wire.OfValue(metadataFields(kept)["annotations"]))
-	annotations[rotation.AnnotationRecord] = seal.Add(rotation.AnnotationRecord, data, string(text))
+	annotations[rotation.AnnotationRecord] = rec.sealed(data)
 	return withMetadata(kept, map[string]*structpb.Value{"annotations": textsValue(annotations)})
 }
 

@@ -61,6 +61,7 @@
 //     keeps the earlier value.
 //   - If an export leaves the input after a reconcile that did not write everything, the grace period of its value can
 //     be short.
+//   - A record over 160 KiB has only the generations whose values the export has.
 //   - If people delete the generation in use, exports can get an earlier value that another export still has. If they
 //     delete all generations, an object of another client can count.
 package rotation
