@@ -286,7 +286,7 @@ func TestForgedRecordAndState(t *testing.T) {
 	c.Wants("no longer exported", "shop-admin-2 shop-connection shop-other", "Available")
 }
 
-// An export can have the same data as a generation, so that the seal of the generation's state fits there as well. The
+// An export can have the same data as a generation, so that the seal of the generation's state also fits there. The
 // export stays an export, whatever its composition resource name is.
 func TestStateOfAGenerationOnAnExport(t *testing.T) {
 	for reason, input := range map[string]string{

@@ -207,7 +207,7 @@ func (c composite) identify(
 }
 
 // readState returns the state in the annotation of an object, which is empty if it is none of a generation, and whether
-// its seal fits. An export can have the data of a generation, so that a copy of the state would fit there as well. Its own
+// its seal fits. An export can have the data of a generation, so that a copy of the state would also fit there. Its own
 // name shows that it is not the generation.
 func (c composite) readState(o wire.Struct) (s generationState, sealed bool) {
 	text := stateText(o)
