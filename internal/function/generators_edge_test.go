@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/limits"
 	"github.com/crossplane-contrib/function-export/internal/plan"
 )
 
@@ -303,6 +304,32 @@ secrets:
 		c.Wait(time.Second)
 	}
 	c.Wants("no export has the first value", "shop-admin-3 shop-cache shop-connection", "Available")
+}
+
+// Crossplane calls a function only a few times with further requirements. The owner can still accept many generations at
+// once that neither an export nor the composite names.
+func TestManyAcceptedGenerations(t *testing.T) {
+	c := functiontest.NewControlPlane(t, strings.Replace(adminOnce, "0s", "240h", 1))
+	c.Settle()
+	for i := range limits.Generations - 1 {
+		c.Annotate(rotateKey, fmt.Sprintf("admin=%d", i))
+		c.Settle()
+	}
+	want, value := c.Names(), c.Value("shop-connection", "password")
+	var uids []string
+	for number := range limits.Generations {
+		uids = append(uids, functiontest.Meta(c.Object("Secret", fmt.Sprintf("shop-admin-%d", number+1)), "uid"))
+	}
+	delete(c.Stored, "v1|Secret|team-a|shop-connection")
+	c.Listed = nil
+	c.Restart()
+	c.Wait(time.Hour) // so that it is not taken for an outdated list
+	c.Annotate(functiontest.Prefix+"accept-generation", strings.Join(uids, ","))
+	c.Settle()
+	c.Wants("all are accepted", want, "Available")
+	if got := c.Value("shop-connection", "password"); got != value {
+		t.Error("another value is exported")
+	}
 }
 
 func TestTwoGeneratorsOfOneObject(t *testing.T) {

@@ -77,6 +77,7 @@ func readCredentials(
 	}
 	r.lookUpRecorded()
 	r.lookUpListed()
+	r.lookUpAccepted()
 	for _, c := range r.found {
 		c.link()
 	}
@@ -282,6 +283,23 @@ func (r *credentialReader) lookUpListed() {
 			if !r.shows(ref) && len(r.required) < limits.HiddenGenerations {
 				r.lookUp(at, func(o wire.Struct) { r.addHidden(m.Name, number, o) })
 			}
+		}
+	}
+}
+
+// lookUpAccepted looks up as many next generations at once as the owner of the composite accepts objects: Crossplane
+// calls only a few times with further requirements.
+func (r *credentialReader) lookUpAccepted() {
+	for i := range r.plan.Generators {
+		m := &r.plan.Generators[i]
+		first := r.of(m.Name).taken + 1
+		last := first + min(len(r.accepted), limits.HiddenGenerations-len(r.required))
+		for number := first; number < last && !m.Makes.Names(); number++ {
+			r.lookUp(r.session.requirement(m, r.session.defaultName(m.Name, number)), func(o wire.Struct) {
+				if r.accepted[idOf(o)] {
+					r.addHidden(m.Name, number, o)
+				}
+			})
 		}
 	}
 }
