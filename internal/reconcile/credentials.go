@@ -34,7 +34,8 @@ type credentials map[string]*credentialState
 
 // A credentialReader finds the generations of all generators: those that Crossplane shows, and those that exports
 // recorded or the composite lists and Crossplane does not show, because another object has their composition resource
-// name. The requirements depend only on observed objects, so they are the same on each call of a reconcile.
+// name. The requirements depend only on observed objects and on those that are looked up first, so they are the same from
+// the second call of a reconcile on.
 type credentialReader struct {
 	reply
 
