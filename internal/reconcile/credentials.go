@@ -21,6 +21,7 @@ type credentialState struct {
 	name      string
 	generator *plan.Generator // nil if it left the input
 	have      []*generation   // by number
+	byUID     map[string]*generation
 	exports   []exportView
 	taken     int         // objects may have the numbers up to it
 	unlisted  wire.Struct // an export with its values that the composite does not list
@@ -43,6 +44,7 @@ type credentialReader struct {
 	plan     *plan.Plan
 	req      *request
 	found    credentials
+	shown    map[target]bool // the objects of generations
 	required map[string]bool // the keys of all requirements
 	lists    map[resourceRef]bool
 	accepted map[string]bool // the UIDs of objects that the owner of the composite accepts after a restore
@@ -57,7 +59,7 @@ func readCredentials(
 	s *session, p *plan.Plan, req *request, composed composedResources, placed placements, before []Requirement,
 ) *credentialReader {
 	r := &credentialReader{
-		session: s, plan: p, req: req, found: credentials{}, required: map[string]bool{}, lists: resourceRefs(s.object),
+		session: s, plan: p, req: req, found: credentials{}, shown: map[target]bool{}, required: map[string]bool{}, lists: resourceRefs(s.object),
 		accepted: map[string]bool{},
 	}
 	for uid := range strings.FieldsFuncSeq(plan.MetadataOf(s.object).At("annotations", acceptAnnotation).Text(), isSeparator) {
@@ -118,8 +120,8 @@ func (r *credentialReader) acceptNext(c *credentialState) bool {
 // link sorts the generations, and finds out which codes link them.
 func (c *credentialState) link() {
 	slices.SortFunc(c.have, func(a, b *generation) int { return cmp.Or(a.Number-b.Number, strings.Compare(a.UID, b.UID)) })
-	for _, k := range c.have {
-		k.follow(c.have)
+	for i, k := range c.have {
+		k.follow(c.have[max(0, i-2*limits.Generations):i])
 		for i := range c.exports {
 			c.exports[i].alias(k)
 		}
@@ -133,6 +135,7 @@ func (r *credentialReader) of(name string) *credentialState {
 	if r.found[name] == nil {
 		r.found[name] = &credentialState{
 			composite: r.session.composite, name: name, generator: r.plan.Generator(name), unready: map[string]reasons{},
+			byUID: map[string]*generation{},
 		}
 	}
 	return r.found[name]
@@ -202,15 +205,15 @@ func (r *credentialReader) readExport(e plan.Export, at placement) {
 func (r *credentialReader) add(k *generation) {
 	c := r.of(k.generator)
 	r.warnOfRotate(k.object)
-	if c.taken = max(c.taken, k.Number); isDeleted(k.object) ||
-		slices.ContainsFunc(c.have, func(other *generation) bool { return other.UID == k.UID }) {
+	if c.taken = max(c.taken, k.Number); isDeleted(k.object) || c.byUID[k.UID] != nil {
 		return
 	}
 	if r.accepted[k.UID] {
 		k.Listed = true
 		c.exports = append(c.exports, exportView{Record: rotation.Record{Known: map[string]rotation.Copy{k.UID: {}}}})
 	}
-	c.have = append(c.have, k)
+	c.have, c.byUID[k.UID] = append(c.have, k), k
+	r.shown[k.reference().target()] = true
 }
 
 // lookUpRecorded looks up generations that exports recorded. Those of an export that the composite does not list count
@@ -229,7 +232,7 @@ func (r *credentialReader) lookUpRecorded() {
 		}
 		for _, ref := range known {
 			c.taken = max(c.taken, ref.Number)
-			if r.shows(ref.reference) || ref.APIVersion == "v1" && ref.Namespace != c.namespaceOf() {
+			if r.shown[ref.target()] || ref.APIVersion == "v1" && ref.Namespace != c.namespaceOf() {
 				continue
 			}
 			r.lookUp(ref.requirement(), func(o wire.Struct) {
@@ -247,19 +250,6 @@ func (c *credentialState) namespaceOf() string {
 		return c.composite.namespace
 	}
 	return c.composite.requirement(c.generator, "").Namespace
-}
-
-// shows reports whether Crossplane shows an object with a name as a generation.
-func (r *credentialReader) shows(ref reference) bool {
-	for _, c := range r.found {
-		for _, k := range c.have {
-			is := k.reference()
-			if is.Kind == ref.Kind && is.Name == ref.Name && is.Namespace == ref.Namespace {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // addHidden adds an object that Crossplane does not show.
@@ -281,7 +271,7 @@ func (r *credentialReader) lookUpListed() {
 			ref := reference{Number: number, Name: r.session.defaultName(m.Name, number)}
 			at := r.session.requirement(m, ref.Name)
 			ref.Kind, ref.Namespace = at.Kind, at.Namespace
-			if !r.shows(ref) && len(r.required) < limits.HiddenGenerations {
+			if !r.shown[ref.target()] && len(r.required) < limits.HiddenGenerations {
 				r.lookUp(at, func(o wire.Struct) { r.addHidden(m.Name, number, o) })
 			}
 		}
@@ -411,12 +401,7 @@ func (c *credentialState) records() []rotation.Record {
 }
 
 // find returns the generation with a UID, or nil.
-func (c *credentialState) find(uid string) *generation {
-	if i := slices.IndexFunc(c.have, func(k *generation) bool { return k.UID == uid && uid != "" }); i >= 0 {
-		return c.have[i]
-	}
-	return nil
-}
+func (c *credentialState) find(uid string) *generation { return c.byUID[uid] }
 
 // current returns the generation in use, or nil.
 func (c *credentialState) current() *generation {

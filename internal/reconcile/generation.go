@@ -116,11 +116,11 @@ func (k *generation) data() credential.Outputs {
 	return out
 }
 
-// follow finds the generations whose values key a code of this one. A whole object is immutable, and controlled by the
-// composite.
-func (k *generation) follow(all []*generation) {
+// follow finds the former generations whose values key a code of this one. A whole object is immutable, and controlled
+// by the composite.
+func (k *generation) follow(formers []*generation) {
 	k.Follows = nil
-	for _, former := range all {
+	for _, former := range formers {
 		if former.Number >= k.Number || len(k.codes) == 0 {
 			continue
 		}

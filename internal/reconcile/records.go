@@ -52,6 +52,9 @@ type reference struct {
 	Name       string `json:"name,omitempty"`
 }
 
+// target returns the target of the object, which has the kinds of all groups.
+func (r reference) target() target { return target{object.Kind(r.Kind), r.Namespace, r.Name} }
+
 // usual returns the reference that a generation has unless its record says something else.
 func (c composite) usual(generator string, number int) reference {
 	return reference{APIVersion: "v1", Kind: string(object.Secret), Namespace: c.namespace, Name: c.defaultName(generator, number)}

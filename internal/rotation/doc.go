@@ -37,7 +37,7 @@
 //	| lost | a copy | the copy |
 //	| lost | none | abandoned from now |
 //	| pending, abandoned or lost | an export that uses it has its value | current |
-//	| all are lost | one of an export that uses it is lost | the oldest one is current |
+//	| all are lost | one of an export that uses it is lost | the oldest one is current, if it is ready and fits its source |
 //	| any | one is lost | not dropped, no grace period starts; that export's record is written anew |
 //
 // # Trust

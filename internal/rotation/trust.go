@@ -11,20 +11,41 @@ const lostHash = "lost"
 
 // trust finds the generations that count: those that exports recorded, and those that a code links with one that
 // counts. If no listed one counts, the oldest listed one does, because no other client can create an older one. If
-// all states and the record of an export are lost, it is in use, because the export may have its value.
+// all states and the record of an export are lost, it is in use if it works, because the export may have its value.
 func (s *situation) trust(recordLost bool) {
 	for _, g := range s.all {
 		g.counts = g.recorded || !g.Coded
 	}
 	if oldest := s.oldest(); oldest != nil {
 		oldest.counts = oldest.counts || !s.hasListed(func(g *Generation) bool { return g.counts })
-		if recordLost && oldest.lost && !s.hasListed(func(g *Generation) bool { return g.Stage != Abandoned }) {
+		isUsed := func(g *Generation) bool { return g.Stage != Abandoned }
+		if recordLost && oldest.lost && oldest.Ready && oldest.Fit == Fits && !s.hasListed(isUsed) {
 			s.putInUse(oldest)
 		}
 	}
-	for range s.all { // a chain has at most as many links
-		for _, g := range s.all {
-			g.counts = g.counts || s.isLinked(g)
+	s.followLinks()
+}
+
+// followLinks makes each generation count that a code links, in a chain, with one that counts.
+func (s *situation) followLinks() {
+	links := map[string][]string{} // by UID, in both directions
+	byUID := map[string]*Generation{}
+	var counting []*Generation
+	for _, g := range s.all {
+		byUID[g.UID] = g
+		for _, uid := range g.Follows {
+			links[g.UID], links[uid] = append(links[g.UID], uid), append(links[uid], g.UID)
+		}
+		if g.counts {
+			counting = append(counting, g)
+		}
+	}
+	for i := 0; i < len(counting); i++ { // it grows
+		for _, uid := range links[counting[i].UID] {
+			if g := byUID[uid]; g != nil && !g.counts {
+				g.counts = true
+				counting = append(counting, g)
+			}
 		}
 	}
 }
@@ -47,14 +68,4 @@ func (s *situation) hasListed(is func(*Generation) bool) bool {
 func (s *situation) putInUse(g *Generation) {
 	g.Stage, g.Since, g.counts = Current, time.Time{}, true
 	g.Origin, g.Request = Origin{s.Origin.Kind, lostHash, lostHash, lostHash}, lostHash
-	if g.Fit == Other {
-		g.Origin.Kind = lostHash
-	}
-}
-
-// isLinked reports whether a code links a generation with one that counts.
-func (s *situation) isLinked(g *Generation) bool {
-	return slices.ContainsFunc(s.all, func(o *Generation) bool {
-		return o.counts && (slices.Contains(g.Follows, o.UID) || slices.Contains(o.Follows, g.UID))
-	})
 }
